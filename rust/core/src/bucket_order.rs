@@ -1,0 +1,91 @@
+//! [`BucketOrder`]: an order of all labels in which labels may be tied.
+
+/// A bucket order in canonical form: dense positions 1..k, one for each label.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct BucketOrder {
+    positions: Vec<u16>,
+}
+
+impl BucketOrder {
+    /// All labels in one bucket.
+    #[must_use]
+    pub fn all_tied(labels: usize) -> Self {
+        Self {
+            positions: vec![1; labels],
+        }
+    }
+
+    /// Orders labels by score, best (largest) first. A label joins the bucket of the label before it when the
+    /// drop from that label's score satisfies `joins`: ties cascade. Equal scores are ordered by label.
+    ///
+    /// Scores must not be NaN; the order of NaN among numbers is that of [`f64::total_cmp`].
+    #[must_use]
+    pub fn from_scores(scores: &[f64], joins: impl Fn(f64) -> bool) -> Self {
+        let mut order: Vec<usize> = (0..scores.len()).collect();
+        order.sort_by(|&u, &v| scores[v].total_cmp(&scores[u]));
+        let mut positions = vec![0; scores.len()];
+        let mut position = 0;
+        let mut previous = None;
+        for &label in &order {
+            let tied = previous.is_some_and(|p: usize| joins(scores[p] - scores[label]));
+            if !tied {
+                position += 1;
+            }
+            positions[label] = position;
+            previous = Some(label);
+        }
+        Self { positions }
+    }
+
+    /// Builds the order from buckets, best first. Labels that no bucket names share a last bucket, so every
+    /// label gets exactly one position; a label named twice keeps its first.
+    #[must_use]
+    pub fn from_buckets<'a>(labels: usize, buckets: impl Iterator<Item = &'a [usize]>) -> Self {
+        let mut positions = vec![0; labels];
+        let mut position = 0;
+        for bucket in buckets {
+            let before = position;
+            for &label in bucket {
+                if positions[label] == 0 {
+                    positions[label] = before + 1;
+                    position = before + 1;
+                }
+            }
+        }
+        for p in positions.iter_mut().filter(|p| **p == 0) {
+            *p = position + 1;
+        }
+        Self { positions }
+    }
+
+    /// Position of each label, 1 is best.
+    #[must_use]
+    pub fn positions(&self) -> &[u16] {
+        &self.positions
+    }
+
+    /// Number of buckets.
+    #[must_use]
+    pub fn buckets(&self) -> usize {
+        self.positions.iter().copied().max().unwrap_or(0).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ties_cascade_from_neighbour_to_neighbour() {
+        let order = BucketOrder::from_scores(&[3.0, 2.5, 2.0, 0.0], |drop| drop <= 0.5);
+        assert_eq!(order.positions(), [1, 1, 1, 2]);
+        assert_eq!(order.buckets(), 2);
+    }
+
+    #[test]
+    fn buckets_make_every_label_appear_once() {
+        let buckets: [&[usize]; 3] = [&[2], &[], &[0, 2]];
+        let order = BucketOrder::from_buckets(4, buckets.into_iter());
+        assert_eq!(order.positions(), [2, 3, 1, 3]);
+    }
+}

@@ -1,0 +1,233 @@
+//! The one error type of the crate. Variants carry the data of the message, so that callers can match on
+//! them and bindings can translate them without parsing text. Rows and labels count from 0.
+
+use thiserror::Error;
+
+/// What is wrong with one position of a ranking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PositionProblem {
+    /// Zero, negative, or minus infinity.
+    BelowOne,
+    /// Not a whole number.
+    Fractional,
+    /// Larger than the number of labels, so the row cannot be dense.
+    BeyondLabels,
+}
+
+/// What is wrong with one weight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WeightProblem {
+    /// Less than zero.
+    Negative,
+    /// NaN or infinite.
+    NotFinite,
+}
+
+/// Everything that can be wrong with the input of this crate.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An array without rows.
+    #[error("found 0 rows; expected at least one ranking")]
+    NoRows,
+    /// Fewer than two labels.
+    #[error("found {found} label(s); expected at least 2, because a ranking compares labels")]
+    TooFewLabels {
+        /// The number of columns found.
+        found: usize,
+    },
+    /// More labels than the method can hold.
+    #[error("found {found} labels; expected at most {limit}")]
+    TooManyLabels {
+        /// The number of columns found.
+        found: usize,
+        /// The largest number that works.
+        limit: usize,
+    },
+    /// A position that no ranking can have.
+    #[error("row {row}, label {label}: position {found}; {}", position_hint(*problem, *labels))]
+    Position {
+        /// Row of the position.
+        row: usize,
+        /// Column of the position.
+        label: usize,
+        /// The value found there.
+        found: f64,
+        /// Number of labels of the ranking.
+        labels: usize,
+        /// What is wrong with it.
+        problem: PositionProblem,
+    },
+    /// A row that skips a position.
+    #[error(
+        "row {row}, label {label}: position {found}, but no label of the row is at position {absent}; \
+         positions must be dense (1, 2, ... without gaps); to_dense_ranks closes gaps"
+    )]
+    Gap {
+        /// Row with the gap.
+        row: usize,
+        /// A label placed behind the gap.
+        label: usize,
+        /// The position of that label.
+        found: usize,
+        /// The smallest position without a label.
+        absent: usize,
+    },
+    /// A label without a position where complete rankings are needed.
+    #[error("{what}, row {row}, label {label}: position missing (NaN); expected complete rankings")]
+    Missing {
+        /// Which argument the row belongs to.
+        what: &'static str,
+        /// Row of the missing label.
+        row: usize,
+        /// The missing label.
+        label: usize,
+    },
+    /// A tie where total orders are needed.
+    #[error("{what}, row {row}: labels {first} and {second} are tied; expected total orders (no ties)")]
+    Tied {
+        /// Which argument the row belongs to.
+        what: &'static str,
+        /// Row of the tie.
+        row: usize,
+        /// One of the tied labels.
+        first: usize,
+        /// The other.
+        second: usize,
+    },
+    /// Two arrays whose shapes should agree.
+    #[error("{left} has shape ({}, {}) but {right} has shape ({}, {}); expected equal shapes",
+        left_shape.0, left_shape.1, right_shape.0, right_shape.1)]
+    Shapes {
+        /// Name of the first array.
+        left: &'static str,
+        /// Its rows and columns.
+        left_shape: (usize, usize),
+        /// Name of the second array.
+        right: &'static str,
+        /// Its rows and columns.
+        right_shape: (usize, usize),
+    },
+    /// Another number of weights than of rows.
+    #[error("found {found} weights for {rows} rows; expected one weight a row")]
+    WeightCount {
+        /// Number of weights.
+        found: usize,
+        /// Number of rows.
+        rows: usize,
+    },
+    /// A weight that is no weight.
+    #[error("row {row}: weight {found}; expected a finite number that is not negative")]
+    Weight {
+        /// Row of the weight.
+        row: usize,
+        /// The value found.
+        found: f64,
+        /// What is wrong with it.
+        problem: WeightProblem,
+    },
+    /// All weights are zero.
+    #[error("all {rows} weights are 0; expected at least one positive weight")]
+    NoWeight {
+        /// Number of rows.
+        rows: usize,
+    },
+    /// Finite weights whose sum is not.
+    #[error("the weights add up to infinity; expected a finite sum")]
+    WeightOverflow,
+    /// A share or probability outside [0, 1].
+    #[error("{name} is {found}; expected a number from 0 to 1")]
+    Fraction {
+        /// Name of the parameter.
+        name: &'static str,
+        /// The value found.
+        found: f64,
+    },
+    /// A pair order matrix that is not square.
+    #[error("the pair order matrix has shape ({rows}, {columns}); expected a square matrix")]
+    NotSquare {
+        /// Number of rows.
+        rows: usize,
+        /// Number of columns.
+        columns: usize,
+    },
+    /// A pair order matrix with an entry that is no share.
+    #[error("pair order matrix, row {row}, column {column}: {found}; expected {expected}")]
+    PairOrder {
+        /// Row of the entry.
+        row: usize,
+        /// Column of the entry.
+        column: usize,
+        /// The value found.
+        found: f64,
+        /// What would be right there.
+        expected: &'static str,
+    },
+    /// Two opposite entries of a pair order matrix that do not add up.
+    #[error(
+        "pair order matrix, rows {row} and {column}: C[{row}][{column}] + C[{column}][{row}] = {sum}; expected 1"
+    )]
+    NotComplementary {
+        /// First label.
+        row: usize,
+        /// Second label.
+        column: usize,
+        /// The sum found.
+        sum: f64,
+    },
+    /// A value to rank that cannot be compared.
+    #[error("row {row}, label {label}: {found} cannot be ranked; expected a number above minus infinity")]
+    Unrankable {
+        /// Row of the value.
+        row: usize,
+        /// Column of the value.
+        label: usize,
+        /// The value found.
+        found: f64,
+    },
+    /// The caller asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// Result of this crate's fallible functions.
+pub type Result<T> = std::result::Result<T, Error>;
+
+fn position_hint(problem: PositionProblem, labels: usize) -> String {
+    match problem {
+        PositionProblem::BelowOne => "positions start at 1".into(),
+        PositionProblem::Fractional => "positions are whole numbers".into(),
+        PositionProblem::BeyondLabels => {
+            format!("with {labels} labels positions end at {labels}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_say_where_what_and_why() {
+        let error = Error::Position {
+            row: 7,
+            label: 2,
+            found: 0.0,
+            labels: 4,
+            problem: PositionProblem::BelowOne,
+        };
+        assert_eq!(
+            error.to_string(),
+            "row 7, label 2: position 0; positions start at 1"
+        );
+        let error = Error::Weight {
+            row: 3,
+            found: -1.5,
+            problem: WeightProblem::Negative,
+        };
+        assert_eq!(
+            error.to_string(),
+            "row 3: weight -1.5; expected a finite number that is not negative"
+        );
+    }
+}

@@ -1,0 +1,13 @@
+//! Rankings with ties: pair statistics, rank aggregation and partial label ranking.
+//!
+//! Data enters through [`rankings::Rankings`], whose constructor proves what the kernels rely on; everything
+//! behind it works on valid data. Dependencies point one way:
+//! `error ← weights ← rankings, bucket_order ← pairs ← metrics, aggregate`.
+
+pub mod bucket_order;
+pub mod error;
+pub mod metrics;
+pub mod missing;
+pub mod pairs;
+pub mod rankings;
+pub mod weights;

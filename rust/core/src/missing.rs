@@ -1,0 +1,159 @@
+//! Dense re-ranking, and seeded omission of labels for experiments with incomplete rankings.
+
+use ndarray::{ArrayView2, Axis};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+
+use crate::error::{Error, Result};
+use crate::rankings::{Rankings, MAX_LABELS, MISSING};
+use crate::weights::Weights;
+
+/// Ranks each row of arbitrary numbers densely: the smallest number gets position 1, equal numbers are tied, NaN
+/// stays missing and `+inf` is last. O(n log n) a row.
+///
+/// # Errors
+/// An empty array, fewer than two or too many labels, or minus infinity.
+pub fn to_dense_ranks(values: ArrayView2<'_, f64>) -> Result<Rankings> {
+    let (rows, labels) = values.dim();
+    if labels < 2 {
+        return Err(Error::TooFewLabels { found: labels });
+    }
+    if labels > MAX_LABELS {
+        return Err(Error::TooManyLabels {
+            found: labels,
+            limit: MAX_LABELS,
+        });
+    }
+    if rows == 0 {
+        return Err(Error::NoRows);
+    }
+    let mut positions = vec![MISSING; rows * labels];
+    let mut order: Vec<usize> = Vec::with_capacity(labels);
+    for (row, (values, out)) in values
+        .axis_iter(Axis(0))
+        .zip(positions.chunks_exact_mut(labels))
+        .enumerate()
+    {
+        order.clear();
+        for (label, &found) in values.iter().enumerate() {
+            if found == f64::NEG_INFINITY {
+                return Err(Error::Unrankable { row, label, found });
+            }
+            if !found.is_nan() {
+                order.push(label);
+            }
+        }
+        order.sort_by(|&u, &v| values[u].total_cmp(&values[v]));
+        let mut position = 0;
+        let mut previous = f64::NAN;
+        for &label in &order {
+            // NaN differs from everything, so the first label opens the first bucket.
+            if values[label] != previous {
+                position += 1;
+                previous = values[label];
+            }
+            out[label] = position;
+        }
+    }
+    Ok(Rankings::from_dense(labels, positions, Weights::Unit(rows)))
+}
+
+/// Drops each label of each ranking independently with probability `fraction` and re-ranks what is left densely.
+/// Weights stay. The same seed drops the same labels on every machine.
+///
+/// # Errors
+/// [`Error::Fraction`] when `fraction` is outside [0, 1].
+pub fn drop_labels(rankings: &Rankings, fraction: f64, seed: u64) -> Result<Rankings> {
+    if !(0.0..=1.0).contains(&fraction) {
+        return Err(Error::Fraction {
+            name: "fraction",
+            found: fraction,
+        });
+    }
+    let labels = rankings.labels();
+    let mut rng = Pcg64::seed_from_u64(seed);
+    let mut positions = Vec::with_capacity(rankings.len() * labels);
+    let mut closer = GapCloser::new(labels);
+    for row in rankings.rows() {
+        let start = positions.len();
+        // One draw for every label, ranked or not: what is dropped elsewhere does not depend on what is missing.
+        positions.extend(row.iter().map(|&position| {
+            let dropped = rng.random::<f64>() < fraction;
+            if dropped {
+                MISSING
+            } else {
+                position
+            }
+        }));
+        closer.close(&mut positions[start..]);
+    }
+    Ok(Rankings::from_dense(
+        labels,
+        positions,
+        rankings.weights().clone(),
+    ))
+}
+
+/// Closes the gaps that dropped labels leave in a row.
+struct GapCloser {
+    /// Old position → new position; index 0 stands for a missing label and stays 0.
+    renumbered: Vec<u16>,
+}
+
+impl GapCloser {
+    fn new(labels: usize) -> Self {
+        Self {
+            renumbered: vec![0; labels + 1],
+        }
+    }
+
+    fn close(&mut self, positions: &mut [u16]) {
+        self.renumbered.fill(0);
+        for &position in positions.iter() {
+            self.renumbered[usize::from(position)] = 1;
+        }
+        self.renumbered[usize::from(MISSING)] = MISSING;
+        let mut next = 0;
+        for new in &mut self.renumbered[1..] {
+            if *new == 1 {
+                next += 1;
+                *new = next;
+            }
+        }
+        for position in positions {
+            *position = self.renumbered[usize::from(*position)];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    #[test]
+    fn dense_ranks_of_numbers() {
+        let values = array![[0.5, -2.0, 0.5, f64::NAN], [f64::INFINITY, 7.0, -0.0, 0.0]];
+        let rankings = to_dense_ranks(values.view()).unwrap();
+        assert_eq!(rankings.row(0), [2, 1, 2, 0]);
+        assert_eq!(rankings.row(1), [3, 2, 1, 1]);
+    }
+
+    #[test]
+    fn dropping_all_and_nothing() {
+        let y = Rankings::new(array![[1, 2, 2, 3_i64]].view(), None).unwrap();
+        assert_eq!(drop_labels(&y, 0.0, 1).unwrap(), y);
+        assert_eq!(drop_labels(&y, 1.0, 1).unwrap().row(0), [0, 0, 0, 0]);
+        assert!(drop_labels(&y, 1.1, 1).is_err());
+        assert!(drop_labels(&y, f64::NAN, 1).is_err());
+    }
+
+    #[test]
+    fn a_seed_drops_the_same_labels_everywhere() {
+        let y = Rankings::new(array![[1, 2, 3, 4, 5, 6, 7, 8_i64]].view(), None).unwrap();
+        let dropped = drop_labels(&y, 0.5, 42).unwrap();
+        assert_eq!(dropped, drop_labels(&y, 0.5, 42).unwrap());
+        let kept = dropped.row(0).iter().filter(|&&p| p != MISSING).count();
+        assert_eq!(dropped.buckets(0), kept);
+    }
+}

@@ -1,0 +1,416 @@
+//! Pair statistics of a set of rankings: [`PairCounts`] and the [`PairOrderMatrix`] C.
+
+use ndarray::ArrayView2;
+
+use crate::error::{Error, Result};
+use crate::rankings::{Rankings, MISSING};
+use crate::weights::Weights;
+
+/// The largest number of labels for pair statistics: a matrix of this size takes 512 MiB.
+pub const MAX_PAIR_LABELS: usize = 8192;
+
+/// Entries that should add up to 1 may miss it by this much.
+const COMPLEMENT_TOLERANCE: f64 = 1e-9;
+
+/// For each pair of labels the weight of the rankings that place one before the other, or tie them.
+///
+/// Only rows that rank both labels count. Whole-number weights below 2^53 are added without rounding.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PairCounts {
+    labels: usize,
+    /// `before[u * labels + v]`: weight of rows with u strictly before v.
+    before: Vec<f64>,
+    /// Symmetric; the diagonal holds the weight of the rows that rank the label.
+    tied: Vec<f64>,
+}
+
+impl PairCounts {
+    /// Counts of no rankings at all.
+    ///
+    /// # Errors
+    /// [`Error::TooManyLabels`] above [`MAX_PAIR_LABELS`].
+    pub fn empty(labels: usize) -> Result<Self> {
+        if labels > MAX_PAIR_LABELS {
+            return Err(Error::TooManyLabels {
+                found: labels,
+                limit: MAX_PAIR_LABELS,
+            });
+        }
+        Ok(Self {
+            labels,
+            before: vec![0.0; labels * labels],
+            tied: vec![0.0; labels * labels],
+        })
+    }
+
+    /// Counts all pairs of all rankings: O(rows · labels²), a few dozen rows to an instruction for unit weights.
+    ///
+    /// # Errors
+    /// [`Error::TooManyLabels`] above [`MAX_PAIR_LABELS`].
+    pub fn from_rankings(rankings: &Rankings) -> Result<Self> {
+        let mut counts = Self::empty(rankings.labels())?;
+        match rankings.weights() {
+            Weights::Unit(_) if rankings.labels() <= unit::MAX_BYTE_LABELS => {
+                unit::count(rankings, &mut counts);
+            }
+            weights => {
+                for (row, positions) in rankings.rows().enumerate() {
+                    counts.add(positions, weights.get(row));
+                }
+            }
+        }
+        Ok(counts)
+    }
+
+    /// Forgets everything counted, keeping the memory.
+    pub fn clear(&mut self) {
+        self.before.fill(0.0);
+        self.tied.fill(0.0);
+    }
+
+    /// Adds one ranking (positions, [`MISSING`] where a label is not ranked) of the given weight. A negative
+    /// weight takes away what an equal positive one has added.
+    pub fn add(&mut self, positions: &[u16], weight: f64) {
+        let n = self.labels;
+        for (u, &pu) in positions.iter().enumerate() {
+            if pu == MISSING {
+                continue;
+            }
+            let before = &mut self.before[u * n..(u + 1) * n];
+            let tied = &mut self.tied[u * n..(u + 1) * n];
+            for ((before, tied), &pv) in before.iter_mut().zip(tied).zip(positions) {
+                // MISSING is below every position, so neither comparison holds for it.
+                *before += if pu < pv { weight } else { 0.0 };
+                *tied += if pu == pv { weight } else { 0.0 };
+            }
+        }
+    }
+
+    /// Adds the counts of other rankings of the same labels.
+    ///
+    /// # Panics
+    /// When the numbers of labels differ.
+    pub fn merge(&mut self, other: &Self) {
+        self.combine(other, |mine, theirs| *mine += theirs);
+    }
+
+    /// Takes away the counts of rankings that were added before.
+    ///
+    /// # Panics
+    /// When the numbers of labels differ.
+    pub fn subtract(&mut self, other: &Self) {
+        self.combine(other, |mine, theirs| *mine -= theirs);
+    }
+
+    fn combine(&mut self, other: &Self, apply: impl Fn(&mut f64, f64)) {
+        assert_eq!(self.labels, other.labels, "pair counts of other labels");
+        for (mine, theirs) in [
+            (&mut self.before, &other.before),
+            (&mut self.tied, &other.tied),
+        ] {
+            for (mine, &theirs) in mine.iter_mut().zip(theirs) {
+                apply(mine, theirs);
+            }
+        }
+    }
+
+    /// Number of labels.
+    #[must_use]
+    pub fn labels(&self) -> usize {
+        self.labels
+    }
+
+    /// Weight of the rows that place `u` strictly before `v`.
+    #[must_use]
+    pub fn before(&self, u: usize, v: usize) -> f64 {
+        self.before[u * self.labels + v]
+    }
+
+    /// Weight of the rows that tie `u` and `v`; for `u == v`, that of the rows that rank `u`.
+    #[must_use]
+    pub fn tied(&self, u: usize, v: usize) -> f64 {
+        self.tied[u * self.labels + v]
+    }
+
+    /// Weight of the rows that rank both labels.
+    #[must_use]
+    pub fn seen(&self, u: usize, v: usize) -> f64 {
+        self.before(u, v) + self.tied(u, v) + self.before(v, u)
+    }
+
+    /// Weight of the rows that rank the label.
+    #[must_use]
+    pub fn ranked(&self, label: usize) -> f64 {
+        self.tied(label, label)
+    }
+
+    /// Weight of the rows that place `u` at least as high as `v`.
+    #[must_use]
+    pub fn at_least_as_high(&self, u: usize, v: usize) -> f64 {
+        self.before(u, v) + self.tied(u, v)
+    }
+}
+
+/// The pair order matrix C: `C(u,v)` is the share of the rankings of both labels that place u before v, ties
+/// counting half; ½ where no ranking has both, and on the diagonal.
+///
+/// Proven by the constructors: `C(u,v) + C(v,u) = 1`, diagonal ½, entries in [0, 1].
+#[derive(Debug, Clone, PartialEq)]
+pub struct PairOrderMatrix {
+    labels: usize,
+    shares: Vec<f64>,
+}
+
+impl PairOrderMatrix {
+    /// A matrix in which nothing is known: ½ everywhere.
+    #[must_use]
+    pub fn undecided(labels: usize) -> Self {
+        Self {
+            labels,
+            shares: vec![0.5; labels * labels],
+        }
+    }
+
+    /// The matrix of counted pairs.
+    #[must_use]
+    pub fn from_counts(counts: &PairCounts) -> Self {
+        let mut matrix = Self::undecided(counts.labels);
+        matrix.fill_from(counts);
+        matrix
+    }
+
+    /// Overwrites the matrix with that of counted pairs of as many labels.
+    ///
+    /// # Panics
+    /// When the numbers of labels differ.
+    pub fn fill_from(&mut self, counts: &PairCounts) {
+        assert_eq!(self.labels, counts.labels, "pair counts of other labels");
+        let n = self.labels;
+        for u in 0..n {
+            for v in u + 1..n {
+                let (before, after) = (counts.before[u * n + v], counts.before[v * n + u]);
+                let half_tied = counts.tied[u * n + v] / 2.0;
+                let seen = before + after + 2.0 * half_tied;
+                let (forward, backward) = if seen > 0.0 {
+                    ((before + half_tied) / seen, (after + half_tied) / seen)
+                } else {
+                    (0.5, 0.5)
+                };
+                self.shares[u * n + v] = forward;
+                self.shares[v * n + u] = backward;
+            }
+        }
+    }
+
+    /// Checks a matrix that somebody else has computed.
+    ///
+    /// # Errors
+    /// A matrix that is not square, has fewer than two or too many labels, an entry that is NaN or outside
+    /// [0, 1], a diagonal entry other than ½, or opposite entries that do not add up to 1 (within 1e-9).
+    pub fn new(matrix: ArrayView2<'_, f64>) -> Result<Self> {
+        let (rows, columns) = matrix.dim();
+        if rows != columns {
+            return Err(Error::NotSquare { rows, columns });
+        }
+        if rows < 2 {
+            return Err(Error::TooFewLabels { found: rows });
+        }
+        if rows > MAX_PAIR_LABELS {
+            return Err(Error::TooManyLabels {
+                found: rows,
+                limit: MAX_PAIR_LABELS,
+            });
+        }
+        for ((row, column), &found) in matrix.indexed_iter() {
+            let expected = if !(0.0..=1.0).contains(&found) {
+                "a share from 0 to 1"
+            } else if row == column && (found - 0.5).abs() > COMPLEMENT_TOLERANCE {
+                "0.5 on the diagonal"
+            } else {
+                continue;
+            };
+            return Err(Error::PairOrder {
+                row,
+                column,
+                found,
+                expected,
+            });
+        }
+        for row in 0..rows {
+            for column in row + 1..rows {
+                let sum = matrix[[row, column]] + matrix[[column, row]];
+                if (sum - 1.0).abs() > COMPLEMENT_TOLERANCE {
+                    return Err(Error::NotComplementary { row, column, sum });
+                }
+            }
+        }
+        Ok(Self {
+            labels: rows,
+            shares: matrix.iter().copied().collect(),
+        })
+    }
+
+    /// Number of labels.
+    #[must_use]
+    pub fn labels(&self) -> usize {
+        self.labels
+    }
+
+    /// `C(u, v)`.
+    #[must_use]
+    pub fn get(&self, u: usize, v: usize) -> f64 {
+        self.shares[u * self.labels + v]
+    }
+
+    /// `C(u, ·)` for all labels.
+    #[must_use]
+    pub fn row(&self, u: usize) -> &[f64] {
+        &self.shares[u * self.labels..(u + 1) * self.labels]
+    }
+
+    /// All entries, row by row.
+    #[must_use]
+    pub fn as_slice(&self) -> &[f64] {
+        &self.shares
+    }
+}
+
+/// Unit weights: bytes instead of floats, many rows to an instruction.
+mod unit {
+    use super::{PairCounts, Rankings};
+
+    /// Positions up to here fit a byte, with room for the wrap-around of a missing label.
+    pub(super) const MAX_BYTE_LABELS: usize = 254;
+
+    const LANES: usize = 32;
+    /// Rows that are transposed together: small enough for the cache and for counting in a byte a lane.
+    const BLOCK: usize = LANES * 64;
+
+    pub(super) fn count(rankings: &Rankings, counts: &mut PairCounts) {
+        let n = rankings.labels();
+        let mut columns = vec![0_u8; n * BLOCK];
+        let arch = pulp::Arch::new();
+        let mut rows = rankings.rows();
+        let mut left = rankings.len();
+        while left > 0 {
+            let filled = left.min(BLOCK);
+            // A partial block keeps zeros behind its rows: missing labels count nowhere.
+            columns.fill(0);
+            for (row, positions) in rows.by_ref().take(filled).enumerate() {
+                for (label, &position) in positions.iter().enumerate() {
+                    columns[label * BLOCK + row] = position as u8;
+                }
+            }
+            left -= filled;
+            arch.dispatch(|| add_block(&columns, filled.div_ceil(LANES) * LANES, counts));
+        }
+    }
+
+    #[allow(clippy::inline_always)] // it must become part of the dispatched function to use its instructions
+    #[inline(always)]
+    fn add_block(columns: &[u8], rows: usize, counts: &mut PairCounts) {
+        let n = counts.labels;
+        for u in 0..n {
+            let a = &columns[u * BLOCK..u * BLOCK + rows];
+            counts.tied[u * n + u] += a.iter().filter(|&&p| p != 0).count() as f64;
+            for v in u + 1..n {
+                let b = &columns[v * BLOCK..v * BLOCK + rows];
+                let [at_least, at_most, tied] = compare(a, b);
+                counts.before[u * n + v] += f64::from(at_least - tied);
+                counts.before[v * n + u] += f64::from(at_most - tied);
+                counts.tied[u * n + v] += f64::from(tied);
+                counts.tied[v * n + u] += f64::from(tied);
+            }
+        }
+    }
+
+    /// How often a is at least as high as b, b at least as high as a, and both; never where one is missing.
+    #[allow(clippy::inline_always)] // as above
+    #[inline(always)]
+    fn compare(a: &[u8], b: &[u8]) -> [u32; 3] {
+        let mut lanes = [[0_u8; LANES]; 3];
+        for (a, b) in a.chunks_exact(LANES).zip(b.chunks_exact(LANES)) {
+            for lane in 0..LANES {
+                // a ≤ b as a − 1 < b: a missing label (0) wraps to 255, which is never below, and a missing b
+                // has nothing below it.
+                let at_least = u8::from(a[lane].wrapping_sub(1) < b[lane]);
+                let at_most = u8::from(b[lane].wrapping_sub(1) < a[lane]);
+                lanes[0][lane] += at_least;
+                lanes[1][lane] += at_most;
+                lanes[2][lane] += at_least & at_most;
+            }
+        }
+        lanes.map(|lanes| lanes.iter().map(|&count| u32::from(count)).sum())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    fn example() -> Rankings {
+        let y = array![
+            [1.0, 2.0, 2.0],
+            [f64::NAN, 2.0, 1.0],
+            [1.0, 1.0, f64::NAN],
+            [f64::NAN, f64::NAN, 1.0]
+        ];
+        Rankings::new(y.view(), None).unwrap()
+    }
+
+    #[test]
+    fn counts_only_rows_with_both_labels() {
+        let counts = PairCounts::from_rankings(&example()).unwrap();
+        assert_eq!(
+            (counts.before(0, 1), counts.tied(0, 1), counts.before(1, 0)),
+            (1.0, 1.0, 0.0)
+        );
+        assert_eq!(
+            (counts.before(1, 2), counts.tied(1, 2), counts.before(2, 1)),
+            (0.0, 1.0, 1.0)
+        );
+        assert_eq!((counts.seen(0, 2), counts.ranked(2)), (1.0, 3.0));
+    }
+
+    #[test]
+    fn byte_path_equals_row_path_and_subtraction_undoes_merging() {
+        let rankings = example();
+        let fast = PairCounts::from_rankings(&rankings).unwrap();
+        let mut slow = PairCounts::empty(3).unwrap();
+        for row in rankings.rows() {
+            slow.add(row, 1.0);
+        }
+        assert_eq!(fast, slow);
+        let once = slow.clone();
+        slow.merge(&fast);
+        assert_ne!(slow, once);
+        slow.subtract(&fast);
+        assert_eq!(slow, once);
+    }
+
+    #[test]
+    fn an_unseen_pair_is_undecided() {
+        let y = array![[1.0, f64::NAN], [f64::NAN, 1.0]];
+        let counts = PairCounts::from_rankings(&Rankings::new(y.view(), None).unwrap()).unwrap();
+        assert_eq!(
+            PairOrderMatrix::from_counts(&counts),
+            PairOrderMatrix::undecided(2)
+        );
+    }
+
+    #[test]
+    fn foreign_matrices_are_checked() {
+        let bad = [
+            array![[0.5, 0.7], [0.7, 0.5]],
+            array![[0.5, 1.2], [-0.2, 0.5]],
+            array![[0.5, f64::NAN], [0.5, 0.5]],
+            array![[0.4, 0.7], [0.3, 0.5]],
+        ];
+        for matrix in bad {
+            assert!(PairOrderMatrix::new(matrix.view()).is_err(), "{matrix}");
+        }
+        let good = array![[0.5, 0.7], [0.3, 0.5]];
+        assert_eq!(PairOrderMatrix::new(good.view()).unwrap().get(0, 1), 0.7);
+    }
+}

@@ -1,0 +1,389 @@
+//! [`Rankings`]: the only entrance for ranking data. What has passed its constructor cannot make a kernel fail.
+
+use ndarray::{ArrayView2, Axis};
+
+use crate::error::{Error, PositionProblem, Result};
+use crate::weights::Weights;
+
+/// The position of a label that a row does not rank.
+pub const MISSING: u16 = 0;
+
+/// The largest number of labels: positions are stored in 16 bits, and 0 marks a missing label.
+pub const MAX_LABELS: usize = u16::MAX as usize;
+
+/// A number that callers use for positions: `f64` (NaN = missing, `+inf` = the rest of a top-k list) or `i64`.
+pub trait RawPosition: Copy {
+    /// What the number says about the label.
+    fn parse(self, labels: usize) -> Parsed;
+    /// The number as it is shown in messages.
+    fn as_f64(self) -> f64;
+}
+
+/// One position, read from a caller's number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parsed {
+    /// A position between 1 and the number of labels.
+    At(u16),
+    /// The label is not ranked.
+    Missing,
+    /// Ranked behind every label that has a finite position.
+    Rest,
+    /// No position at all.
+    Invalid(PositionProblem),
+}
+
+impl RawPosition for f64 {
+    #[inline]
+    fn parse(self, labels: usize) -> Parsed {
+        // The limit of 16 bits makes the 32-bit conversion lossless where it matters, and it is the fast one.
+        let whole = self as i32;
+        if f64::from(whole) == self && whole >= 1 && whole as usize <= labels {
+            return Parsed::At(whole as u16);
+        }
+        if self.is_nan() {
+            Parsed::Missing
+        } else if self == f64::INFINITY {
+            Parsed::Rest
+        } else if self < 1.0 {
+            Parsed::Invalid(if self > 0.0 {
+                PositionProblem::Fractional
+            } else {
+                PositionProblem::BelowOne
+            })
+        } else if self.fract() != 0.0 {
+            Parsed::Invalid(PositionProblem::Fractional)
+        } else {
+            Parsed::Invalid(PositionProblem::BeyondLabels)
+        }
+    }
+
+    fn as_f64(self) -> f64 {
+        self
+    }
+}
+
+impl RawPosition for i64 {
+    #[inline]
+    fn parse(self, labels: usize) -> Parsed {
+        if self >= 1 && self <= labels as i64 {
+            Parsed::At(self as u16)
+        } else if self < 1 {
+            Parsed::Invalid(PositionProblem::BelowOne)
+        } else {
+            Parsed::Invalid(PositionProblem::BeyondLabels)
+        }
+    }
+
+    fn as_f64(self) -> f64 {
+        self as f64
+    }
+}
+
+/// A set of rankings with ties over the same labels, possibly incomplete, possibly weighted.
+///
+/// Proven by the constructor: at least one row; 2 to [`MAX_LABELS`] labels; the positions of the labels that a
+/// row ranks are dense (1..k without gaps); weights are finite, non-negative and have a positive sum.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rankings {
+    labels: usize,
+    /// Row-major; [`MISSING`] where the row does not rank the label.
+    positions: Vec<u16>,
+    weights: Weights,
+    complete: bool,
+}
+
+impl Rankings {
+    /// Reads rankings from an array of positions (rows × labels) and optional weights.
+    ///
+    /// # Errors
+    /// An empty array, fewer than two or too many labels, a position that is not a whole number from 1 to the
+    /// number of labels, a gap in a row, or weights that are not weights.
+    ///
+    /// # Examples
+    /// ```
+    /// use bucketrank_core::rankings::Rankings;
+    /// use ndarray::array;
+    ///
+    /// // The second row does not rank label 0; the third is a top-1 list.
+    /// let y = array![[1.0, 2.0, 2.0], [f64::NAN, 2.0, 1.0], [1.0, f64::INFINITY, f64::INFINITY]];
+    /// let rankings = Rankings::new(y.view(), None)?;
+    /// assert_eq!(rankings.row(2), [1, 2, 2]);
+    /// # Ok::<(), bucketrank_core::error::Error>(())
+    /// ```
+    pub fn new<P: RawPosition>(
+        positions: ArrayView2<'_, P>,
+        weights: Option<&[f64]>,
+    ) -> Result<Self> {
+        let (rows, labels) = positions.dim();
+        if labels < 2 {
+            return Err(Error::TooFewLabels { found: labels });
+        }
+        if labels > MAX_LABELS {
+            return Err(Error::TooManyLabels {
+                found: labels,
+                limit: MAX_LABELS,
+            });
+        }
+        if rows == 0 {
+            return Err(Error::NoRows);
+        }
+        let weights = Weights::new(weights, rows)?;
+        let mut reader = RowReader::new(labels);
+        let mut compact = vec![MISSING; rows * labels];
+        for (row, (raw, out)) in positions
+            .axis_iter(Axis(0))
+            .zip(compact.chunks_exact_mut(labels))
+            .enumerate()
+        {
+            match raw.as_slice() {
+                Some(raw) => reader.read(row, raw.iter().copied(), out)?,
+                None => reader.read(row, raw.iter().copied(), out)?,
+            }
+        }
+        Ok(Self {
+            labels,
+            complete: !compact.contains(&MISSING),
+            positions: compact,
+            weights,
+        })
+    }
+
+    /// Takes positions that a kernel of this crate has made dense itself.
+    pub(crate) fn from_dense(labels: usize, positions: Vec<u16>, weights: Weights) -> Self {
+        debug_assert_eq!(positions.len() % labels, 0);
+        Self {
+            labels,
+            complete: !positions.contains(&MISSING),
+            positions,
+            weights,
+        }
+    }
+
+    /// Number of rankings.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.positions.len() / self.labels
+    }
+
+    /// Always false: the constructor refuses an empty set.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// Number of labels.
+    #[must_use]
+    pub fn labels(&self) -> usize {
+        self.labels
+    }
+
+    /// Whether every row ranks every label.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// The weights of the rows.
+    #[must_use]
+    pub fn weights(&self) -> &Weights {
+        &self.weights
+    }
+
+    /// Positions of one ranking; [`MISSING`] where it does not rank the label.
+    #[must_use]
+    pub fn row(&self, row: usize) -> &[u16] {
+        &self.positions[row * self.labels..(row + 1) * self.labels]
+    }
+
+    /// All rankings in order.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[u16]> {
+        self.positions.chunks_exact(self.labels)
+    }
+
+    /// Number of buckets of one ranking.
+    #[must_use]
+    pub fn buckets(&self, row: usize) -> usize {
+        self.row(row).iter().copied().max().unwrap_or(0).into()
+    }
+
+    /// Checks that every row ranks every label; `what` names the argument in the message.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] with the first missing label.
+    pub fn require_complete(&self, what: &'static str) -> Result<()> {
+        if self.complete {
+            return Ok(());
+        }
+        match self.positions.iter().position(|&p| p == MISSING) {
+            None => Ok(()),
+            Some(index) => Err(Error::Missing {
+                what,
+                row: index / self.labels,
+                label: index % self.labels,
+            }),
+        }
+    }
+}
+
+/// Reads one row at a time; remembers which positions were seen, to find gaps.
+struct RowReader {
+    labels: usize,
+    seen: Vec<bool>,
+}
+
+impl RowReader {
+    fn new(labels: usize) -> Self {
+        Self {
+            labels,
+            seen: vec![false; if labels < 128 { 0 } else { labels + 1 }],
+        }
+    }
+
+    #[inline]
+    fn read<P: RawPosition>(
+        &mut self,
+        row: usize,
+        raw: impl Iterator<Item = P> + Clone,
+        out: &mut [u16],
+    ) -> Result<()> {
+        let mut has_rest = false;
+        for (label, (value, out)) in raw.clone().zip(out.iter_mut()).enumerate() {
+            *out = match value.parse(self.labels) {
+                Parsed::At(position) => position,
+                Parsed::Missing => MISSING,
+                Parsed::Rest => {
+                    has_rest = true;
+                    MISSING
+                }
+                Parsed::Invalid(problem) => {
+                    return Err(Error::Position {
+                        row,
+                        label,
+                        found: value.as_f64(),
+                        labels: self.labels,
+                        problem,
+                    })
+                }
+            };
+        }
+        let last = self.check_dense(row, out)?;
+        if has_rest {
+            for (value, out) in raw.zip(out) {
+                if value.parse(self.labels) == Parsed::Rest {
+                    *out = last + 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The last position of a dense row, or where the gap is.
+    #[inline]
+    fn check_dense(&mut self, row: usize, positions: &[u16]) -> Result<u16> {
+        let last = positions.iter().copied().max().unwrap_or(0);
+        if self.labels < 128 {
+            let seen = positions.iter().fold(1u128, |seen, &p| seen | 1 << p);
+            let absent = (!seen).trailing_zeros();
+            if absent <= u32::from(last) {
+                return Err(gap(row, positions, last, absent as usize));
+            }
+            return Ok(last);
+        }
+        self.seen.fill(false);
+        for &position in positions {
+            self.seen[usize::from(position)] = true;
+        }
+        match (1..usize::from(last)).find(|&position| !self.seen[position]) {
+            Some(absent) => Err(gap(row, positions, last, absent)),
+            None => Ok(last),
+        }
+    }
+}
+
+fn gap(row: usize, positions: &[u16], last: u16, absent: usize) -> Error {
+    Error::Gap {
+        row,
+        label: positions.iter().position(|&p| p == last).unwrap_or(0),
+        found: last.into(),
+        absent,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::{array, Array2};
+
+    const NAN: f64 = f64::NAN;
+    const REST: f64 = f64::INFINITY;
+
+    #[test]
+    fn missing_labels_and_top_k_lists() {
+        let y = array![[NAN, 1.0, 2.0], [1.0, REST, REST], [NAN, REST, 1.0], [REST, REST, REST]];
+        let rankings = Rankings::new(y.view(), None).unwrap();
+        let rows: Vec<_> = rankings.rows().map(<[u16]>::to_vec).collect();
+        assert_eq!(
+            rows,
+            [[0, 1, 2], [1, 2, 2], [0, 2, 1], [1, 1, 1]].map(Vec::from)
+        );
+        assert!(!rankings.is_complete());
+    }
+
+    #[test]
+    fn a_row_without_labels_is_legal() {
+        let y = array![[NAN, NAN]];
+        assert_eq!(Rankings::new(y.view(), None).unwrap().row(0), [0, 0]);
+    }
+
+    #[test]
+    fn gaps_are_found_for_few_and_for_many_labels() {
+        for labels in [3, 200] {
+            let mut y = Array2::from_elem((2, labels), 1_i64);
+            y[[1, 2]] = 3;
+            let error = Rankings::new(y.view(), None).unwrap_err();
+            let expected = Error::Gap {
+                row: 1,
+                label: 2,
+                found: 3,
+                absent: 2,
+            };
+            assert_eq!(error, expected);
+        }
+    }
+
+    #[test]
+    fn bad_positions_say_what_is_wrong() {
+        let cases = [
+            (0.0, PositionProblem::BelowOne),
+            (-3.0, PositionProblem::BelowOne),
+            (f64::NEG_INFINITY, PositionProblem::BelowOne),
+            (0.5, PositionProblem::Fractional),
+            (1.5, PositionProblem::Fractional),
+            (4.0, PositionProblem::BeyondLabels),
+            (1e300, PositionProblem::BeyondLabels),
+        ];
+        for (found, expected) in cases {
+            let y = array![[1.0, 2.0, 3.0], [1.0, found, 2.0]];
+            match Rankings::new(y.view(), None).unwrap_err() {
+                Error::Position {
+                    row: 1,
+                    label: 1,
+                    problem,
+                    ..
+                } => assert_eq!(problem, expected),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn too_many_labels_is_an_error_not_an_overflow() {
+        let y = Array2::from_elem((1, 70_000), 1_i64);
+        assert!(matches!(
+            Rankings::new(y.view(), None),
+            Err(Error::TooManyLabels { .. })
+        ));
+        let y = Array2::from_elem((1, MAX_LABELS), 1_i64);
+        assert!(Rankings::new(y.view(), None).is_ok());
+    }
+}

@@ -1,0 +1,102 @@
+//! [`Weights`]: one non-negative number a row, or unit weights that cost nothing.
+
+use crate::error::{Error, Result, WeightProblem};
+
+/// Weights of the rows of a data set. Weight k means: as if the row stood there k times.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Weights {
+    /// Every row counts once; the number is the number of rows.
+    Unit(usize),
+    /// Finite, non-negative, with a positive and finite sum.
+    Each(Vec<f64>),
+}
+
+impl Weights {
+    /// Checks weights for `rows` rows; `None` and all ones are unit weights.
+    ///
+    /// # Errors
+    /// Another number of weights than rows, a weight that is negative or not finite, or a sum that is zero or
+    /// not finite.
+    pub fn new(weights: Option<&[f64]>, rows: usize) -> Result<Self> {
+        let Some(weights) = weights else {
+            return Ok(Self::Unit(rows));
+        };
+        if weights.len() != rows {
+            return Err(Error::WeightCount {
+                found: weights.len(),
+                rows,
+            });
+        }
+        for (row, &found) in weights.iter().enumerate() {
+            let problem = if !found.is_finite() {
+                WeightProblem::NotFinite
+            } else if found < 0.0 {
+                WeightProblem::Negative
+            } else {
+                continue;
+            };
+            return Err(Error::Weight {
+                row,
+                found,
+                problem,
+            });
+        }
+        let total: f64 = weights.iter().sum();
+        if total == 0.0 {
+            return Err(Error::NoWeight { rows });
+        }
+        if !total.is_finite() {
+            return Err(Error::WeightOverflow);
+        }
+        if weights.iter().all(|&w| w == 1.0) {
+            return Ok(Self::Unit(rows));
+        }
+        Ok(Self::Each(weights.to_vec()))
+    }
+
+    /// Weight of one row.
+    #[must_use]
+    pub fn get(&self, row: usize) -> f64 {
+        match self {
+            Self::Unit(_) => 1.0,
+            Self::Each(weights) => weights[row],
+        }
+    }
+
+    /// Sum of all weights.
+    #[must_use]
+    pub fn total(&self) -> f64 {
+        match self {
+            Self::Unit(rows) => *rows as f64,
+            Self::Each(weights) => weights.iter().sum(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ones_are_unit_weights() {
+        assert_eq!(
+            Weights::new(Some(&[1.0, 1.0]), 2).unwrap(),
+            Weights::Unit(2)
+        );
+    }
+
+    #[test]
+    fn bad_weights_are_refused() {
+        let bad: [&[f64]; 6] = [
+            &[-1.0, 1.0],
+            &[f64::NAN, 1.0],
+            &[f64::INFINITY, 1.0],
+            &[0.0, 0.0],
+            &[1.0],
+            &[f64::MAX, f64::MAX],
+        ];
+        for weights in bad {
+            assert!(Weights::new(Some(weights), 2).is_err(), "{weights:?}");
+        }
+    }
+}
