@@ -1,0 +1,133 @@
+# The one set of commands that people, the README and CI share. Each target makes what it needs: a fresh clone with
+# Python >= 3.10, a Rust toolchain and make is enough.
+
+PYTHON ?= python3
+VENV := .venv
+ifeq ($(OS),Windows_NT)
+BIN := $(VENV)/Scripts
+else
+BIN := $(VENV)/bin
+endif
+PY := $(BIN)/python
+PIP := $(PY) -m pip --quiet --disable-pip-version-check
+
+# Every file below the folders $1 whose name matches the patterns $2, without a call of find.
+rwildcard = $(foreach path,$(wildcard $(addsuffix /*,$1)),$(call rwildcard,$(path),$2) $(filter $(subst *,%,$2),$(path)))
+
+# Python sources are installed as links, so only these make the extension stale.
+RUST_SOURCES := Cargo.toml Cargo.lock $(wildcard rust/*/Cargo.toml) $(call rwildcard,$(wildcard rust/*/src),*.rs)
+
+# What was done in the virtual environment. Each waits for the one before: pip must not run twice at once in it.
+CREATED := $(VENV)/stamp-created
+TEST_TOOLS := $(VENV)/stamp-test-tools
+EXTENSION := $(VENV)/stamp-extension
+LINT_TOOLS := $(VENV)/stamp-lint-tools
+BENCH_TOOLS := $(VENV)/stamp-bench-tools
+
+# Both cargo and maturin ask pyo3 to look at this interpreter, not at whichever is first on PATH.
+export PYO3_PYTHON := $(abspath $(PY))
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+.PHONY: help
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: compare
+compare: $(EXTENSION) ## compare the aggregators on example data
+	$(PY) -m bucketrank compare
+
+.PHONY: develop
+develop: $(EXTENSION) ## build the extension and install the package into .venv
+
+.PHONY: test
+test: test-rust test-python ## run all tests: Rust, Python, doctests, the README's code
+
+.PHONY: test-rust
+test-rust: ## run the Rust tests and doctests
+	cargo test --locked
+
+.PHONY: test-python
+test-python: $(EXTENSION) ## run the Python tests, doctests and the README's code
+	$(PY) -m pytest
+
+.PHONY: lint
+lint: lint-rust lint-licences lint-python lint-stubs lint-workflows ## check format, lints, types, stubs, licences, workflows
+
+.PHONY: lint-rust
+lint-rust: $(CREATED)
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude bucketrank-benches --no-deps --locked --quiet
+
+.PHONY: lint-licences
+lint-licences: $(LINT_TOOLS)
+	@if cargo deny --version >/dev/null 2>&1; then \
+		echo "cargo deny check licenses bans sources"; cargo deny --locked check licenses bans sources; \
+	else \
+		echo "$(PY) scripts/check_licences.py"; $(PY) scripts/check_licences.py; \
+	fi
+
+.PHONY: lint-python
+lint-python: $(LINT_TOOLS)
+	$(PY) -m ruff check
+	$(PY) -m ruff format --check
+	$(PY) -m mypy
+
+.PHONY: lint-stubs
+lint-stubs: $(LINT_TOOLS) $(EXTENSION)
+	$(PY) -m mypy.stubtest bucketrank._core
+
+.PHONY: lint-workflows
+lint-workflows: $(LINT_TOOLS)
+	$(PY) -m zizmor --offline --quiet .github/workflows
+	$(PY) -m check_jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/shellcheck .ci/run
+
+.PHONY: format
+format: $(LINT_TOOLS) ## rewrite the sources in the project's format
+	cargo fmt --all
+	$(PY) -m ruff check --fix
+	$(PY) -m ruff format
+
+.PHONY: bench
+bench: $(EXTENSION) $(BENCH_TOOLS) ## measure the kernels, then compare with other libraries
+	cargo bench --locked
+	@if [ -f benches/peers.py ]; then echo "$(PY) benches/peers.py"; $(PY) benches/peers.py; fi
+
+.PHONY: wheel
+wheel: $(TEST_TOOLS) ## build wheel and sdist and try each in a fresh environment
+	rm -rf dist
+	$(PY) -m maturin build --release --locked --out dist
+	$(PY) -m maturin sdist --out dist
+	$(PY) scripts/try_distributions.py dist
+
+.PHONY: clean
+clean: ## remove everything that was built
+	cargo clean
+	rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -f python/bucketrank/_core.*.so python/bucketrank/_core.pyd
+
+$(CREATED):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python >= 3.10 is needed: make PYTHON=...")'
+	$(PYTHON) -m venv --clear $(VENV)
+	$(PIP) install "pip>=25.1"
+	@touch $@
+
+$(TEST_TOOLS): pyproject.toml | $(CREATED)
+	$(PIP) install --group test
+	@touch $@
+
+$(EXTENSION): $(TEST_TOOLS) $(RUST_SOURCES)
+	VIRTUAL_ENV="$(abspath $(VENV))" $(PY) -m maturin develop --release --locked
+	@touch $@
+
+$(LINT_TOOLS): pyproject.toml | $(EXTENSION)
+	$(PIP) install --group lint
+	@touch $@
+
+$(BENCH_TOOLS): pyproject.toml | $(EXTENSION) $(LINT_TOOLS)
+	$(PIP) install --group bench
+	@touch $@
