@@ -244,9 +244,12 @@ impl PairOrderMatrix {
                 }
             }
         }
+        let mut shares: Vec<f64> = matrix.iter().copied().collect();
+        // Kernels rely on ½ to the last bit there.
+        shares.iter_mut().step_by(rows + 1).for_each(|c| *c = 0.5);
         Ok(Self {
             labels: rows,
-            shares: matrix.iter().copied().collect(),
+            shares,
         })
     }
 
@@ -266,6 +269,11 @@ impl PairOrderMatrix {
     #[must_use]
     pub fn row(&self, u: usize) -> &[f64] {
         &self.shares[u * self.labels..(u + 1) * self.labels]
+    }
+
+    /// All entries for a kernel of this crate to overwrite; it keeps what the constructors prove.
+    pub(crate) fn shares_mut(&mut self) -> &mut [f64] {
+        &mut self.shares
     }
 
     /// All entries, row by row.
