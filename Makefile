@@ -82,7 +82,7 @@ lint-stubs: $(LINT_TOOLS) $(EXTENSION)
 
 .PHONY: lint-workflows
 lint-workflows: $(LINT_TOOLS)
-	$(PY) -m zizmor --offline --quiet .github/workflows
+	$(BIN)/zizmor --offline --quiet .github/workflows
 	$(PY) -m check_jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/shellcheck .ci/run
 
@@ -128,6 +128,6 @@ $(LINT_TOOLS): pyproject.toml | $(EXTENSION)
 	$(PIP) install --group lint
 	@touch $@
 
-$(BENCH_TOOLS): pyproject.toml | $(EXTENSION) $(LINT_TOOLS)
+$(BENCH_TOOLS): pyproject.toml | $(EXTENSION)
 	$(PIP) install --group bench
 	@touch $@
