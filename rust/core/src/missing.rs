@@ -1,5 +1,7 @@
 //! Dense re-ranking, and seeded omission of labels for experiments with incomplete rankings.
 
+use std::cmp::Ordering;
+
 use ndarray::{ArrayView2, Axis};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -8,12 +10,61 @@ use crate::error::{Error, Result};
 use crate::rankings::{Rankings, MAX_LABELS, MISSING};
 use crate::weights::Weights;
 
+/// A number that can be ranked: `f64`, or `i64` without a detour over floats that would merge large values.
+pub trait Rankable: Copy + PartialEq {
+    /// Whether the number says that the label is not ranked.
+    fn is_missing(self) -> bool;
+    /// Whether the number has no place in an order.
+    fn is_unrankable(self) -> bool;
+    /// The order of numbers that are neither missing nor unrankable.
+    fn order(self, other: Self) -> Ordering;
+    /// The number as it is shown in messages.
+    fn as_f64(self) -> f64;
+}
+
+impl Rankable for f64 {
+    fn is_missing(self) -> bool {
+        self.is_nan()
+    }
+
+    // In a column of positions minus infinity cannot mean anything sensible: the best label is simply first.
+    fn is_unrankable(self) -> bool {
+        self == f64::NEG_INFINITY
+    }
+
+    fn order(self, other: Self) -> Ordering {
+        self.total_cmp(&other)
+    }
+
+    fn as_f64(self) -> f64 {
+        self
+    }
+}
+
+impl Rankable for i64 {
+    fn is_missing(self) -> bool {
+        false
+    }
+
+    fn is_unrankable(self) -> bool {
+        false
+    }
+
+    fn order(self, other: Self) -> Ordering {
+        self.cmp(&other)
+    }
+
+    fn as_f64(self) -> f64 {
+        self as f64
+    }
+}
+
 /// Ranks each row of arbitrary numbers densely: the smallest number gets position 1, equal numbers are tied, NaN
 /// stays missing and `+inf` is last. O(n log n) a row.
 ///
 /// # Errors
 /// An empty array, fewer than two or too many labels, or minus infinity.
-pub fn to_dense_ranks(values: ArrayView2<'_, f64>) -> Result<Rankings> {
+pub fn to_dense_ranks<V: Rankable>(values: ArrayView2<'_, V>) -> Result<Rankings> {
     let (rows, labels) = values.dim();
     if labels < 2 {
         return Err(Error::TooFewLabels { found: labels });
@@ -36,21 +87,24 @@ pub fn to_dense_ranks(values: ArrayView2<'_, f64>) -> Result<Rankings> {
     {
         order.clear();
         for (label, &found) in values.iter().enumerate() {
-            if found == f64::NEG_INFINITY {
-                return Err(Error::Unrankable { row, label, found });
+            if found.is_unrankable() {
+                return Err(Error::Unrankable {
+                    row,
+                    label,
+                    found: found.as_f64(),
+                });
             }
-            if !found.is_nan() {
+            if !found.is_missing() {
                 order.push(label);
             }
         }
-        order.sort_by(|&u, &v| values[u].total_cmp(&values[v]));
+        order.sort_by(|&u, &v| values[u].order(values[v]));
         let mut position = 0;
-        let mut previous = f64::NAN;
+        let mut previous = None;
         for &label in &order {
-            // NaN differs from everything, so the first label opens the first bucket.
-            if values[label] != previous {
+            if previous != Some(values[label]) {
                 position += 1;
-                previous = values[label];
+                previous = Some(values[label]);
             }
             out[label] = position;
         }

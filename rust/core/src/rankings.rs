@@ -13,6 +13,9 @@ pub const MAX_LABELS: usize = u16::MAX as usize;
 
 /// A number that callers use for positions: `f64` (NaN = missing, `+inf` = the rest of a top-k list) or `i64`.
 pub trait RawPosition: Copy {
+    /// The number as a position if it is a whole number from 1 to 65535, else [`MISSING`]. Most numbers are, and
+    /// this question can be asked of many numbers at once.
+    fn whole(self) -> u16;
     /// What the number says about the label.
     fn parse(self, labels: usize) -> Parsed;
     /// The number as it is shown in messages.
@@ -34,13 +37,21 @@ pub enum Parsed {
 
 impl RawPosition for f64 {
     #[inline]
-    fn parse(self, labels: usize) -> Parsed {
-        // The limit of 16 bits makes the 32-bit conversion lossless where it matters, and it is the fast one.
+    fn whole(self) -> u16 {
         let whole = self as i32;
-        if f64::from(whole) == self && whole >= 1 && whole as usize <= labels {
-            return Parsed::At(whole as u16);
+        let exact = f64::from(whole) == self && (1..=i32::from(u16::MAX)).contains(&whole);
+        if exact {
+            whole as u16
+        } else {
+            MISSING
         }
-        if self.is_nan() {
+    }
+
+    fn parse(self, labels: usize) -> Parsed {
+        let whole = self.whole();
+        if whole != MISSING && usize::from(whole) <= labels {
+            Parsed::At(whole)
+        } else if self.is_nan() {
             Parsed::Missing
         } else if self == f64::INFINITY {
             Parsed::Rest
@@ -64,6 +75,14 @@ impl RawPosition for f64 {
 
 impl RawPosition for i64 {
     #[inline]
+    fn whole(self) -> u16 {
+        if (1..=i64::from(u16::MAX)).contains(&self) {
+            self as u16
+        } else {
+            MISSING
+        }
+    }
+
     fn parse(self, labels: usize) -> Parsed {
         if self >= 1 && self <= labels as i64 {
             Parsed::At(self as u16)
@@ -130,21 +149,25 @@ impl Rankings {
         let weights = Weights::new(weights, rows)?;
         let mut reader = RowReader::new(labels);
         let mut compact = vec![MISSING; rows * labels];
-        for (row, (raw, out)) in positions
-            .axis_iter(Axis(0))
-            .zip(compact.chunks_exact_mut(labels))
-            .enumerate()
-        {
-            match raw.as_slice() {
-                Some(raw) => reader.read(row, raw.iter().copied(), out)?,
-                None => reader.read(row, raw.iter().copied(), out)?,
+        // In one piece, the loops over rows are compiled for the widest instructions of the machine.
+        pulp::Arch::new().dispatch(|| {
+            for (row, (raw, out)) in positions
+                .axis_iter(Axis(0))
+                .zip(compact.chunks_exact_mut(labels))
+                .enumerate()
+            {
+                match raw.as_slice() {
+                    Some(raw) => reader.read(row, raw.iter().copied(), out)?,
+                    None => reader.read(row, raw.iter().copied(), out)?,
+                }
             }
-        }
+            Ok(())
+        })?;
         Ok(Self {
             labels,
-            complete: !compact.contains(&MISSING),
             positions: compact,
             weights,
+            complete: reader.complete,
         })
     }
 
@@ -228,6 +251,8 @@ impl Rankings {
 /// Reads one row at a time; remembers which positions were seen, to find gaps.
 struct RowReader {
     labels: usize,
+    /// Whether every row so far ranks every label.
+    complete: bool,
     seen: Vec<bool>,
 }
 
@@ -235,12 +260,44 @@ impl RowReader {
     fn new(labels: usize) -> Self {
         Self {
             labels,
-            seen: vec![false; if labels < 128 { 0 } else { labels + 1 }],
+            complete: true,
+            seen: vec![false; labels + 1],
         }
     }
 
-    #[inline]
+    #[allow(clippy::inline_always)] // it must become part of the dispatched function to use its instructions
+    #[inline(always)]
     fn read<P: RawPosition>(
+        &mut self,
+        row: usize,
+        raw: impl Iterator<Item = P> + Clone,
+        out: &mut [u16],
+    ) -> Result<()> {
+        let mut plain = true;
+        for (value, out) in raw.clone().zip(out.iter_mut()) {
+            *out = value.whole();
+            plain &= *out != MISSING;
+        }
+        if plain && self.is_dense(out) {
+            return Ok(());
+        }
+        self.read_carefully(row, raw, out)
+    }
+
+    /// The same question as [`Self::check_dense`] for a row without missing labels, when a word can answer it.
+    #[allow(clippy::inline_always)] // as above
+    #[inline(always)]
+    fn is_dense(&self, positions: &[u16]) -> bool {
+        let last = positions.iter().copied().max().unwrap_or(0);
+        if self.labels > 63 || usize::from(last) > self.labels {
+            return false;
+        }
+        let seen = positions.iter().fold(1_u64, |seen, &p| seen | 1 << p);
+        seen.trailing_ones() == u32::from(last) + 1
+    }
+
+    /// Reads any row, with missing labels and lists' rests, and finds what is wrong with a bad one.
+    fn read_carefully<P: RawPosition>(
         &mut self,
         row: usize,
         raw: impl Iterator<Item = P> + Clone,
@@ -268,27 +325,19 @@ impl RowReader {
         }
         let last = self.check_dense(row, out)?;
         if has_rest {
-            for (value, out) in raw.zip(out) {
+            for (value, out) in raw.zip(out.iter_mut()) {
                 if value.parse(self.labels) == Parsed::Rest {
                     *out = last + 1;
                 }
             }
         }
+        self.complete &= !out.contains(&MISSING);
         Ok(())
     }
 
     /// The last position of a dense row, or where the gap is.
-    #[inline]
     fn check_dense(&mut self, row: usize, positions: &[u16]) -> Result<u16> {
         let last = positions.iter().copied().max().unwrap_or(0);
-        if self.labels < 128 {
-            let seen = positions.iter().fold(1u128, |seen, &p| seen | 1 << p);
-            let absent = (!seen).trailing_zeros();
-            if absent <= u32::from(last) {
-                return Err(gap(row, positions, last, absent as usize));
-            }
-            return Ok(last);
-        }
         self.seen.fill(false);
         for &position in positions {
             self.seen[usize::from(position)] = true;

@@ -1,1 +1,26 @@
-//! The extension module `bucketrank._core`.
+//! The extension module `bucketrank._core`: convert, detach from the interpreter, call the core, convert back.
+
+mod errors;
+mod metrics;
+mod positions;
+mod rankings;
+
+use pyo3::prelude::*;
+
+/// Kernels of bucketrank; the public, documented interface is the package `bucketrank`.
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use crate::metrics::{
+        bucket_count_differences, check_weights, kendall_tau_samples, tau_x, tau_x_samples,
+    };
+    #[pymodule_export]
+    use crate::rankings::{drop_labels, pair_order_matrix, parse_positions, to_dense_ranks};
+
+    use super::{Bound, PyModule, PyModuleMethods, PyResult};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,48 @@
+"""Rankings with ties, fast: rank aggregation and partial label ranking.
+
+A ranking is a row of *positions*, one a label: 1 is best, equal positions are ties, and the positions of the
+labels that a row ranks are dense (1, 2, ... without gaps). ``NaN`` marks a label that the row does not rank.
+``+inf`` marks the rest of a top-k list: ranked, but behind every label with a finite position.
+
+Examples
+--------
+>>> from bucketrank import from_text, tau_x
+>>> truth, labels = from_text(["tea > coffee ~ juice", "juice > tea > coffee"])
+>>> predicted, _ = from_text(["tea > juice > coffee", "juice > tea > coffee"], labels=labels)
+>>> round(tau_x(truth, predicted), 3)
+0.833
+"""
+
+from bucketrank._core import __version__
+from bucketrank.metrics import (
+    bucket_count_difference,
+    kendall_tau,
+    tau_x,
+    tau_x_samples,
+    tau_x_scorer,
+)
+from bucketrank.notation import (
+    LabelledRankings,
+    from_buckets,
+    from_text,
+    to_buckets,
+    to_text,
+)
+from bucketrank.rankings import drop_labels, pair_order_matrix, to_dense_ranks
+
+__all__ = [
+    "LabelledRankings",
+    "__version__",
+    "bucket_count_difference",
+    "drop_labels",
+    "from_buckets",
+    "from_text",
+    "kendall_tau",
+    "pair_order_matrix",
+    "tau_x",
+    "tau_x_samples",
+    "tau_x_scorer",
+    "to_buckets",
+    "to_dense_ranks",
+    "to_text",
+]

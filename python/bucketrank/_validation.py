@@ -1,0 +1,181 @@
+"""The one place where what people pass becomes what the kernels take.
+
+Shapes and types are settled here; what the numbers must satisfy is proven once, in the Rust core.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Hashable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Positions: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
+
+_MAX_SEED = 2**64 - 1
+
+
+def as_positions(Y: Any, name: str = "Y") -> Positions:
+    """Return `Y` as a 2-D array of native 64-bit integers or floats, copying only when needed."""
+    array = as_number_array(Y, name)
+    if array.ndim != 2:
+        hint = "; for one ranking pass [y]" if array.ndim == 1 else ""
+        raise ValueError(
+            f"{name} has {array.ndim} dimension(s), shape {array.shape}; "
+            f"expected 2: one row a ranking, one column a label{hint}"
+        )
+    return array
+
+
+def as_number_array(values: Any, name: str) -> Positions:
+    """Return `values` as an array of any shape of native 64-bit integers or floats."""
+    if isinstance(values, np.ma.MaskedArray):
+        values = values.astype(np.float64).filled(np.nan)
+    elif is_frame(values):
+        values = _frame_to_array(values, name)
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(_ragged_message(values, name)) from error
+    kind = array.dtype.kind
+    if kind == "f":
+        return np.asarray(array, dtype=np.float64)
+    if kind == "i" or (kind == "u" and (array <= np.iinfo(np.int64).max).all()):
+        return np.asarray(array, dtype=np.int64)
+    if kind == "u":
+        raise ValueError(f"{name} has numbers above 2**63 - 1; expected positions")
+    raise TypeError(
+        f"{name} has dtype {array.dtype}; expected integers or floats"
+        f"{_first_offender(array)}; NaN marks a missing label"
+    )
+
+
+def as_weights(sample_weight: ArrayLike | None) -> NDArray[np.float64] | None:
+    """Return weights as a 1-D array of floats; their values are checked in the core."""
+    if sample_weight is None:
+        return None
+    weights = as_number_array(sample_weight, "sample_weight")
+    if weights.ndim != 1:
+        raise ValueError(
+            f"sample_weight has {weights.ndim} dimension(s), shape {weights.shape}; "
+            "expected 1: one weight a row"
+        )
+    return np.asarray(weights, dtype=np.float64)
+
+
+def as_seed(seed: Any, name: str = "seed") -> int:
+    """Return an explicit seed, which is a whole number that fits 64 bits."""
+    if isinstance(seed, bool) or not isinstance(seed, numbers.Integral):
+        raise TypeError(f"{name} is {seed!r}; expected a whole number")
+    if not 0 <= seed <= _MAX_SEED:
+        raise ValueError(f"{name} is {seed}; expected a whole number from 0 to {_MAX_SEED}")
+    return int(seed)
+
+
+def as_real(value: Any, name: str) -> float:
+    """Return a number as a float; strings, booleans and arrays are not numbers here."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} is {value!r}; expected a number")
+    return float(value)
+
+
+def with_missing(positions: NDArray[np.int64]) -> Positions:
+    """Turn the kernels' 0 for a missing label into NaN; complete rankings stay integers."""
+    missing = positions == 0
+    if not missing.any():
+        return positions
+    result = positions.astype(np.float64)
+    result[missing] = np.nan
+    return result
+
+
+def is_frame(values: Any) -> bool:
+    """Whether `values` is a data frame (pandas, or what behaves like it)."""
+    return hasattr(values, "columns") and hasattr(values, "to_numpy")
+
+
+def is_pandas(values: Any) -> bool:
+    """Whether `values` is a pandas object, so that results can be pandas objects too."""
+    return type(values).__module__.partition(".")[0] == "pandas"
+
+
+def frame_labels(values: Any) -> list[Hashable] | None:
+    """Return the label names that a data frame carries in its columns."""
+    return list(values.columns) if is_frame(values) else None
+
+
+def check_labels(labels: Sequence[Hashable], expected: int) -> list[Hashable]:
+    """Return label names after checking that there is a different one for each column."""
+    if isinstance(labels, str):
+        raise TypeError(f"labels is the string {labels!r}; expected a list of names")
+    names = list(labels)
+    if len(names) != expected:
+        raise ValueError(f"found {len(names)} label names for {expected} labels")
+    return check_distinct(names)
+
+
+def check_distinct(names: list[Hashable]) -> list[Hashable]:
+    """Return the names after checking that none stands twice."""
+    seen: dict[Hashable, int] = {}
+    for index, name in enumerate(names):
+        if name in seen:
+            raise ValueError(
+                f"label name {name!r} stands twice (labels {seen[name]} and {index}); "
+                "expected a different name for each label"
+            )
+        seen[name] = index
+    return names
+
+
+def check_same_labels(left: Any, right: Any, left_name: str, right_name: str) -> None:
+    """Refuse two data frames whose columns differ: comparing them by place would be wrong."""
+    left_labels, right_labels = frame_labels(left), frame_labels(right)
+    if left_labels is None or right_labels is None or left_labels == right_labels:
+        return
+    raise ValueError(
+        f"{left_name} has the columns {left_labels} but {right_name} has {right_labels}; "
+        "expected the same labels in the same order"
+    )
+
+
+def _frame_to_array(frame: Any, name: str) -> Any:
+    """Read a data frame by columns, so that a column of strings is named in the message."""
+    columns = list(frame.columns)
+    for index, column in enumerate(columns):
+        series = frame.iloc[:, index] if is_pandas(frame) else frame[column]
+        kind = getattr(series.dtype, "kind", None)
+        if is_pandas(frame) and kind not in ("i", "u", "f"):
+            raise TypeError(
+                f"{name}, column {column!r}: dtype {series.dtype}; expected integers or floats"
+            )
+    if not is_pandas(frame):
+        return frame.to_numpy()
+    if all(isinstance(dtype, np.dtype) for dtype in frame.dtypes):
+        return frame.to_numpy()
+    return frame.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def _ragged_message(values: Any, name: str) -> str:
+    try:
+        lengths = [len(row) for row in values]
+    except TypeError:
+        return f"{name} is not a table; expected one row a ranking, one column a label"
+    odd = next((i for i, length in enumerate(lengths) if length != lengths[0]), None)
+    if odd is None:
+        return f"{name} is not a table of numbers; expected one row a ranking, one column a label"
+    return (
+        f"{name}, row {odd}: {lengths[odd]} entries, but row 0 has {lengths[0]}; "
+        "expected rows of equal length, with NaN for missing labels"
+    )
+
+
+def _first_offender(array: NDArray[Any]) -> str:
+    """Say where the first entry stands that is no number."""
+    if array.ndim != 2:
+        return ""
+    for (row, label), value in np.ndenumerate(array):
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+            return f" (row {row}, label {label}: {value!r})"
+    return ""

@@ -1,0 +1,141 @@
+"""How well predicted bucket orders agree with true ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import make_scorer
+
+from bucketrank import _core
+from bucketrank._validation import Positions, as_positions, as_weights, check_same_labels
+
+__all__ = [
+    "bucket_count_difference",
+    "kendall_tau",
+    "tau_x",
+    "tau_x_samples",
+    "tau_x_scorer",
+]
+
+
+def tau_x(Y_true: Any, Y_pred: Any, sample_weight: ArrayLike | None = None) -> float:
+    r"""Mean rank correlation :math:`\tau_X` of predicted with true bucket orders.
+
+    With :math:`a(u, v) = +1` where label u is ahead of or tied with v and :math:`-1` elsewhere,
+    :math:`\tau_X` of a row is the mean of :math:`a_{true} \cdot a_{pred}` over all ordered pairs of labels.
+
+    Parameters
+    ----------
+    Y_true, Y_pred : array-like or DataFrame of shape (n_samples, n_labels)
+        Positions of complete rankings. Missing labels are an error.
+    sample_weight : array-like of shape (n_samples,), optional
+        Non-negative weights of the rows, by default all equal.
+
+    Returns
+    -------
+    float
+        From -1 (total orders that are each other's reverse) to 1 (equal bucket orders).
+
+    References
+    ----------
+    E. J. Emond and D. W. Mason, "A new rank correlation coefficient with application to the consensus ranking
+    problem", Journal of Multi-Criteria Decision Analysis 11 (2002).
+
+    Examples
+    --------
+    >>> tau_x([[1, 2, 3]], [[1, 2, 3]])
+    1.0
+    >>> round(tau_x([[1, 2, 3]], [[1, 2, 2]]), 4)  # one of three pairs is tied instead of ordered
+    0.6667
+    >>> tau_x([[1, 2, 3]], [[3, 2, 1]])
+    -1.0
+    """
+    truth, predicted = _both(Y_true, Y_pred)
+    return _core.tau_x(truth, predicted, as_weights(sample_weight))
+
+
+def tau_x_samples(Y_true: Any, Y_pred: Any) -> NDArray[np.float64]:
+    r""":math:`\tau_X` of each row: what :func:`tau_x` averages.
+
+    Parameters
+    ----------
+    Y_true, Y_pred : array-like or DataFrame of shape (n_samples, n_labels)
+        Positions of complete rankings.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+
+    Examples
+    --------
+    >>> tau_x_samples([[1, 2], [1, 2], [1, 1]], [[1, 2], [2, 1], [1, 2]])
+    array([ 1., -1.,  0.])
+    """
+    return _core.tau_x_samples(*_both(Y_true, Y_pred))
+
+
+def kendall_tau(Y_true: Any, Y_pred: Any, sample_weight: ArrayLike | None = None) -> float:
+    r"""Mean Kendall :math:`\tau` of total orders.
+
+    Parameters
+    ----------
+    Y_true, Y_pred : array-like or DataFrame of shape (n_samples, n_labels)
+        Positions of complete rankings without ties. A tie is an error: use :func:`tau_x`.
+    sample_weight : array-like of shape (n_samples,), optional
+        Non-negative weights of the rows, by default all equal.
+
+    Returns
+    -------
+    float
+        Concordant minus discordant pairs, divided by all pairs.
+
+    Examples
+    --------
+    >>> round(kendall_tau([[1, 2, 3]], [[1, 3, 2]]), 4)
+    0.3333
+    """
+    values = _core.kendall_tau_samples(*_both(Y_true, Y_pred))
+    return _weighted_mean(values, sample_weight)
+
+
+def bucket_count_difference(
+    Y_true: Any, Y_pred: Any, sample_weight: ArrayLike | None = None
+) -> float:
+    """Mean number of predicted minus true buckets: above 0 when too few labels are tied.
+
+    Parameters
+    ----------
+    Y_true, Y_pred : array-like or DataFrame of shape (n_samples, n_labels)
+        Positions of complete rankings.
+    sample_weight : array-like of shape (n_samples,), optional
+        Non-negative weights of the rows, by default all equal.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> bucket_count_difference([[1, 1, 2]], [[1, 2, 3]])
+    1.0
+    """
+    differences = _core.bucket_count_differences(*_both(Y_true, Y_pred))
+    return _weighted_mean(differences.astype(np.float64), sample_weight)
+
+
+tau_x_scorer = make_scorer(tau_x)
+"""A scorer for ``cross_val_score``, ``GridSearchCV`` and friends: greater is better."""
+
+
+def _both(Y_true: Any, Y_pred: Any) -> tuple[Positions, Positions]:
+    check_same_labels(Y_true, Y_pred, "Y_true", "Y_pred")
+    return as_positions(Y_true, "Y_true"), as_positions(Y_pred, "Y_pred")
+
+
+def _weighted_mean(values: NDArray[np.float64], sample_weight: ArrayLike | None) -> float:
+    weights = as_weights(sample_weight)
+    if weights is None:
+        return float(values.mean())
+    return float(np.average(values, weights=_core.check_weights(weights, len(values))))

@@ -1,0 +1,249 @@
+"""Rankings as people write them: lists of buckets, and text such as ``a > b ~ c``."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bucketrank import _core
+from bucketrank._validation import (
+    Positions,
+    as_number_array,
+    as_positions,
+    check_distinct,
+    check_labels,
+    frame_labels,
+    is_pandas,
+    with_missing,
+)
+
+__all__ = ["LabelledRankings", "from_buckets", "from_text", "to_buckets", "to_text"]
+
+_BEFORE, _TIED = ">", "~"
+
+
+class LabelledRankings(NamedTuple):
+    """Positions together with the names of their columns.
+
+    Attributes
+    ----------
+    positions : ndarray of shape (n_rankings, n_labels)
+        ``int64``, or ``float64`` with NaN where a ranking leaves a label out.
+    labels : list
+        Name of each column.
+    """
+
+    positions: Positions
+    labels: list[Hashable]
+
+
+def to_buckets(Y: Any, labels: Sequence[Hashable] | None = None) -> list[Any]:
+    """Write positions as lists of buckets, best bucket first.
+
+    Parameters
+    ----------
+    Y : array-like of shape (n_labels,) or (n_rankings, n_labels), Series or DataFrame
+        Positions; missing labels are left out.
+    labels : sequence, optional
+        Names of the labels; by default a DataFrame's columns, a Series' index, or 0, 1, ...
+
+    Returns
+    -------
+    list
+        For one ranking a list of buckets, each a list of label names; for several a list of such lists.
+
+    Examples
+    --------
+    >>> to_buckets([2, 1, 2], labels=["a", "b", "c"])
+    [['b'], ['a', 'c']]
+    >>> to_buckets([[1, 2], [1, 1]])
+    [[[0], [1]], [[0, 1]]]
+    """
+    rows, names, single = _named_rows(Y, labels)
+    buckets = [_row_buckets(row, names) for row in rows]
+    return buckets[0] if single else buckets
+
+
+def to_text(Y: Any, labels: Sequence[Hashable] | None = None) -> Any:
+    """Write positions as text: ``>`` for "before", ``~`` for "tied".
+
+    Parameters
+    ----------
+    Y : array-like of shape (n_labels,) or (n_rankings, n_labels), Series or DataFrame
+        Positions; missing labels are left out.
+    labels : sequence, optional
+        Names of the labels; by default a DataFrame's columns, a Series' index, or 0, 1, ...
+
+    Returns
+    -------
+    str or list of str
+        One text for one ranking, a list for several. A ranking without labels is the empty text.
+
+    Examples
+    --------
+    >>> to_text([1, 2, 2, 3], labels="abcd")
+    Traceback (most recent call last):
+        ...
+    TypeError: labels is the string 'abcd'; expected a list of names
+    >>> to_text([1, 2, 2, 3], labels=list("abcd"))
+    'a > b ~ c > d'
+    """
+    rows, names, single = _named_rows(Y, labels)
+    words = [_word(name) for name in names]
+    check_distinct(list(words))
+    texts = [
+        f" {_BEFORE} ".join(f" {_TIED} ".join(bucket) for bucket in _row_buckets(row, words))
+        for row in rows
+    ]
+    return texts[0] if single else texts
+
+
+def from_buckets(
+    rankings: Iterable[Iterable[Iterable[Hashable]]], labels: Sequence[Hashable] | None = None
+) -> LabelledRankings:
+    """Read positions from lists of buckets, best bucket first.
+
+    Parameters
+    ----------
+    rankings : iterable of rankings
+        Each a list of buckets, each a list of label names. Labels that a ranking leaves out are missing.
+    labels : sequence, optional
+        Names in the order of the columns; by default in order of first appearance.
+
+    Returns
+    -------
+    LabelledRankings
+        Unpacks into ``positions, labels``.
+
+    Examples
+    --------
+    >>> Y, labels = from_buckets([[["b"], ["a", "c"]], [["a"], ["b"], ["c"]]], labels=["a", "b", "c"])
+    >>> Y
+    array([[2, 1, 2],
+           [1, 2, 3]])
+    """
+    rows = [[_bucket(bucket, row) for bucket in ranking] for row, ranking in enumerate(rankings)]
+    if labels is None:
+        names = list(dict.fromkeys(name for row in rows for bucket in row for name in bucket))
+    else:
+        names = check_labels(labels, len(list(labels)))
+    if not rows:
+        raise ValueError("found 0 rankings; expected at least one")
+    if len(names) < 2:
+        raise ValueError(f"found {len(names)} label(s); expected at least 2")
+    column = {name: index for index, name in enumerate(names)}
+    positions = np.zeros((len(rows), len(names)), dtype=np.int64)
+    for row, buckets in enumerate(rows):
+        for position, bucket in enumerate(buckets, start=1):
+            for name in bucket:
+                index = _column_of(name, column, names, row)
+                if positions[row, index]:
+                    raise ValueError(f"row {row}: label {name!r} stands twice in the ranking")
+                positions[row, index] = position
+    return LabelledRankings(with_missing(positions), names)
+
+
+def from_text(
+    texts: str | Iterable[str], labels: Sequence[Hashable] | None = None
+) -> LabelledRankings:
+    """Read positions from texts such as ``"a > b ~ c > d"``.
+
+    Parameters
+    ----------
+    texts : str or iterable of str
+        One text a ranking. Spaces around names do not matter; labels that a text leaves out are missing, and an
+        empty text ranks nothing.
+    labels : sequence, optional
+        Names in the order of the columns; by default in order of first appearance.
+
+    Returns
+    -------
+    LabelledRankings
+        Unpacks into ``positions, labels``; `positions` has one row even for a single text.
+
+    Examples
+    --------
+    >>> from_text(["a > b ~ c", "c > a > b"])
+    LabelledRankings(positions=array([[1, 2, 2],
+           [2, 3, 1]]), labels=['a', 'b', 'c'])
+    >>> from_text("b > a", labels=["a", "b", "c"]).positions
+    array([[ 2.,  1., nan]])
+    """
+    if isinstance(texts, str):
+        texts = [texts]
+    words = None if labels is None else [_word(name) for name in labels]
+    rows = [_parse(text, row) for row, text in enumerate(texts)]
+    positions, names = from_buckets(rows, words)
+    return LabelledRankings(positions, names if labels is None else list(labels))
+
+
+def _named_rows(
+    Y: Any, labels: Sequence[Hashable] | None
+) -> tuple[NDArray[np.int64], list[Hashable], bool]:
+    """Checked positions (0 = missing), the label names, and whether one ranking was given."""
+    single = False
+    names = frame_labels(Y)
+    if names is None:
+        if is_pandas(Y) and hasattr(Y, "index"):
+            names = list(Y.index)
+        array = as_number_array(Y, "Y")
+        single = array.ndim == 1
+        Y = array.reshape(1, -1) if single else array
+    positions = _core.parse_positions(as_positions(Y))
+    n_labels = positions.shape[1]
+    if labels is not None:
+        names = list(labels) if not isinstance(labels, str) else check_labels(labels, n_labels)
+    return positions, check_labels(names or list(range(n_labels)), n_labels), single
+
+
+def _row_buckets(row: NDArray[np.int64], names: Sequence[Any]) -> list[list[Any]]:
+    buckets: list[list[Any]] = [[] for _ in range(int(row.max()))]
+    for position, name in zip(row.tolist(), names, strict=True):
+        if position:
+            buckets[position - 1].append(name)
+    return buckets
+
+
+def _word(name: Hashable) -> str:
+    """Return the name as it stands in a text, refusing what could not be read back."""
+    word = str(name)
+    if not word or word != word.strip() or _BEFORE in word or _TIED in word or "\n" in word:
+        raise ValueError(
+            f"label name {word!r} cannot stand in a text; expected a name without {_BEFORE!r}, {_TIED!r}, "
+            "line breaks, and spaces at its ends"
+        )
+    return word
+
+
+def _bucket(bucket: Iterable[Hashable], row: int) -> list[Hashable]:
+    if isinstance(bucket, str):
+        raise TypeError(f"row {row}: bucket {bucket!r} is a string; expected a list of label names")
+    names = list(bucket)
+    if not names:
+        raise ValueError(f"row {row}: a bucket is empty; expected at least one label in each")
+    return names
+
+
+def _parse(text: Any, row: int) -> list[list[str]]:
+    if not isinstance(text, str):
+        raise TypeError(f"row {row}: found {text!r}; expected a text such as 'a > b ~ c'")
+    if not text.strip():
+        return []
+    buckets = [[word.strip() for word in part.split(_TIED)] for part in text.split(_BEFORE)]
+    if any(not word for bucket in buckets for word in bucket):
+        raise ValueError(
+            f"row {row}: {text!r} has no label beside a {_BEFORE!r} or {_TIED!r}; "
+            "expected a text such as 'a > b ~ c'"
+        )
+    return buckets
+
+
+def _column_of(name: Hashable, column: dict[Hashable, int], names: list[Hashable], row: int) -> int:
+    try:
+        return column[name]
+    except (KeyError, TypeError):
+        known = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
+        raise ValueError(f"row {row}: unknown label {name!r}; expected one of {known}") from None

@@ -1,0 +1,75 @@
+//! Bindings of `bucketrank_core::metrics`.
+
+use bucketrank_core::metrics;
+use bucketrank_core::weights::Weights;
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+
+use crate::errors::to_exception;
+use crate::positions::{vector, weights_to_vec, MaybeWeights, Positions};
+
+/// Mean of the rank correlation τ_X.
+#[pyfunction]
+pub fn tau_x(
+    py: Python<'_>,
+    y_true: Positions<'_>,
+    y_pred: Positions<'_>,
+    weights: MaybeWeights<'_>,
+) -> PyResult<f64> {
+    let weights = weights_to_vec(&weights);
+    let truth = y_true.rankings(py, weights.as_deref())?;
+    let predicted = y_pred.rankings(py, None)?;
+    py.detach(|| metrics::tau_x(&truth, &predicted))
+        .map_err(to_exception)
+}
+
+/// τ_X of each row.
+#[pyfunction]
+pub fn tau_x_samples<'py>(
+    py: Python<'py>,
+    y_true: Positions<'py>,
+    y_pred: Positions<'py>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (truth, predicted) = (y_true.rankings(py, None)?, y_pred.rankings(py, None)?);
+    vector(py, py.detach(|| metrics::tau_x_rows(&truth, &predicted)))
+}
+
+/// Kendall's τ of each row of total orders.
+#[pyfunction]
+pub fn kendall_tau_samples<'py>(
+    py: Python<'py>,
+    y_true: Positions<'py>,
+    y_pred: Positions<'py>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (truth, predicted) = (y_true.rankings(py, None)?, y_pred.rankings(py, None)?);
+    vector(
+        py,
+        py.detach(|| metrics::kendall_tau_rows(&truth, &predicted)),
+    )
+}
+
+/// Predicted minus true number of buckets of each row.
+#[pyfunction]
+pub fn bucket_count_differences<'py>(
+    py: Python<'py>,
+    y_true: Positions<'py>,
+    y_pred: Positions<'py>,
+) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    let (truth, predicted) = (y_true.rankings(py, None)?, y_pred.rankings(py, None)?);
+    vector(
+        py,
+        py.detach(|| metrics::bucket_count_differences(&truth, &predicted)),
+    )
+}
+
+/// Weights, checked against the number of rows they belong to.
+#[pyfunction]
+pub fn check_weights<'py>(
+    py: Python<'py>,
+    weights: PyReadonlyArray1<'py, f64>,
+    rows: usize,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let weights: Vec<f64> = weights.as_array().iter().copied().collect();
+    Weights::new(Some(&weights), rows).map_err(to_exception)?;
+    Ok(weights.into_pyarray(py))
+}

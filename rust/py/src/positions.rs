@@ -1,0 +1,65 @@
+//! Ranking data on its way in and out.
+
+use bucketrank_core::error::Result;
+use bucketrank_core::rankings::Rankings;
+use ndarray::Array2;
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+
+/// An array of positions as the Python layer hands it over: native 64-bit integers or floats, any strides.
+#[derive(FromPyObject)]
+pub enum Positions<'py> {
+    /// Complete rankings.
+    Whole(PyReadonlyArray2<'py, i64>),
+    /// NaN marks missing labels.
+    Real(PyReadonlyArray2<'py, f64>),
+}
+
+/// Optional weights, one a row.
+pub type MaybeWeights<'py> = Option<PyReadonlyArray1<'py, f64>>;
+
+impl Positions<'_> {
+    /// Reads the rankings, detached from the interpreter.
+    pub fn rankings(&self, py: Python<'_>, weights: Option<&[f64]>) -> PyResult<Rankings> {
+        let parsed = match self {
+            Self::Whole(array) => {
+                let view = array.as_array();
+                py.detach(|| Rankings::new(view, weights))
+            }
+            Self::Real(array) => {
+                let view = array.as_array();
+                py.detach(|| Rankings::new(view, weights))
+            }
+        };
+        parsed.map_err(crate::errors::to_exception)
+    }
+}
+
+/// Copies weights of any stride.
+pub fn weights_to_vec(weights: &MaybeWeights<'_>) -> Option<Vec<f64>> {
+    weights
+        .as_ref()
+        .map(|weights| weights.as_array().iter().copied().collect())
+}
+
+/// Positions as an integer array, 0 where a label is missing.
+pub fn to_array<'py>(py: Python<'py>, rankings: &Rankings) -> Bound<'py, PyArray2<i64>> {
+    let shape = (rankings.len(), rankings.labels());
+    let mut out = Array2::zeros(shape);
+    for (mut row, positions) in out.rows_mut().into_iter().zip(rankings.rows()) {
+        for (value, &position) in row.iter_mut().zip(positions) {
+            *value = i64::from(position);
+        }
+    }
+    out.into_pyarray(py)
+}
+
+/// A vector as an array, or the exception of its error.
+pub fn vector<'py, T: numpy::Element>(
+    py: Python<'py>,
+    values: Result<Vec<T>>,
+) -> PyResult<Bound<'py, PyArray1<T>>> {
+    values
+        .map(|values| values.into_pyarray(py))
+        .map_err(crate::errors::to_exception)
+}
