@@ -1,1 +1,19 @@
 //! Seeded data for the benches: no files, no network.
+
+use bucketrank_core::missing::{drop_labels, to_dense_ranks};
+use bucketrank_core::rankings::Rankings;
+use ndarray::Array2;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+
+/// Random bucket orders with about `values` buckets, the share `missing` of their labels dropped.
+///
+/// # Panics
+/// When the shape is empty or the share is not one.
+#[must_use]
+pub fn rankings(rows: usize, labels: usize, values: i64, missing: f64, seed: u64) -> Rankings {
+    let mut rng = Pcg64::seed_from_u64(seed);
+    let y = Array2::from_shape_simple_fn((rows, labels), || rng.random_range(0..values));
+    let complete = to_dense_ranks(y.view()).expect("a table of numbers");
+    drop_labels(&complete, missing, seed).expect("a share")
+}

@@ -32,7 +32,7 @@ def as_positions(Y: Any, name: str = "Y") -> Positions:
 def as_number_array(values: Any, name: str) -> Positions:
     """Return `values` as an array of any shape of native 64-bit integers or floats."""
     if isinstance(values, np.ma.MaskedArray):
-        values = values.astype(np.float64).filled(np.nan)
+        values = np.where(np.ma.getmaskarray(values), np.nan, np.ma.getdata(values))
     elif is_frame(values):
         values = _frame_to_array(values, name)
     try:
@@ -69,9 +69,10 @@ def as_seed(seed: Any, name: str = "seed") -> int:
     """Return an explicit seed, which is a whole number that fits 64 bits."""
     if isinstance(seed, bool) or not isinstance(seed, numbers.Integral):
         raise TypeError(f"{name} is {seed!r}; expected a whole number")
-    if not 0 <= seed <= _MAX_SEED:
-        raise ValueError(f"{name} is {seed}; expected a whole number from 0 to {_MAX_SEED}")
-    return int(seed)
+    number = int(seed)
+    if not 0 <= number <= _MAX_SEED:
+        raise ValueError(f"{name} is {number}; expected a whole number from 0 to {_MAX_SEED}")
+    return number
 
 
 def as_real(value: Any, name: str) -> float:
@@ -106,18 +107,11 @@ def frame_labels(values: Any) -> list[Hashable] | None:
     return list(values.columns) if is_frame(values) else None
 
 
-def check_labels(labels: Sequence[Hashable], expected: int) -> list[Hashable]:
-    """Return label names after checking that there is a different one for each column."""
+def check_labels(labels: Sequence[Hashable]) -> list[Hashable]:
+    """Return label names after checking that none stands twice."""
     if isinstance(labels, str):
         raise TypeError(f"labels is the string {labels!r}; expected a list of names")
     names = list(labels)
-    if len(names) != expected:
-        raise ValueError(f"found {len(names)} label names for {expected} labels")
-    return check_distinct(names)
-
-
-def check_distinct(names: list[Hashable]) -> list[Hashable]:
-    """Return the names after checking that none stands twice."""
     seen: dict[Hashable, int] = {}
     for index, name in enumerate(names):
         if name in seen:
@@ -177,5 +171,6 @@ def _first_offender(array: NDArray[Any]) -> str:
         return ""
     for (row, label), value in np.ndenumerate(array):
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-            return f" (row {row}, label {label}: {value!r})"
+            shown = value.item() if isinstance(value, np.generic) else value
+            return f" (row {row}, label {label}: {shown!r})"
     return ""

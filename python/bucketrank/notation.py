@@ -13,7 +13,6 @@ from bucketrank._validation import (
     Positions,
     as_number_array,
     as_positions,
-    check_distinct,
     check_labels,
     frame_labels,
     is_pandas,
@@ -93,7 +92,7 @@ def to_text(Y: Any, labels: Sequence[Hashable] | None = None) -> Any:
     """
     rows, names, single = _named_rows(Y, labels)
     words = [_word(name) for name in names]
-    check_distinct(list(words))
+    check_labels(words)
     texts = [
         f" {_BEFORE} ".join(f" {_TIED} ".join(bucket) for bucket in _row_buckets(row, words))
         for row in rows
@@ -129,7 +128,7 @@ def from_buckets(
     if labels is None:
         names = list(dict.fromkeys(name for row in rows for bucket in row for name in bucket))
     else:
-        names = check_labels(labels, len(list(labels)))
+        names = check_labels(labels)
     if not rows:
         raise ValueError("found 0 rankings; expected at least one")
     if len(names) < 2:
@@ -174,7 +173,7 @@ def from_text(
     """
     if isinstance(texts, str):
         texts = [texts]
-    words = None if labels is None else [_word(name) for name in labels]
+    words = None if labels is None else [_word(name) for name in check_labels(labels)]
     rows = [_parse(text, row) for row, text in enumerate(texts)]
     positions, names = from_buckets(rows, words)
     return LabelledRankings(positions, names if labels is None else list(labels))
@@ -183,7 +182,7 @@ def from_text(
 def _named_rows(
     Y: Any, labels: Sequence[Hashable] | None
 ) -> tuple[NDArray[np.int64], list[Hashable], bool]:
-    """Checked positions (0 = missing), the label names, and whether one ranking was given."""
+    """Return checked positions (0 = missing), the label names, and whether one ranking was given."""
     single = False
     names = frame_labels(Y)
     if names is None:
@@ -194,9 +193,11 @@ def _named_rows(
         Y = array.reshape(1, -1) if single else array
     positions = _core.parse_positions(as_positions(Y))
     n_labels = positions.shape[1]
-    if labels is not None:
-        names = list(labels) if not isinstance(labels, str) else check_labels(labels, n_labels)
-    return positions, check_labels(names or list(range(n_labels)), n_labels), single
+    if labels is not None or names is not None:
+        names = check_labels(labels if labels is not None else names or [])
+        if len(names) != n_labels:
+            raise ValueError(f"found {len(names)} label names for {n_labels} labels")
+    return positions, names or list(range(n_labels)), single
 
 
 def _row_buckets(row: NDArray[np.int64], names: Sequence[Any]) -> list[list[Any]]:

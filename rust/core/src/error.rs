@@ -74,7 +74,9 @@ pub enum Error {
         absent: usize,
     },
     /// A label without a position where complete rankings are needed.
-    #[error("{what}, row {row}, label {label}: position missing (NaN); expected complete rankings")]
+    #[error(
+        "{what}, row {row}, label {label}: position missing (NaN); expected complete rankings"
+    )]
     Missing {
         /// Which argument the row belongs to.
         what: &'static str,
@@ -84,7 +86,9 @@ pub enum Error {
         label: usize,
     },
     /// A tie where total orders are needed.
-    #[error("{what}, row {row}: labels {first} and {second} are tied; expected total orders (no ties)")]
+    #[error(
+        "{what}, row {row}: labels {first} and {second} are tied; expected total orders (no ties)"
+    )]
     Tied {
         /// Which argument the row belongs to.
         what: &'static str,

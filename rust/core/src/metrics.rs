@@ -303,11 +303,10 @@ mod tests {
         let b = array![[4, 3, 2, 1], [2, 2, 1, 1], [1, 1, 2, 2], [1, 2, 2, 3]];
         let (a, b) = (rankings(&a), rankings(&b));
         let fast = blocks::disagreements(&a, &b);
-        for row in 0..a.len() {
-            let expected = by_definition(a.row(row), b.row(row));
-            assert_eq!(fast[row], expected);
-            let sorted = sorting::Scratch::default().disagreements(a.row(row), b.row(row));
-            assert_eq!(sorted, expected);
+        for ((a, b), fast) in a.rows().zip(b.rows()).zip(fast) {
+            let expected = by_definition(a, b);
+            assert_eq!(fast, expected);
+            assert_eq!(sorting::Scratch::default().disagreements(a, b), expected);
         }
     }
 

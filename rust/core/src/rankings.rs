@@ -219,6 +219,7 @@ impl Rankings {
     }
 
     /// All rankings in order.
+    #[must_use]
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &[u16]> {
         self.positions.chunks_exact(self.labels)
     }
@@ -368,7 +369,12 @@ mod tests {
 
     #[test]
     fn missing_labels_and_top_k_lists() {
-        let y = array![[NAN, 1.0, 2.0], [1.0, REST, REST], [NAN, REST, 1.0], [REST, REST, REST]];
+        let y = array![
+            [NAN, 1.0, 2.0],
+            [1.0, REST, REST],
+            [NAN, REST, 1.0],
+            [REST, REST, REST]
+        ];
         let rankings = Rankings::new(y.view(), None).unwrap();
         let rows: Vec<_> = rankings.rows().map(<[u16]>::to_vec).collect();
         assert_eq!(

@@ -55,10 +55,10 @@ pub fn to_array<'py>(py: Python<'py>, rankings: &Rankings) -> Bound<'py, PyArray
 }
 
 /// A vector as an array, or the exception of its error.
-pub fn vector<'py, T: numpy::Element>(
-    py: Python<'py>,
+pub fn vector<T: numpy::Element>(
+    py: Python<'_>,
     values: Result<Vec<T>>,
-) -> PyResult<Bound<'py, PyArray1<T>>> {
+) -> PyResult<Bound<'_, PyArray1<T>>> {
     values
         .map(|values| values.into_pyarray(py))
         .map_err(crate::errors::to_exception)

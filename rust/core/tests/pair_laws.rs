@@ -1,0 +1,110 @@
+//! Laws of pair statistics and metrics on random rankings.
+
+use bucketrank_core::metrics::{tau_x, tau_x_rows};
+use bucketrank_core::missing::{drop_labels, to_dense_ranks};
+use bucketrank_core::pairs::{PairCounts, PairOrderMatrix};
+use bucketrank_core::rankings::{Rankings, MISSING};
+use ndarray::Array2;
+use proptest::prelude::*;
+
+/// Random rankings: values to rank, with NaN for missing labels where they are allowed.
+fn values(missing: bool) -> impl Strategy<Value = Array2<f64>> {
+    (1..90_usize, 2..9_usize).prop_flat_map(move |(rows, labels)| {
+        let value = prop_oneof![
+            4 => (0..labels as i64).prop_map(|v| v as f64),
+            u32::from(missing) => Just(f64::NAN),
+        ];
+        proptest::collection::vec(value, rows * labels)
+            .prop_map(move |v| Array2::from_shape_vec((rows, labels), v).unwrap())
+    })
+}
+
+fn with_weights(rankings: &Rankings, weights: &[f64]) -> Rankings {
+    let positions =
+        Array2::from_shape_fn(
+            (rankings.len(), rankings.labels()),
+            |(row, label)| match rankings.row(row)[label] {
+                MISSING => f64::NAN,
+                position => f64::from(position),
+            },
+        );
+    Rankings::new(positions.view(), Some(weights)).unwrap()
+}
+
+fn permuted(values: &Array2<f64>, order: &[usize]) -> Rankings {
+    to_dense_ranks(values.select(ndarray::Axis(1), order).view()).unwrap()
+}
+
+proptest! {
+    #[test]
+    fn whole_weights_equal_copies(y in values(true), seed in any::<u64>()) {
+        let rankings = to_dense_ranks(y.view()).unwrap();
+        let weights: Vec<usize> = (0..rankings.len()).map(|row| (seed >> (row % 60)) as usize % 3).collect();
+        prop_assume!(weights.iter().any(|&w| w > 0));
+        let real: Vec<f64> = weights.iter().map(|&w| w as f64).collect();
+        let weighted = PairCounts::from_rankings(&with_weights(&rankings, &real)).unwrap();
+        let mut copied = PairCounts::empty(rankings.labels()).unwrap();
+        for (row, &copies) in weights.iter().enumerate() {
+            for _ in 0..copies {
+                copied.add(rankings.row(row), 1.0);
+            }
+        }
+        prop_assert_eq!(weighted, copied);
+    }
+
+    #[test]
+    fn fast_unit_counts_equal_row_by_row_counts(y in values(true)) {
+        let rankings = to_dense_ranks(y.view()).unwrap();
+        let mut slow = PairCounts::empty(rankings.labels()).unwrap();
+        for row in rankings.rows() {
+            slow.add(row, 1.0);
+        }
+        prop_assert_eq!(PairCounts::from_rankings(&rankings).unwrap(), slow);
+    }
+
+    #[test]
+    fn pair_order_is_complementary(y in values(true)) {
+        let rankings = to_dense_ranks(y.view()).unwrap();
+        let c = PairOrderMatrix::from_counts(&PairCounts::from_rankings(&rankings).unwrap());
+        for u in 0..c.labels() {
+            for v in 0..c.labels() {
+                prop_assert!((c.get(u, v) + c.get(v, u) - 1.0).abs() < 1e-15);
+                prop_assert!((0.0..=1.0).contains(&c.get(u, v)));
+            }
+        }
+    }
+
+    #[test]
+    fn tau_x_laws(y in values(false), z in any::<prop::sample::Index>()) {
+        let n = y.ncols();
+        let a = to_dense_ranks(y.view()).unwrap();
+        let shift = z.index(n);
+        let order: Vec<usize> = (0..n).map(|label| (label + shift) % n).collect();
+        let b = permuted(&y, &order);
+        prop_assert_eq!(tau_x(&a, &a).unwrap(), 1.0);
+        let value = tau_x(&a, &b).unwrap();
+        prop_assert!((-1.0..=1.0).contains(&value));
+        // Relabelling both sides alike changes nothing.
+        let (pa, pb) = (permuted(&y, &order), {
+            let twice: Vec<usize> = order.iter().map(|&label| order[label]).collect();
+            permuted(&y, &twice)
+        });
+        prop_assert_eq!(tau_x_rows(&pa, &pb).unwrap(), tau_x_rows(&a, &b).unwrap());
+    }
+
+    #[test]
+    fn dropping_keeps_the_order_of_what_is_left(y in values(true), fraction in 0.0..=1.0_f64, seed in any::<u64>()) {
+        let rankings = to_dense_ranks(y.view()).unwrap();
+        let dropped = drop_labels(&rankings, fraction, seed).unwrap();
+        for (old, new) in rankings.rows().zip(dropped.rows()) {
+            for u in 0..old.len() {
+                prop_assert!(new[u] == MISSING || old[u] != MISSING);
+                for v in 0..old.len() {
+                    if new[u] != MISSING && new[v] != MISSING {
+                        prop_assert_eq!(old[u].cmp(&old[v]), new[u].cmp(&new[v]));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,231 @@
+"""The entropy tree: pairwise impurity, best binary split, growth."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import TypeAlias
+
+from .pairs import Weights, exact_weights, pair_counts
+from .rankings import CleanRow, Row, clean_row
+
+Number: TypeAlias = int | Fraction
+"""An exact weight; integers, where possible, only because they are faster than fractions."""
+
+Counts: TypeAlias = list[list[Number]]
+"""For each pair u < v the weights [before, tied, after] of the rows that rank both."""
+
+IMPROVEMENT_TOLERANCE = 1e-12
+"""A later candidate must be better by more than this, so rounding decides nothing."""
+
+
+@dataclass
+class Node:
+    """A node; `feature` is None in a leaf. Rows with x[feature] <= threshold are in `left`."""
+
+    rows: list[int]
+    impurity: float
+    feature: int | None = None
+    threshold: float | None = None
+    left: "Node | None" = None
+    right: "Node | None" = None
+
+
+@dataclass
+class Sample:
+    """The training data; a row of weight 0 is in no node."""
+
+    X: Sequence[Sequence[float]]
+    Y: list[CleanRow]
+    weights: list[Number]
+
+    @property
+    def labels(self) -> int:
+        """The number of labels n."""
+        return len(self.Y[0])
+
+
+@dataclass
+class Limits:
+    """When to stop; the two minima count rows, not weights."""
+
+    min_samples_split: int
+    min_samples_leaf: int
+    max_depth: int | None
+
+
+@dataclass
+class Split:
+    """A candidate: how much it improves and where the rows go."""
+
+    improvement: float
+    feature: int
+    threshold: float
+    left: list[int]
+    right: list[int]
+
+
+def no_counts(labels: int) -> Counts:
+    """Return zero counts for all pairs u < v."""
+    return [[0, 0, 0] for _ in combinations(range(labels), 2)]
+
+
+def add_row(counts: Counts, positions: CleanRow, weight: Number) -> None:
+    """Add one ranking to the counts; a pair with a missing label is skipped."""
+    for pair, (p, q) in zip(counts, combinations(positions, 2), strict=True):
+        if p is not None and q is not None:
+            pair[0 if p < q else 1 if p == q else 2] += weight
+
+
+def count_rows(sample: Sample, rows: Sequence[int]) -> Counts:
+    """Return the pair counts of some rows."""
+    counts = no_counts(sample.labels)
+    for row in rows:
+        add_row(counts, sample.Y[row], sample.weights[row])
+    return counts
+
+
+def subtract(total: Counts, part: Counts) -> Counts:
+    """Return the counts of the rows in `total` that are not in `part`; exact."""
+    return [[x - y for x, y in zip(a, b, strict=True)] for a, b in zip(total, part, strict=True)]
+
+
+def entropy(counts: Counts) -> float:
+    """Return the mean over all pairs of the base-2 entropy of the shares before, tied, after.
+
+    A pair that nobody ranks contributes 0 but counts in the mean.
+    """
+    terms = []
+    for pair in counts:
+        total = sum(pair)
+        for count in pair:
+            if count > 0:
+                share = float(count / total)
+                terms.append(-share * math.log2(share))
+    return math.fsum(terms) / max(len(counts), 1)
+
+
+def is_pure(counts: Counts) -> bool:
+    """Whether all rows that rank a pair agree on it, for every pair."""
+    return all(sum(count > 0 for count in pair) <= 1 for pair in counts)
+
+
+def midpoint(low: float, high: float) -> float:
+    """Return the middle of low < high, but never high itself, which must go right."""
+    middle = (low + high) / 2
+    if math.isinf(middle):
+        middle = low / 2 + high / 2
+    return middle if middle < high else low
+
+
+def candidates(sample: Sample, rows: Sequence[int], limits: Limits) -> Iterator[Split]:
+    """Yield every legal split, features by index and thresholds upwards.
+
+    The improvement is impurity - sum of (weight share) * (child impurity).
+    """
+    total = count_rows(sample, rows)
+    impurity = entropy(total)
+    weight = sum(sample.weights[row] for row in rows)
+    for feature in range(len(sample.X[0])):
+        order = sorted(rows, key=lambda row: sample.X[row][feature])
+        left_counts, left_weight = no_counts(sample.labels), Fraction(0)
+        for size in range(1, len(order)):
+            moved, following = order[size - 1], order[size]
+            add_row(left_counts, sample.Y[moved], sample.weights[moved])
+            left_weight += sample.weights[moved]
+            low, high = sample.X[moved][feature], sample.X[following][feature]
+            if low == high or min(size, len(order) - size) < limits.min_samples_leaf:
+                continue
+            left = float(left_weight / weight) * entropy(left_counts)
+            right_counts = subtract(total, left_counts)
+            right = float((weight - left_weight) / weight) * entropy(right_counts)
+            yield Split(
+                impurity - left - right, feature, midpoint(low, high), order[:size], order[size:]
+            )
+
+
+def best_split(sample: Sample, rows: Sequence[int], limits: Limits) -> Split | None:
+    """Return the first candidate that no later one beats by more than the tolerance."""
+    best: Split | None = None
+    for split in candidates(sample, rows, limits):
+        if best is None or split.improvement > best.improvement + IMPROVEMENT_TOLERANCE:
+            best = split
+    return best
+
+
+def grow_node(sample: Sample, rows: list[int], limits: Limits, depth: int) -> Node:
+    """Grow the subtree of some rows.
+
+    A node that no rule makes a leaf is split even if the best improvement is not positive,
+    which missing labels make possible.
+    """
+    counts = count_rows(sample, rows)
+    node = Node(rows, entropy(counts))
+    if limits.max_depth is not None and depth >= limits.max_depth:
+        return node
+    if len(rows) < limits.min_samples_split or is_pure(counts):
+        return node
+    split = best_split(sample, rows, limits)
+    if split is not None:
+        node.feature, node.threshold = split.feature, split.threshold
+        node.left = grow_node(sample, sorted(split.left), limits, depth + 1)
+        node.right = grow_node(sample, sorted(split.right), limits, depth + 1)
+    return node
+
+
+def grow(
+    X: Sequence[Sequence[float]],
+    Y: Sequence[Row],
+    weights: Weights = None,
+    min_samples_split: int = 2,
+    min_samples_leaf: int = 1,
+    max_depth: int | None = None,
+) -> Node:
+    """Grow an entropy tree; `rows` of its nodes are indices into X in ascending order."""
+    exact: list[Number] = [
+        w.numerator if w.denominator == 1 else w for w in exact_weights(weights, len(Y))
+    ]
+    sample = Sample(X, [clean_row(row) for row in Y], exact)
+    rows = [row for row in range(len(Y)) if exact[row] > 0]
+    return grow_node(sample, rows, Limits(min_samples_split, min_samples_leaf, max_depth), 0)
+
+
+def leaf_of(node: Node, x: Sequence[float]) -> Node:
+    """Return the leaf that x falls into."""
+    while node.feature is not None:
+        assert node.threshold is not None
+        assert node.left is not None
+        assert node.right is not None
+        node = node.left if x[node.feature] <= node.threshold else node.right
+    return node
+
+
+def mean_pair_cost(
+    Y: Sequence[Row], weights: Weights, consensus: Sequence[int], costs: dict[str, tuple[int, ...]]
+) -> Fraction:
+    """Return the mean over all pairs u < v of cost / T; a pair nobody ranks costs 0.
+
+    `costs` gives the cost of a row that has the better label of the consensus before, tied
+    with, after the other one ("strict"), and that of each for two labels tied there ("tie").
+    """
+    before, tied = pair_counts(Y, weights)
+    shares = [Fraction(0)]
+    for u, v in combinations(range(len(consensus)), 2):
+        good, bad = (u, v) if consensus[u] <= consensus[v] else (v, u)
+        cost = costs["tie" if consensus[u] == consensus[v] else "strict"]
+        seen = (before[good][bad], tied[u][v], before[bad][good])
+        if sum(seen) > 0:
+            paid = sum((c * w for c, w in zip(cost, seen, strict=True)), Fraction(0))
+            shares.append(paid / sum(seen))
+    return sum(shares, Fraction(0)) / max(math.comb(len(consensus), 2), 1)
+
+
+def disagreements(Y: Sequence[Row], weights: Weights, consensus: Sequence[int]) -> Fraction:
+    """Return the mean over pairs of the share of rows that order the pair differently."""
+    return mean_pair_cost(Y, weights, consensus, {"strict": (0, 1, 1), "tie": (1, 0, 1)})
+
+
+def distance(Y: Sequence[Row], weights: Weights, consensus: Sequence[int]) -> Fraction:
+    """Return the mean over pairs of (2 after + tied) / T, or (before + after) / T for a tie."""
+    return mean_pair_cost(Y, weights, consensus, {"strict": (0, 1, 2), "tie": (1, 0, 1)})

@@ -1,0 +1,223 @@
+"""What people pass: every kind of array that means the same gives the same, and bad input is told apart."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bucketrank as br
+
+NAN = math.nan
+TRUTH = [[1, 2, 3], [1, 1, 2], [2, 1, 2]]
+PREDICTED = np.array([[1, 2, 2], [2, 1, 3], [1, 1, 1]])
+EXPECTED = br.tau_x(TRUTH, PREDICTED)
+
+
+def _read_only(array: Any) -> Any:
+    array.setflags(write=False)
+    return array
+
+
+BASE = np.array(TRUTH)
+SAME: dict[str, Any] = {
+    "list": TRUTH,
+    "tuples": tuple(map(tuple, TRUTH)),
+    "fortran": np.asfortranarray(BASE),
+    "strided": np.repeat(np.repeat(BASE, 2, axis=0), 3, axis=1)[::2, ::3],
+    "reversed": BASE[::-1, ::-1].copy()[::-1, ::-1],
+    "read-only": _read_only(BASE.copy()),
+    "big-endian": BASE.astype(">i4"),
+    "big-endian floats": BASE.astype(">f8"),
+    "frame": pd.DataFrame(TRUTH),
+    "nullable frame": pd.DataFrame(TRUTH).astype("Int64"),
+    "mixed frame": pd.DataFrame(TRUTH).astype({0: "int8", 1: "float32", 2: "uint16"}),
+    "masked, nothing masked": np.ma.MaskedArray(BASE, mask=False),
+    **{t: BASE.astype(t) for t in ["int8", "uint8", "int16", "uint16", "int32", "uint32", "uint64"]},
+    **{t: BASE.astype(t) for t in ["float16", "float32", "float64", "longdouble"]},
+}
+
+
+@pytest.mark.parametrize("kind", SAME)
+def test_every_kind_of_array_means_the_same(kind: str) -> None:
+    assert br.tau_x(SAME[kind], PREDICTED) == EXPECTED
+    matrix = np.asarray(br.pair_order_matrix(SAME[kind]))
+    np.testing.assert_array_equal(matrix, br.pair_order_matrix(TRUTH))
+
+
+def test_missing_values_of_every_kind_are_nan() -> None:
+    expected = br.pair_order_matrix([[1, NAN], [2, 1]])
+    frame = pd.DataFrame({"a": [1, 2], "b": [None, 1]}, dtype="Int64")
+    masked = np.ma.MaskedArray([[1, 5], [2, 1]], mask=[[False, True], [False, False]])
+    for Y in (frame, masked):
+        np.testing.assert_array_equal(np.asarray(br.pair_order_matrix(Y)), expected)
+
+
+def test_outputs_are_int64_arrays() -> None:
+    assert br.to_dense_ranks(np.array([[3.5, 1.0]])).dtype == np.int64
+    assert br.from_text("a > b").positions.dtype == np.int64
+
+
+def test_frames_come_back_as_frames() -> None:
+    frame = pd.DataFrame([[1, 3], [5, 5]], columns=["a", "b"], index=["x", "y"])
+    ranks = br.to_dense_ranks(frame)
+    assert ranks.columns.tolist() == ["a", "b"]
+    assert ranks.index.tolist() == ["x", "y"]
+    assert ranks.to_numpy().tolist() == [[1, 2], [1, 1]]
+    matrix = br.pair_order_matrix(ranks)
+    assert matrix.loc["a", "b"] == 0.75
+    assert br.drop_labels(ranks, 1, seed=0).isna().all(axis=None)
+
+
+BAD: list[tuple[Any, type[Exception], str]] = [
+    (np.empty((0, 3)), ValueError, r"found 0 rows; expected at least one"),
+    ([], ValueError, r"expected 2: one row a ranking"),
+    ([[]], ValueError, r"found 0 label"),
+    ([[1], [1]], ValueError, r"found 1 label\(s\); expected at least 2"),
+    ([1, 2, 3], ValueError, r"has 1 dimension\(s\), shape \(3,\); expected 2.*pass \[y\]"),
+    (np.ones((2, 2, 2)), ValueError, r"has 3 dimension\(s\)"),
+    (5, ValueError, r"has 0 dimension\(s\)"),
+    ([["a", "b"]], TypeError, r"dtype <U1; expected integers or floats \(row 0, label 0: 'a'\)"),
+    ([[1, None]], TypeError, r"dtype object.*row 0, label 1: None\); NaN marks"),
+    ([[1, 2], [1, {}]], TypeError, r"row 1, label 1: \{\}"),
+    ([[True, False]], TypeError, r"dtype bool"),
+    ([[1j, 2]], TypeError, r"dtype complex128"),
+    ([[1, 2], [1]], ValueError, r"row 1: 1 entries, but row 0 has 2"),
+    (pd.DataFrame({"a": [1], "b": ["x"]}), TypeError, r"column 'b': dtype"),
+    ([[1, 2, 3], [0, 1, 2]], ValueError, r"row 1, label 0: position 0; positions start at 1"),
+    ([[1, 2, -3]], ValueError, r"row 0, label 2: position -3; positions start at 1"),
+    ([[1, 2, -math.inf]], ValueError, r"row 0, label 2: position -inf"),
+    ([[1, 1.5, 2]], ValueError, r"row 0, label 1: position 1.5; positions are whole numbers"),
+    ([[1, 2, 9]], ValueError, r"label 2: position 9; with 3 labels positions end at 3"),
+    ([[1, 2, 1e300]], ValueError, r"label 2: position 1000.*with 3 labels"),
+    (np.array([[1, 2**63]], dtype=np.uint64), ValueError, r"above 2\*\*63 - 1"),
+    (
+        [[1, 3, 3]],
+        ValueError,
+        r"row 0, label 1: position 3, but no label.*position 2;.*to_dense_ranks",
+    ),
+    ([[2, 2, NAN]], ValueError, r"row 0, label 0: position 2, but no label.*position 1"),
+    (np.ones((1, 70_000)), ValueError, r"found 70000 labels; expected at most 65535"),
+]
+
+
+@pytest.mark.parametrize(("Y", "error", "message"), BAD, ids=range(len(BAD)))
+@pytest.mark.parametrize(
+    "function",
+    [br.pair_order_matrix, lambda Y: br.tau_x(Y, Y), lambda Y: br.drop_labels(Y, 0.5, 1)],
+    ids=["pair_order_matrix", "tau_x", "drop_labels"],
+)
+def test_bad_rankings(
+    function: Callable[[Any], Any], Y: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        function(Y)
+
+
+def test_sixty_thousand_labels_work_for_tau_x_and_are_refused_for_pairs() -> None:
+    Y = np.arange(1, 60_001).reshape(1, -1)
+    assert br.tau_x(Y, Y[:, ::-1]) == -1.0
+    with pytest.raises(ValueError, match=r"found 60000 labels; expected at most 8192"):
+        br.pair_order_matrix(Y)
+
+
+METRICS = [br.tau_x, br.kendall_tau, br.bucket_count_difference]
+
+
+@pytest.mark.parametrize("metric", [*METRICS, br.tau_x_samples])
+def test_metrics_need_complete_rankings_of_one_shape(metric: Callable[..., Any]) -> None:
+    with pytest.raises(ValueError, match=r"Y_true, row 1, label 0: position missing \(NaN\)"):
+        metric([[1, 2], [NAN, 1]], [[1, 2], [1, 2]])
+    with pytest.raises(ValueError, match=r"Y_pred, row 0, label 1: position missing"):
+        metric([[1, 2]], [[1, NAN]])
+    with pytest.raises(
+        ValueError, match=r"Y_true has shape \(1, 2\) but Y_pred has shape \(1, 3\)"
+    ):
+        metric([[1, 2]], [[1, 2, 3]])
+    with pytest.raises(ValueError, match=r"\(2, 2\) but Y_pred has shape \(1, 2\)"):
+        metric([[1, 2], [1, 2]], [[1, 2]])
+    left, right = (
+        pd.DataFrame([[1, 2]], columns=["a", "b"]),
+        pd.DataFrame([[1, 2]], columns=["b", "a"]),
+    )
+    with pytest.raises(ValueError, match=r"expected the same labels in the same order"):
+        metric(left, right)
+
+
+def test_kendall_tau_needs_total_orders() -> None:
+    with pytest.raises(ValueError, match=r"Y_true, row 1: labels 0 and 2 are tied"):
+        br.kendall_tau([[1, 2, 3], [1, 2, 1]], [[1, 2, 3], [1, 2, 3]])
+
+
+WEIGHTED = [
+    *[lambda w, m=m: m([[1, 2], [2, 1]], [[1, 2], [1, 2]], sample_weight=w) for m in METRICS],
+    lambda w: br.pair_order_matrix([[1, 2], [2, 1]], w),
+]
+
+
+@pytest.mark.parametrize("function", WEIGHTED)
+@pytest.mark.parametrize(
+    ("weights", "error", "message"),
+    [
+        ([1, -1], ValueError, r"row 1: weight -1; expected a finite number that is not negative"),
+        ([NAN, 1], ValueError, r"row 0: weight NaN"),
+        ([1, math.inf], ValueError, r"row 1: weight inf"),
+        ([0, 0], ValueError, r"all 2 weights are 0"),
+        ([1], ValueError, r"found 1 weights for 2 rows"),
+        ([1e308, 1e308], ValueError, r"add up to infinity"),
+        ([[1, 1]], ValueError, r"sample_weight has 2 dimension\(s\)"),
+        (["a", "b"], TypeError, r"sample_weight has dtype <U1"),
+        (3.0, ValueError, r"sample_weight has 0 dimension\(s\)"),
+    ],
+)
+def test_bad_weights(
+    function: Callable[[Any], Any], weights: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        function(weights)
+
+
+@pytest.mark.parametrize("fraction", [-0.1, 1.1, NAN, math.inf])
+def test_bad_fractions(fraction: float) -> None:
+    with pytest.raises(ValueError, match=r"fraction is .*; expected a number from 0 to 1"):
+        br.drop_labels([[1, 2]], fraction, seed=0)
+
+
+@pytest.mark.parametrize(
+    ("seed", "error"), [(-1, ValueError), (2**64, ValueError), (1.0, TypeError), (None, TypeError)]
+)
+def test_bad_seeds(seed: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match=r"seed is .*; expected a whole number"):
+        br.drop_labels([[1, 2]], 0.5, seed=seed)
+    with pytest.raises(TypeError, match=r"fraction is '0.5'; expected a number"):
+        br.drop_labels([[1, 2]], "0.5", seed=0)  # type: ignore[arg-type]
+
+
+def test_dense_ranks_refuse_minus_infinity_and_wrong_shapes() -> None:
+    with pytest.raises(ValueError, match=r"row 0, label 1: -inf cannot be ranked"):
+        br.to_dense_ranks([[1.0, -math.inf]])
+    with pytest.raises(ValueError, match=r"has 1 dimension"):
+        br.to_dense_ranks([1.0, 2.0])
+
+
+def test_other_threads_run_during_a_long_call() -> None:
+    Y = np.tile(np.arange(1, 101), (200_000, 1))
+    ticks = 0
+    done = threading.Event()
+
+    def work() -> None:
+        br.tau_x(Y, Y)
+        done.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while not done.wait(0.0005):
+        ticks += 1
+    thread.join()
+    # A call that kept the interpreter to itself would let this thread tick once at most.
+    assert ticks > 5

@@ -1,0 +1,113 @@
+"""τ_X and friends against the reference, and the laws they obey."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bucketrank as br
+from reference import metrics as reference
+from strategies import (
+    Ranking,
+    bucket_orders,
+    integer_weights,
+    real_weights,
+    row_pairs,
+    total_orders,
+)
+
+Pair = tuple[list[Ranking], list[Ranking]]
+
+
+@given(row_pairs())
+def test_tau_x_equals_the_reference(rows: Pair) -> None:
+    truth, predicted = rows
+    assert br.tau_x(truth, predicted) == pytest.approx(
+        float(reference.mean_tau_x(truth, predicted)), abs=1e-14
+    )
+    each = [float(reference.tau_x(a, b)) for a, b in zip(truth, predicted, strict=True)]
+    np.testing.assert_allclose(br.tau_x_samples(truth, predicted), each, atol=1e-14)
+
+
+@given(st.data())
+def test_weighted_means_equal_the_reference(data: st.DataObject) -> None:
+    truth, predicted = data.draw(row_pairs())
+    weights = data.draw(real_weights(len(truth)))
+    expected = float(reference.mean_tau_x(truth, predicted, weights))
+    assert br.tau_x(truth, predicted, sample_weight=weights) == pytest.approx(expected, abs=1e-12)
+    expected = float(reference.bucket_count_difference(truth, predicted, weights))
+    assert br.bucket_count_difference(truth, predicted, weights) == pytest.approx(expected)
+
+
+@given(st.integers(128, 140).flatmap(lambda n: st.tuples(bucket_orders(n), bucket_orders(n))))
+def test_many_labels_take_another_algorithm_and_give_the_same(
+    rows: tuple[Ranking, Ranking],
+) -> None:
+    expected = float(reference.tau_x(*rows))
+    assert br.tau_x([rows[0]], [rows[1]]) == pytest.approx(expected, abs=1e-14)
+
+
+@given(row_pairs())
+def test_itself_range_and_symmetry(rows: Pair) -> None:
+    truth, predicted = rows
+    assert br.tau_x(truth, truth) == 1.0
+    value = br.tau_x(truth, predicted)
+    assert -1.0 <= value <= 1.0
+    assert value == br.tau_x(predicted, truth)
+
+
+@given(st.data())
+def test_relabelling_changes_nothing(data: st.DataObject) -> None:
+    truth, predicted = (np.array(side) for side in data.draw(row_pairs()))
+    order = data.draw(st.permutations(range(truth.shape[1])))
+    assert br.tau_x(truth[:, order], predicted[:, order]) == br.tau_x(truth, predicted)
+
+
+@given(st.integers(2, 9).flatmap(total_orders))
+def test_a_total_order_and_its_reverse(order: Ranking) -> None:
+    reverse = [len(order) + 1 - p for p in order]
+    assert br.tau_x([order], [reverse]) == -1.0
+    assert br.kendall_tau([order], [reverse]) == -1.0
+
+
+@given(st.integers(2, 7).flatmap(lambda n: st.tuples(total_orders(n), total_orders(n))))
+def test_kendall_tau_equals_the_reference(rows: tuple[Ranking, Ranking]) -> None:
+    expected = float(reference.kendall_tau(*rows))
+    assert br.kendall_tau([rows[0]], [rows[1]]) == pytest.approx(expected, abs=1e-14)
+
+
+@given(st.data())
+def test_weight_k_equals_k_copies(data: st.DataObject) -> None:
+    truth, predicted = data.draw(row_pairs())
+    weights = data.draw(integer_weights(len(truth)))
+    weighted = br.tau_x(truth, predicted, sample_weight=weights)
+    copies = br.tau_x(np.repeat(truth, weights, axis=0), np.repeat(predicted, weights, axis=0))
+    assert weighted == pytest.approx(copies, abs=1e-14)
+
+
+def test_a_block_boundary_does_not_matter() -> None:
+    rng = np.random.default_rng(1)
+    for n_labels in (2, 26, 127, 128):
+        values = rng.integers(0, 9, (2 * 130, n_labels))
+        truth, predicted = br.to_dense_ranks(values).reshape(2, 130, n_labels)
+        each = br.tau_x_samples(truth, predicted)
+        for row in (0, 63, 64, 127, 128, 129):
+            assert each[row] == br.tau_x(truth[[row]], predicted[[row]])
+
+
+def test_top_k_lists_count_the_rest_as_tied_behind() -> None:
+    assert br.tau_x([[1, 2, math.inf, math.inf]], [[1, 2, 3, 3]]) == 1.0
+
+
+def test_the_scorer_works_in_scikit_learn() -> None:
+    from sklearn.dummy import DummyRegressor
+    from sklearn.model_selection import cross_val_score
+
+    X = np.zeros((6, 1))
+    Y = np.array([[1, 2, 3]] * 6)
+    scores = cross_val_score(DummyRegressor(strategy="median"), X, Y, scoring=br.tau_x_scorer, cv=3)
+    assert scores.tolist() == [1.0, 1.0, 1.0]

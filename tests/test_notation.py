@@ -1,0 +1,104 @@
+"""Text and bucket forms of rankings."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bucketrank as br
+from strategies import Ranking, profiles
+
+names = st.text(st.characters(exclude_characters=">~", exclude_categories=["Z", "C"]), min_size=1)
+
+
+@given(st.data())
+def test_text_and_buckets_round_trip(data: st.DataObject) -> None:
+    Y: list[Ranking] = data.draw(profiles())
+    n_labels = len(Y[0])
+    labels = data.draw(st.lists(names, min_size=n_labels, max_size=n_labels, unique=True))
+    for back in (
+        br.from_text(br.to_text(Y, labels), labels),
+        br.from_buckets(br.to_buckets(Y, labels), labels),
+    ):
+        np.testing.assert_array_equal(back.positions, Y)
+        assert back.labels == labels
+
+
+def test_one_ranking_and_several() -> None:
+    assert br.to_text([1, 2, 2, 3], list("abcd")) == "a > b ~ c > d"
+    assert br.to_text([[1, 2, 2, 3]], list("abcd")) == ["a > b ~ c > d"]
+    assert br.to_buckets([2, 1, 1], list("abc")) == [["b", "c"], ["a"]]
+
+
+def test_names_come_from_columns_an_index_or_an_argument() -> None:
+    frame = pd.DataFrame([[1, 2], [1, 1]], columns=["tea", "milk"])
+    assert br.to_text(frame) == ["tea > milk", "tea ~ milk"]
+    assert br.to_text(frame.iloc[0]) == "tea > milk"
+    assert br.to_text(frame, labels=["x", "y"]) == ["x > y", "x ~ y"]
+    assert br.to_text([2, 1]) == "1 > 0"
+
+
+def test_missing_labels_are_left_out_and_come_back_missing() -> None:
+    assert br.to_text([2, np.nan, 1], list("abc")) == "c > a"
+    assert br.to_text([np.nan, np.nan], list("ab")) == ""
+    np.testing.assert_array_equal(
+        br.from_text(["c > a", ""], list("abc")).positions, [[2, np.nan, 1], [np.nan] * 3]
+    )
+
+
+def test_a_top_k_list_shows_its_rest() -> None:
+    assert br.to_text([1, np.inf, np.inf], list("abc")) == "a > b ~ c"
+
+
+def test_labels_default_to_the_order_of_appearance() -> None:
+    assert br.from_text(["b > a", "c > b"]).labels == ["b", "a", "c"]
+    assert br.from_buckets([[[3], [1]], [[2], [1]]]).labels == [3, 1, 2]
+
+
+def test_non_string_labels_keep_their_type() -> None:
+    Y, labels = br.from_text("2 > 1", labels=[1, 2])
+    assert (Y.tolist(), labels) == ([[2, 1]], [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("texts", "labels", "message"),
+    [
+        (["a > b", "a > x"], ["a", "b"], r"row 1: unknown label 'x'; expected one of 'a', 'b'"),
+        (["a > b", "b > a > b"], None, r"row 1: label 'b' stands twice"),
+        (["a > > b"], None, r"row 0: 'a > > b' has no label beside"),
+        (["~ a"], None, r"has no label beside"),
+        (["a"], None, r"found 1 label\(s\); expected at least 2"),
+        ([], ["a", "b"], r"found 0 rankings"),
+        (["a > b"], ["a", "a"], r"'a' stands twice \(labels 0 and 1\)"),
+        (["a > b"], ["a", "b>c"], r"'b>c' cannot stand in a text"),
+    ],
+)
+def test_bad_texts(texts: list[str], labels: list[str] | None, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        br.from_text(texts, labels)
+
+
+def test_bad_types() -> None:
+    with pytest.raises(TypeError, match=r"row 1: found 3; expected a text"):
+        br.from_text(["a > b", 3])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match=r"bucket 'ab' is a string"):
+        br.from_buckets([["ab", "c"]])
+    with pytest.raises(TypeError, match=r"labels is the string 'ab'"):
+        br.to_text([1, 2], labels="ab")
+    with pytest.raises(TypeError, match=r"labels is the string 'ab'"):
+        br.from_text("a > b", labels="ab")
+    with pytest.raises(ValueError, match=r"row 0: a bucket is empty"):
+        br.from_buckets([[["a"], [], ["b"]]])
+    with pytest.raises(ValueError, match=r"row 0: unknown label \['a'\]"):
+        br.from_buckets([[[["a"]], ["b"]]], labels=["a", "b"])  # type: ignore[list-item]
+
+
+def test_wrong_number_of_names() -> None:
+    with pytest.raises(ValueError, match=r"found 3 label names for 2 labels"):
+        br.to_text([[1, 2]], list("abc"))
+    frame = pd.DataFrame([[1, 2]], columns=["a", "a"])
+    with pytest.raises(ValueError, match=r"label name 'a' stands twice"):
+        br.to_text(frame)
