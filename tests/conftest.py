@@ -79,9 +79,7 @@ def shared_dir() -> Path:
     """The folder with golden files and data; skips the test when it is absent."""
     folder = find_shared()
     if folder is None:
-        pytest.skip(
-            "no golden files and data: neither the folder ../shared nor BUCKETRANK_SHARED is set"
-        )
+        pytest.skip("no golden files and data: no folder ../shared, and BUCKETRANK_SHARED not set")
     return folder
 
 

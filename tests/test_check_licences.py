@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
-SCRIPT = Path(__file__).resolve().parents[1] / "scripts" / "check_licences.py"
+from check_licences import CRATES_IO, LicenceExpression, problems
+
 ALLOW = {"MIT", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "Unicode-3.0"}
 RULES = {"licenses": {"allow": sorted(ALLOW)}, "bans": {"deny": [{"name": "coin_cbc"}]}}
-
-
-@pytest.fixture(scope="module")
-def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("check_licences", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.mark.parametrize(
@@ -51,8 +37,8 @@ def script() -> ModuleType:
         ("  MIT  ", True),
     ],
 )
-def test_allowed(script: ModuleType, expression: str, allowed: bool) -> None:
-    assert script.LicenceExpression(expression).allowed_by(ALLOW) is allowed
+def test_allowed(expression: str, allowed: bool) -> None:
+    assert LicenceExpression(expression).allowed_by(ALLOW) is allowed
 
 
 @pytest.mark.parametrize(
@@ -68,19 +54,19 @@ def test_allowed(script: ModuleType, expression: str, allowed: bool) -> None:
         ("MIT, Apache-2.0", "unexpected character at 3"),
     ],
 )
-def test_malformed(script: ModuleType, expression: str, message: str) -> None:
+def test_malformed(expression: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        script.LicenceExpression(expression).allowed_by(ALLOW)
+        LicenceExpression(expression).allowed_by(ALLOW)
 
 
-def package(script: ModuleType, **changes: Any) -> dict[str, Any]:
-    crate = {"name": "good", "version": "1.0.0", "license": "MIT", "source": script.CRATES_IO}
+def package(**changes: Any) -> dict[str, Any]:
+    crate = {"name": "good", "version": "1.0.0", "license": "MIT", "source": CRATES_IO}
     return crate | changes
 
 
-def test_no_problem(script: ModuleType) -> None:
-    own = package(script, name="bucketrank-core", source=None)
-    assert script.problems([package(script), own], RULES) == []
+def test_no_problem() -> None:
+    own = package(name="bucketrank-core", source=None)
+    assert problems([package(), own], RULES) == []
 
 
 @pytest.mark.parametrize(
@@ -92,6 +78,6 @@ def test_no_problem(script: ModuleType) -> None:
         ({"source": "git+https://example.org/x"}, "expected a crate from crates.io, found git"),
     ],
 )
-def test_problem(script: ModuleType, changes: dict[str, Any], message: str) -> None:
-    (problem,) = script.problems([package(script, **changes)], RULES)
+def test_problem(changes: dict[str, Any], message: str) -> None:
+    (problem,) = problems([package(**changes)], RULES)
     assert message in problem

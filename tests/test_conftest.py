@@ -64,7 +64,8 @@ def inner(pytester: pytest.Pytester) -> pytest.Pytester:
 def run(inner: pytest.Pytester, source: str) -> pytest.RunResult:
     path = inner.path / "project" / "tests" / "test_inner.py"
     path.write_text(source, encoding="utf-8")
-    return inner.runpytest_subprocess("project")
+    # Hypothesis would be imported anew in each run.
+    return inner.runpytest_inprocess("-p", "no:hypothesispytest", "project")
 
 
 @pytest.fixture
@@ -103,26 +104,29 @@ def test_absent_folder_skips_with_a_reason(absent: pytest.Pytester) -> None:
     result.assert_outcomes(skipped=1)
     assert result.ret == 0
     result.stdout.fnmatch_lines(
-        ["SKIPPED*no golden files and data*BUCKETRANK_SHARED*", "*nothing compared with them"]
+        ["*nothing compared with them", "SKIPPED*no golden files and data*BUCKETRANK_SHARED*"]
     )
 
 
-@pytest.mark.parametrize("source", [SKIPS_ITSELF, IS_SKIPPED_BY_A_MARK])
-def test_skip_fails_when_the_folder_is_present(present: pytest.Pytester, source: str) -> None:
+@pytest.mark.parametrize(
+    ("source", "outcome"),
+    [(SKIPS_ITSELF, "failed"), (IS_SKIPPED_BY_A_MARK, "errors"), (MODULE_SKIPS_ITSELF, "errors")],
+    ids=["itself", "by a mark", "whole module"],
+)
+def test_skip_fails_when_the_folder_is_present(
+    present: pytest.Pytester, source: str, outcome: str
+) -> None:
     result = run(present, source)
-    result.assert_outcomes(failed=1)
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["*skipped although * is present: *no time today*"])
-
-
-def test_skipped_module_fails_when_the_folder_is_present(present: pytest.Pytester) -> None:
-    result = run(present, MODULE_SKIPS_ITSELF)
-    result.assert_outcomes(errors=1)
+    result.assert_outcomes(**{outcome: 1})
     assert result.ret != 0
     result.stdout.fnmatch_lines(["*skipped although * is present: *no time today*"])
 
 
-@pytest.mark.parametrize("source", [SKIPS_ITSELF, IS_SKIPPED_BY_A_MARK, MODULE_SKIPS_ITSELF])
+@pytest.mark.parametrize(
+    "source",
+    [SKIPS_ITSELF, IS_SKIPPED_BY_A_MARK, MODULE_SKIPS_ITSELF],
+    ids=["itself", "by a mark", "whole module"],
+)
 def test_skip_is_a_skip_when_the_folder_is_absent(absent: pytest.Pytester, source: str) -> None:
     run(absent, source).assert_outcomes(skipped=1)
 

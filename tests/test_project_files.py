@@ -1,0 +1,38 @@
+"""What several project files must agree on."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import bucketrank
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def only_match(pattern: str, text: str) -> str:
+    (found,) = re.findall(pattern, text, re.MULTILINE)
+    return str(found)
+
+
+def test_every_python_block_of_the_readme_is_run() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", read("README.md"), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        # Only lines after a prompt are run, and without the blank line the fence would be expected output.
+        assert block.startswith(">>> "), block
+        assert block.endswith("\n\n"), block
+
+
+def test_citation_names_the_version() -> None:
+    assert only_match(r"^version: (.+)$", read("CITATION.cff")) == bucketrank.__version__
+
+
+def test_workflow_checks_the_minimum_rust() -> None:
+    minimum = only_match(r'^rust-version = "(.+)"$', read("Cargo.toml"))
+    workflow = read(".github/workflows/ci.yml")
+    assert f"# The workspace's rust-version.\n      RUSTUP_TOOLCHAIN: {minimum}.0\n" in workflow
