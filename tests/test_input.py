@@ -38,7 +38,9 @@ SAME: dict[str, Any] = {
     "nullable frame": pd.DataFrame(TRUTH).astype("Int64"),
     "mixed frame": pd.DataFrame(TRUTH).astype({0: "int8", 1: "float32", 2: "uint16"}),
     "masked, nothing masked": np.ma.MaskedArray(BASE, mask=False),
-    **{t: BASE.astype(t) for t in ["int8", "uint8", "int16", "uint16", "int32", "uint32", "uint64"]},
+    **{
+        t: BASE.astype(t) for t in ["int8", "uint8", "int16", "uint16", "int32", "uint32", "uint64"]
+    },
     **{t: BASE.astype(t) for t in ["float16", "float32", "float64", "longdouble"]},
 }
 

@@ -14,6 +14,17 @@ Examples
 """
 
 from bucketrank._core import __version__
+from bucketrank.aggregation import (
+    Aggregator,
+    Borda,
+    BucketPivot,
+    Copeland,
+    MarkovChain,
+    MaximalLottery,
+    aggregate,
+    get_aggregator,
+)
+from bucketrank.explanation import Explanation
 from bucketrank.metrics import (
     bucket_count_difference,
     kendall_tau,
@@ -31,12 +42,21 @@ from bucketrank.notation import (
 from bucketrank.rankings import drop_labels, pair_order_matrix, to_dense_ranks
 
 __all__ = [
+    "Aggregator",
+    "Borda",
+    "BucketPivot",
+    "Copeland",
+    "Explanation",
     "LabelledRankings",
+    "MarkovChain",
+    "MaximalLottery",
     "__version__",
+    "aggregate",
     "bucket_count_difference",
     "drop_labels",
     "from_buckets",
     "from_text",
+    "get_aggregator",
     "kendall_tau",
     "pair_order_matrix",
     "tau_x",

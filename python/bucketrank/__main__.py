@@ -7,17 +7,18 @@ import sys
 from collections.abc import Sequence
 
 from bucketrank import __version__
-from bucketrank.commands import compare
+from bucketrank.commands import aggregate, compare
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0 done, 1 failed, 2 bad input."""
     parser = argparse.ArgumentParser(
-        prog="bucketrank", description="Rankings with ties: aggregate them, learn them, compare them."
+        prog="bucketrank",
+        description="Rankings with ties: aggregate them, learn them, compare them.",
     )
     parser.add_argument("--version", action="version", version=f"bucketrank {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (compare,):
+    for command in (aggregate, compare):
         command.add_parser(commands)
     options = parser.parse_args(arguments)
     run = options.run

@@ -1,6 +1,6 @@
 """Types of the compiled kernels. Arrays are native 64-bit; 0 marks a missing label in what comes back."""
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,3 +20,15 @@ def drop_labels(y: _Positions, fraction: float, seed: int) -> NDArray[np.int64]:
 def pair_order_matrix(
     y: _Positions, weights: NDArray[np.float64] | None
 ) -> NDArray[np.float64]: ...
+
+_Spec: TypeAlias = tuple[str, float]
+
+def aggregate(
+    spec: _Spec, y: _Positions, weights: NDArray[np.float64] | None
+) -> NDArray[np.int64]: ...
+def explain(spec: _Spec, y: _Positions, weights: NDArray[np.float64] | None) -> dict[str, Any]: ...
+def aggregate_many(spec: _Spec, sets: list[_Positions], n_jobs: int) -> NDArray[np.int64]: ...
+def aggregate_pair_order(spec: _Spec, matrix: NDArray[np.float64]) -> NDArray[np.int64]: ...
+def aggregate_pair_orders(
+    spec: _Spec, matrices: NDArray[np.float64], n_jobs: int
+) -> NDArray[np.int64]: ...

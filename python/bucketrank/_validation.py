@@ -6,6 +6,7 @@ Shapes and types are settled here; what the numbers must satisfy is proven once,
 from __future__ import annotations
 
 import numbers
+import os
 from collections.abc import Hashable, Sequence
 from typing import Any, TypeAlias
 
@@ -65,11 +66,16 @@ def as_weights(sample_weight: ArrayLike | None) -> NDArray[np.float64] | None:
     return np.asarray(weights, dtype=np.float64)
 
 
+def as_whole(value: Any, name: str, expected: str = "a whole number") -> int:
+    """Return a whole number as an int; booleans and floats are not whole numbers here."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} is {value!r}; expected {expected}")
+    return int(value)
+
+
 def as_seed(seed: Any, name: str = "seed") -> int:
     """Return an explicit seed, which is a whole number that fits 64 bits."""
-    if isinstance(seed, bool) or not isinstance(seed, numbers.Integral):
-        raise TypeError(f"{name} is {seed!r}; expected a whole number")
-    number = int(seed)
+    number = as_whole(seed, name)
     if not 0 <= number <= _MAX_SEED:
         raise ValueError(f"{name} is {number}; expected a whole number from 0 to {_MAX_SEED}")
     return number
@@ -80,6 +86,20 @@ def as_real(value: Any, name: str) -> float:
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} is {value!r}; expected a number")
     return float(value)
+
+
+def resolve_n_jobs(n_jobs: Any) -> int:
+    """Return a number of threads: None is 1, a negative number counts from the number of cores down."""
+    if n_jobs is None:
+        return 1
+    number = as_whole(n_jobs, "n_jobs", "a whole number or None")
+    if number == 0:
+        raise ValueError("n_jobs is 0; expected a positive number of threads, or -1 for all cores")
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    # More threads than this would only cost memory; results do not depend on the number.
+    return min(number, 1024) if number > 0 else max(1, cores + 1 + number)
 
 
 def with_missing(positions: NDArray[np.int64]) -> Positions:
@@ -120,6 +140,20 @@ def check_labels(labels: Sequence[Hashable]) -> list[Hashable]:
                 "expected a different name for each label"
             )
         seen[name] = index
+    return names
+
+
+def label_names(values: Any, labels: Sequence[Hashable] | None, expected: int) -> list[Hashable]:
+    """Return the names of the labels: those given, else those of a data frame or series, else 0, 1, ..."""
+    if labels is None:
+        labels = frame_labels(values)
+    if labels is None and is_pandas(values) and hasattr(values, "index"):
+        labels = list(values.index)
+    if labels is None:
+        return list(range(expected))
+    names = check_labels(labels)
+    if len(names) != expected:
+        raise ValueError(f"found {len(names)} label names for {expected} labels")
     return names
 
 

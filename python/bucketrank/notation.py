@@ -14,8 +14,7 @@ from bucketrank._validation import (
     as_number_array,
     as_positions,
     check_labels,
-    frame_labels,
-    is_pandas,
+    label_names,
     with_missing,
 )
 
@@ -183,21 +182,10 @@ def _named_rows(
     Y: Any, labels: Sequence[Hashable] | None
 ) -> tuple[NDArray[np.int64], list[Hashable], bool]:
     """Return checked positions (0 = missing), the label names, and whether one ranking was given."""
-    single = False
-    names = frame_labels(Y)
-    if names is None:
-        if is_pandas(Y) and hasattr(Y, "index"):
-            names = list(Y.index)
-        array = as_number_array(Y, "Y")
-        single = array.ndim == 1
-        Y = array.reshape(1, -1) if single else array
-    positions = _core.parse_positions(as_positions(Y))
-    n_labels = positions.shape[1]
-    if labels is not None or names is not None:
-        names = check_labels(labels if labels is not None else names or [])
-        if len(names) != n_labels:
-            raise ValueError(f"found {len(names)} label names for {n_labels} labels")
-    return positions, names or list(range(n_labels)), single
+    array = as_number_array(Y, "Y")
+    single = array.ndim == 1
+    positions = _core.parse_positions(array.reshape(1, -1) if single else as_positions(array))
+    return positions, label_names(Y, labels, positions.shape[1]), single
 
 
 def _row_buckets(row: NDArray[np.int64], names: Sequence[Any]) -> list[list[Any]]:

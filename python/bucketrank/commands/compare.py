@@ -38,7 +38,10 @@ def run(options: argparse.Namespace) -> int:
     print(f"  mean over all 200 {'':<18} tau_x {mean:+.3f}\n")
     for title, rankings in (
         ("share of the rankings that place the row's label first (ties count half)", Y),
-        ("the same from rankings that lost 60 % of their labels", drop_labels(Y, 0.6, options.seed)),
+        (
+            "the same from rankings that lost 60 % of their labels",
+            drop_labels(Y, 0.6, options.seed),
+        ),
     ):
         print(title)
         print(" " * 8 + "".join(f"{label:>8}" for label in LABELS))

@@ -1,6 +1,8 @@
 //! The extension module `bucketrank._core`: convert, detach from the interpreter, call the core, convert back.
 
+mod aggregate;
 mod errors;
+mod interrupt;
 mod metrics;
 mod positions;
 mod rankings;
@@ -10,6 +12,10 @@ use pyo3::prelude::*;
 /// Kernels of bucketrank; the public, documented interface is the package `bucketrank`.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use crate::aggregate::{
+        aggregate, aggregate_many, aggregate_pair_order, aggregate_pair_orders, explain,
+    };
     #[pymodule_export]
     use crate::metrics::{
         bucket_count_differences, check_weights, kendall_tau_samples, tau_x, tau_x_samples,

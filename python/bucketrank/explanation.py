@@ -1,0 +1,89 @@
+"""What an aggregator computed on the way to its consensus, for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bucketrank.notation import to_buckets
+
+__all__ = ["Explanation"]
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """A consensus with the numbers it comes from.
+
+    Attributes
+    ----------
+    aggregator : str
+        The aggregator, as Python writes it.
+    labels : list
+        Names of the labels.
+    positions : ndarray of shape (n_labels,)
+        The consensus.
+    details : dict
+        What the method computed: ``scores`` (Borda, Copeland); ``indecision``, ``pivots`` (label indices in the order
+        in which they were chosen) and ``distance`` (L1 distance between the pair order matrix and the consensus)
+        for bucket pivot; ``stationary``, ``iterations`` and ``residual`` for Markov chains; ``probabilities``,
+        ``margin`` (how the lottery does against its strongest opponent: 0 or more) and ``unique`` for the lottery.
+
+    Examples
+    --------
+    >>> from bucketrank import Borda, from_text
+    >>> Y, labels = from_text(["a > b ~ c", "a > c > b", "b > a > c"])
+    >>> print(Borda(beta=0.2).explain(Y))
+    Borda(beta=0.2)
+    position  label   scores
+           1  0       1.6667
+           2  1       0.8333
+           3  2       0.5000
+    """
+
+    aggregator: str
+    labels: list[Hashable]
+    positions: NDArray[np.int64]
+    details: dict[str, Any]
+
+    @property
+    def buckets(self) -> list[list[Hashable]]:
+        """The consensus as lists of labels, best bucket first."""
+        return to_buckets(self.positions, self.labels)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain Python numbers, strings and lists, ready for JSON."""
+        return {
+            "aggregator": self.aggregator,
+            "labels": list(self.labels),
+            "positions": self.positions.tolist(),
+            "buckets": self.buckets,
+            **{name: _plain(value) for name, value in self.details.items()},
+        }
+
+    def __str__(self) -> str:
+        columns = {k: v for k, v in self.details.items() if isinstance(v, np.ndarray)}
+        width = max(5, *(len(str(label)) for label in self.labels))
+        lines = [self.aggregator]
+        lines.append(f"position  {'label':<{width}}" + "".join(f"  {name:>7}" for name in columns))
+        for label in np.argsort(self.positions, kind="stable").tolist():
+            numbers = "".join(f"  {v[label]:>{max(7, len(k))}.4f}" for k, v in columns.items())
+            lines.append(f"{self.positions[label]:>8}  {self.labels[label]!s:<{width}}{numbers}")
+        for name, value in self.details.items():
+            if name not in columns:
+                lines.append(f"{name}: {self._shown(name, value)}")
+        return "\n".join(lines)
+
+    def _shown(self, name: str, value: Any) -> str:
+        if name == "pivots":
+            return ", ".join(str(self.labels[label]) for label in value)
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else value

@@ -1,0 +1,199 @@
+//! Bindings of `bucketrank_core::aggregate`.
+
+use bucketrank_core::aggregate::{
+    Aggregator, Borda, BucketPivot, Copeland, Details, Evidence, MarkovChain, MaximalLottery,
+    Workspace,
+};
+use bucketrank_core::bucket_order::BucketOrder;
+use bucketrank_core::error::Result;
+use bucketrank_core::pairs::PairOrderMatrix;
+use bucketrank_core::rankings::Rankings;
+use ndarray::Array2;
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2, PyReadonlyArray3};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::to_exception;
+use crate::interrupt::Signals;
+use crate::positions::{weights_to_vec, MaybeWeights, Positions};
+
+/// An aggregator as the Python layer names it: a method and its one parameter.
+#[derive(FromPyObject)]
+pub struct Spec(String, f64);
+
+impl Spec {
+    fn aggregator(&self) -> PyResult<Aggregator> {
+        let Self(method, parameter) = self;
+        let checked: Result<Aggregator> = match method.as_str() {
+            "borda" => Borda::new(*parameter).map(Aggregator::Borda),
+            "copeland" => Copeland::new(*parameter).map(Aggregator::Copeland),
+            "bucket_pivot" => BucketPivot::new(*parameter).map(Aggregator::BucketPivot),
+            "markov_chain" => MarkovChain::new(*parameter as u8).map(Aggregator::MarkovChain),
+            "maximal_lottery" => Ok(Aggregator::MaximalLottery(MaximalLottery)),
+            other => return Err(PyValueError::new_err(format!("unknown method {other:?}"))),
+        };
+        checked.map_err(to_exception)
+    }
+}
+
+/// The consensus of a set of rankings.
+#[pyfunction]
+pub fn aggregate<'py>(
+    py: Python<'py>,
+    spec: Spec,
+    y: Positions<'py>,
+    weights: MaybeWeights<'py>,
+) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    let aggregator = spec.aggregator()?;
+    let weights = weights_to_vec(&weights);
+    let rankings = y.rankings(py, weights.as_deref())?;
+    let order = py
+        .detach(|| {
+            let evidence = Evidence::from_rankings(&rankings, aggregator.needs())?;
+            aggregator.aggregate(&evidence, &mut Workspace::new())
+        })
+        .map_err(to_exception)?;
+    let positions: Vec<i64> = order.positions().iter().map(|&p| p.into()).collect();
+    Ok(positions.into_pyarray(py))
+}
+
+/// The consensus of a set of rankings with the numbers it comes from.
+#[pyfunction]
+pub fn explain<'py>(
+    py: Python<'py>,
+    spec: Spec,
+    y: Positions<'py>,
+    weights: MaybeWeights<'py>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let aggregator = spec.aggregator()?;
+    let weights = weights_to_vec(&weights);
+    let rankings = y.rankings(py, weights.as_deref())?;
+    let explanation = py
+        .detach(|| {
+            let evidence = Evidence::from_rankings(&rankings, aggregator.needs())?;
+            aggregator.explain(&evidence)
+        })
+        .map_err(to_exception)?;
+    let result = PyDict::new(py);
+    let positions: Vec<i64> = explanation
+        .order
+        .positions()
+        .iter()
+        .map(|&p| p.into())
+        .collect();
+    result.set_item("positions", positions.into_pyarray(py))?;
+    match explanation.details {
+        Details::Scores { scores } => result.set_item("scores", scores.into_pyarray(py))?,
+        Details::BucketPivot {
+            indecision,
+            pivots,
+            distance,
+        } => {
+            result.set_item("indecision", indecision.into_pyarray(py))?;
+            result.set_item("pivots", pivots)?;
+            result.set_item("distance", distance)?;
+        }
+        Details::MarkovChain {
+            stationary,
+            iterations,
+            residual,
+        } => {
+            result.set_item("stationary", stationary.into_pyarray(py))?;
+            result.set_item("iterations", iterations)?;
+            result.set_item("residual", residual)?;
+        }
+        Details::MaximalLottery {
+            probabilities,
+            margin,
+            unique,
+        } => {
+            result.set_item("probabilities", probabilities.into_pyarray(py))?;
+            result.set_item("margin", margin)?;
+            result.set_item("unique", unique)?;
+        }
+    }
+    Ok(result)
+}
+
+/// The consensus of each of many sets of rankings of the same labels.
+#[pyfunction]
+pub fn aggregate_many<'py>(
+    py: Python<'py>,
+    spec: Spec,
+    sets: Vec<Positions<'py>>,
+    n_jobs: usize,
+) -> PyResult<Bound<'py, PyArray2<i64>>> {
+    let aggregator = spec.aggregator()?;
+    let sets: Vec<Rankings> = sets
+        .iter()
+        .enumerate()
+        .map(|(index, set)| {
+            set.rankings(py, None)
+                .map_err(|error| PyValueError::new_err(format!("set {index}: {}", error.value(py))))
+        })
+        .collect::<PyResult<_>>()?;
+    let signals = Signals::default();
+    let orders = py.detach(|| {
+        bucketrank_core::aggregate::aggregate_many(&aggregator, &sets, n_jobs, &|| {
+            signals.pending()
+        })
+    });
+    signals.raise()?;
+    Ok(to_table(&orders.map_err(to_exception)?).into_pyarray(py))
+}
+
+/// The consensus that a pair order matrix determines.
+#[pyfunction]
+pub fn aggregate_pair_order<'py>(
+    py: Python<'py>,
+    spec: Spec,
+    matrix: PyReadonlyArray2<'py, f64>,
+) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    let aggregator = spec.aggregator()?;
+    let view = matrix.as_array();
+    let order = py
+        .detach(|| {
+            let evidence = Evidence::from_pair_order(PairOrderMatrix::new(view)?);
+            aggregator.aggregate(&evidence, &mut Workspace::new())
+        })
+        .map_err(to_exception)?;
+    let positions: Vec<i64> = order.positions().iter().map(|&p| p.into()).collect();
+    Ok(positions.into_pyarray(py))
+}
+
+/// The consensus that each of many pair order matrices determines.
+#[pyfunction]
+pub fn aggregate_pair_orders<'py>(
+    py: Python<'py>,
+    spec: Spec,
+    matrices: PyReadonlyArray3<'py, f64>,
+    n_jobs: usize,
+) -> PyResult<Bound<'py, PyArray2<i64>>> {
+    let aggregator = spec.aggregator()?;
+    let checked: Vec<PairOrderMatrix> = matrices
+        .as_array()
+        .outer_iter()
+        .enumerate()
+        .map(|(index, matrix)| {
+            PairOrderMatrix::new(matrix)
+                .map_err(|error| PyValueError::new_err(format!("matrix {index}: {error}")))
+        })
+        .collect::<PyResult<_>>()?;
+    let signals = Signals::default();
+    let orders = py.detach(|| {
+        bucketrank_core::aggregate::aggregate_pair_orders(&aggregator, &checked, n_jobs, &|| {
+            signals.pending()
+        })
+    });
+    signals.raise()?;
+    Ok(to_table(&orders.map_err(to_exception)?).into_pyarray(py))
+}
+
+/// One row of positions a bucket order.
+fn to_table(orders: &[BucketOrder]) -> Array2<i64> {
+    let labels = orders.first().map_or(0, |order| order.positions().len());
+    Array2::from_shape_fn((orders.len(), labels), |(row, label)| {
+        orders[row].positions()[label].into()
+    })
+}
