@@ -12,4 +12,5 @@ pub mod missing;
 pub mod pairs;
 pub mod parallel;
 pub mod rankings;
+mod simd;
 pub mod weights;

@@ -139,6 +139,7 @@ fn disagreements(truth: &Rankings, predicted: &Rankings) -> Result<Vec<u64>> {
 /// Up to a thousand labels: compare all pairs, a block of rows at a time, as small integers.
 mod blocks {
     use super::Rankings;
+    use crate::simd::{dispatch, Kernel};
 
     /// Above this, counting inversions is faster than comparing all pairs.
     pub(super) const MAX_LABELS: usize = 1024;
@@ -167,7 +168,6 @@ mod blocks {
         let mut a = vec![[T::default(); LANES]; n];
         let mut b = a.clone();
         let mut out = Vec::with_capacity(rows);
-        let arch = pulp::Arch::new();
         for start in (0..rows).step_by(LANES) {
             let filled = LANES.min(rows - start);
             for lane in 0..filled {
@@ -179,36 +179,46 @@ mod blocks {
                     b[lane] = narrow(predicted_position);
                 }
             }
-            let totals = arch.dispatch(|| block(&a, &b));
+            let totals = dispatch(Block { a: &a, b: &b });
             out.extend(totals[..filled].iter().map(|&t| u64::from(t)));
         }
         out
     }
 
-    #[allow(clippy::inline_always)] // it must become part of the dispatched function to use its instructions
-    #[inline(always)]
-    fn block<T: Copy + PartialOrd>(a: &[[T; LANES]], b: &[[T; LANES]]) -> [u32; LANES] {
-        let mut totals = [0_u32; LANES];
-        for u in 1..a.len() {
-            let (au, bu) = (&a[u], &b[u]);
-            for (a, b) in a[..u]
-                .chunks(PAIRS_PER_FLUSH)
-                .zip(b[..u].chunks(PAIRS_PER_FLUSH))
-            {
-                let mut bytes = [0_u8; LANES];
-                for (av, bv) in a.iter().zip(b) {
-                    for lane in 0..LANES {
-                        let forward = (au[lane] > av[lane]) ^ (bu[lane] > bv[lane]);
-                        let backward = (av[lane] > au[lane]) ^ (bv[lane] > bu[lane]);
-                        bytes[lane] += u8::from(forward) + u8::from(backward);
+    /// Number of disagreements of each row of a block, whose columns are labels.
+    struct Block<'a, T> {
+        a: &'a [[T; LANES]],
+        b: &'a [[T; LANES]],
+    }
+
+    impl<T: Copy + PartialOrd> Kernel for Block<'_, T> {
+        type Output = [u32; LANES];
+
+        #[inline(always)]
+        fn run(self) -> [u32; LANES] {
+            let Self { a, b } = self;
+            let mut totals = [0_u32; LANES];
+            for u in 1..a.len() {
+                let (au, bu) = (&a[u], &b[u]);
+                for (a, b) in a[..u]
+                    .chunks(PAIRS_PER_FLUSH)
+                    .zip(b[..u].chunks(PAIRS_PER_FLUSH))
+                {
+                    let mut bytes = [0_u8; LANES];
+                    for (av, bv) in a.iter().zip(b) {
+                        for lane in 0..LANES {
+                            let forward = (au[lane] > av[lane]) ^ (bu[lane] > bv[lane]);
+                            let backward = (av[lane] > au[lane]) ^ (bv[lane] > bu[lane]);
+                            bytes[lane] += u8::from(forward) + u8::from(backward);
+                        }
+                    }
+                    for (total, &byte) in totals.iter_mut().zip(&bytes) {
+                        *total += u32::from(byte);
                     }
                 }
-                for (total, &byte) in totals.iter_mut().zip(&bytes) {
-                    *total += u32::from(byte);
-                }
             }
+            totals
         }
-        totals
     }
 }
 

@@ -286,14 +286,16 @@ impl PairOrderMatrix {
 /// Unit weights: bytes instead of floats, many rows to an instruction.
 mod unit {
     use super::{PairCounts, Rankings, MISSING};
+    use crate::simd::{dispatch, Kernel};
 
     /// Positions up to here fit a signed byte, for which every instruction set has a comparison, with room for
     /// the two ways in which a missing label is written.
     pub(super) const MAX_BYTE_LABELS: usize = 125;
 
-    const LANES: usize = 32;
+    /// Wide enough that the compiler makes a loop over lanes of vector instructions instead of unrolling it.
+    const LANES: usize = 128;
     /// Vectors that are transposed together: small enough for the cache, and for counting in a byte a lane.
-    const VECTORS: usize = 64;
+    const VECTORS: usize = 16;
     const BLOCK: usize = LANES * VECTORS;
 
     type Vector = [i8; LANES];
@@ -306,13 +308,22 @@ mod unit {
         high: [Vector; VECTORS],
     }
 
+    impl Column {
+        #[inline(always)]
+        fn sides(&self, vectors: usize, complete: bool) -> (&[Vector], &[Vector]) {
+            let high = if complete { &self.low } else { &self.high };
+            (&self.low[..vectors], &high[..vectors])
+        }
+    }
+
     pub(super) fn count_all(rankings: &Rankings, counts: &mut PairCounts) {
         let missing = Column {
             low: [[0; LANES]; VECTORS],
             high: [[i8::MAX; LANES]; VECTORS],
         };
         let mut columns = vec![missing.clone(); rankings.labels()];
-        let arch = pulp::Arch::new();
+        // Without missing labels `low` serves for both.
+        let complete = rankings.is_complete();
         for start in (0..rankings.len()).step_by(BLOCK) {
             let filled = BLOCK.min(rankings.len() - start);
             if filled < BLOCK {
@@ -321,57 +332,96 @@ mod unit {
             for row in 0..filled {
                 let (vector, lane) = (row / LANES, row % LANES);
                 for (column, &position) in columns.iter_mut().zip(rankings.row(start + row)) {
-                    let ranked = position != MISSING;
                     column.low[vector][lane] = position as i8;
-                    column.high[vector][lane] = if ranked { position as i8 } else { i8::MAX };
+                    if !complete {
+                        let ranked = position != MISSING;
+                        column.high[vector][lane] = if ranked { position as i8 } else { i8::MAX };
+                    }
                 }
             }
-            let all_ranked = rankings.is_complete().then_some(filled as f64);
-            arch.dispatch(|| add_block(&columns, filled.div_ceil(LANES), all_ranked, counts));
+            dispatch(AddBlock {
+                columns: &columns,
+                vectors: filled.div_ceil(LANES),
+                all_ranked: complete.then_some(filled as f64),
+                counts,
+            });
         }
     }
 
-    #[allow(clippy::inline_always)] // it must become part of the dispatched function to use its instructions
-    #[inline(always)]
-    fn add_block(
-        columns: &[Column],
+    /// Adds the counts of a block of rows.
+    struct AddBlock<'a> {
+        columns: &'a [Column],
+        /// Number of vectors that hold rows.
         vectors: usize,
+        /// Number of rows, if each of them ranks every label.
         all_ranked: Option<f64>,
-        counts: &mut PairCounts,
-    ) {
-        let n = counts.labels;
-        let zeros = [[0; LANES]; VECTORS];
-        for (u, a) in columns.iter().enumerate() {
-            let (a_low, a_high) = (&a.low[..vectors], &a.high[..vectors]);
-            counts.tied[u * n + u] += count(a_low, &zeros[..vectors], |p, zero| p > zero);
-            for (v, b) in columns.iter().enumerate().skip(u + 1) {
-                let (b_low, b_high) = (&b.low[..vectors], &b.high[..vectors]);
-                let before = count(b_low, a_high, |b, a| b > a);
-                let after = count(a_low, b_high, |a, b| a > b);
-                let tied = match all_ranked {
-                    Some(rows) => rows - before - after,
-                    None => count(a_low, b_high, |a, b| a >= b) - after,
-                };
-                counts.before[u * n + v] += before;
-                counts.before[v * n + u] += after;
-                counts.tied[u * n + v] += tied;
-                counts.tied[v * n + u] += tied;
+        counts: &'a mut PairCounts,
+    }
+
+    impl Kernel for AddBlock<'_> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run(self) {
+            let Self {
+                columns,
+                vectors,
+                all_ranked,
+                counts,
+            } = self;
+            let n = counts.labels;
+            let zeros = [[0; LANES]; VECTORS];
+            for (u, a) in columns.iter().enumerate() {
+                let (a_low, a_high) = a.sides(vectors, all_ranked.is_some());
+                counts.tied[u * n + u] += above(a_low, &zeros[..vectors]);
+                for (v, b) in columns.iter().enumerate().skip(u + 1) {
+                    let (b_low, b_high) = b.sides(vectors, all_ranked.is_some());
+                    let before = above(b_low, a_high);
+                    let after = above(a_low, b_high);
+                    let tied = match all_ranked {
+                        Some(rows) => rows - before - after,
+                        None => at_or_above(a_low, b_high) - after,
+                    };
+                    counts.before[u * n + v] += before;
+                    counts.before[v * n + u] += after;
+                    counts.tied[u * n + v] += tied;
+                    counts.tied[v * n + u] += tied;
+                }
             }
         }
     }
 
-    /// Number of rows for which the relation holds.
-    #[allow(clippy::inline_always)] // as above
+    /// Number of rows in which `x` is above `y`.
     #[inline(always)]
-    fn count(x: &[Vector], y: &[Vector], holds: impl Fn(i8, i8) -> bool) -> f64 {
-        // One accumulator in one loop: with several, the compiler gives up on vector instructions.
+    fn above(x: &[Vector], y: &[Vector]) -> f64 {
         let mut lanes = [0_u8; LANES];
         for (x, y) in x.iter().zip(y) {
             for lane in 0..LANES {
-                lanes[lane] += u8::from(holds(x[lane], y[lane]));
+                lanes[lane] += u8::from(x[lane] > y[lane]);
             }
         }
-        f64::from(lanes.iter().map(|&count| u16::from(count)).sum::<u16>())
+        total(&lanes)
+    }
+
+    /// Number of rows in which `x` is at or above `y`.
+    #[inline(always)]
+    fn at_or_above(x: &[Vector], y: &[Vector]) -> f64 {
+        let mut lanes = [0_u8; LANES];
+        for (x, y) in x.iter().zip(y) {
+            for lane in 0..LANES {
+                lanes[lane] += u8::from(x[lane] >= y[lane]);
+            }
+        }
+        total(&lanes)
+    }
+
+    #[inline(always)]
+    fn total(lanes: &[u8; LANES]) -> f64 {
+        let mut sum = 0_u16;
+        for &count in lanes {
+            sum += u16::from(count);
+        }
+        f64::from(sum)
     }
 }
 

@@ -3,6 +3,7 @@
 use ndarray::{ArrayView2, Axis};
 
 use crate::error::{Error, PositionProblem, Result};
+use crate::simd::{dispatch, Kernel};
 use crate::weights::Weights;
 
 /// The position of a label that a row does not rank.
@@ -152,19 +153,10 @@ impl Rankings {
         let weights = Weights::new(weights, rows)?;
         let mut reader = RowReader::new(labels);
         let mut compact = vec![MISSING; rows * labels];
-        // In one piece, the loops over rows are compiled for the widest instructions of the machine.
-        pulp::Arch::new().dispatch(|| {
-            for (row, (raw, out)) in positions
-                .axis_iter(Axis(0))
-                .zip(compact.chunks_exact_mut(labels))
-                .enumerate()
-            {
-                match raw.as_slice() {
-                    Some(raw) => reader.read(row, raw.iter().copied(), out)?,
-                    None => reader.read(row, raw.iter().copied(), out)?,
-                }
-            }
-            Ok(())
+        dispatch(ReadRows {
+            reader: &mut reader,
+            positions,
+            out: &mut compact,
         })?;
         Ok(Self {
             labels,
@@ -252,6 +244,29 @@ impl Rankings {
     }
 }
 
+/// Reads all rows.
+struct ReadRows<'a, P> {
+    reader: &'a mut RowReader,
+    positions: ArrayView2<'a, P>,
+    out: &'a mut [u16],
+}
+
+impl<P: RawPosition> Kernel for ReadRows<'_, P> {
+    type Output = Result<()>;
+
+    #[inline(always)]
+    fn run(self) -> Result<()> {
+        let rows = self.out.chunks_exact_mut(self.reader.labels);
+        for (row, (raw, out)) in self.positions.axis_iter(Axis(0)).zip(rows).enumerate() {
+            match raw.as_slice() {
+                Some(raw) => self.reader.read(row, raw.iter().copied(), out)?,
+                None => self.reader.read(row, raw.iter().copied(), out)?,
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Reads one row at a time; remembers which positions were seen, to find gaps.
 struct RowReader {
     labels: usize,
@@ -269,7 +284,6 @@ impl RowReader {
         }
     }
 
-    #[allow(clippy::inline_always)] // it must become part of the dispatched function to use its instructions
     #[inline(always)]
     fn read<P: RawPosition>(
         &mut self,
@@ -289,7 +303,6 @@ impl RowReader {
     }
 
     /// The same question as [`Self::check_dense`] for a row without missing labels, when a word can answer it.
-    #[allow(clippy::inline_always)] // as above
     #[inline(always)]
     fn is_dense(&self, positions: &[u16]) -> bool {
         let last = positions.iter().copied().max().unwrap_or(0);
