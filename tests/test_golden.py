@@ -23,6 +23,29 @@ def test_pair_order_matrices(shared_dir: Path, comparisons: Callable[[str, int],
     comparisons("pair order matrices", len(cases))
 
 
+def aggregator_of(configuration: str) -> br.Aggregator:
+    """The aggregator that a golden configuration such as ``borda_0.9`` names."""
+    method, _, beta = configuration.rpartition("_")
+    return (
+        br.get_aggregator(method, beta=float(beta))
+        if beta[0].isdigit()
+        else br.get_aggregator(configuration)
+    )
+
+
+def test_aggregators(shared_dir: Path, comparisons: Callable[[str, int], None]) -> None:
+    compared = 0
+    for case in json.loads((shared_dir / "golden" / "aggregators.json").read_text())["cases"]:
+        Y = np.array(case["Y"], dtype=float)
+        for configuration, expected in case["consensus"].items():
+            if configuration not in case["fragile"]:
+                consensus = aggregator_of(configuration).aggregate(Y, case["weights"])
+                assert consensus.tolist() == expected, (case["id"], configuration)
+                compared += 1
+    assert compared > 2000
+    comparisons("aggregators", compared)
+
+
 def test_data_sets_are_rankings_with_the_published_number_of_buckets(
     shared_dir: Path, comparisons: Callable[[str, int], None]
 ) -> None:

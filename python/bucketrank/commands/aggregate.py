@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 from bucketrank.aggregation import Aggregator, get_aggregator
-from bucketrank.commands.reading import BadFile, read_rankings
+from bucketrank.commands.reading import BadFileError, read_rankings
 from bucketrank.explanation import Explanation
 from bucketrank.notation import to_text
 
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
         aggregator = _aggregator(options)
         Y, labels = read_rankings(options.file)
         explanation = aggregator.explain(Y, labels=labels)
-    except (BadFile, ValueError, TypeError) as error:
+    except (BadFileError, ValueError, TypeError) as error:
         print(f"bucketrank aggregate: {error}", file=sys.stderr)
         return 2
     print({"table": _table, "csv": _csv, "json": _json}[options.format](explanation))

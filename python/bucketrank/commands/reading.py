@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 import sys
 from collections.abc import Hashable
 from pathlib import Path
@@ -17,7 +18,7 @@ MISSING = {"", "nan", "na", "n/a", "null", "none", "?"}
 """Cells that stand for a missing label, in lower case."""
 
 
-class BadFile(Exception):
+class BadFileError(Exception):
     """A file that cannot be read as rankings; the message says which, where and why."""
 
 
@@ -35,14 +36,14 @@ def read_rankings(path: str) -> LabelledRankings:
 
     Raises
     ------
-    BadFile
+    BadFileError
         With file, line and column where that makes sense.
     """
     name, text = _read_text(path)
     lines = text.splitlines()
     first = next((line for line in lines if line.strip()), None)
     if first is None:
-        raise BadFile(f"{name}: the file is empty; expected rankings")
+        raise BadFileError(f"{name}: the file is empty; expected rankings")
     if ">" in first or "~" in first:
         return _from_lines(name, lines)
     return _from_csv(name, text)
@@ -53,30 +54,29 @@ def _read_text(path: str) -> tuple[str, str]:
     try:
         raw = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
-        raise BadFile(f"{name}: {error.strerror or error}") from None
+        raise BadFileError(f"{name}: {error.strerror or error}") from None
     try:
         return name, raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = raw[: error.start]
         line = before.count(b"\n") + 1
         column = error.start - (before.rfind(b"\n") + 1) + 1
-        raise BadFile(
+        raise BadFileError(
             f"{name}, line {line}, byte {column}: 0x{raw[error.start]:02x} is not UTF-8; expected text in UTF-8"
         ) from None
 
 
 def _from_lines(name: str, lines: list[str]) -> LabelledRankings:
     numbered = [(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
-    # Line by line first, so that a mistake is reported with its line.
-    for number, line in numbered:
-        try:
-            from_text([line, "a > b"])
-        except ValueError as error:
-            raise BadFile(f"{name}, line {number}: {_without_row(error)}") from None
     try:
         return from_text([line for _, line in numbered])
     except ValueError as error:
-        raise BadFile(f"{name}: {error}") from None
+        # The message counts rankings from 0; people count the lines of their file.
+        found = re.match(r"row (\d+): (.*)", str(error))
+        if found is None:
+            raise BadFileError(f"{name}: {error}") from None
+        number = numbered[int(found[1])][0]
+        raise BadFileError(f"{name}, line {number}: {found[2]}") from None
 
 
 def _from_csv(name: str, text: str) -> LabelledRankings:
@@ -92,9 +92,9 @@ def _from_csv(name: str, text: str) -> LabelledRankings:
                 continue
             rows.append(_row(name, reader.line_num, cells, header))
     except csv.Error as error:
-        raise BadFile(f"{name}, line {reader.line_num}: {error}") from None
+        raise BadFileError(f"{name}, line {reader.line_num}: {error}") from None
     if header is None or not rows:
-        raise BadFile(
+        raise BadFileError(
             f"{name}: a header but no rankings; expected one ranking a line below the header"
         )
     return LabelledRankings(np.array(rows), header)
@@ -103,22 +103,22 @@ def _from_csv(name: str, text: str) -> LabelledRankings:
 def _header(name: str, line: int, cells: list[str]) -> list[Hashable]:
     labels = [cell.strip() for cell in cells]
     if len(labels) < 2:
-        raise BadFile(
+        raise BadFileError(
             f"{name}, line {line}: {len(labels)} column; expected a column for each of 2 or more labels"
         )
     for column, label in enumerate(labels, start=1):
         if not label:
-            raise BadFile(
+            raise BadFileError(
                 f"{name}, line {line}, column {column}: no name; expected the name of a label"
             )
         first = labels.index(label) + 1
         if first < column:
-            raise BadFile(
+            raise BadFileError(
                 f"{name}, line {line}, column {column}: {label!r} names column {first} already; "
                 "expected a different name for each label"
             )
     if all(_is_number(label) for label in labels):
-        raise BadFile(
+        raise BadFileError(
             f"{name}, line {line}: only numbers; expected a header with the names of the labels"
         )
     return list(labels)
@@ -126,7 +126,7 @@ def _header(name: str, line: int, cells: list[str]) -> list[Hashable]:
 
 def _row(name: str, line: int, cells: list[str], header: list[Hashable]) -> list[float]:
     if len(cells) != len(header):
-        raise BadFile(
+        raise BadFileError(
             f"{name}, line {line}: {len(cells)} cells; expected {len(header)}, one for each label of the header"
         )
     values = []
@@ -137,14 +137,14 @@ def _row(name: str, line: int, cells: list[str], header: list[Hashable]) -> list
         elif _is_number(word):
             values.append(float(word))
         else:
-            raise BadFile(
+            raise BadFileError(
                 f"{name}, line {line}, column {column} ({header[column - 1]}): {word!r} is not a number; "
                 "expected a position, or nothing for a missing label"
             )
     try:
         _core.parse_positions(np.array([values]))
     except ValueError as error:
-        raise BadFile(f"{name}, line {line}: {_without_row(error)}") from None
+        raise BadFileError(f"{name}, line {line}: {_without_row(error)}") from None
     return values
 
 

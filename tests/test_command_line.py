@@ -1,0 +1,129 @@
+"""The command line, run as people run it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bucketrank as br
+
+CSV = "tea,coffee,juice\n1,2,2\n1,3,2\n2,,1\n"
+
+
+def run(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "bucketrank", *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_version_and_help() -> None:
+    assert run("--version").stdout == f"bucketrank {br.__version__}\n"
+    assert "aggregate" in run("--help").stdout
+    assert "tea > coffee ~ juice" in run("aggregate", "--help").stdout
+    assert run().returncode == 2
+    assert run("unknown").returncode == 2
+
+
+def test_csv_in_every_format(tmp_path: Path) -> None:
+    file = tmp_path / "rankings.csv"
+    file.write_text(CSV)
+    table = run("aggregate", str(file), "--method", "borda", "--beta", "0.2")
+    assert (table.returncode, table.stderr) == (0, "")
+    assert table.stdout.endswith("tea > juice > coffee\n")
+    as_csv = run("aggregate", str(file), "--method", "borda", "--beta", "0.2", "--format", "csv")
+    assert as_csv.stdout == "label,position\ntea,1\ncoffee,3\njuice,2\n"
+    as_json = json.loads(run("aggregate", str(file), "--method", "mc4", "--format", "json").stdout)
+    assert as_json["labels"] == ["tea", "coffee", "juice"]
+    assert as_json["aggregator"] == "MarkovChain(variant=4)"
+
+
+def test_text_from_standard_input() -> None:
+    result = run("aggregate", "-", "--beta", "0", stdin="a > b ~ c\n\nb > a\na > c > b\n")
+    assert result.stdout.endswith("a > b > c\n")
+
+
+def test_every_method_works() -> None:
+    for method in (
+        "borda",
+        "copeland",
+        "bucket_pivot",
+        "mc1",
+        "mc2",
+        "mc3",
+        "mc4",
+        "maximal_lottery",
+    ):
+        assert run("aggregate", "-", "--method", method, stdin=CSV).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "the file is empty; expected rankings"),
+        (b"\n \n", "the file is empty"),
+        (b"a,b,c\n", "a header but no rankings"),
+        (b"a,b,c\n1,2,3\n1,2\n", "line 3: 2 cells; expected 3"),
+        (b"a,b\n1,2\n\n1,2,3\n", "line 4: 3 cells; expected 2"),
+        (b"a,b\n1,x\n", "line 2, column 2 (b): 'x' is not a number; expected a position"),
+        (b"a,b,a\n1,2,3\n", "line 1, column 3: 'a' names column 1 already"),
+        (b"a,,c\n1,2,3\n", "line 1, column 2: no name"),
+        (b"1,2,3\n1,3,2\n", "line 1: only numbers; expected a header"),
+        (b"a,b\n1,2\n1,\xff\n", "line 3, byte 3: 0xff is not UTF-8"),
+        (
+            b"a,b,c\n1,2,3\n1,3,3\n",
+            "line 3: label 1: position 3, but no label of the row is at position 2",
+        ),
+        (b"a,b\n0,1\n", "line 2: label 0: position 0; positions start at 1"),
+        (b"a > b\nb > > a\n", "line 2: 'b > > a' has no label beside"),
+        (b"a > b\na > a\n", "line 2: label 'a' stands twice"),
+        (b'a,b\n"1,2\n', "line 2: "),
+        (b"a\n1\n", "line 1: 1 column; expected a column for each of 2 or more labels"),
+    ],
+)
+def test_bad_files(tmp_path: Path, content: bytes, message: str) -> None:
+    file = tmp_path / "bad.csv"
+    file.write_bytes(content)
+    result = run("aggregate", str(file))
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert f"bucketrank aggregate: {file}" in result.stderr
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--method", "bordo"], "unknown method 'bordo'; known: borda, "),
+        (["--beta", "-1"], "beta is -1.0; expected a finite number"),
+        (["--beta", "nan"], "beta is nan; expected a finite number"),
+        (["--method", "mc1", "--beta", "1"], "MarkovChain has no parameter 'beta'"),
+        (["--beta", "x"], "invalid float value: 'x'"),
+        (["--format", "xml"], "invalid choice: 'xml'"),
+    ],
+)
+def test_bad_options(arguments: list[str], message: str) -> None:
+    result = run("aggregate", "-", *arguments, stdin=CSV)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert message in result.stderr
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    result = run("aggregate", str(tmp_path / "nothing.csv"))
+    assert result.returncode == 2
+    assert "nothing.csv: No such file or directory" in result.stderr
+
+
+def test_compare_runs() -> None:
+    result = run("compare")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "tau_x" in result.stdout
