@@ -291,39 +291,38 @@ mod unit {
     pub(super) const MAX_BYTE_LABELS: usize = 254;
 
     const LANES: usize = 32;
-    /// Rows that are transposed together at most: small enough for the cache and for counting in a byte a lane.
+    /// Rows that are transposed together: small enough for the cache and for counting in a byte a lane.
     const BLOCK: usize = LANES * 64;
 
     pub(super) fn count(rankings: &Rankings, counts: &mut PairCounts) {
         let n = rankings.labels();
-        let block = rankings.len().next_multiple_of(LANES).min(BLOCK);
-        let mut columns = vec![0_u8; n * block];
+        let mut columns = vec![0_u8; n * BLOCK];
         let arch = pulp::Arch::new();
         let mut rows = rankings.rows();
         let mut left = rankings.len();
         while left > 0 {
-            let filled = left.min(block);
+            let filled = left.min(BLOCK);
             // A partial block keeps zeros behind its rows: missing labels count nowhere.
             columns.fill(0);
             for (row, positions) in rows.by_ref().take(filled).enumerate() {
                 for (label, &position) in positions.iter().enumerate() {
-                    columns[label * block + row] = position as u8;
+                    columns[label * BLOCK + row] = position as u8;
                 }
             }
             left -= filled;
-            arch.dispatch(|| add_block(&columns, block, filled.next_multiple_of(LANES), counts));
+            arch.dispatch(|| add_block(&columns, filled.div_ceil(LANES) * LANES, counts));
         }
     }
 
     #[allow(clippy::inline_always)] // it must become part of the dispatched function to use its instructions
     #[inline(always)]
-    fn add_block(columns: &[u8], block: usize, rows: usize, counts: &mut PairCounts) {
+    fn add_block(columns: &[u8], rows: usize, counts: &mut PairCounts) {
         let n = counts.labels;
         for u in 0..n {
-            let a = &columns[u * block..u * block + rows];
+            let a = &columns[u * BLOCK..u * BLOCK + rows];
             counts.tied[u * n + u] += a.iter().filter(|&&p| p != 0).count() as f64;
             for v in u + 1..n {
-                let b = &columns[v * block..v * block + rows];
+                let b = &columns[v * BLOCK..v * BLOCK + rows];
                 let [at_least, at_most, tied] = compare(a, b);
                 counts.before[u * n + v] += f64::from(at_least - tied);
                 counts.before[v * n + u] += f64::from(at_most - tied);

@@ -361,8 +361,8 @@ mod tests {
                 assert_eq!(filled.pair_order(), all.pair_order());
                 for row in 0..6 {
                     let mut counted = Evidence::new(4, Needs::Counts).unwrap();
-                    counted.fill(&y, row..row + 1).unwrap();
-                    filled.fill(&y, row..row + 1).unwrap();
+                    counted.fill(&y, row..=row).unwrap();
+                    filled.fill(&y, row..=row).unwrap();
                     assert_eq!(filled.pair_order(), counted.pair_order());
                 }
                 assert_eq!(filled.suffices(), needs);

@@ -109,12 +109,16 @@ fn check(game: &SymmetricGame, mut lottery: Lottery) -> Option<(Lottery, f64)> {
     if p.iter().any(|&p| !p.is_finite() || p < -TOLERANCE) {
         return None;
     }
-    p.iter_mut().for_each(|p| *p = p.max(0.0));
+    for p in p.iter_mut() {
+        *p = p.max(0.0);
+    }
     let total: f64 = p.iter().sum();
     if (total - 1.0).abs() > TOLERANCE {
         return None;
     }
-    p.iter_mut().for_each(|p| *p /= total);
+    for p in p.iter_mut() {
+        *p /= total;
+    }
     let margin = game.margin(p);
     (margin >= -TOLERANCE / 2.0).then_some((lottery, margin))
 }
