@@ -169,7 +169,7 @@ fn two_hundred_labels_take_less_than_a_second() {
         drop_labels(&complete, 0.6, 1).unwrap(),
         drop_labels(&complete, 0.95, 1).unwrap(),
         to_dense_ranks(halves.view()).unwrap(),
-        to_dense_ranks(Array2::zeros((1, 200)).view()).unwrap(),
+        to_dense_ranks(Array2::<f64>::zeros((1, 200)).view()).unwrap(),
         complete,
     ];
     for y in &inputs {
