@@ -32,7 +32,7 @@ impl Borda {
         self.beta
     }
 
-    fn order(&self, scores: &[f64], order: &mut Vec<usize>) -> BucketOrder {
+    fn order(self, scores: &[f64], order: &mut Vec<usize>) -> BucketOrder {
         BucketOrder::from_scores_in(scores, |drop| !exceeds(drop, self.beta), order)
     }
 }

@@ -126,13 +126,18 @@ impl Partition {
         self.labels.extend(0..n);
         self.starts.clear();
         self.starts.resize(n + 1, false);
-        self.sums.resize(n, 0.0);
         self.pivots.clear();
         self.pending.clear();
         self.pending.push((0, n));
         while let Some((from, to)) = self.pending.pop() {
-            if from < to {
-                self.split(from, to, pair_order, indecision, beta);
+            match to - from {
+                0 => {}
+                1 => {
+                    self.pivots.push(self.labels[from]);
+                    self.starts[from] = true;
+                    self.starts[to] = true;
+                }
+                _ => self.split(from, to, pair_order, indecision, beta),
             }
         }
         let mut position = 0;
@@ -156,8 +161,9 @@ impl Partition {
         let pivot = least_indecision_pivot(&self.labels[from..to], indecision);
         self.pivots.push(pivot);
         self.central.clear();
-        self.sums[..].fill(0.0);
-        self.grow(pivot, pair_order);
+        self.central.push(pivot);
+        self.sums.clear();
+        self.sums.extend_from_slice(pair_order.row(pivot));
 
         self.again.clear();
         self.again

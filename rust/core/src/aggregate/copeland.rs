@@ -33,7 +33,7 @@ impl Copeland {
     }
 
     /// Twice the points of all labels: whole numbers, so equality is exact.
-    fn fill_levels(&self, pair_order: &PairOrderMatrix, levels: &mut Vec<u32>) {
+    fn fill_levels(self, pair_order: &PairOrderMatrix, levels: &mut Vec<u32>) {
         let (win, draw) = (0.5 + self.beta, 0.5 - self.beta);
         levels.clear();
         levels.extend((0..pair_order.labels()).map(|u| {

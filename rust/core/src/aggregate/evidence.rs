@@ -115,8 +115,7 @@ impl Evidence {
             }
             self.pair_order.fill_from(counts);
         } else if unit && self.rows.len() <= FewRows::LIMIT {
-            self.few.count(rankings, &self.rows);
-            self.few.write(self.rows.len(), &mut self.pair_order);
+            self.few.write(rankings, &self.rows, &mut self.pair_order);
         } else {
             let mut counts = PairCounts::empty(rankings.labels())?;
             for &row in &self.rows {
@@ -227,15 +226,17 @@ impl RowShares {
     }
 }
 
-/// Pair statistics of a few rows of unit weight in small integers: most leaves of a tree are like that.
+/// Pair order matrices of a few rows of unit weight in small integers: most leaves of a tree are like that.
 #[derive(Debug, Clone, Default)]
 struct FewRows {
     /// `2 · before + tied`.
     doubled: Vec<u16>,
-    /// Rows that rank both labels.
+    /// Rows that rank both labels; all rows when none has a missing label.
     seen: Vec<u16>,
     /// C for each number of rows seen and each `2 · before + tied`.
     table: Vec<f64>,
+    /// Positions of a single row, NaN where a label is missing.
+    single: Vec<f64>,
 }
 
 impl FewRows {
@@ -243,8 +244,50 @@ impl FewRows {
     const LIMIT: usize = 24;
     const STRIDE: usize = 2 * Self::LIMIT + 1;
 
-    fn count(&mut self, rankings: &Rankings, rows: &[usize]) {
-        let n = rankings.labels();
+    fn write(&mut self, rankings: &Rankings, rows: &[usize], pair_order: &mut PairOrderMatrix) {
+        if let &[row] = rows {
+            self.write_single(rankings.row(row), pair_order);
+            return;
+        }
+        self.prepare(rankings.labels());
+        if rankings.is_complete() {
+            for &row in rows {
+                self.count_complete(rankings.row(row));
+            }
+            let values = &self.table[rows.len() * Self::STRIDE..][..Self::STRIDE];
+            for (share, &doubled) in pair_order.shares_mut().iter_mut().zip(&self.doubled) {
+                *share = values[usize::from(doubled)];
+            }
+        } else {
+            for &row in rows {
+                self.count(rankings.row(row));
+            }
+            let counted = self.doubled.iter().zip(&self.seen);
+            for (share, (&doubled, &seen)) in pair_order.shares_mut().iter_mut().zip(counted) {
+                *share = self.table[usize::from(seen) * Self::STRIDE + usize::from(doubled)];
+            }
+        }
+    }
+
+    fn write_single(&mut self, positions: &[u16], pair_order: &mut PairOrderMatrix) {
+        self.single.clear();
+        self.single.extend(positions.iter().map(|&p| match p {
+            MISSING => f64::NAN,
+            p => f64::from(p),
+        }));
+        let single = &self.single;
+        let shares = pair_order.shares_mut().chunks_exact_mut(single.len());
+        for (shares, &pu) in shares.zip(single) {
+            for (share, &pv) in shares.iter_mut().zip(single) {
+                // NaN is neither smaller nor larger: a missing label is undecided.
+                let before = if pu < pv { 0.5 } else { 0.0 };
+                let after = if pu > pv { 0.5 } else { 0.0 };
+                *share = 0.5 + before - after;
+            }
+        }
+    }
+
+    fn prepare(&mut self, labels: usize) {
         if self.table.is_empty() {
             self.table = vec![0.5; (Self::LIMIT + 1) * Self::STRIDE];
             for seen in 1..=Self::LIMIT {
@@ -253,31 +296,36 @@ impl FewRows {
                 }
             }
         }
-        self.doubled.clear();
-        self.doubled.resize(n * n, 0);
-        self.seen.clear();
-        self.seen.resize(n * n, 0);
-        for &row in rows {
-            let positions = rankings.row(row);
-            let doubled = self.doubled.chunks_exact_mut(n);
-            let seen = self.seen.chunks_exact_mut(n);
-            for ((doubled, seen), &pu) in doubled.zip(seen).zip(positions) {
-                if pu == MISSING {
-                    continue;
-                }
-                for ((doubled, seen), &pv) in doubled.iter_mut().zip(seen).zip(positions) {
-                    // MISSING is below every position, so neither comparison holds for it.
-                    *doubled += u16::from(pu < pv) + u16::from(pu <= pv);
-                    *seen += u16::from(pv != MISSING);
-                }
+        for counts in [&mut self.doubled, &mut self.seen] {
+            counts.clear();
+            counts.resize(labels * labels, 0);
+        }
+    }
+
+    fn count_complete(&mut self, positions: &[u16]) {
+        let doubled = self.doubled.chunks_exact_mut(positions.len());
+        for (doubled, &pu) in doubled.zip(positions) {
+            for (doubled, &pv) in doubled.iter_mut().zip(positions) {
+                *doubled += u16::from(pu < pv) + u16::from(pu <= pv);
             }
         }
     }
 
-    fn write(&self, _rows: usize, pair_order: &mut PairOrderMatrix) {
-        let counted = self.doubled.iter().zip(&self.seen);
-        for (share, (&doubled, &seen)) in pair_order.shares_mut().iter_mut().zip(counted) {
-            *share = self.table[usize::from(seen) * Self::STRIDE + usize::from(doubled)];
+    fn count(&mut self, positions: &[u16]) {
+        let n = positions.len();
+        let counts = self
+            .doubled
+            .chunks_exact_mut(n)
+            .zip(self.seen.chunks_exact_mut(n));
+        for ((doubled, seen), &pu) in counts.zip(positions) {
+            if pu == MISSING {
+                continue;
+            }
+            for ((doubled, seen), &pv) in doubled.iter_mut().zip(seen).zip(positions) {
+                // MISSING is below every position, so neither comparison holds for it.
+                *doubled += u16::from(pu < pv) + u16::from(pu <= pv);
+                *seen += u16::from(pv != MISSING);
+            }
         }
     }
 }
@@ -311,6 +359,12 @@ mod tests {
                 filled.fill(&y, [3, 3, 3].into_iter()).unwrap();
                 filled.fill(&y, 0..6).unwrap();
                 assert_eq!(filled.pair_order(), all.pair_order());
+                for row in 0..6 {
+                    let mut counted = Evidence::new(4, Needs::Counts).unwrap();
+                    counted.fill(&y, row..=row).unwrap();
+                    filled.fill(&y, row..=row).unwrap();
+                    assert_eq!(filled.pair_order(), counted.pair_order());
+                }
                 assert_eq!(filled.suffices(), needs);
                 filled.fill(&y, (0..6).cycle().take(60)).unwrap();
                 for (a, b) in [(0, 1), (1, 2), (0, 3)] {
@@ -319,6 +373,19 @@ mod tests {
                     assert!((found - expected).abs() < 1e-15);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_few_complete_rows_equal_their_counts() {
+        let y = array![[1, 2, 3, 3_i64], [2, 1, 1, 3], [4, 3, 2, 1]];
+        let y = Rankings::new(y.view(), None).unwrap();
+        for rows in [0..1, 0..2, 0..3, 1..3, 2..3] {
+            let mut few = Evidence::new(4, Needs::PairOrder).unwrap();
+            let mut counted = Evidence::new(4, Needs::Counts).unwrap();
+            few.fill(&y, rows.clone()).unwrap();
+            counted.fill(&y, rows).unwrap();
+            assert_eq!(few.pair_order(), counted.pair_order());
         }
     }
 

@@ -8,8 +8,6 @@
 use super::symmetric_game::SymmetricGame;
 use super::tableau::{Stuck, Tableau, ZERO};
 
-/// A face smaller than this is a point.
-const POINT: f64 = 1e-9;
 /// The smallest objective that counts as reaching the value of the game.
 const SOLVED: f64 = 1e-9;
 /// Coefficients up to here do not move a label's probability.
@@ -23,21 +21,58 @@ pub(super) struct Lottery {
     pub(super) unique: bool,
 }
 
+/// Where the search begins; the result does not depend on it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Start {
+    /// The first label to get a probability.
+    pub(super) label: usize,
+    /// The pattern of the tableau's moved right-hand side.
+    pub(super) pattern: u64,
+}
+
 /// The leximin-fairest optimal strategy of the game.
 ///
 /// The game with payoff 1 + A has value 1, so p solves: maximise Σ p with (1 + A) p ≤ 1, p ≥ 0. The variables are the
 /// probabilities 0..n and the slacks n..2n of the constraints.
 ///
-/// Every cost of the solved program positive means that its solution is unique. Otherwise the face may still be a
-/// point, which one more program decides: the current vertex is where all free variables are 0, so their sum can grow
-/// unless it is the only one.
+/// The solution is unique if and only if every cost of the solved program is positive: the costs are the slacks and
+/// probabilities of an optimal strategy of the opponent, whose optimal strategies are the same lotteries; a unique one is
+/// strictly complementary to itself.
 pub(super) fn fairest(
     game: &SymmetricGame,
-    safest: usize,
+    start: Start,
     tableau: &mut Tableau,
 ) -> Result<Lottery, Stuck> {
     let n = game.labels();
-    tableau.reset(n..2 * n, 0..n);
+    write(game, start.pattern, tableau);
+    tableau.maximise(Some(start.label))?;
+    if (tableau.objective() - 1.0).abs() > SOLVED {
+        return Err(Stuck);
+    }
+    if tableau.costs().iter().all(|&cost| cost > ZERO) {
+        let probabilities = vertex(n, tableau);
+        let opponent = opponent(n, tableau);
+        let differs = |(p, q): (&f64, &f64)| (p - q).abs() > SOLVED;
+        if probabilities.iter().zip(&opponent).any(differs) {
+            return Err(Stuck);
+        }
+        return Ok(Lottery {
+            probabilities,
+            unique: true,
+        });
+    }
+    refresh(game, tableau)?;
+    let face = restrict(tableau, |_| true);
+    Ok(Lottery {
+        probabilities: Stages::new(n, &face).run(face)?,
+        unique: false,
+    })
+}
+
+/// The program at the vertex 0, where all slacks are basic.
+fn write(game: &SymmetricGame, pattern: u64, tableau: &mut Tableau) {
+    let n = game.labels();
+    tableau.reset(pattern, n..2 * n, 0..n);
     for label in 0..n {
         for (entry, margin) in tableau.row_mut(label).iter_mut().zip(game.row(label)) {
             *entry = 1.0 + margin;
@@ -45,29 +80,32 @@ pub(super) fn fairest(
         tableau.set_right(label, 1.0);
     }
     tableau.costs_mut().fill(-1.0);
-    tableau.maximise(Some(safest), f64::INFINITY)?;
-    if (tableau.objective() - 1.0).abs() > SOLVED {
+}
+
+/// Computes the tableau of the current basis anew, with the largest pivots first: what is zero in it decides the
+/// shape of the face, so the rounding of the walk must not remain.
+fn refresh(game: &SymmetricGame, tableau: &mut Tableau) -> Result<(), Stuck> {
+    let mut wanted = vec![false; 2 * game.labels()];
+    tableau.basic().iter().for_each(|&b| wanted[b] = true);
+    write(game, tableau.pattern(), tableau);
+    tableau.exchange(&wanted)?;
+    let infeasible = |x: &f64| *x < -SOLVED;
+    let rights = (0..game.labels()).map(|row| tableau.right(row));
+    if tableau.costs().iter().any(infeasible) || rights.into_iter().any(|x| infeasible(&x)) {
         return Err(Stuck);
     }
-    if tableau.costs().iter().all(|&cost| cost > ZERO) {
-        return Ok(Lottery {
-            probabilities: vertex(n, tableau),
-            unique: true,
-        });
+    Ok(())
+}
+
+/// The optimal strategy of the opponent that belongs to the current vertex: the costs of the slacks.
+fn opponent(n: usize, tableau: &Tableau) -> Vec<f64> {
+    let mut q = vec![0.0; n];
+    for (&variable, &cost) in tableau.nonbasic().iter().zip(tableau.costs()) {
+        if variable >= n {
+            q[variable - n] = cost;
+        }
     }
-    let mut face = restrict(tableau, |_, cost| cost <= ZERO, |_| true);
-    face.costs_mut().fill(-1.0);
-    face.maximise(None, POINT)?;
-    if face.objective() <= POINT {
-        return Ok(Lottery {
-            probabilities: vertex(n, &face),
-            unique: true,
-        });
-    }
-    Ok(Lottery {
-        probabilities: Stages::new(n, &face).run(face)?,
-        unique: false,
-    })
+    q
 }
 
 /// Probabilities at the current vertex.
@@ -81,20 +119,17 @@ fn vertex(n: usize, tableau: &Tableau) -> Vec<f64> {
     p
 }
 
-/// The part of a tableau with some columns (by variable and cost) and rows (by number); costs become 0.
-fn restrict(
-    tableau: &Tableau,
-    column: impl Fn(usize, f64) -> bool,
-    row: impl Fn(usize) -> bool,
-) -> Tableau {
-    let costs = tableau.nonbasic().iter().zip(tableau.costs()).enumerate();
-    let columns: Vec<usize> = costs
-        .filter(|&(_, (&variable, &cost))| column(variable, cost))
-        .map(|(index, _)| index)
+/// The optimal face of a tableau: its columns without cost, and those of its rows that hold one of `variables`.
+fn restrict(tableau: &Tableau, variables: impl Fn(usize) -> bool) -> Tableau {
+    let columns: Vec<usize> = (0..tableau.nonbasic().len())
+        .filter(|&column| tableau.costs()[column] <= ZERO)
         .collect();
-    let rows: Vec<usize> = (0..tableau.basic().len()).filter(|&r| row(r)).collect();
+    let rows: Vec<usize> = (0..tableau.basic().len())
+        .filter(|&row| variables(tableau.basic()[row]))
+        .collect();
     let mut part = Tableau::default();
     part.reset(
+        tableau.pattern(),
         rows.iter().map(|&r| tableau.basic()[r]),
         columns.iter().map(|&c| tableau.nonbasic()[c]),
     );
@@ -162,6 +197,7 @@ impl Stages {
         let columns = face.nonbasic().len();
         let mut stage = Tableau::default();
         stage.reset(
+            face.pattern(),
             face.basic().iter().copied(),
             face.nonbasic().iter().copied().chain([t]),
         );
@@ -182,7 +218,7 @@ impl Stages {
             stage.set_right(row, face.right(row));
         }
         stage.costs_mut()[columns] = -1.0;
-        stage.maximise(Some(columns), f64::INFINITY)?;
+        stage.maximise(Some(columns))?;
 
         self.level += stage.objective();
         for (&variable, &cost) in stage.nonbasic().iter().zip(stage.costs()) {
@@ -191,12 +227,7 @@ impl Stages {
             }
         }
         // t never leaves: its row is the objective, so the cost of a column that could push it out is positive.
-        let basic = stage.basic();
-        Ok(restrict(
-            &stage,
-            |_, cost| cost <= ZERO,
-            |row| basic[row] != t,
-        ))
+        Ok(restrict(&stage, |variable| variable != t))
     }
 
     fn is_free(&self, variable: usize) -> bool {

@@ -180,7 +180,9 @@ impl Chain {
                     *p = counts.at_least_as_high(v, u) / weight;
                     total += *p;
                 }
-                moves.iter_mut().for_each(|p| *p /= total);
+                for p in moves.iter_mut() {
+                    *p /= total;
+                }
             },
         );
     }

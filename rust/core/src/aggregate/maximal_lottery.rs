@@ -1,6 +1,6 @@
 //! [`MaximalLottery`]: the lottery over labels that no other lottery beats.
 
-use super::leximin::{fairest, Lottery};
+use super::leximin::{fairest, Lottery, Start};
 use super::lottery_lp;
 use super::symmetric_game::SymmetricGame;
 use super::tableau::Tableau;
@@ -11,6 +11,9 @@ use crate::error::{Error, Result};
 
 /// Probabilities that drop by no more than this are tied.
 const TIE: f64 = 1e-9;
+
+/// How often the simplex method tries to walk around trouble with rounding.
+const PATTERNS: u64 = 4;
 
 /// Labels by their probability in a maximal lottery.
 ///
@@ -90,9 +93,14 @@ fn by_simplex(
     safest: usize,
     tableau: &mut Tableau,
 ) -> Option<(Lottery, f64)> {
-    fairest(game, safest, tableau)
-        .ok()
-        .and_then(|lottery| check(game, lottery))
+    (0..PATTERNS).find_map(|pattern| {
+        let start = Start {
+            label: safest,
+            pattern,
+        };
+        let lottery = fairest(game, start, tableau).ok()?;
+        check(game, lottery)
+    })
 }
 
 /// The lottery, cleared of rounding, with its margin; `None` if it is no maximal lottery.
@@ -101,12 +109,113 @@ fn check(game: &SymmetricGame, mut lottery: Lottery) -> Option<(Lottery, f64)> {
     if p.iter().any(|&p| !p.is_finite() || p < -TOLERANCE) {
         return None;
     }
-    p.iter_mut().for_each(|p| *p = p.max(0.0));
+    for p in p.iter_mut() {
+        *p = p.max(0.0);
+    }
     let total: f64 = p.iter().sum();
     if (total - 1.0).abs() > TOLERANCE {
         return None;
     }
-    p.iter_mut().for_each(|p| *p /= total);
+    for p in p.iter_mut() {
+        *p /= total;
+    }
     let margin = game.margin(p);
     (margin >= -TOLERANCE / 2.0).then_some((lottery, margin))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pairs::PairOrderMatrix;
+    use ndarray::{array, Array2};
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64;
+
+    fn lottery(matrix: &Array2<f64>) -> (Lottery, f64) {
+        let evidence = Evidence::from_pair_order(PairOrderMatrix::new(matrix.view()).unwrap());
+        solve(&evidence, &mut Workspace::default()).unwrap()
+    }
+
+    /// A matrix whose margins are multiples of 1/`levels`, so that several maximal lotteries are common.
+    fn coarse(labels: usize, levels: u32, rng: &mut Pcg64) -> Array2<f64> {
+        let mut c = Array2::from_elem((labels, labels), 0.5);
+        for u in 0..labels {
+            for v in u + 1..labels {
+                let share = f64::from(rng.random_range(0..=levels)) / f64::from(levels);
+                c[[u, v]] = share;
+                c[[v, u]] = 1.0 - share;
+            }
+        }
+        c
+    }
+
+    fn assert_close(found: &[f64], expected: &[f64]) {
+        for (f, e) in found.iter().zip(expected) {
+            assert!((f - e).abs() < 1e-9, "{found:?} {expected:?}");
+        }
+    }
+
+    #[test]
+    fn a_condorcet_winner_takes_all_and_a_cycle_shares() {
+        let c = array![[0.5, 0.6, 0.6], [0.4, 0.5, 0.9], [0.4, 0.1, 0.5]];
+        assert_eq!(lottery(&c).0.probabilities, [1.0, 0.0, 0.0]);
+        // Margins 0.2, 0.4, 0.6 along the cycle: each label gets the margin of the opposite pair.
+        let c = array![[0.5, 0.6, 0.2], [0.4, 0.5, 0.7], [0.8, 0.3, 0.5]];
+        let (cycle, margin) = lottery(&c);
+        assert_close(&cycle.probabilities, &[0.4 / 1.2, 0.6 / 1.2, 0.2 / 1.2]);
+        assert!(cycle.unique && margin.abs() < 1e-12);
+    }
+
+    #[test]
+    fn without_decisions_all_labels_share() {
+        for n in [2, 3, 50, 200] {
+            let (all, _) = lottery(&Array2::from_elem((n, n), 0.5));
+            assert!(!all.unique);
+            assert_close(&all.probabilities, &vec![1.0 / n as f64; n]);
+        }
+    }
+
+    #[test]
+    fn the_simplex_kernel_agrees_with_the_general_solver() {
+        let mut rng = Pcg64::seed_from_u64(7);
+        let (mut several, mut alone) = (0, 0);
+        for round in 0..400 {
+            let c = coarse(2 + round % 8, 1 + round as u32 % 5, &mut rng);
+            let mut game = SymmetricGame::default();
+            game.fill(&PairOrderMatrix::new(c.view()).unwrap());
+            let (kernel, _) =
+                by_simplex(&game, game.safest().0, &mut Tableau::default()).expect("solved");
+            let (general, _) = check(&game, lottery_lp::fairest(&game).unwrap()).unwrap();
+            assert_eq!(kernel.unique, general.unique, "{c}");
+            for (a, b) in kernel.probabilities.iter().zip(&general.probabilities) {
+                assert!((a - b).abs() < 1e-7, "{c}\n{kernel:?}\n{general:?}");
+            }
+            *(if kernel.unique {
+                &mut alone
+            } else {
+                &mut several
+            }) += 1;
+        }
+        assert!(several > 50 && alone > 50, "{several} {alone}");
+    }
+
+    #[test]
+    fn the_kernel_needs_no_fallback_on_large_games() {
+        let mut rng = Pcg64::seed_from_u64(8);
+        for (labels, levels) in [
+            (60, 2),
+            (60, 3),
+            (60, 1),
+            (120, 10),
+            (200, 2),
+            (200, 1 << 30),
+        ] {
+            let mut game = SymmetricGame::default();
+            let c = coarse(labels, levels, &mut rng);
+            game.fill(&PairOrderMatrix::new(c.view()).unwrap());
+            let solved = by_simplex(&game, game.safest().0, &mut Tableau::default());
+            let (_, margin) = solved.unwrap_or_else(|| panic!("{labels} {levels}"));
+            assert!(margin.abs() < 1e-11, "{labels} {levels}: {margin}");
+        }
+    }
 }

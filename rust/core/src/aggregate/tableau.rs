@@ -1,12 +1,22 @@
 //! [`Tableau`]: a dense condensed simplex tableau for small linear programs.
+//!
+//! Majority games are degenerate: many constraints meet in one vertex, where the simplex method walks in place and
+//! collects rounding. So it runs on a slightly moved right-hand side, in which no more than the necessary constraints
+//! meet, and carries the true one along. The basis it ends in is optimal for the true one as well, up to a few
+//! steps of the dual simplex method.
 
 /// Reduced costs up to here are zero.
 pub(super) const ZERO: f64 = 1e-10;
 /// A pivot must be larger than this.
-const PIVOT: f64 = 1e-9;
-/// Steps up to this length make no progress.
-const STEP: f64 = 1e-12;
-/// Room for the right-hand side and for vector instructions: rows are as long as a multiple of this.
+const PIVOT: f64 = 1e-8;
+/// True values of basic variables may be below zero by this much.
+const FEASIBLE: f64 = 1e-11;
+/// The right-hand side is moved by about this much.
+const SHIFT: f64 = 1e-6;
+/// The moved values may fall below zero by this much, if that gives a better pivot.
+const SLIP: f64 = 1e-10;
+
+/// Rows are as long as a multiple of this, for vector instructions.
 const LANES: usize = 4;
 
 /// The linear program did not end within the bound on pivots, or is unbounded; both mean trouble with rounding here.
@@ -17,29 +27,37 @@ pub(super) struct Stuck;
 /// The current vertex is `nonbasic = 0`. Variables are numbers that the user of the tableau gives a meaning.
 #[derive(Debug, Default)]
 pub(super) struct Tableau {
+    pattern: u64,
     basic: Vec<usize>,
     nonbasic: Vec<usize>,
     stride: usize,
-    /// Row-major, `stride` a row: coefficients, right-hand side, padding. The objective is the last row: its value
-    /// is `right − Σ cost · nonbasic`, so a negative cost is worth entering.
+    /// Row-major, `stride` a row: coefficients, right-hand side, moved right-hand side, padding. The objective is the
+    /// last row: its value is `right − Σ cost · nonbasic`, so a negative cost is worth entering.
     body: Vec<f64>,
     pivot_row: Vec<f64>,
 }
 
 impl Tableau {
-    /// A tableau of zeros with the given basic and nonbasic variables.
+    /// A tableau of zeros with the given basic and nonbasic variables. Another `pattern` moves the right-hand side
+    /// in another way.
     pub(super) fn reset(
         &mut self,
+        pattern: u64,
         basic: impl IntoIterator<Item = usize>,
         nonbasic: impl IntoIterator<Item = usize>,
     ) {
+        self.pattern = pattern;
         self.basic.clear();
         self.basic.extend(basic);
         self.nonbasic.clear();
         self.nonbasic.extend(nonbasic);
-        self.stride = (self.nonbasic.len() + 1).next_multiple_of(LANES);
+        self.stride = (self.nonbasic.len() + 2).next_multiple_of(LANES);
         self.body.clear();
         self.body.resize((self.basic.len() + 1) * self.stride, 0.0);
+    }
+
+    pub(super) fn pattern(&self) -> u64 {
+        self.pattern
     }
 
     pub(super) fn basic(&self) -> &[usize] {
@@ -81,72 +99,105 @@ impl Tableau {
         self.right(self.basic.len())
     }
 
-    /// Maximises the objective by the primal simplex method, starting with the column `first`, until no cost is
-    /// negative or the objective exceeds `enough`.
-    ///
-    /// The column with the most negative cost enters; after steps without progress, the smallest variable does
-    /// (Bland's rule), which cannot cycle. The number of pivots is bounded all the same.
-    pub(super) fn maximise(&mut self, first: Option<usize>, enough: f64) -> Result<(), Stuck> {
+    /// Maximises the objective, starting with the column `first`.
+    pub(super) fn maximise(&mut self, first: Option<usize>) -> Result<(), Stuck> {
+        self.move_right();
         let limit = 1000 + 50 * (self.basic.len() + self.nonbasic.len());
-        let mut idle = 0;
-        let mut entering = first.or_else(|| self.entering(false));
+        let mut entering = first.or_else(|| self.entering());
         for _ in 0..limit {
             let Some(column) = entering else {
-                return Ok(());
+                return self.restore(limit);
             };
-            let careful = idle > 20;
-            let row = self.leaving(column, careful).ok_or(Stuck)?;
-            let progress = self.right(row) / self.row(row)[column] > STEP;
-            idle = if progress { 0 } else { idle + 1 };
+            let row = self.leaving(column).ok_or(Stuck)?;
             self.pivot(row, column);
-            if self.objective() > enough {
-                return Ok(());
-            }
-            entering = self.entering(idle > 20);
+            entering = self.entering();
         }
         Err(Stuck)
     }
 
-    fn entering(&self, careful: bool) -> Option<usize> {
-        let costs = self.costs().iter().enumerate();
-        let mut candidates = costs.filter(|&(_, &cost)| cost < -ZERO);
-        if careful {
-            return candidates
-                .map(|(column, _)| column)
-                .min_by_key(|&column| self.nonbasic[column]);
+    /// Makes exactly the wanted variables basic, largest pivots first.
+    pub(super) fn exchange(&mut self, wanted: &[bool]) -> Result<(), Stuck> {
+        loop {
+            let mut best = (0, 0, 0.0);
+            for (row, _) in (self.basic.iter().enumerate()).filter(|&(_, &b)| !wanted[b]) {
+                let entries = self.row(row).iter().zip(&self.nonbasic).enumerate();
+                for (column, (entry, _)) in entries.filter(|&(_, (_, &v))| wanted[v]) {
+                    if entry.abs() > best.2 {
+                        best = (row, column, entry.abs());
+                    }
+                }
+            }
+            let (row, column, size) = best;
+            if size > PIVOT {
+                self.pivot(row, column);
+            } else if self.basic.iter().all(|&b| wanted[b]) {
+                return Ok(());
+            } else {
+                return Err(Stuck);
+            }
         }
-        let first = candidates.next()?;
-        let best = candidates.fold(
-            first,
-            |best, next| if next.1 < best.1 { next } else { best },
-        );
-        Some(best.0)
     }
 
-    /// The row that limits the column first. Among equal limits: the largest pivot, for accuracy, or the smallest
-    /// variable when being careful not to cycle.
-    fn leaving(&self, column: usize, careful: bool) -> Option<usize> {
-        let mut best: Option<(usize, f64, f64)> = None;
-        for row in 0..self.basic.len() {
-            let pivot = self.body[row * self.stride + column];
-            if pivot <= PIVOT {
-                continue;
-            }
-            let limit = self.right(row).max(0.0) / pivot;
-            let better = best.is_none_or(|(other, least, largest)| {
-                if (limit - least).abs() > STEP {
-                    limit < least
-                } else if careful {
-                    self.basic[row] < self.basic[other]
-                } else {
-                    pivot > largest
-                }
-            });
-            if better {
-                best = Some((row, limit, pivot));
+    /// Moves the right-hand side by amounts without pattern, the same on every machine.
+    fn move_right(&mut self) {
+        let columns = self.nonbasic.len();
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(2 * self.pattern + 1);
+        for row in self.body.chunks_exact_mut(self.stride) {
+            // A step of the generator xorshift64.
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            let uniform = (state >> 11) as f64 / (1_u64 << 53) as f64;
+            row[columns + 1] = row[columns].max(0.0) + SHIFT * (0.5 + uniform);
+        }
+    }
+
+    /// The column with the most negative cost.
+    fn entering(&self) -> Option<usize> {
+        let costs = self.costs().iter().enumerate();
+        let (column, &cost) =
+            costs.reduce(|best, next| if next.1 < best.1 { next } else { best })?;
+        (cost < -ZERO).then_some(column)
+    }
+
+    /// The row that limits the column first. Rows whose limits hardly differ are equal; of these the one with the
+    /// largest pivot keeps the tableau accurate (Harris' rule).
+    fn leaving(&self, column: usize) -> Option<usize> {
+        let moved = self.nonbasic.len() + 1;
+        let rows = || {
+            let rows = self.body.chunks_exact(self.stride).take(self.basic.len());
+            rows.enumerate()
+                .map(|(row, x)| (row, x[column], x[moved].max(0.0)))
+        };
+        let mut limit = f64::INFINITY;
+        for (_, pivot, right) in rows() {
+            if pivot > PIVOT && right + SLIP < limit * pivot {
+                limit = (right + SLIP) / pivot;
             }
         }
-        best.map(|(row, ..)| row)
+        rows()
+            .filter(|&(_, pivot, right)| pivot > PIVOT && right <= limit * pivot)
+            .max_by(|a, b| a.1.total_cmp(&b.1))
+            .map(|(row, ..)| row)
+    }
+
+    /// Dual simplex method: makes the true values of the basic variables non-negative, keeping the costs so.
+    fn restore(&mut self, limit: usize) -> Result<(), Stuck> {
+        for _ in 0..limit {
+            let rows = (0..self.basic.len()).map(|row| (row, self.right(row)));
+            let lowest = rows.reduce(|low, next| if next.1 < low.1 { next } else { low });
+            let Some((row, _)) = lowest.filter(|&(_, value)| value < -FEASIBLE) else {
+                return Ok(());
+            };
+            let entries = self.row(row).iter().zip(self.costs()).enumerate();
+            let (column, _) = entries
+                .filter(|&(_, (&entry, _))| entry < -PIVOT)
+                .map(|(column, (entry, cost))| (column, cost.max(0.0) / -entry))
+                .min_by(|a, b| a.1.total_cmp(&b.1))
+                .ok_or(Stuck)?;
+            self.pivot(row, column);
+        }
+        Err(Stuck)
     }
 
     /// Exchanges a basic and a nonbasic variable.
@@ -180,7 +231,7 @@ mod tests {
     fn a_textbook_program() {
         // max 3x + 5y with x ≤ 4, 2y ≤ 12, 3x + 2y ≤ 18: 36 at (2, 6).
         let mut tableau = Tableau::default();
-        tableau.reset([2, 3, 4], [0, 1]);
+        tableau.reset(0, [2, 3, 4], [0, 1]);
         for (row, (coefficients, right)) in
             [([1.0, 0.0], 4.0), ([0.0, 2.0], 12.0), ([3.0, 2.0], 18.0)]
                 .into_iter()
@@ -190,7 +241,7 @@ mod tests {
             tableau.set_right(row, right);
         }
         tableau.costs_mut().copy_from_slice(&[-3.0, -5.0]);
-        tableau.maximise(None, f64::INFINITY).unwrap();
+        tableau.maximise(None).unwrap();
         assert!((tableau.objective() - 36.0).abs() < 1e-12);
         let value = |variable| {
             let row = tableau.basic().iter().position(|&b| b == variable).unwrap();
@@ -202,17 +253,17 @@ mod tests {
     #[test]
     fn an_unbounded_program_is_stuck() {
         let mut tableau = Tableau::default();
-        tableau.reset([1], [0]);
+        tableau.reset(0, [1], [0]);
         tableau.row_mut(0)[0] = -1.0;
         tableau.costs_mut()[0] = -1.0;
-        assert_eq!(tableau.maximise(None, f64::INFINITY), Err(Stuck));
+        assert_eq!(tableau.maximise(None), Err(Stuck));
     }
 
     #[test]
     fn a_program_that_cycles_without_care_ends() {
         // Beale's example.
         let mut tableau = Tableau::default();
-        tableau.reset([4, 5, 6], [0, 1, 2, 3]);
+        tableau.reset(0, [4, 5, 6], [0, 1, 2, 3]);
         let rows = [
             ([0.25, -60.0, -1.0 / 25.0, 9.0], 0.0),
             ([0.5, -90.0, -1.0 / 50.0, 3.0], 0.0),
@@ -225,7 +276,7 @@ mod tests {
         tableau
             .costs_mut()
             .copy_from_slice(&[-0.75, 150.0, -0.02, 6.0]);
-        tableau.maximise(None, f64::INFINITY).unwrap();
+        tableau.maximise(None).unwrap();
         assert!((tableau.objective() - 0.05).abs() < 1e-12);
     }
 }

@@ -1,0 +1,149 @@
+//! Pair statistics and every aggregator, at the size of the letter data (26 labels) and growing with the labels.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use bucketrank_core::aggregate::{
+    aggregate_pair_orders, Aggregator, Borda, BucketPivot, Copeland, Evidence, MarkovChain,
+    MaximalLottery, Needs, Workspace,
+};
+use bucketrank_core::pairs::PairOrderMatrix;
+use bucketrank_core::rankings::Rankings;
+use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion};
+use ndarray::Array2;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+
+const LABELS: usize = 26;
+
+fn aggregators() -> Vec<(&'static str, Aggregator)> {
+    let chain = |variant| Aggregator::MarkovChain(MarkovChain::new(variant).expect("1 to 4"));
+    vec![
+        ("borda", Aggregator::Borda(Borda::default())),
+        ("copeland", Aggregator::Copeland(Copeland::default())),
+        (
+            "bucket_pivot",
+            Aggregator::BucketPivot(BucketPivot::default()),
+        ),
+        ("mc1", chain(1)),
+        ("mc2", chain(2)),
+        ("mc3", chain(3)),
+        ("mc4", chain(4)),
+        ("lottery", Aggregator::MaximalLottery(MaximalLottery)),
+    ]
+}
+
+/// Noisy copies of the order 0, 1, 2, …: values around it, rounded so that ties occur, and ranked.
+fn rankings(rows: usize, labels: usize, seed: u64) -> Rankings {
+    let mut rng = Pcg64::seed_from_u64(seed);
+    let spread = labels as f64;
+    let values = Array2::from_shape_fn((rows, labels), |(_, label)| {
+        (label as f64 + spread * rng.random::<f64>()).round()
+    });
+    bucketrank_core::missing::to_dense_ranks(values.view()).expect("finite values")
+}
+
+/// Independent uniform shares: a Condorcet winner is rare, and one that turns up is beaten by the next label.
+fn random_pair_order(labels: usize, seed: u64) -> PairOrderMatrix {
+    let mut rng = Pcg64::seed_from_u64(seed);
+    let mut c = Array2::from_elem((labels, labels), 0.5);
+    for u in 0..labels {
+        for v in u + 1..labels {
+            c[[u, v]] = rng.random::<f64>();
+            c[[v, u]] = 1.0 - c[[u, v]];
+        }
+    }
+    for u in 0..labels {
+        if (0..labels).all(|v| v == u || c[[u, v]] > 0.5) {
+            let v = (u + 1) % labels;
+            c.swap([u, v], [v, u]);
+        }
+    }
+    PairOrderMatrix::new(c.view()).expect("complementary shares")
+}
+
+fn statistics(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("evidence");
+    let many = rankings(200, LABELS, 1);
+    for needs in [Needs::PairOrder, Needs::Counts, Needs::Rankings] {
+        group.bench_function(
+            BenchmarkId::new("200_rankings", format!("{needs:?}")),
+            |b| {
+                b.iter(|| Evidence::from_rankings(black_box(&many), needs));
+            },
+        );
+        let mut evidence = Evidence::new(LABELS, needs).expect("few labels");
+        for rows in [1, 3, 10] {
+            let id = BenchmarkId::new(format!("fill_{rows}_rows"), format!("{needs:?}"));
+            group.bench_function(id, |b| {
+                b.iter(|| evidence.fill(black_box(&many), 0..rows));
+            });
+        }
+    }
+    let dropped = bucketrank_core::missing::drop_labels(&many, 0.3, 2).expect("a share");
+    let mut evidence = Evidence::new(LABELS, Needs::PairOrder).expect("few labels");
+    group.bench_function("fill_1_rows/incomplete", |b| {
+        b.iter(|| evidence.fill(black_box(&dropped), 0..1));
+    });
+    group.finish();
+}
+
+fn consensus(criterion: &mut Criterion) {
+    let mut workspace = Workspace::default();
+    for rows in [1, 200] {
+        let mut group = criterion.benchmark_group(format!("consensus_of_{rows}"));
+        let y = rankings(rows, LABELS, 3);
+        let evidence = Evidence::from_rankings(&y, Needs::Rankings).expect("few labels");
+        for (name, aggregator) in aggregators() {
+            group.bench_function(name, |b| {
+                b.iter(|| aggregator.aggregate(black_box(&evidence), &mut workspace));
+            });
+        }
+        group.finish();
+    }
+}
+
+fn batch(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("batch_of_100");
+    let matrices: Vec<_> = (0..100)
+        .map(|seed| random_pair_order(LABELS, seed))
+        .collect();
+    for (name, aggregator) in aggregators() {
+        if aggregator.needs() == Needs::PairOrder {
+            group.bench_function(name, |b| {
+                b.iter(|| aggregate_pair_orders(&aggregator, black_box(&matrices), 1, &|| false));
+            });
+        }
+    }
+    group.finish();
+}
+
+fn growth(criterion: &mut Criterion) {
+    let mut workspace = Workspace::default();
+    let mut group = criterion.benchmark_group("growth");
+    for labels in [10, 50, 100, 200] {
+        let y = rankings(50, labels, 4);
+        let evidence = Evidence::from_rankings(&y, Needs::Rankings).expect("few labels");
+        for (name, aggregator) in aggregators() {
+            group.bench_function(BenchmarkId::new(name, labels), |b| {
+                b.iter(|| aggregator.aggregate(black_box(&evidence), &mut workspace));
+            });
+        }
+        let random = Evidence::from_pair_order(random_pair_order(labels, 5));
+        let lottery = Aggregator::MaximalLottery(MaximalLottery);
+        group.bench_function(BenchmarkId::new("lottery_random", labels), |b| {
+            b.iter(|| lottery.aggregate(black_box(&random), &mut workspace));
+        });
+    }
+    group.finish();
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default()
+        .sample_size(20)
+        .warm_up_time(Duration::from_millis(200))
+        .measurement_time(Duration::from_millis(600));
+    targets = statistics, consensus, batch, growth
+}
+criterion_main!(benches);

@@ -1,0 +1,220 @@
+//! Aggregators on inputs at the edge: nothing known, everything tied, tiny and huge weights, many labels.
+
+use std::time::{Duration, Instant};
+
+use bucketrank_core::aggregate::{
+    Aggregator, Borda, BucketPivot, Copeland, Details, Evidence, MarkovChain, MaximalLottery,
+    Needs, Workspace,
+};
+use bucketrank_core::bucket_order::BucketOrder;
+use bucketrank_core::missing::{drop_labels, to_dense_ranks};
+use bucketrank_core::rankings::Rankings;
+use ndarray::{array, Array2};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+
+const NAN: f64 = f64::NAN;
+
+fn all() -> Vec<Aggregator> {
+    let mut all = vec![
+        Aggregator::Borda(Borda::default()),
+        Aggregator::Copeland(Copeland::default()),
+        Aggregator::BucketPivot(BucketPivot::default()),
+        Aggregator::MaximalLottery(MaximalLottery),
+    ];
+    all.extend((1..=4).map(|variant| Aggregator::MarkovChain(MarkovChain::new(variant).unwrap())));
+    all
+}
+
+fn consensus(aggregator: Aggregator, y: &Rankings) -> BucketOrder {
+    let evidence = Evidence::from_rankings(y, aggregator.needs()).unwrap();
+    aggregator
+        .aggregate(&evidence, &mut Workspace::default())
+        .unwrap()
+}
+
+/// Every method finishes, with finite numbers behind its result.
+fn check_all(y: &Rankings) {
+    let evidence = Evidence::from_rankings(y, Needs::Rankings).unwrap();
+    for aggregator in all() {
+        let explained = aggregator.explain(&evidence).unwrap();
+        let numbers = match explained.details {
+            Details::Scores { scores } => scores,
+            Details::BucketPivot { indecision, .. } => indecision,
+            Details::MarkovChain {
+                stationary,
+                residual,
+                ..
+            } => {
+                assert!(residual < 1e-14, "{aggregator:?}");
+                assert!((stationary.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+                stationary
+            }
+            Details::MaximalLottery {
+                probabilities,
+                margin,
+                ..
+            } => {
+                assert!(margin >= -1e-9);
+                probabilities
+            }
+        };
+        assert_eq!(numbers.len(), y.labels());
+        assert!(numbers.iter().all(|x| x.is_finite()), "{aggregator:?}");
+    }
+}
+
+#[test]
+fn nothing_known_or_everything_tied_is_one_bucket() {
+    let inputs = [
+        array![[NAN, NAN, NAN]],
+        array![[NAN, 1.0, NAN], [NAN, NAN, NAN]],
+        array![[1.0, NAN, NAN], [NAN, 1.0, NAN], [NAN, NAN, 1.0]],
+        array![[1.0, 1.0, 1.0], [1.0, 1.0, NAN]],
+    ];
+    for y in inputs {
+        let y = Rankings::new(y.view(), None).unwrap();
+        check_all(&y);
+        for aggregator in all() {
+            let order = consensus(aggregator, &y);
+            // A label that is ranked alone holds on to the walkers of MC1 to MC3 by design.
+            let tied = matches!(aggregator, Aggregator::MarkovChain(c) if c.variant() < 4);
+            if !tied || y.is_complete() {
+                assert_eq!(order, BucketOrder::all_tied(3), "{aggregator:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn two_labels() {
+    let y = Rankings::new(array![[1.0, 2.0]].view(), None).unwrap();
+    for aggregator in all() {
+        assert_eq!(
+            consensus(aggregator, &y).positions(),
+            [1, 2],
+            "{aggregator:?}"
+        );
+    }
+    check_all(&Rankings::new(array![[1.0, 2.0], [2.0, 1.0]].view(), None).unwrap());
+}
+
+#[test]
+fn extreme_weights() {
+    let y = array![
+        [1.0, 2.0, 3.0, NAN],
+        [3.0, 2.0, 1.0, NAN],
+        [NAN, NAN, 2.0, 1.0],
+        [1.0, 1.0, NAN, 2.0]
+    ];
+    let weights = [
+        [1e-300, 1e-300, 2e-300, 1e-300],
+        [1e300, 1e300, 2e300, 1e300],
+        [1e300, 1e-300, 1e-300, 1e300],
+        [1e-300, 1e300, 1e-300, 0.0],
+        [4e307, 4e307, 4e307, 4e307],
+    ];
+    for weights in weights {
+        check_all(&Rankings::new(y.view(), Some(&weights)).unwrap());
+    }
+    // The scale of the weights does not matter.
+    let results = [1.0, 1e-300, 1e300].map(|scale| {
+        let weights = [3.0, 2.0, 1.0, 1.0].map(|w| w * scale);
+        let y = Rankings::new(y.view(), Some(&weights)).unwrap();
+        all()
+            .into_iter()
+            .map(|a| consensus(a, &y))
+            .collect::<Vec<_>>()
+    });
+    assert_eq!(results[0], results[1]);
+    assert_eq!(results[0], results[2]);
+}
+
+#[test]
+fn hardly_connected_groups_are_weighed_exactly() {
+    // Labels 0..50 and 50..100 are ranked in different rows, all tied; one row of weight 1e-12 ties all labels, and
+    // one of weight 3e-12 has the first group before the second.
+    let n = 100;
+    let y = Array2::from_shape_fn((4, n), |(row, label)| match (row, label < 50) {
+        (0, false) | (1, true) => NAN,
+        (3, false) => 2.0,
+        _ => 1.0,
+    });
+    let y = Rankings::new(y.view(), Some(&[1.0, 1.0, 1e-12, 3e-12])).unwrap();
+    let evidence = Evidence::from_rankings(&y, Needs::Rankings).unwrap();
+    let chain = Aggregator::MarkovChain(MarkovChain::new(3).unwrap());
+    let Details::MarkovChain { stationary, .. } = chain.explain(&evidence).unwrap().details else {
+        panic!("details of another method");
+    };
+    // Moves between the groups are as 1 to 4, so the groups hold 4/5 and 1/5, evenly within.
+    for (label, p) in stationary.iter().enumerate() {
+        let expected = if label < 50 { 0.8 } else { 0.2 } / 50.0;
+        assert!((p - expected).abs() < 1e-12, "{p} {expected}");
+    }
+}
+
+#[test]
+fn two_hundred_labels_take_less_than_a_second() {
+    let mut rng = Pcg64::seed_from_u64(3);
+    let values = Array2::from_shape_fn((12, 200), |_| rng.random_range(0.0..60.0_f64).round());
+    let complete = to_dense_ranks(values.view()).unwrap();
+    let halves = Array2::from_shape_fn((6, 200), |(row, label)| {
+        if (row < 3) == (label < 100) {
+            values[[row, label]]
+        } else {
+            NAN
+        }
+    });
+    let inputs = [
+        drop_labels(&complete, 0.6, 1).unwrap(),
+        drop_labels(&complete, 0.95, 1).unwrap(),
+        to_dense_ranks(halves.view()).unwrap(),
+        to_dense_ranks(Array2::<f64>::zeros((1, 200)).view()).unwrap(),
+        complete,
+    ];
+    for y in &inputs {
+        let evidence = Evidence::from_rankings(y, Needs::Rankings).unwrap();
+        for aggregator in all() {
+            let start = Instant::now();
+            aggregator.explain(&evidence).unwrap();
+            let taken = start.elapsed();
+            assert!(taken < Duration::from_secs(1), "{aggregator:?}: {taken:?}");
+        }
+        check_all(y);
+    }
+}
+
+#[test]
+fn the_lottery_of_a_large_degenerate_game_does_not_depend_on_names() {
+    let mut rng = Pcg64::seed_from_u64(5);
+    let lottery = |y: &Rankings| {
+        let evidence = Evidence::from_rankings(y, Needs::PairOrder).unwrap();
+        let lottery = Aggregator::MaximalLottery(MaximalLottery);
+        match lottery.explain(&evidence).unwrap().details {
+            Details::MaximalLottery {
+                probabilities,
+                unique,
+                ..
+            } => (probabilities, unique),
+            other => panic!("{other:?}"),
+        }
+    };
+    for _ in 0..150 {
+        let (rows, labels) = (rng.random_range(2..14), rng.random_range(20..120));
+        let levels = rng.random_range(2.0..30.0);
+        let missing = rng.random_range(0.0..0.8);
+        let values = Array2::from_shape_fn((rows, labels), |_| {
+            if rng.random::<f64>() < missing {
+                NAN
+            } else {
+                (levels * rng.random::<f64>()).round()
+            }
+        });
+        let reversed = Array2::from_shape_fn(values.dim(), |(r, l)| values[[r, labels - 1 - l]]);
+        let (mut p, unique) = lottery(&to_dense_ranks(values.view()).unwrap());
+        let (q, also_unique) = lottery(&to_dense_ranks(reversed.view()).unwrap());
+        p.reverse();
+        assert_eq!(unique, also_unique);
+        assert!(p.iter().zip(&q).all(|(p, q)| (p - q).abs() < 1e-9));
+    }
+}

@@ -1,0 +1,280 @@
+//! Laws that aggregators obey on any rankings.
+
+use bucketrank_core::aggregate::{
+    aggregate_many, Aggregator, Borda, BucketPivot, Copeland, Details, Evidence, MarkovChain,
+    MaximalLottery, Needs, Workspace,
+};
+use bucketrank_core::bucket_order::BucketOrder;
+use bucketrank_core::missing::to_dense_ranks;
+use bucketrank_core::pairs::PairOrderMatrix;
+use bucketrank_core::rankings::{Rankings, MISSING};
+use good_lp::{constraint, microlp, variable, Expression, ProblemVariables, Solution, SolverModel};
+use ndarray::Array2;
+use proptest::prelude::*;
+
+fn borda(beta: f64) -> Aggregator {
+    Aggregator::Borda(Borda::new(beta).unwrap())
+}
+
+fn copeland(beta: f64) -> Aggregator {
+    Aggregator::Copeland(Copeland::new(beta).unwrap())
+}
+
+fn pivot(beta: f64) -> Aggregator {
+    Aggregator::BucketPivot(BucketPivot::new(beta).unwrap())
+}
+
+fn chain(variant: u8) -> Aggregator {
+    Aggregator::MarkovChain(MarkovChain::new(variant).unwrap())
+}
+
+const LOTTERY: Aggregator = Aggregator::MaximalLottery(MaximalLottery);
+
+fn all() -> Vec<Aggregator> {
+    let mut all = vec![borda(0.9), borda(0.0), copeland(0.4), copeland(0.0)];
+    all.extend([pivot(0.25), pivot(0.0), LOTTERY]);
+    all.extend((1..=4).map(chain));
+    all
+}
+
+fn consensus(aggregator: Aggregator, y: &Rankings) -> BucketOrder {
+    let evidence = Evidence::from_rankings(y, aggregator.needs()).unwrap();
+    aggregator
+        .aggregate(&evidence, &mut Workspace::default())
+        .unwrap()
+}
+
+/// Any numbers, some of them missing, ranked in each row.
+fn values(missing: f64) -> impl Strategy<Value = Array2<f64>> {
+    (2..9_usize, 1..9_usize).prop_flat_map(move |(labels, rows)| {
+        let value = prop::option::weighted(1.0 - missing, 0..6_u8);
+        prop::collection::vec(value, labels * rows).prop_map(move |values| {
+            let value = |v: &Option<u8>| v.map_or(f64::NAN, f64::from);
+            Array2::from_shape_fn((rows, labels), |(r, l)| value(&values[r * labels + l]))
+        })
+    })
+}
+
+fn weighted(values: &Array2<f64>, weights: &[f64]) -> Rankings {
+    let dense = to_dense_ranks(values.view()).unwrap();
+    let positions = Array2::from_shape_fn(values.dim(), |(r, l)| match dense.row(r)[l] {
+        MISSING => f64::NAN,
+        position => f64::from(position),
+    });
+    Rankings::new(positions.view(), Some(&weights[..values.nrows()])).unwrap()
+}
+
+fn permutation() -> impl Strategy<Value = Vec<usize>> {
+    Just((0..9).collect::<Vec<_>>()).prop_shuffle()
+}
+
+/// The permutation of the first `n` numbers that a longer one induces.
+fn shortened(permutation: &[usize], n: usize) -> Vec<usize> {
+    permutation.iter().copied().filter(|&u| u < n).collect()
+}
+
+fn lottery(evidence: &Evidence) -> (Vec<f64>, f64, bool) {
+    match LOTTERY.explain(evidence).unwrap().details {
+        Details::MaximalLottery {
+            probabilities,
+            margin,
+            unique,
+        } => (probabilities, margin, unique),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The label that beats every other one, if there is one.
+fn condorcet_winner(c: &PairOrderMatrix) -> Option<usize> {
+    let n = c.labels();
+    (0..n).find(|&u| (0..n).all(|v| v == u || c.get(u, v) > 0.5 + 1e-9))
+}
+
+/// The value of the game, from the general solver.
+fn game_value(c: &PairOrderMatrix) -> f64 {
+    let n = c.labels();
+    let mut variables = ProblemVariables::new();
+    let p = variables.add_vector(variable().min(0.0), n);
+    let value = variables.add(variable().min(-1.0).max(1.0));
+    let mut model = variables.maximise(value).using(microlp);
+    let total: Expression = p.iter().map(|&p| Expression::from(p)).sum();
+    model.add_constraint(constraint!(total == 1.0));
+    for v in 0..n {
+        let lead: Expression = (0..n).map(|u| (c.get(u, v) - c.get(v, u)) * p[u]).sum();
+        model.add_constraint(constraint!(lead >= value));
+    }
+    model.solve().unwrap().value(value)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_result_is_a_bucket_order(values in values(0.3)) {
+        let y = to_dense_ranks(values.view()).unwrap();
+        for aggregator in all() {
+            let order = consensus(aggregator, &y);
+            prop_assert_eq!(order.positions().len(), y.labels());
+            for bucket in 1..=order.buckets() {
+                prop_assert!(order.positions().iter().any(|&p| usize::from(p) == bucket));
+            }
+            prop_assert!(order.positions().iter().all(|&p| p >= 1));
+        }
+    }
+
+    #[test]
+    fn explanations_agree_with_results(values in values(0.3)) {
+        let y = to_dense_ranks(values.view()).unwrap();
+        let evidence = Evidence::from_rankings(&y, Needs::Rankings).unwrap();
+        for aggregator in all() {
+            let explained = aggregator.explain(&evidence).unwrap();
+            prop_assert_eq!(explained.order, consensus(aggregator, &y));
+            match explained.details {
+                Details::MarkovChain { stationary, residual, .. } => {
+                    prop_assert!(residual < 1e-14);
+                    prop_assert!((stationary.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+                }
+                Details::BucketPivot { pivots, distance, .. } => {
+                    prop_assert!(pivots.len() <= y.labels() && distance >= 0.0);
+                }
+                Details::MaximalLottery { margin, .. } => prop_assert!(margin >= -1e-9),
+                Details::Scores { scores } => prop_assert_eq!(scores.len(), y.labels()),
+            }
+        }
+    }
+
+    #[test]
+    fn names_of_labels_do_not_matter(values in values(0.3), longer in permutation()) {
+        let permutation = shortened(&longer, values.ncols());
+        let renamed = Array2::from_shape_fn(values.dim(), |(r, l)| values[[r, permutation[l]]]);
+        let (y, renamed) = (to_dense_ranks(values.view()).unwrap(), to_dense_ranks(renamed.view()).unwrap());
+        for aggregator in all().into_iter().filter(|a| !matches!(a, Aggregator::BucketPivot(_))) {
+            let order = consensus(aggregator, &y);
+            let expected: Vec<u16> = permutation.iter().map(|&u| order.positions()[u]).collect();
+            let found = consensus(aggregator, &renamed);
+            prop_assert_eq!(found.positions(), expected, "{:?}", aggregator);
+        }
+    }
+
+    #[test]
+    fn complete_agreement_is_kept(values in prop::collection::vec(0..6_u8, 2..9), copies in 1..5_usize) {
+        let row = Array2::from_shape_fn((1, values.len()), |(_, l)| f64::from(values[l]));
+        let row = to_dense_ranks(row.view()).unwrap().row(0).to_vec();
+        let y = Array2::from_shape_fn((copies, row.len()), |(_, l)| i64::from(row[l]));
+        let y = Rankings::new(y.view(), None).unwrap();
+        for aggregator in [borda(0.0), borda(0.9), copeland(0.0), copeland(0.4), pivot(0.0), pivot(0.25), pivot(0.49)] {
+            let order = consensus(aggregator, &y);
+            prop_assert_eq!(order.positions(), row.as_slice(), "{:?}", aggregator);
+        }
+    }
+
+    #[test]
+    fn reversed_rankings_give_the_reversed_order(values in values(0.3)) {
+        let (y, reversed) = (to_dense_ranks(values.view()).unwrap(), to_dense_ranks((-&values).view()).unwrap());
+        for aggregator in [borda(0.0), borda(0.9), copeland(0.0), copeland(0.4)] {
+            let order = consensus(aggregator, &y);
+            let last = order.buckets() as u16 + 1;
+            let expected: Vec<u16> = order.positions().iter().map(|p| last - p).collect();
+            let found = consensus(aggregator, &reversed);
+            prop_assert_eq!(found.positions(), expected, "{:?}", aggregator);
+        }
+    }
+
+    #[test]
+    fn a_weight_counts_copies(values in values(0.3), copies in prop::collection::vec(0..4_usize, 9)) {
+        let rows: Vec<usize> = (0..values.nrows()).flat_map(|r| vec![r; copies[r]]).collect();
+        prop_assume!(!rows.is_empty());
+        let repeated = Array2::from_shape_fn((rows.len(), values.ncols()), |(r, l)| values[[rows[r], l]]);
+        let weights: Vec<f64> = copies.iter().map(|&k| k as f64).collect();
+        let (y, repeated) = (weighted(&values, &weights), to_dense_ranks(repeated.view()).unwrap());
+        for aggregator in all() {
+            prop_assert_eq!(consensus(aggregator, &y), consensus(aggregator, &repeated), "{:?}", aggregator);
+        }
+    }
+
+    #[test]
+    fn a_generous_beta_ties_all(values in values(0.3)) {
+        let y = to_dense_ranks(values.view()).unwrap();
+        for aggregator in [borda(1e3), borda(1e300), copeland(0.5), copeland(7.0)] {
+            prop_assert_eq!(consensus(aggregator, &y), BucketOrder::all_tied(y.labels()));
+        }
+    }
+
+    #[test]
+    fn a_condorcet_winner_is_first(values in values(0.2)) {
+        let y = to_dense_ranks(values.view()).unwrap();
+        let evidence = Evidence::from_rankings(&y, Needs::PairOrder).unwrap();
+        if let Some(winner) = condorcet_winner(evidence.pair_order()) {
+            for aggregator in [copeland(0.0), chain(4), LOTTERY] {
+                let order = consensus(aggregator, &y);
+                let first = order.positions().iter().filter(|&&p| p == 1).count();
+                prop_assert_eq!((order.positions()[winner], first), (1, 1), "{:?}", aggregator);
+            }
+        }
+    }
+
+    #[test]
+    fn the_lottery_solves_the_game(values in values(0.3)) {
+        let y = to_dense_ranks(values.view()).unwrap();
+        let evidence = Evidence::from_rankings(&y, Needs::PairOrder).unwrap();
+        let c = evidence.pair_order();
+        let (p, margin, _) = lottery(&evidence);
+        prop_assert!((p.iter().sum::<f64>() - 1.0).abs() < 1e-12 && p.iter().all(|&p| p >= 0.0));
+        for v in 0..c.labels() {
+            let lead: f64 = (0..c.labels()).map(|u| p[u] * (c.get(u, v) - c.get(v, u))).sum();
+            prop_assert!(lead >= -1e-9);
+        }
+        // Zero is the best margin that any lottery reaches, says the general solver.
+        prop_assert!(game_value(c).abs() < 1e-9 && margin.abs() < 1e-9);
+    }
+
+    #[test]
+    fn interchangeable_labels_are_tied(values in values(0.3)) {
+        // The copy of label 0 is tied with it wherever label 0 is ranked.
+        let (rows, labels) = values.dim();
+        let doubled = Array2::from_shape_fn((rows, labels + 1), |(r, l)| values[[r, l % labels]]);
+        let y = to_dense_ranks(doubled.view()).unwrap();
+        for aggregator in all().into_iter().filter(|a| !matches!(a, Aggregator::BucketPivot(_))) {
+            let order = consensus(aggregator, &y);
+            prop_assert_eq!(order.positions()[0], order.positions()[labels], "{:?}", aggregator);
+        }
+        let (p, ..) = lottery(&Evidence::from_rankings(&y, Needs::PairOrder).unwrap());
+        prop_assert!((p[0] - p[labels]).abs() < 1e-9);
+    }
+
+    #[test]
+    fn evidence_of_some_rows_is_that_of_a_smaller_set(values in values(0.3), last in 1..9_usize) {
+        let last = last.min(values.nrows());
+        let y = to_dense_ranks(values.view()).unwrap();
+        let part = to_dense_ranks(values.view().split_at(ndarray::Axis(0), last).0).unwrap();
+        let mut evidence = Evidence::new(y.labels(), Needs::Rankings).unwrap();
+        let mut few = Evidence::new(y.labels(), Needs::PairOrder).unwrap();
+        evidence.fill(&y, 0..y.len()).unwrap();
+        evidence.fill(&y, 0..last).unwrap();
+        few.fill(&y, 0..last).unwrap();
+        prop_assert_eq!(few.pair_order(), evidence.pair_order());
+        let mut workspace = Workspace::default();
+        for aggregator in all() {
+            let found = aggregator.aggregate(&evidence, &mut workspace).unwrap();
+            prop_assert_eq!(found, consensus(aggregator, &part), "{:?}", aggregator);
+        }
+    }
+}
+
+#[test]
+fn the_number_of_threads_does_not_matter() {
+    let sets: Vec<Rankings> = (0..600_u32)
+        .map(|seed| {
+            let value =
+                |(r, l): (usize, usize)| f64::from((seed * 7 + 13 * r as u32 * l as u32) % 5);
+            to_dense_ranks(Array2::from_shape_fn((4, 30), value).view()).unwrap()
+        })
+        .collect();
+    for aggregator in all() {
+        let serial = aggregate_many(&aggregator, &sets, 1, &|| false).unwrap();
+        for n_jobs in [0, 2, 3] {
+            let parallel = aggregate_many(&aggregator, &sets, n_jobs, &|| false).unwrap();
+            assert_eq!(serial, parallel);
+        }
+    }
+}
