@@ -43,8 +43,17 @@ def test_weighted_means_equal_the_reference(data: st.DataObject) -> None:
     assert br.bucket_count_difference(truth, predicted, weights) == pytest.approx(expected)
 
 
-@given(st.integers(128, 140).flatmap(lambda n: st.tuples(bucket_orders(n), bucket_orders(n))))
-def test_many_labels_take_another_algorithm_and_give_the_same(
+@pytest.mark.parametrize("n_labels", [127, 128, 1024, 1025])
+def test_many_labels_take_other_algorithms_and_give_the_same(n_labels: int) -> None:
+    rng = np.random.default_rng(n_labels)
+    a, b = br.to_dense_ranks(rng.integers(0, n_labels // 2, (2, n_labels)))
+    disagreeing = ((a[:, None] <= a) != (b[:, None] <= b)).sum()
+    expected = 1 - 2 * disagreeing / (n_labels * (n_labels - 1))
+    assert br.tau_x([a], [b]) == pytest.approx(expected, abs=1e-14)
+
+
+@given(st.integers(20, 30).flatmap(lambda n: st.tuples(bucket_orders(n), bucket_orders(n))))
+def test_medium_sized_rankings_equal_the_reference(
     rows: tuple[Ranking, Ranking],
 ) -> None:
     expected = float(reference.tau_x(*rows))
@@ -91,7 +100,7 @@ def test_weight_k_equals_k_copies(data: st.DataObject) -> None:
 
 def test_a_block_boundary_does_not_matter() -> None:
     rng = np.random.default_rng(1)
-    for n_labels in (2, 26, 127, 128):
+    for n_labels in (2, 26, 127, 128, 1025):
         values = rng.integers(0, 9, (2 * 130, n_labels))
         truth, predicted = br.to_dense_ranks(values).reshape(2, 130, n_labels)
         each = br.tau_x_samples(truth, predicted)

@@ -6,7 +6,14 @@ use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Through
 
 fn tau_x_batches(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("tau_x");
-    for (rows, labels) in [(100_000, 5), (100_000, 26), (10_000, 127), (10_000, 128)] {
+    for (rows, labels) in [
+        (100_000, 5),
+        (100_000, 26),
+        (10_000, 127),
+        (10_000, 128),
+        (100, 1024),
+        (100, 1025),
+    ] {
         let truth = rankings(rows, labels, 10, 0.0, 1);
         let predicted = rankings(rows, labels, 10, 0.0, 2);
         group.throughput(Throughput::Elements(rows as u64));

@@ -21,12 +21,22 @@ impl BucketOrder {
     /// Scores must not be NaN; the order of NaN among numbers is that of [`f64::total_cmp`].
     #[must_use]
     pub fn from_scores(scores: &[f64], joins: impl Fn(f64) -> bool) -> Self {
-        let mut order: Vec<usize> = (0..scores.len()).collect();
-        order.sort_by(|&u, &v| scores[v].total_cmp(&scores[u]));
+        Self::from_scores_in(scores, joins, &mut Vec::new())
+    }
+
+    /// As [`Self::from_scores`], sorting in a buffer that the caller keeps.
+    pub(crate) fn from_scores_in(
+        scores: &[f64],
+        joins: impl Fn(f64) -> bool,
+        order: &mut Vec<usize>,
+    ) -> Self {
+        order.clear();
+        order.extend(0..scores.len());
+        order.sort_unstable_by(|&u, &v| scores[v].total_cmp(&scores[u]).then(u.cmp(&v)));
         let mut positions = vec![0; scores.len()];
         let mut position = 0;
         let mut previous = None;
-        for &label in &order {
+        for &label in order.iter() {
             let tied = previous.is_some_and(|p: usize| joins(scores[p] - scores[label]));
             if !tied {
                 position += 1;
@@ -35,6 +45,26 @@ impl BucketOrder {
             previous = Some(label);
         }
         Self { positions }
+    }
+
+    /// Orders labels by whole-number scores from 0 to `limit`, best (largest) first; equal scores are tied. O(n + limit).
+    pub(crate) fn from_levels(levels: &[u32], limit: usize, present: &mut Vec<u16>) -> Self {
+        present.clear();
+        present.resize(limit + 1, 0);
+        for &level in levels {
+            present[level as usize] = 1;
+        }
+        let mut position = 0;
+        for slot in present.iter_mut().rev() {
+            position += *slot;
+            *slot = position;
+        }
+        Self {
+            positions: levels
+                .iter()
+                .map(|&level| present[level as usize])
+                .collect(),
+        }
     }
 
     /// Builds the order from buckets, best first. Labels that no bucket names share a last bucket, so every
@@ -55,6 +85,11 @@ impl BucketOrder {
         for p in positions.iter_mut().filter(|p| **p == 0) {
             *p = position + 1;
         }
+        Self { positions }
+    }
+
+    /// Takes positions that a kernel of this crate has made dense itself.
+    pub(crate) fn from_dense(positions: Vec<u16>) -> Self {
         Self { positions }
     }
 

@@ -189,6 +189,43 @@ pub enum Error {
         /// The value found.
         found: f64,
     },
+    /// A parameter of a method with a value that makes no sense.
+    #[error("{name} is {found}; expected {expected}")]
+    Parameter {
+        /// Name of the parameter.
+        name: &'static str,
+        /// The value found.
+        found: f64,
+        /// What would be right.
+        expected: &'static str,
+    },
+    /// A method that was given less than it needs.
+    #[error(
+        "{method} needs {needed}, but only the pair order matrix is known; Borda, Copeland, BucketPivot, \
+         MarkovChain(4) and MaximalLottery work on a pair order matrix"
+    )]
+    TooLittleKnown {
+        /// Name of the method.
+        method: &'static str,
+        /// What it needs.
+        needed: &'static str,
+    },
+    /// Rankings of another number of labels than expected.
+    #[error("found rankings of {found} labels; expected {expected} labels")]
+    LabelCount {
+        /// The number of labels found.
+        found: usize,
+        /// The number that was prepared for.
+        expected: usize,
+    },
+    /// A problem that neither the kernel nor its fallback could solve to the required accuracy.
+    #[error("no {what} found to the required accuracy: {why}")]
+    Unsolved {
+        /// What was searched for.
+        what: &'static str,
+        /// What went wrong.
+        why: String,
+    },
     /// The caller asked to stop.
     #[error("interrupted")]
     Interrupted,

@@ -4,10 +4,12 @@
 //! behind it works on valid data. Dependencies point one way:
 //! `error ← weights ← rankings, bucket_order ← pairs ← metrics, aggregate`.
 
+pub mod aggregate;
 pub mod bucket_order;
 pub mod error;
 pub mod metrics;
 pub mod missing;
 pub mod pairs;
+pub mod parallel;
 pub mod rankings;
 pub mod weights;

@@ -7,7 +7,7 @@ use crate::rankings::Rankings;
 ///
 /// With a(u,v) = +1 where u is ahead of or tied with v and −1 elsewhere, τ_X is the mean of a·b over the ordered
 /// pairs of labels: 1 for equal orders, −1 for a total order and its reverse. O(n²) a row in vector
-/// instructions for up to 127 labels, O(n log n) above.
+/// instructions for up to 1024 labels, O(n log n) above.
 ///
 /// # Errors
 /// Shapes that differ, or a missing label.
@@ -136,47 +136,58 @@ fn disagreements(truth: &Rankings, predicted: &Rankings) -> Result<Vec<u64>> {
         .collect())
 }
 
-/// Few labels: compare all pairs, a block of rows at a time, one byte a position.
+/// Up to a thousand labels: compare all pairs, a block of rows at a time, as small integers.
 mod blocks {
     use super::Rankings;
 
+    /// Above this, counting inversions is faster than comparing all pairs.
+    pub(super) const MAX_LABELS: usize = 1024;
     /// Positions fit a signed byte, for which every instruction set has a comparison.
-    pub(super) const MAX_LABELS: usize = 127;
+    const MAX_BYTE_LABELS: usize = 127;
 
     const LANES: usize = 64;
     /// A pair adds at most 2 to a byte.
     const PAIRS_PER_FLUSH: usize = 127;
 
-    type Column = [i8; LANES];
-
     pub(super) fn disagreements(truth: &Rankings, predicted: &Rankings) -> Vec<u64> {
+        if truth.labels() <= MAX_BYTE_LABELS {
+            in_blocks(truth, predicted, |position| position as i8)
+        } else {
+            in_blocks(truth, predicted, |position| position as i16)
+        }
+    }
+
+    fn in_blocks<T: Copy + Default + PartialOrd>(
+        truth: &Rankings,
+        predicted: &Rankings,
+        narrow: impl Fn(u16) -> T + Copy,
+    ) -> Vec<u64> {
         let n = truth.labels();
         let rows = truth.len();
-        let mut a = vec![[0_i8; LANES]; n];
-        let mut b = vec![[0_i8; LANES]; n];
+        let mut a = vec![[T::default(); LANES]; n];
+        let mut b = a.clone();
         let mut out = Vec::with_capacity(rows);
         let arch = pulp::Arch::new();
         for start in (0..rows).step_by(LANES) {
             let filled = LANES.min(rows - start);
-            transpose(truth, start, filled, &mut a);
-            transpose(predicted, start, filled, &mut b);
+            for lane in 0..filled {
+                let row = start + lane;
+                let columns = a.iter_mut().zip(&mut b);
+                let positions = truth.row(row).iter().zip(predicted.row(row));
+                for ((a, b), (&true_position, &predicted_position)) in columns.zip(positions) {
+                    a[lane] = narrow(true_position);
+                    b[lane] = narrow(predicted_position);
+                }
+            }
             let totals = arch.dispatch(|| block(&a, &b));
             out.extend(totals[..filled].iter().map(|&t| u64::from(t)));
         }
         out
     }
 
-    fn transpose(rankings: &Rankings, start: usize, filled: usize, columns: &mut [Column]) {
-        for lane in 0..filled {
-            for (column, &position) in columns.iter_mut().zip(rankings.row(start + lane)) {
-                column[lane] = position as i8;
-            }
-        }
-    }
-
     #[allow(clippy::inline_always)] // it must become part of the dispatched function to use its instructions
     #[inline(always)]
-    fn block(a: &[Column], b: &[Column]) -> [u32; LANES] {
+    fn block<T: Copy + PartialOrd>(a: &[[T; LANES]], b: &[[T; LANES]]) -> [u32; LANES] {
         let mut totals = [0_u32; LANES];
         for u in 1..a.len() {
             let (au, bu) = (&a[u], &b[u]);
@@ -312,7 +323,7 @@ mod tests {
 
     #[test]
     fn a_total_order_and_its_reverse() {
-        for n in [2_i64, 26, 127, 128, 300] {
+        for n in [2_i64, 26, 127, 128, 300, 1024, 1025] {
             let forward = Array2::from_shape_fn((1, n as usize), |(_, j)| j as i64 + 1);
             let backward = forward.mapv(|p| n + 1 - p);
             let (a, b) = (rankings(&forward), rankings(&backward));

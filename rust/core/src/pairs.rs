@@ -51,7 +51,7 @@ impl PairCounts {
         let mut counts = Self::empty(rankings.labels())?;
         match rankings.weights() {
             Weights::Unit(_) if rankings.labels() <= unit::MAX_BYTE_LABELS => {
-                unit::count(rankings, &mut counts);
+                unit::count_all(rankings, &mut counts);
             }
             weights => {
                 for (row, positions) in rankings.rows().enumerate() {
@@ -244,9 +244,12 @@ impl PairOrderMatrix {
                 }
             }
         }
+        let mut shares: Vec<f64> = matrix.iter().copied().collect();
+        // Kernels rely on ½ to the last bit there.
+        shares.iter_mut().step_by(rows + 1).for_each(|c| *c = 0.5);
         Ok(Self {
             labels: rows,
-            shares: matrix.iter().copied().collect(),
+            shares,
         })
     }
 
@@ -268,6 +271,11 @@ impl PairOrderMatrix {
         &self.shares[u * self.labels..(u + 1) * self.labels]
     }
 
+    /// All entries for a kernel of this crate to overwrite; it keeps what the constructors prove.
+    pub(crate) fn shares_mut(&mut self) -> &mut [f64] {
+        &mut self.shares
+    }
+
     /// All entries, row by row.
     #[must_use]
     pub fn as_slice(&self) -> &[f64] {
@@ -277,70 +285,93 @@ impl PairOrderMatrix {
 
 /// Unit weights: bytes instead of floats, many rows to an instruction.
 mod unit {
-    use super::{PairCounts, Rankings};
+    use super::{PairCounts, Rankings, MISSING};
 
-    /// Positions up to here fit a byte, with room for the wrap-around of a missing label.
-    pub(super) const MAX_BYTE_LABELS: usize = 254;
+    /// Positions up to here fit a signed byte, for which every instruction set has a comparison, with room for
+    /// the two ways in which a missing label is written.
+    pub(super) const MAX_BYTE_LABELS: usize = 125;
 
     const LANES: usize = 32;
-    /// Rows that are transposed together: small enough for the cache and for counting in a byte a lane.
-    const BLOCK: usize = LANES * 64;
+    /// Vectors that are transposed together: small enough for the cache, and for counting in a byte a lane.
+    const VECTORS: usize = 64;
+    const BLOCK: usize = LANES * VECTORS;
 
-    pub(super) fn count(rankings: &Rankings, counts: &mut PairCounts) {
-        let n = rankings.labels();
-        let mut columns = vec![0_u8; n * BLOCK];
+    type Vector = [i8; LANES];
+
+    /// Positions of one label in a block of rows. A missing label is ahead of everything in `low` and behind
+    /// everything in `high`: comparing one label's `low` with another's `high` never counts it.
+    #[derive(Clone)]
+    struct Column {
+        low: [Vector; VECTORS],
+        high: [Vector; VECTORS],
+    }
+
+    pub(super) fn count_all(rankings: &Rankings, counts: &mut PairCounts) {
+        let missing = Column {
+            low: [[0; LANES]; VECTORS],
+            high: [[i8::MAX; LANES]; VECTORS],
+        };
+        let mut columns = vec![missing.clone(); rankings.labels()];
         let arch = pulp::Arch::new();
-        let mut rows = rankings.rows();
-        let mut left = rankings.len();
-        while left > 0 {
-            let filled = left.min(BLOCK);
-            // A partial block keeps zeros behind its rows: missing labels count nowhere.
-            columns.fill(0);
-            for (row, positions) in rows.by_ref().take(filled).enumerate() {
-                for (label, &position) in positions.iter().enumerate() {
-                    columns[label * BLOCK + row] = position as u8;
+        for start in (0..rankings.len()).step_by(BLOCK) {
+            let filled = BLOCK.min(rankings.len() - start);
+            if filled < BLOCK {
+                columns.fill(missing.clone());
+            }
+            for row in 0..filled {
+                let (vector, lane) = (row / LANES, row % LANES);
+                for (column, &position) in columns.iter_mut().zip(rankings.row(start + row)) {
+                    let ranked = position != MISSING;
+                    column.low[vector][lane] = position as i8;
+                    column.high[vector][lane] = if ranked { position as i8 } else { i8::MAX };
                 }
             }
-            left -= filled;
-            arch.dispatch(|| add_block(&columns, filled.div_ceil(LANES) * LANES, counts));
+            let all_ranked = rankings.is_complete().then_some(filled as f64);
+            arch.dispatch(|| add_block(&columns, filled.div_ceil(LANES), all_ranked, counts));
         }
     }
 
     #[allow(clippy::inline_always)] // it must become part of the dispatched function to use its instructions
     #[inline(always)]
-    fn add_block(columns: &[u8], rows: usize, counts: &mut PairCounts) {
+    fn add_block(
+        columns: &[Column],
+        vectors: usize,
+        all_ranked: Option<f64>,
+        counts: &mut PairCounts,
+    ) {
         let n = counts.labels;
-        for u in 0..n {
-            let a = &columns[u * BLOCK..u * BLOCK + rows];
-            counts.tied[u * n + u] += a.iter().filter(|&&p| p != 0).count() as f64;
-            for v in u + 1..n {
-                let b = &columns[v * BLOCK..v * BLOCK + rows];
-                let [at_least, at_most, tied] = compare(a, b);
-                counts.before[u * n + v] += f64::from(at_least - tied);
-                counts.before[v * n + u] += f64::from(at_most - tied);
-                counts.tied[u * n + v] += f64::from(tied);
-                counts.tied[v * n + u] += f64::from(tied);
+        let zeros = [[0; LANES]; VECTORS];
+        for (u, a) in columns.iter().enumerate() {
+            let (a_low, a_high) = (&a.low[..vectors], &a.high[..vectors]);
+            counts.tied[u * n + u] += count(a_low, &zeros[..vectors], |p, zero| p > zero);
+            for (v, b) in columns.iter().enumerate().skip(u + 1) {
+                let (b_low, b_high) = (&b.low[..vectors], &b.high[..vectors]);
+                let before = count(b_low, a_high, |b, a| b > a);
+                let after = count(a_low, b_high, |a, b| a > b);
+                let tied = match all_ranked {
+                    Some(rows) => rows - before - after,
+                    None => count(a_low, b_high, |a, b| a >= b) - after,
+                };
+                counts.before[u * n + v] += before;
+                counts.before[v * n + u] += after;
+                counts.tied[u * n + v] += tied;
+                counts.tied[v * n + u] += tied;
             }
         }
     }
 
-    /// How often a is at least as high as b, b at least as high as a, and both; never where one is missing.
+    /// Number of rows for which the relation holds.
     #[allow(clippy::inline_always)] // as above
     #[inline(always)]
-    fn compare(a: &[u8], b: &[u8]) -> [u32; 3] {
-        let mut lanes = [[0_u8; LANES]; 3];
-        for (a, b) in a.chunks_exact(LANES).zip(b.chunks_exact(LANES)) {
+    fn count(x: &[Vector], y: &[Vector], holds: impl Fn(i8, i8) -> bool) -> f64 {
+        // One accumulator in one loop: with several, the compiler gives up on vector instructions.
+        let mut lanes = [0_u8; LANES];
+        for (x, y) in x.iter().zip(y) {
             for lane in 0..LANES {
-                // a ≤ b as a − 1 < b: a missing label (0) wraps to 255, which is never below, and a missing b
-                // has nothing below it.
-                let at_least = u8::from(a[lane].wrapping_sub(1) < b[lane]);
-                let at_most = u8::from(b[lane].wrapping_sub(1) < a[lane]);
-                lanes[0][lane] += at_least;
-                lanes[1][lane] += at_most;
-                lanes[2][lane] += at_least & at_most;
+                lanes[lane] += u8::from(holds(x[lane], y[lane]));
             }
         }
-        lanes.map(|lanes| lanes.iter().map(|&count| u32::from(count)).sum())
+        f64::from(lanes.iter().map(|&count| u16::from(count)).sum::<u16>())
     }
 }
 

@@ -38,10 +38,13 @@ pub enum Parsed {
 impl RawPosition for f64 {
     #[inline]
     fn whole(self) -> u16 {
-        let whole = self as i32;
-        let exact = f64::from(whole) == self && (1..=i32::from(u16::MAX)).contains(&whole);
+        // Adding 2^52 moves the whole part of a small number into the last bits: unlike a cast, this is the same
+        // few instructions for many numbers at once. NaN fails every comparison.
+        const SHIFT: f64 = 4_503_599_627_370_496.0;
+        let shifted = self + SHIFT;
+        let exact = shifted - SHIFT == self && (1.0..=65535.0).contains(&self);
         if exact {
-            whole as u16
+            shifted.to_bits() as u16
         } else {
             MISSING
         }

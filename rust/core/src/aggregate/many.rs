@@ -1,0 +1,73 @@
+//! Aggregation of many sets of rankings at once, in parallel.
+
+use super::{Aggregator, Evidence, Workspace};
+use crate::bucket_order::BucketOrder;
+use crate::error::Result;
+use crate::pairs::PairOrderMatrix;
+use crate::parallel::{run, Jobs};
+use crate::rankings::Rankings;
+
+/// Elementary steps that are worth a thread's attention: about a millisecond.
+const CHUNK_STEPS: usize = 1 << 21;
+
+/// The consensus of each set of rankings, on `n_jobs` threads (0: as many as there are). The result does not
+/// depend on `n_jobs`. `should_stop` is asked now and then on the calling thread.
+///
+/// # Errors
+/// As [`Aggregator::aggregate`], for the first set that has an error; [`crate::error::Error::TooManyLabels`];
+/// [`crate::error::Error::Interrupted`].
+pub fn aggregate_many(
+    aggregator: &Aggregator,
+    sets: &[Rankings],
+    n_jobs: usize,
+    should_stop: &dyn Fn() -> bool,
+) -> Result<Vec<BucketOrder>> {
+    let steps = sets
+        .iter()
+        .map(|set| steps(aggregator, set.labels()) + set.len() * set.labels().pow(2) / 8)
+        .max();
+    let jobs = Jobs {
+        n_jobs,
+        chunk: CHUNK_STEPS / steps.unwrap_or(1).max(1),
+        should_stop,
+    };
+    run(jobs, sets.len(), Workspace::default, |workspace, item| {
+        let evidence = Evidence::from_rankings(&sets[item], aggregator.needs())?;
+        aggregator.aggregate(&evidence, workspace)
+    })
+}
+
+/// The consensus of each pair order matrix; otherwise as [`aggregate_many`].
+///
+/// # Errors
+/// As [`aggregate_many`].
+pub fn aggregate_pair_orders(
+    aggregator: &Aggregator,
+    matrices: &[PairOrderMatrix],
+    n_jobs: usize,
+    should_stop: &dyn Fn() -> bool,
+) -> Result<Vec<BucketOrder>> {
+    let labels = matrices.iter().map(PairOrderMatrix::labels).max();
+    let jobs = Jobs {
+        n_jobs,
+        chunk: CHUNK_STEPS / steps(aggregator, labels.unwrap_or(1)).max(1),
+        should_stop,
+    };
+    run(
+        jobs,
+        matrices.len(),
+        Workspace::default,
+        |workspace, item| {
+            let evidence = Evidence::from_pair_order(matrices[item].clone());
+            aggregator.aggregate(&evidence, workspace)
+        },
+    )
+}
+
+/// A rough number of elementary steps for one consensus.
+fn steps(aggregator: &Aggregator, labels: usize) -> usize {
+    match aggregator {
+        Aggregator::MarkovChain(_) | Aggregator::MaximalLottery(_) => labels.pow(3),
+        _ => 4 * labels.pow(2),
+    }
+}

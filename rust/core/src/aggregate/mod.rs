@@ -1,0 +1,184 @@
+//! Rank aggregation: one bucket order for many rankings.
+//!
+//! [`Aggregator`] names a method and its parameters, [`Evidence`] holds the statistics of the rankings, and
+//! [`Workspace`] the scratch memory that many calls share.
+
+mod borda;
+mod bucket_pivot;
+mod copeland;
+mod evidence;
+mod leximin;
+mod lottery_lp;
+mod many;
+mod markov_chain;
+mod maximal_lottery;
+mod stationary;
+mod symmetric_game;
+mod tableau;
+pub(crate) mod threshold;
+
+pub use borda::Borda;
+pub use bucket_pivot::BucketPivot;
+pub use copeland::Copeland;
+pub use evidence::{Evidence, Needs, RowShares};
+pub use many::{aggregate_many, aggregate_pair_orders};
+pub use markov_chain::MarkovChain;
+pub use maximal_lottery::MaximalLottery;
+
+use crate::bucket_order::BucketOrder;
+use crate::error::{Error, Result};
+
+/// A method of rank aggregation with its parameters, checked.
+///
+/// # Examples
+/// ```
+/// use bucketrank_core::aggregate::{Aggregator, Borda, Evidence, Workspace};
+/// use bucketrank_core::rankings::Rankings;
+/// use ndarray::array;
+///
+/// let y = Rankings::new(array![[1, 2, 3_i64], [2, 1, 3]].view(), None)?;
+/// let borda = Aggregator::Borda(Borda::default());
+/// let evidence = Evidence::from_rankings(&y, borda.needs())?;
+/// let order = borda.aggregate(&evidence, &mut Workspace::default())?;
+/// assert_eq!(order.positions(), [1, 1, 2]);
+/// # Ok::<(), bucketrank_core::error::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Aggregator {
+    /// Mean share of won comparisons.
+    Borda(Borda),
+    /// Number of won comparisons.
+    Copeland(Copeland),
+    /// Quicksort-like partition around pivots.
+    BucketPivot(BucketPivot),
+    /// Stationary distribution of a chain that moves to better labels.
+    MarkovChain(MarkovChain),
+    /// Equilibrium of the majority game.
+    MaximalLottery(MaximalLottery),
+}
+
+impl Aggregator {
+    /// What [`Evidence`] must hold for this method.
+    #[must_use]
+    pub fn needs(&self) -> Needs {
+        self.method().needs()
+    }
+
+    /// The consensus of the rankings behind the evidence.
+    ///
+    /// # Errors
+    /// [`Error::TooLittleKnown`] when the evidence lacks what the method needs; [`Error::Unsolved`] when no
+    /// maximal lottery could be computed accurately.
+    pub fn aggregate(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<BucketOrder> {
+        self.method().aggregate(evidence, workspace)
+    }
+
+    /// The consensus and the numbers it comes from.
+    ///
+    /// # Errors
+    /// As [`Self::aggregate`].
+    pub fn explain(&self, evidence: &Evidence) -> Result<Explanation> {
+        self.method().explain(evidence, &mut Workspace::default())
+    }
+
+    fn method(&self) -> &dyn Aggregate {
+        match self {
+            Self::Borda(method) => method,
+            Self::Copeland(method) => method,
+            Self::BucketPivot(method) => method,
+            Self::MarkovChain(method) => method,
+            Self::MaximalLottery(method) => method,
+        }
+    }
+}
+
+/// What every method of aggregation can do.
+trait Aggregate {
+    fn needs(&self) -> Needs {
+        Needs::PairOrder
+    }
+
+    fn aggregate(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<BucketOrder>;
+
+    fn explain(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<Explanation>;
+}
+
+/// Scratch memory that one thread hands to many calls; it carries nothing from one call to the next.
+#[derive(Debug, Default)]
+pub struct Workspace {
+    scores: Vec<f64>,
+    order: Vec<usize>,
+    levels: Vec<u32>,
+    present: Vec<u16>,
+    partition: bucket_pivot::Partition,
+    chain: markov_chain::Chain,
+    game: symmetric_game::SymmetricGame,
+    tableau: tableau::Tableau,
+}
+
+impl Workspace {
+    /// Memory that grows with its first use.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+/// A consensus with the numbers it comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explanation {
+    /// The consensus.
+    pub order: BucketOrder,
+    /// What the method computed on the way.
+    pub details: Details,
+}
+
+/// What a method computed on the way to its bucket order.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Details {
+    /// Borda and Copeland: one score a label.
+    Scores {
+        /// Score of each label.
+        scores: Vec<f64>,
+    },
+    /// Bucket pivot.
+    BucketPivot {
+        /// Mean distance of each label's comparisons from "before", "tied" and "after".
+        indecision: Vec<f64>,
+        /// The pivots: that of the whole list, then those of its left part, then those of its right part.
+        pivots: Vec<usize>,
+        /// Σ |C(u,v) − B(u,v)| over ordered pairs, with the bucket matrix B of the result: 1 before, ½ tied, 0
+        /// after.
+        distance: f64,
+    },
+    /// Markov chains.
+    MarkovChain {
+        /// Limit of the chain's distribution from the uniform start.
+        stationary: Vec<f64>,
+        /// Steps of power iteration; 0 when elimination gave the result directly.
+        iterations: usize,
+        /// Largest change of a probability in one more step.
+        residual: f64,
+    },
+    /// Maximal lottery.
+    MaximalLottery {
+        /// Probability of each label.
+        probabilities: Vec<f64>,
+        /// The smallest expected margin against a label: not below 0, up to rounding.
+        margin: f64,
+        /// Whether there is no other maximal lottery.
+        unique: bool,
+    },
+}
+
+fn check_beta(beta: f64) -> Result<f64> {
+    if beta.is_finite() && beta >= 0.0 {
+        Ok(beta)
+    } else {
+        Err(Error::Parameter {
+            name: "beta",
+            found: beta,
+            expected: "a finite number that is not negative",
+        })
+    }
+}

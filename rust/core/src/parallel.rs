@@ -1,0 +1,186 @@
+//! The only place where threads are made.
+//!
+//! Every coarse call builds a private pool and drops it at the end. The global pool of rayon would outlive the
+//! call, and a child process forked afterwards would wait for threads that it does not have.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{channel, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result};
+
+/// How long an interruption may go unnoticed beyond the end of the running chunks.
+const POLL: Duration = Duration::from_millis(20);
+
+/// How a coarse loop is to be run.
+#[derive(Clone, Copy)]
+pub struct Jobs<'a> {
+    /// Number of threads; 0 stands for as many as the machine offers.
+    pub n_jobs: usize,
+    /// Number of items that a thread takes at once. A loop of no more items than that runs serially.
+    pub chunk: usize,
+    /// Asked now and then, always on the calling thread, whether to give up.
+    pub should_stop: &'a dyn Fn() -> bool,
+}
+
+/// Computes `f` for the items 0..`items`, in order in the result whatever the number of threads. `state` makes the
+/// scratch memory that a thread hands to `f` again and again.
+///
+/// # Errors
+/// The error of the first item that has one, or [`Error::Interrupted`] when `should_stop` says so.
+pub fn run<S, T: Send>(
+    jobs: Jobs<'_>,
+    items: usize,
+    state: impl Fn() -> S + Sync,
+    f: impl Fn(&mut S, usize) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let chunk = jobs.chunk.max(1);
+    let wanted = match jobs.n_jobs {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        n => n,
+    };
+    let threads = wanted.min(items.div_ceil(chunk));
+    if threads > 1 {
+        // Where no thread can be made (some sandboxes and browsers), the serial loop computes the same.
+        if let Ok(pool) = rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
+            return run_in(&pool, threads, jobs, items, state, f);
+        }
+    }
+    let mut state = state();
+    let mut results = Vec::with_capacity(items);
+    let mut asked = Instant::now();
+    for start in (0..items).step_by(chunk) {
+        if asked.elapsed() >= POLL || start == 0 {
+            if (jobs.should_stop)() {
+                return Err(Error::Interrupted);
+            }
+            asked = Instant::now();
+        }
+        for item in start..items.min(start + chunk) {
+            results.push(f(&mut state, item)?);
+        }
+    }
+    Ok(results)
+}
+
+fn run_in<S, T: Send>(
+    pool: &rayon::ThreadPool,
+    threads: usize,
+    jobs: Jobs<'_>,
+    items: usize,
+    state: impl Fn() -> S + Sync,
+    f: impl Fn(&mut S, usize) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let chunk = jobs.chunk.max(1);
+    let next = AtomicUsize::new(0);
+    let stop = AtomicBool::new(false);
+    let mut interrupted = (jobs.should_stop)();
+    if interrupted {
+        return Err(Error::Interrupted);
+    }
+    let done: Mutex<Vec<(usize, Result<Vec<T>>)>> = Mutex::new(Vec::new());
+    let (sender, receiver) = channel::<()>();
+    // The closure runs on the calling thread, the only one on which a host language can be asked about signals.
+    pool.in_place_scope(|scope| {
+        for _ in 0..threads {
+            let sender = sender.clone();
+            let (next, stop, done, state, f) = (&next, &stop, &done, &state, &f);
+            scope.spawn(move |_| {
+                // Dropped at the end of the task: when all are gone, the calling thread wakes up.
+                let _sender = sender;
+                let mut state = state();
+                while !stop.load(Ordering::Relaxed) {
+                    let start = next.fetch_add(chunk, Ordering::Relaxed);
+                    if start >= items {
+                        break;
+                    }
+                    let part: Result<Vec<T>> = (start..items.min(start + chunk))
+                        .map(|item| f(&mut state, item))
+                        .collect();
+                    // Chunks are taken in order and finished once taken: the first error is always found.
+                    if part.is_err() {
+                        stop.store(true, Ordering::Relaxed);
+                    }
+                    done.lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .push((start, part));
+                }
+            });
+        }
+        drop(sender);
+        while receiver.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
+            if (jobs.should_stop)() {
+                interrupted = true;
+                stop.store(true, Ordering::Relaxed);
+                break;
+            }
+        }
+    });
+    if interrupted {
+        return Err(Error::Interrupted);
+    }
+    let mut parts = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    parts.sort_unstable_by_key(|&(start, _)| start);
+    let mut results = Vec::with_capacity(items);
+    for (_, part) in parts {
+        results.extend(part?);
+    }
+    Ok(results)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn jobs(n_jobs: usize, should_stop: &dyn Fn() -> bool) -> Jobs<'_> {
+        Jobs {
+            n_jobs,
+            chunk: 3,
+            should_stop,
+        }
+    }
+
+    #[test]
+    fn results_are_in_order_for_every_number_of_threads() {
+        for n_jobs in 0..5 {
+            let squares = run(jobs(n_jobs, &|| false), 100, || (), |(), i| Ok(i * i)).unwrap();
+            assert_eq!(squares, (0..100).map(|i| i * i).collect::<Vec<_>>());
+        }
+        let none = run(jobs(2, &|| false), 0, || (), |(), i| Ok(i)).unwrap();
+        assert!(none.is_empty());
+    }
+
+    #[test]
+    fn the_first_error_wins() {
+        let fail = |(): &mut (), found: usize| {
+            if found % 10 == 7 {
+                Err(Error::TooFewLabels { found })
+            } else {
+                Ok(())
+            }
+        };
+        for n_jobs in 1..4 {
+            let result = run(jobs(n_jobs, &|| false), 1000, || (), fail);
+            assert_eq!(result, Err(Error::TooFewLabels { found: 7 }));
+        }
+    }
+
+    #[test]
+    fn a_request_to_stop_is_heard() {
+        let asked = std::cell::Cell::new(0);
+        let later = || {
+            asked.set(asked.get() + 1);
+            asked.get() > 2
+        };
+        for n_jobs in 1..3 {
+            asked.set(0);
+            let slow = |(): &mut (), _| {
+                std::thread::sleep(Duration::from_millis(5));
+                Ok(())
+            };
+            let result = run(jobs(n_jobs, &later), 10_000, || (), slow);
+            assert_eq!(result, Err(Error::Interrupted));
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Compares every aggregator with results of the original implementation, where those are at hand.
+
+use std::path::PathBuf;
+
+use bucketrank_core::aggregate::{
+    Aggregator, Borda, BucketPivot, Copeland, Evidence, MarkovChain, MaximalLottery, Needs,
+    Workspace,
+};
+use bucketrank_core::rankings::Rankings;
+use ndarray::Array2;
+use serde_json::Value;
+
+/// A file of reference data: in the folder beside the workspace, or where `BUCKETRANK_SHARED` says.
+fn golden_file(name: &str) -> PathBuf {
+    let shared = std::env::var_os("BUCKETRANK_SHARED").map_or_else(
+        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
+        PathBuf::from,
+    );
+    shared.join("golden").join(name)
+}
+
+fn aggregator(name: &str) -> Aggregator {
+    match name {
+        "maximal_lottery" => return Aggregator::MaximalLottery(MaximalLottery),
+        "mc1" | "mc2" | "mc3" | "mc4" => {
+            let variant = name[2..].parse().unwrap();
+            return Aggregator::MarkovChain(MarkovChain::new(variant).unwrap());
+        }
+        _ => {}
+    }
+    let (method, beta) = name.rsplit_once('_').unwrap();
+    let beta = beta.parse().unwrap();
+    match method {
+        "borda" => Aggregator::Borda(Borda::new(beta).unwrap()),
+        "copeland" => Aggregator::Copeland(Copeland::new(beta).unwrap()),
+        "bucket_pivot" => Aggregator::BucketPivot(BucketPivot::new(beta).unwrap()),
+        _ => panic!("unknown configuration {name}"),
+    }
+}
+
+/// Numbers of a list; null becomes NaN.
+fn numbers(value: &Value) -> Vec<f64> {
+    let values = value.as_array().unwrap().iter();
+    values.map(|x| x.as_f64().unwrap_or(f64::NAN)).collect()
+}
+
+fn matrix(value: &Value) -> Array2<f64> {
+    let rows: Vec<Vec<f64>> = value.as_array().unwrap().iter().map(numbers).collect();
+    Array2::from_shape_fn((rows.len(), rows[0].len()), |(i, j)| rows[i][j])
+}
+
+fn rankings(case: &Value) -> Rankings {
+    let weights = case["weights"]
+        .is_array()
+        .then(|| numbers(&case["weights"]));
+    Rankings::new(matrix(&case["Y"]).view(), weights.as_deref()).unwrap()
+}
+
+#[test]
+fn results_equal_the_original_implementation() {
+    let path = golden_file("aggregators.json");
+    let Ok(text) = std::fs::read_to_string(&path) else {
+        println!("SKIPPED: no golden data at {}", path.display());
+        return;
+    };
+    let golden: Value = serde_json::from_str(&text).unwrap();
+    let mut workspace = Workspace::default();
+    let mut compared = 0;
+    let mut differences = Vec::new();
+    for case in golden["cases"].as_array().unwrap() {
+        let rankings = rankings(case);
+        let evidence = Evidence::from_rankings(&rankings, Needs::Rankings).unwrap();
+        let mut refilled = Evidence::new(rankings.labels(), Needs::Rankings).unwrap();
+        refilled.fill(&rankings, 0..rankings.len()).unwrap();
+        let c = matrix(&case["C"]);
+        for (found, expected) in evidence.pair_order().as_slice().iter().zip(&c) {
+            assert!((found - expected).abs() < 1e-11, "C of case {}", case["id"]);
+        }
+        for (name, expected) in case["consensus"].as_object().unwrap() {
+            if case["fragile"].get(name).is_some() {
+                continue;
+            }
+            let expected = numbers(expected);
+            for evidence in [&evidence, &refilled] {
+                let order = aggregator(name)
+                    .aggregate(evidence, &mut workspace)
+                    .unwrap();
+                let found: Vec<f64> = order.positions().iter().map(|&p| p.into()).collect();
+                if found != expected {
+                    differences.push(format!(
+                        "case {} {name}: {found:?} for {expected:?}",
+                        case["id"]
+                    ));
+                }
+            }
+            compared += 1;
+        }
+    }
+    println!("compared {compared} results with the original implementation");
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    assert!(compared > 2000, "only {compared} comparisons");
+}
