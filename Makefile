@@ -45,9 +45,10 @@ develop: $(EXTENSION) ## build the extension and install the package into .venv
 .PHONY: test
 test: test-rust test-python ## run all tests: Rust, Python, doctests, the README's code
 
+# The extension is tested from Python, the benches by running them.
 .PHONY: test-rust
 test-rust: ## run the Rust tests and doctests
-	cargo test --locked
+	cargo test --workspace --exclude bucketrank-py --exclude bucketrank-benches --locked
 
 .PHONY: test-python
 test-python: $(EXTENSION) ## run the Python tests, doctests and the README's code

@@ -13,6 +13,11 @@ Examples
 0.833
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bucketrank import metrics as _metrics
 from bucketrank._core import __version__
 from bucketrank.aggregation import (
     Aggregator,
@@ -30,7 +35,6 @@ from bucketrank.metrics import (
     kendall_tau,
     tau_x,
     tau_x_samples,
-    tau_x_scorer,
 )
 from bucketrank.notation import (
     LabelledRankings,
@@ -66,3 +70,13 @@ __all__ = [
     "to_dense_ranks",
     "to_text",
 ]
+
+if TYPE_CHECKING:
+    from bucketrank.metrics import tau_x_scorer
+
+
+def __getattr__(name: str) -> Any:
+    """Hand on what is made when it is first asked for, so that a plain import stays quick."""
+    if name == "tau_x_scorer":
+        return _metrics.tau_x_scorer
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.metrics import make_scorer
 
 from bucketrank import _core
 from bucketrank._validation import Positions, as_positions, as_weights, check_same_labels
@@ -18,6 +18,9 @@ __all__ = [
     "tau_x_samples",
     "tau_x_scorer",
 ]
+
+tau_x_scorer: Callable[..., float]
+"""A scorer for ``cross_val_score``, ``GridSearchCV`` and friends: greater is better."""
 
 
 def tau_x(Y_true: Any, Y_pred: Any, sample_weight: ArrayLike | None = None) -> float:
@@ -125,8 +128,16 @@ def bucket_count_difference(
     return _weighted_mean(differences.astype(np.float64), sample_weight)
 
 
-tau_x_scorer = make_scorer(tau_x)
-"""A scorer for ``cross_val_score``, ``GridSearchCV`` and friends: greater is better."""
+def __getattr__(name: str) -> Any:
+    """Make ``tau_x_scorer`` when it is first asked for.
+
+    It is the only thing here that needs scikit-learn, whose import takes longer than most calls of this module.
+    """
+    if name != "tau_x_scorer":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    scorer = globals()[name] = make_scorer(tau_x)
+    return scorer
 
 
 def _both(Y_true: Any, Y_pred: Any) -> tuple[Positions, Positions]:
