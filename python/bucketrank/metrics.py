@@ -135,6 +135,7 @@ def __getattr__(name: str) -> Any:
     """
     if name != "tau_x_scorer":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from sklearn.metrics import make_scorer
 
     scorer = globals()[name] = make_scorer(tau_x)
     return scorer
