@@ -115,6 +115,19 @@ fn batch(criterion: &mut Criterion) {
             });
         }
     }
+    // Few rankings with missing labels: many maximal lotteries, of which the fairest is searched.
+    let sparse: Vec<_> = (0..100)
+        .map(|seed| {
+            let y = rankings(5, LABELS, seed);
+            bucketrank_core::missing::drop_labels(&y, 0.6, seed).expect("a share")
+        })
+        .map(|y| Evidence::from_rankings(&y, Needs::PairOrder).expect("few labels"))
+        .map(|evidence| evidence.pair_order().clone())
+        .collect();
+    let lottery = Aggregator::MaximalLottery(MaximalLottery);
+    group.bench_function("lottery_sparse", |b| {
+        b.iter(|| aggregate_pair_orders(&lottery, black_box(&sparse), 1, &|| false));
+    });
     group.finish();
 }
 

@@ -239,3 +239,49 @@ impl Stages {
         self.fixed[label] = probability;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pairs::PairOrderMatrix;
+    use ndarray::array;
+
+    fn solve(c: &ndarray::Array2<f64>) -> Lottery {
+        let mut game = SymmetricGame::default();
+        game.fill(&PairOrderMatrix::new(c.view()).unwrap());
+        let start = Start {
+            label: 0,
+            pattern: 0,
+        };
+        fairest(&game, start, &mut Tableau::default()).unwrap()
+    }
+
+    #[test]
+    fn labels_that_nobody_beats_share_and_the_beaten_get_nothing() {
+        // Only one pair is decided: 0 beats 2.
+        let c = array![[0.5, 0.5, 0.8], [0.5, 0.5, 0.5], [0.2, 0.5, 0.5]];
+        let lottery = solve(&c);
+        assert!(!lottery.unique);
+        for (p, expected) in lottery.probabilities.iter().zip([0.5, 0.5, 0.0]) {
+            assert!((p - expected).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn the_second_smallest_probability_counts_as_well() {
+        // A cycle 0 > 1 > 2 > 0 with margins 0.2, 0.2, 0.4; labels 3 and 4 are undecided against all.
+        let c = array![
+            [0.5, 0.6, 0.3, 0.5, 0.5],
+            [0.4, 0.5, 0.6, 0.5, 0.5],
+            [0.7, 0.4, 0.5, 0.5, 0.5],
+            [0.5, 0.5, 0.5, 0.5, 0.5],
+            [0.5, 0.5, 0.5, 0.5, 0.5]
+        ];
+        let lottery = solve(&c);
+        // The cycle is in the ratio 1 : 2 : 1, so the smallest is at most 1/6, which 3 and 4 reach too.
+        let expected = [1.0, 2.0, 1.0, 1.0, 1.0].map(|x| x / 6.0);
+        for (p, expected) in lottery.probabilities.iter().zip(expected) {
+            assert!((p - expected).abs() < 1e-12, "{lottery:?}");
+        }
+    }
+}

@@ -71,3 +71,23 @@ fn steps(aggregator: &Aggregator, labels: usize) -> usize {
         _ => 4 * labels.pow(2),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aggregate::{Borda, MarkovChain};
+    use crate::error::Error;
+
+    #[test]
+    fn errors_and_requests_to_stop_arrive() {
+        let matrices = vec![PairOrderMatrix::undecided(3); 5];
+        let borda = Aggregator::Borda(Borda::default());
+        let orders = aggregate_pair_orders(&borda, &matrices, 2, &|| false).unwrap();
+        assert_eq!(orders, vec![BucketOrder::all_tied(3); 5]);
+        let stopped = aggregate_pair_orders(&borda, &matrices, 1, &|| true);
+        assert_eq!(stopped, Err(Error::Interrupted));
+        let chain = Aggregator::MarkovChain(MarkovChain::new(1).unwrap());
+        let error = aggregate_pair_orders(&chain, &matrices, 1, &|| false).unwrap_err();
+        assert!(matches!(error, Error::TooLittleKnown { .. }));
+    }
+}
