@@ -295,7 +295,8 @@ mod unit {
     /// Wide enough that the compiler makes a loop over lanes of vector instructions instead of unrolling it.
     const LANES: usize = 128;
     /// Vectors that are transposed together: small enough for the cache, and for counting in a byte a lane.
-    const VECTORS: usize = 16;
+    /// Not a power of two: columns that lie a whole number of pages apart would compete for the same cache lines.
+    const VECTORS: usize = 15;
     const BLOCK: usize = LANES * VECTORS;
 
     type Vector = [i8; LANES];

@@ -1,6 +1,6 @@
 //! [`Rankings`]: the only entrance for ranking data. What has passed its constructor cannot make a kernel fail.
 
-use ndarray::{ArrayView2, Axis};
+use ndarray::ArrayView2;
 
 use crate::error::{Error, PositionProblem, Result};
 use crate::simd::{dispatch, Kernel};
@@ -151,13 +151,20 @@ impl Rankings {
             return Err(Error::NoRows);
         }
         let weights = Weights::new(weights, rows)?;
-        let mut reader = RowReader::new(labels);
         let mut compact = vec![MISSING; rows * labels];
-        dispatch(ReadRows {
-            reader: &mut reader,
-            positions,
-            out: &mut compact,
-        })?;
+        let remaining = match positions.as_slice() {
+            Some(raw) => dispatch(ReadPlainRows {
+                labels,
+                raw,
+                out: &mut compact,
+            }),
+            None => (0..rows).collect(),
+        };
+        let mut reader = RowReader::new(labels);
+        for row in remaining {
+            let out = &mut compact[row * labels..(row + 1) * labels];
+            reader.read(row, positions.row(row).iter().copied(), out)?;
+        }
         Ok(Self {
             labels,
             positions: compact,
@@ -244,27 +251,52 @@ impl Rankings {
     }
 }
 
-/// Reads all rows.
-struct ReadRows<'a, P> {
-    reader: &'a mut RowReader,
-    positions: ArrayView2<'a, P>,
+/// Reads the rows that rank every label, without gaps and with positions that one machine word can hold. Most rows
+/// are like that; the others are returned.
+struct ReadPlainRows<'a, P> {
+    labels: usize,
+    raw: &'a [P],
     out: &'a mut [u16],
 }
 
-impl<P: RawPosition> Kernel for ReadRows<'_, P> {
-    type Output = Result<()>;
+impl<P: RawPosition> Kernel for ReadPlainRows<'_, P> {
+    type Output = Vec<usize>;
 
     #[inline(always)]
-    fn run(self) -> Result<()> {
-        let rows = self.out.chunks_exact_mut(self.reader.labels);
-        for (row, (raw, out)) in self.positions.axis_iter(Axis(0)).zip(rows).enumerate() {
-            match raw.as_slice() {
-                Some(raw) => self.reader.read(row, raw.iter().copied(), out)?,
-                None => self.reader.read(row, raw.iter().copied(), out)?,
+    fn run(self) -> Vec<usize> {
+        /// Rows that are converted in one loop before they are looked at, while they are in the cache.
+        const BLOCK: usize = 64;
+        let mut remaining = Vec::new();
+        let block = BLOCK * self.labels;
+        for (number, (raw, out)) in self
+            .raw
+            .chunks(block)
+            .zip(self.out.chunks_mut(block))
+            .enumerate()
+        {
+            for (out, value) in out.iter_mut().zip(raw) {
+                *out = value.whole();
+            }
+            for (row, positions) in out.chunks_exact(self.labels).enumerate() {
+                if !is_plain(positions) {
+                    remaining.push(number * BLOCK + row);
+                }
             }
         }
-        Ok(())
+        remaining
     }
+}
+
+#[inline(always)]
+fn is_plain(positions: &[u16]) -> bool {
+    let mut seen = 0_u64;
+    let mut all = 0_u16;
+    for &position in positions {
+        seen |= 1 << (position & 63);
+        all |= position;
+    }
+    // Bits 1..k and no others; bit 0 stands for a label without a position.
+    all < 64 && seen & 1 == 0 && seen.wrapping_add(2).is_power_of_two()
 }
 
 /// Reads one row at a time; remembers which positions were seen, to find gaps.
@@ -284,37 +316,8 @@ impl RowReader {
         }
     }
 
-    #[inline(always)]
-    fn read<P: RawPosition>(
-        &mut self,
-        row: usize,
-        raw: impl Iterator<Item = P> + Clone,
-        out: &mut [u16],
-    ) -> Result<()> {
-        let mut plain = true;
-        for (value, out) in raw.clone().zip(out.iter_mut()) {
-            *out = value.whole();
-            plain &= *out != MISSING;
-        }
-        if plain && self.is_dense(out) {
-            return Ok(());
-        }
-        self.read_carefully(row, raw, out)
-    }
-
-    /// The same question as [`Self::check_dense`] for a row without missing labels, when a word can answer it.
-    #[inline(always)]
-    fn is_dense(&self, positions: &[u16]) -> bool {
-        let last = positions.iter().copied().max().unwrap_or(0);
-        if self.labels > 63 || usize::from(last) > self.labels {
-            return false;
-        }
-        let seen = positions.iter().fold(1_u64, |seen, &p| seen | 1 << p);
-        seen.trailing_ones() == u32::from(last) + 1
-    }
-
     /// Reads any row, with missing labels and lists' rests, and finds what is wrong with a bad one.
-    fn read_carefully<P: RawPosition>(
+    fn read<P: RawPosition>(
         &mut self,
         row: usize,
         raw: impl Iterator<Item = P> + Clone,
