@@ -50,7 +50,9 @@ impl PairCounts {
     pub fn from_rankings(rankings: &Rankings) -> Result<Self> {
         let mut counts = Self::empty(rankings.labels())?;
         match rankings.weights() {
-            Weights::Unit(_) if rankings.labels() <= unit::MAX_BYTE_LABELS => {
+            Weights::Unit(rows)
+                if *rows >= unit::MIN_ROWS && rankings.labels() <= unit::MAX_BYTE_LABELS =>
+            {
                 unit::count_all(rankings, &mut counts);
             }
             weights => {
@@ -292,6 +294,9 @@ mod unit {
     /// the two ways in which a missing label is written.
     pub(super) const MAX_BYTE_LABELS: usize = 125;
 
+    /// Below this, adding row by row is faster.
+    pub(super) const MIN_ROWS: usize = 24;
+
     /// Wide enough that the compiler makes a loop over lanes of vector instructions instead of unrolling it.
     const LANES: usize = 128;
     /// Vectors that are transposed together: small enough for the cache, and for counting in a byte a lane.
@@ -301,49 +306,69 @@ mod unit {
 
     type Vector = [i8; LANES];
 
-    /// Positions of one label in a block of rows. A missing label is ahead of everything in `low` and behind
+    /// Positions in a block of rows, label by label. A missing label is ahead of everything in `low` and behind
     /// everything in `high`: comparing one label's `low` with another's `high` never counts it.
-    #[derive(Clone)]
-    struct Column {
-        low: [Vector; VECTORS],
-        high: [Vector; VECTORS],
+    struct Columns {
+        /// Vectors of a label.
+        vectors: usize,
+        low: Vec<Vector>,
+        /// Empty where no label is missing: then `low` serves for both.
+        high: Vec<Vector>,
     }
 
-    impl Column {
+    impl Columns {
+        fn new(rankings: &Rankings) -> Self {
+            let vectors = rankings.len().div_ceil(LANES).min(VECTORS);
+            let size = rankings.labels() * vectors;
+            let high = if rankings.is_complete() { 0 } else { size };
+            Self {
+                vectors,
+                low: vec![[0; LANES]; size],
+                high: vec![[i8::MAX; LANES]; high],
+            }
+        }
+
+        /// Reads the rows from `start` on; what is left of the block is missing everywhere.
+        fn fill(&mut self, rankings: &Rankings, start: usize, rows: usize) {
+            if rows < self.vectors * LANES {
+                self.low.fill([0; LANES]);
+                self.high.fill([i8::MAX; LANES]);
+            }
+            let block = rankings.block(start, rows);
+            for (row, positions) in block.chunks_exact(rankings.labels()).enumerate() {
+                let (vector, lane) = (row / LANES, row % LANES);
+                let columns = self.low.chunks_exact_mut(self.vectors);
+                for (column, &position) in columns.zip(positions) {
+                    column[vector][lane] = position as i8;
+                }
+                let columns = self.high.chunks_exact_mut(self.vectors);
+                for (column, &position) in columns.zip(positions) {
+                    let ranked = position != MISSING;
+                    column[vector][lane] = if ranked { position as i8 } else { i8::MAX };
+                }
+            }
+        }
+
         #[inline(always)]
-        fn sides(&self, vectors: usize, complete: bool) -> (&[Vector], &[Vector]) {
-            let high = if complete { &self.low } else { &self.high };
-            (&self.low[..vectors], &high[..vectors])
+        fn label(&self, label: usize, filled: usize) -> (&[Vector], &[Vector]) {
+            let range = label * self.vectors..label * self.vectors + filled;
+            let high = if self.high.is_empty() {
+                &self.low
+            } else {
+                &self.high
+            };
+            (&self.low[range.clone()], &high[range])
         }
     }
 
     pub(super) fn count_all(rankings: &Rankings, counts: &mut PairCounts) {
-        let missing = Column {
-            low: [[0; LANES]; VECTORS],
-            high: [[i8::MAX; LANES]; VECTORS],
-        };
-        let mut columns = vec![missing.clone(); rankings.labels()];
-        // Without missing labels `low` serves for both.
-        let complete = rankings.is_complete();
+        let mut columns = Columns::new(rankings);
         for start in (0..rankings.len()).step_by(BLOCK) {
-            let filled = BLOCK.min(rankings.len() - start);
-            if filled < BLOCK {
-                columns.fill(missing.clone());
-            }
-            for row in 0..filled {
-                let (vector, lane) = (row / LANES, row % LANES);
-                for (column, &position) in columns.iter_mut().zip(rankings.row(start + row)) {
-                    column.low[vector][lane] = position as i8;
-                    if !complete {
-                        let ranked = position != MISSING;
-                        column.high[vector][lane] = if ranked { position as i8 } else { i8::MAX };
-                    }
-                }
-            }
+            let rows = BLOCK.min(rankings.len() - start);
+            columns.fill(rankings, start, rows);
             dispatch(AddBlock {
                 columns: &columns,
-                vectors: filled.div_ceil(LANES),
-                all_ranked: complete.then_some(filled as f64),
+                rows,
                 counts,
             });
         }
@@ -351,11 +376,8 @@ mod unit {
 
     /// Adds the counts of a block of rows.
     struct AddBlock<'a> {
-        columns: &'a [Column],
-        /// Number of vectors that hold rows.
-        vectors: usize,
-        /// Number of rows, if each of them ranks every label.
-        all_ranked: Option<f64>,
+        columns: &'a Columns,
+        rows: usize,
         counts: &'a mut PairCounts,
     }
 
@@ -366,22 +388,24 @@ mod unit {
         fn run(self) {
             let Self {
                 columns,
-                vectors,
-                all_ranked,
+                rows,
                 counts,
             } = self;
             let n = counts.labels;
+            let filled = rows.div_ceil(LANES);
+            let complete = columns.high.is_empty();
             let zeros = [[0; LANES]; VECTORS];
-            for (u, a) in columns.iter().enumerate() {
-                let (a_low, a_high) = a.sides(vectors, all_ranked.is_some());
-                counts.tied[u * n + u] += above(a_low, &zeros[..vectors]);
-                for (v, b) in columns.iter().enumerate().skip(u + 1) {
-                    let (b_low, b_high) = b.sides(vectors, all_ranked.is_some());
+            for u in 0..n {
+                let (a_low, a_high) = columns.label(u, filled);
+                counts.tied[u * n + u] += above(a_low, &zeros[..filled]);
+                for v in u + 1..n {
+                    let (b_low, b_high) = columns.label(v, filled);
                     let before = above(b_low, a_high);
                     let after = above(a_low, b_high);
-                    let tied = match all_ranked {
-                        Some(rows) => rows - before - after,
-                        None => at_or_above(a_low, b_high) - after,
+                    let tied = if complete {
+                        rows as f64 - before - after
+                    } else {
+                        at_or_above(a_low, b_high) - after
                     };
                     counts.before[u * n + v] += before;
                     counts.before[v * n + u] += after;
@@ -458,7 +482,8 @@ mod tests {
     #[test]
     fn byte_path_equals_row_path_and_subtraction_undoes_merging() {
         let rankings = example();
-        let fast = PairCounts::from_rankings(&rankings).unwrap();
+        let mut fast = PairCounts::empty(3).unwrap();
+        unit::count_all(&rankings, &mut fast);
         let mut slow = PairCounts::empty(3).unwrap();
         for row in rankings.rows() {
             slow.add(row, 1.0);

@@ -17,6 +17,9 @@ pub trait RawPosition: Copy {
     /// The number as a position if it is a whole number from 1 to 65535, else [`MISSING`]. Most numbers are, and
     /// this question can be asked of many numbers at once.
     fn whole(self) -> u16;
+    /// The bits of the number as a whole number, cheaply, for many numbers at once; for anything but a whole number
+    /// from 0 to 65535 some higher bit is set.
+    fn bits(self) -> u64;
     /// What the number says about the label.
     fn parse(self, labels: usize) -> Parsed;
     /// The number as it is shown in messages.
@@ -36,16 +39,24 @@ pub enum Parsed {
     Invalid(PositionProblem),
 }
 
+/// Adding 2^52 moves the whole part of a small number into the last bits of a float: unlike a cast, this is the same
+/// few instructions for many numbers at once.
+const SHIFT: f64 = 4_503_599_627_370_496.0;
+
 impl RawPosition for f64 {
+    #[inline(always)]
+    fn bits(self) -> u64 {
+        let shifted = self + SHIFT;
+        // NaN differs from everything.
+        let inexact = if shifted - SHIFT == self { 0 } else { 1 << 63 };
+        (shifted.to_bits() ^ SHIFT.to_bits()) | inexact
+    }
+
     #[inline]
     fn whole(self) -> u16 {
-        // Adding 2^52 moves the whole part of a small number into the last bits: unlike a cast, this is the same
-        // few instructions for many numbers at once. NaN fails every comparison.
-        const SHIFT: f64 = 4_503_599_627_370_496.0;
-        let shifted = self + SHIFT;
-        let exact = shifted - SHIFT == self && (1.0..=65535.0).contains(&self);
-        if exact {
-            shifted.to_bits() as u16
+        let bits = self.bits();
+        if bits >> 16 == 0 {
+            bits as u16
         } else {
             MISSING
         }
@@ -78,9 +89,15 @@ impl RawPosition for f64 {
 }
 
 impl RawPosition for i64 {
+    #[inline(always)]
+    fn bits(self) -> u64 {
+        // A negative number has its highest bit set.
+        self as u64
+    }
+
     #[inline]
     fn whole(self) -> u16 {
-        if (1..=i64::from(u16::MAX)).contains(&self) {
+        if self.bits() >> 16 == 0 {
             self as u16
         } else {
             MISSING
@@ -220,6 +237,11 @@ impl Rankings {
         &self.positions[row * self.labels..(row + 1) * self.labels]
     }
 
+    /// Positions of `rows` rankings from `start` on, row by row.
+    pub(crate) fn block(&self, start: usize, rows: usize) -> &[u16] {
+        &self.positions[start * self.labels..(start + rows) * self.labels]
+    }
+
     /// All rankings in order.
     #[must_use]
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &[u16]> {
@@ -289,13 +311,23 @@ impl<P: RawPosition> Kernel for ReadPlainRows<'_, P> {
 
 #[inline(always)]
 fn is_plain(positions: &[u16]) -> bool {
-    let mut seen = 0_u64;
+    let mut seen = 0_u32;
     let mut all = 0_u16;
     for &position in positions {
-        seen |= 1 << (position & 63);
+        seen |= 1 << (position & 31);
         all |= position;
     }
+    if all >= 32 {
+        return is_plain_in_two_words(positions, all);
+    }
     // Bits 1..k and no others; bit 0 stands for a label without a position.
+    seen & 1 == 0 && seen.wrapping_add(2).is_power_of_two()
+}
+
+fn is_plain_in_two_words(positions: &[u16], all: u16) -> bool {
+    let seen = positions
+        .iter()
+        .fold(0_u64, |seen, &position| seen | 1 << (position & 63));
     all < 64 && seen & 1 == 0 && seen.wrapping_add(2).is_power_of_two()
 }
 

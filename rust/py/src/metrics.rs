@@ -17,10 +17,26 @@ pub fn tau_x(
     weights: MaybeWeights<'_>,
 ) -> PyResult<f64> {
     let weights = weights_to_vec(&weights);
-    let truth = y_true.rankings(py, weights.as_deref())?;
-    let predicted = y_pred.rankings(py, None)?;
-    py.detach(|| metrics::tau_x(&truth, &predicted))
-        .map_err(to_exception)
+    let weights = weights.as_deref();
+    let value = match (&y_true, &y_pred) {
+        (Positions::Whole(a), Positions::Whole(b)) => {
+            let (a, b) = (a.as_array(), b.as_array());
+            py.detach(|| metrics::tau_x_of_arrays(a, b, weights))
+        }
+        (Positions::Whole(a), Positions::Real(b)) => {
+            let (a, b) = (a.as_array(), b.as_array());
+            py.detach(|| metrics::tau_x_of_arrays(a, b, weights))
+        }
+        (Positions::Real(a), Positions::Whole(b)) => {
+            let (a, b) = (a.as_array(), b.as_array());
+            py.detach(|| metrics::tau_x_of_arrays(a, b, weights))
+        }
+        (Positions::Real(a), Positions::Real(b)) => {
+            let (a, b) = (a.as_array(), b.as_array());
+            py.detach(|| metrics::tau_x_of_arrays(a, b, weights))
+        }
+    };
+    value.map_err(to_exception)
 }
 
 /// τ_X of each row.

@@ -1,5 +1,9 @@
 //! How well predicted bucket orders agree with true ones: τ_X and friends.
 
+mod arrays;
+
+pub use arrays::tau_x_of_arrays;
+
 use crate::error::{Error, Result};
 use crate::rankings::Rankings;
 
@@ -41,8 +45,7 @@ pub fn tau_x(truth: &Rankings, predicted: &Rankings) -> Result<f64> {
     let disagreements = disagreements(truth, predicted)?;
     Ok(match truth.weights() {
         crate::weights::Weights::Unit(rows) => {
-            let total: u64 = disagreements.iter().sum();
-            1.0 - 2.0 * (total as f64 / pairs) / *rows as f64
+            mean_agreement(disagreements.iter().sum(), pairs, *rows)
         }
         crate::weights::Weights::Each(weights) => {
             let sum: f64 = weights
@@ -80,6 +83,10 @@ pub fn bucket_count_differences(truth: &Rankings, predicted: &Rankings) -> Resul
 
 fn ordered_pairs(labels: usize) -> f64 {
     labels as f64 * (labels as f64 - 1.0)
+}
+
+fn mean_agreement(disagreeing: u64, pairs: f64, rows: usize) -> f64 {
+    1.0 - 2.0 * (disagreeing as f64 / pairs) / rows as f64
 }
 
 fn agreement(disagreeing: u64, pairs: f64) -> f64 {
@@ -144,9 +151,9 @@ mod blocks {
     /// Above this, counting inversions is faster than comparing all pairs.
     pub(super) const MAX_LABELS: usize = 1024;
     /// Positions fit a signed byte, for which every instruction set has a comparison.
-    const MAX_BYTE_LABELS: usize = 127;
+    pub(super) const MAX_BYTE_LABELS: usize = 127;
 
-    const LANES: usize = 64;
+    pub(super) const LANES: usize = 64;
     /// A pair adds at most 2 to a byte.
     const PAIRS_PER_FLUSH: usize = 127;
 
@@ -170,19 +177,29 @@ mod blocks {
         let mut out = Vec::with_capacity(rows);
         for start in (0..rows).step_by(LANES) {
             let filled = LANES.min(rows - start);
-            for lane in 0..filled {
-                let row = start + lane;
-                let columns = a.iter_mut().zip(&mut b);
-                let positions = truth.row(row).iter().zip(predicted.row(row));
-                for ((a, b), (&true_position, &predicted_position)) in columns.zip(positions) {
-                    a[lane] = narrow(true_position);
-                    b[lane] = narrow(predicted_position);
-                }
-            }
+            transpose(truth, start, filled, narrow, &mut a);
+            transpose(predicted, start, filled, narrow, &mut b);
             let totals = dispatch(Block { a: &a, b: &b });
             out.extend(totals[..filled].iter().map(|&t| u64::from(t)));
         }
         out
+    }
+
+    fn transpose<T>(
+        rankings: &Rankings,
+        start: usize,
+        filled: usize,
+        narrow: impl Fn(u16) -> T,
+        columns: &mut [[T; LANES]],
+    ) {
+        let rows = rankings
+            .block(start, filled)
+            .chunks_exact(rankings.labels());
+        for (lane, positions) in rows.enumerate().take(LANES) {
+            for (column, &position) in columns.iter_mut().zip(positions) {
+                column[lane] = narrow(position);
+            }
+        }
     }
 
     /// Number of disagreements of each row of a block, whose columns are labels.
@@ -196,29 +213,37 @@ mod blocks {
 
         #[inline(always)]
         fn run(self) -> [u32; LANES] {
-            let Self { a, b } = self;
-            let mut totals = [0_u32; LANES];
-            for u in 1..a.len() {
-                let (au, bu) = (&a[u], &b[u]);
-                for (a, b) in a[..u]
-                    .chunks(PAIRS_PER_FLUSH)
-                    .zip(b[..u].chunks(PAIRS_PER_FLUSH))
-                {
-                    let mut bytes = [0_u8; LANES];
-                    for (av, bv) in a.iter().zip(b) {
-                        for lane in 0..LANES {
-                            let forward = (au[lane] > av[lane]) ^ (bu[lane] > bv[lane]);
-                            let backward = (av[lane] > au[lane]) ^ (bv[lane] > bu[lane]);
-                            bytes[lane] += u8::from(forward) + u8::from(backward);
-                        }
-                    }
-                    for (total, &byte) in totals.iter_mut().zip(&bytes) {
-                        *total += u32::from(byte);
+            disagreeing(self.a, self.b)
+        }
+    }
+
+    /// Number of disagreements of each row; the columns are labels.
+    #[inline(always)]
+    pub(super) fn disagreeing<T: Copy + PartialOrd>(
+        a: &[[T; LANES]],
+        b: &[[T; LANES]],
+    ) -> [u32; LANES] {
+        let mut totals = [0_u32; LANES];
+        for u in 1..a.len() {
+            let (au, bu) = (&a[u], &b[u]);
+            for (a, b) in a[..u]
+                .chunks(PAIRS_PER_FLUSH)
+                .zip(b[..u].chunks(PAIRS_PER_FLUSH))
+            {
+                let mut bytes = [0_u8; LANES];
+                for (av, bv) in a.iter().zip(b) {
+                    for lane in 0..LANES {
+                        let forward = (au[lane] > av[lane]) ^ (bu[lane] > bv[lane]);
+                        let backward = (av[lane] > au[lane]) ^ (bv[lane] > bu[lane]);
+                        bytes[lane] += u8::from(forward) + u8::from(backward);
                     }
                 }
+                for (total, &byte) in totals.iter_mut().zip(&bytes) {
+                    *total += u32::from(byte);
+                }
             }
-            totals
         }
+        totals
     }
 }
 
