@@ -7,6 +7,7 @@ use bucketrank_core::aggregate::{
 use bucketrank_core::bucket_order::BucketOrder;
 use bucketrank_core::error::Result;
 use bucketrank_core::pairs::PairOrderMatrix;
+use bucketrank_core::parallel::{self, Jobs};
 use bucketrank_core::rankings::Rankings;
 use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2, PyReadonlyArray3};
@@ -16,7 +17,7 @@ use pyo3::types::PyDict;
 
 use crate::errors::to_exception;
 use crate::interrupt::Signals;
-use crate::positions::{weights_to_vec, MaybeWeights, Positions};
+use crate::positions::{weights_to_vec, MaybeWeights, Positions, View};
 
 /// An aggregator as the Python layer names it: a method and its one parameter.
 #[derive(FromPyObject)]
@@ -125,15 +126,30 @@ pub fn aggregate_many<'py>(
     n_jobs: usize,
 ) -> PyResult<Bound<'py, PyArray2<i64>>> {
     let aggregator = spec.aggregator()?;
-    let sets: Vec<Rankings> = sets
-        .iter()
+    let signals = Signals::default();
+    let views: Vec<View<'_>> = sets.iter().map(Positions::view).collect();
+    let read = py.detach(|| {
+        let jobs = Jobs {
+            n_jobs,
+            chunk: 64,
+            should_stop: &|| signals.pending(),
+        };
+        parallel::run(
+            jobs,
+            views.len(),
+            || (),
+            |(), set| Ok(views[set].read(None)),
+        )
+    });
+    signals.raise()?;
+    let sets: Vec<Rankings> = read
+        .map_err(to_exception)?
+        .into_iter()
         .enumerate()
-        .map(|(index, set)| {
-            set.rankings(py, None)
-                .map_err(|error| PyValueError::new_err(format!("set {index}: {}", error.value(py))))
+        .map(|(set, read)| {
+            read.map_err(|error| PyValueError::new_err(format!("set {set}: {error}")))
         })
         .collect::<PyResult<_>>()?;
-    let signals = Signals::default();
     let orders = py.detach(|| {
         bucketrank_core::aggregate::aggregate_many(&aggregator, &sets, n_jobs, &|| {
             signals.pending()

@@ -6,7 +6,7 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 use crate::errors::to_exception;
-use crate::positions::{vector, weights_to_vec, MaybeWeights, Positions};
+use crate::positions::{vector, weights_to_vec, MaybeWeights, Positions, View};
 
 /// Mean of the rank correlation τ_X.
 #[pyfunction]
@@ -18,24 +18,13 @@ pub fn tau_x(
 ) -> PyResult<f64> {
     let weights = weights_to_vec(&weights);
     let weights = weights.as_deref();
-    let value = match (&y_true, &y_pred) {
-        (Positions::Whole(a), Positions::Whole(b)) => {
-            let (a, b) = (a.as_array(), b.as_array());
-            py.detach(|| metrics::tau_x_of_arrays(a, b, weights))
-        }
-        (Positions::Whole(a), Positions::Real(b)) => {
-            let (a, b) = (a.as_array(), b.as_array());
-            py.detach(|| metrics::tau_x_of_arrays(a, b, weights))
-        }
-        (Positions::Real(a), Positions::Whole(b)) => {
-            let (a, b) = (a.as_array(), b.as_array());
-            py.detach(|| metrics::tau_x_of_arrays(a, b, weights))
-        }
-        (Positions::Real(a), Positions::Real(b)) => {
-            let (a, b) = (a.as_array(), b.as_array());
-            py.detach(|| metrics::tau_x_of_arrays(a, b, weights))
-        }
-    };
+    let (truth, predicted) = (y_true.view(), y_pred.view());
+    let value = py.detach(|| match (truth, predicted) {
+        (View::Whole(a), View::Whole(b)) => metrics::tau_x_of_arrays(a, b, weights),
+        (View::Whole(a), View::Real(b)) => metrics::tau_x_of_arrays(a, b, weights),
+        (View::Real(a), View::Whole(b)) => metrics::tau_x_of_arrays(a, b, weights),
+        (View::Real(a), View::Real(b)) => metrics::tau_x_of_arrays(a, b, weights),
+    });
     value.map_err(to_exception)
 }
 

@@ -2,7 +2,7 @@
 
 use bucketrank_core::error::Result;
 use bucketrank_core::rankings::Rankings;
-use ndarray::Array2;
+use ndarray::{Array2, ArrayView2};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
@@ -18,20 +18,38 @@ pub enum Positions<'py> {
 /// Optional weights, one a row.
 pub type MaybeWeights<'py> = Option<PyReadonlyArray1<'py, f64>>;
 
+/// A view of positions that other threads may read.
+pub enum View<'a> {
+    /// Complete rankings.
+    Whole(ArrayView2<'a, i64>),
+    /// NaN marks missing labels.
+    Real(ArrayView2<'a, f64>),
+}
+
+impl View<'_> {
+    /// Reads the rankings.
+    pub fn read(&self, weights: Option<&[f64]>) -> Result<Rankings> {
+        match self {
+            Self::Whole(view) => Rankings::new(view.view(), weights),
+            Self::Real(view) => Rankings::new(view.view(), weights),
+        }
+    }
+}
+
 impl Positions<'_> {
+    /// The array without the interpreter's part of it.
+    pub fn view(&self) -> View<'_> {
+        match self {
+            Self::Whole(array) => View::Whole(array.as_array()),
+            Self::Real(array) => View::Real(array.as_array()),
+        }
+    }
+
     /// Reads the rankings, detached from the interpreter.
     pub fn rankings(&self, py: Python<'_>, weights: Option<&[f64]>) -> PyResult<Rankings> {
-        let parsed = match self {
-            Self::Whole(array) => {
-                let view = array.as_array();
-                py.detach(|| Rankings::new(view, weights))
-            }
-            Self::Real(array) => {
-                let view = array.as_array();
-                py.detach(|| Rankings::new(view, weights))
-            }
-        };
-        parsed.map_err(crate::errors::to_exception)
+        let view = self.view();
+        py.detach(|| view.read(weights))
+            .map_err(crate::errors::to_exception)
     }
 }
 

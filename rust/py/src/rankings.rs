@@ -7,7 +7,7 @@ use numpy::{PyArray2, ToPyArray};
 use pyo3::prelude::*;
 
 use crate::errors::to_exception;
-use crate::positions::{to_array, weights_to_vec, MaybeWeights, Positions};
+use crate::positions::{to_array, weights_to_vec, MaybeWeights, Positions, View};
 
 /// Checked positions as integers, 0 where a label is missing.
 #[pyfunction]
@@ -24,16 +24,11 @@ pub fn to_dense_ranks<'py>(
     py: Python<'py>,
     values: Positions<'py>,
 ) -> PyResult<Bound<'py, PyArray2<i64>>> {
-    let ranked = match &values {
-        Positions::Whole(values) => {
-            let values = values.as_array();
-            py.detach(|| missing::to_dense_ranks(values))
-        }
-        Positions::Real(values) => {
-            let values = values.as_array();
-            py.detach(|| missing::to_dense_ranks(values))
-        }
-    };
+    let view = values.view();
+    let ranked = py.detach(|| match view {
+        View::Whole(values) => missing::to_dense_ranks(values),
+        View::Real(values) => missing::to_dense_ranks(values),
+    });
     Ok(to_array(py, &ranked.map_err(to_exception)?))
 }
 

@@ -172,6 +172,8 @@ pub struct RowShares {
     ranked: Vec<f64>,
     /// Number of labels at each position of the row that is added, then at it or above.
     at_least: Vec<u32>,
+    /// Positions of the row being added, infinite for missing labels.
+    behind: Vec<f64>,
 }
 
 impl RowShares {
@@ -181,6 +183,7 @@ impl RowShares {
             sums: vec![0.0; labels * labels],
             ranked: vec![0.0; labels],
             at_least: vec![0; labels + 1],
+            behind: Vec::with_capacity(labels),
         }
     }
 
@@ -199,6 +202,11 @@ impl RowShares {
             total += *count;
             *count = total;
         }
+        self.behind.clear();
+        self.behind.extend(positions.iter().map(|&p| match p {
+            MISSING => f64::INFINITY,
+            p => f64::from(p),
+        }));
         let sums = self.sums.chunks_exact_mut(self.labels);
         for ((sums, ranked), &pu) in sums.zip(&mut self.ranked).zip(positions) {
             if pu == MISSING {
@@ -206,9 +214,9 @@ impl RowShares {
             }
             *ranked += weight;
             let share = weight / f64::from(self.at_least[usize::from(pu)]);
-            for (sum, &pv) in sums.iter_mut().zip(positions) {
-                // One below wraps for a missing label, which is then above every position.
-                *sum += if pv.wrapping_sub(1) < pu { share } else { 0.0 };
+            let pu = f64::from(pu);
+            for (sum, &pv) in sums.iter_mut().zip(&self.behind) {
+                *sum += if pv <= pu { share } else { 0.0 };
             }
         }
     }
