@@ -25,6 +25,7 @@ from bucketrank._validation import (
 from bucketrank.explanation import Explanation
 
 __all__ = [
+    "METHODS",
     "Aggregator",
     "Borda",
     "BucketPivot",
@@ -316,6 +317,10 @@ _BY_NAME: dict[str, Aggregator] = {
     "mc4": MarkovChain(4),
     "maximal_lottery": MaximalLottery(),
 }
+
+
+METHODS = tuple(_BY_NAME)
+"""The names that :func:`get_aggregator` knows."""
 
 
 def get_aggregator(method: str | Aggregator, **params: Any) -> Aggregator:

@@ -9,12 +9,10 @@ import json
 import sys
 from typing import Any
 
-from bucketrank.aggregation import Aggregator, get_aggregator
+from bucketrank.aggregation import METHODS, Aggregator, get_aggregator
 from bucketrank.commands.reading import BadFileError, read_rankings
 from bucketrank.explanation import Explanation
 from bucketrank.notation import to_text
-
-METHODS = ["borda", "copeland", "bucket_pivot", "mc1", "mc2", "mc3", "mc4", "maximal_lottery"]
 
 EPILOG = """\
 The file is a CSV table of positions (a header with the names of the labels, then one ranking a line; 1 is best,
