@@ -4,6 +4,7 @@ use ndarray::ArrayView2;
 
 use crate::error::{Error, Result};
 use crate::rankings::{Rankings, MISSING};
+use crate::simd::{dispatch, Kernel};
 use crate::weights::Weights;
 
 /// The largest number of labels for pair statistics: a matrix of this size takes 512 MiB.
@@ -55,11 +56,10 @@ impl PairCounts {
             {
                 unit::count_all(rankings, &mut counts);
             }
-            weights => {
-                for (row, positions) in rankings.rows().enumerate() {
-                    counts.add(positions, weights.get(row));
-                }
-            }
+            _ => dispatch(AddRows {
+                rankings,
+                counts: &mut counts,
+            }),
         }
         Ok(counts)
     }
@@ -72,6 +72,7 @@ impl PairCounts {
 
     /// Adds one ranking (positions, [`MISSING`] where a label is not ranked) of the given weight. A negative
     /// weight takes away what an equal positive one has added.
+    #[inline(always)]
     pub fn add(&mut self, positions: &[u16], weight: f64) {
         let n = self.labels;
         for (u, &pu) in positions.iter().enumerate() {
@@ -150,6 +151,24 @@ impl PairCounts {
     #[must_use]
     pub fn at_least_as_high(&self, u: usize, v: usize) -> f64 {
         self.before(u, v) + self.tied(u, v)
+    }
+}
+
+/// Adds rankings row by row.
+struct AddRows<'a> {
+    rankings: &'a Rankings,
+    counts: &'a mut PairCounts,
+}
+
+impl Kernel for AddRows<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let weights = self.rankings.weights();
+        for (row, positions) in self.rankings.rows().enumerate() {
+            self.counts.add(positions, weights.get(row));
+        }
     }
 }
 
@@ -295,12 +314,12 @@ mod unit {
     pub(super) const MAX_BYTE_LABELS: usize = 125;
 
     /// Below this, adding row by row is faster.
-    pub(super) const MIN_ROWS: usize = 24;
+    pub(super) const MIN_ROWS: usize = 16;
 
     /// Wide enough that the compiler makes a loop over lanes of vector instructions instead of unrolling it.
     const LANES: usize = 128;
     /// Vectors that are transposed together: small enough for the cache, and for counting in a byte a lane.
-    /// Not a power of two: columns that lie a whole number of pages apart would compete for the same cache lines.
+    /// Odd: columns that lie a whole number of pages apart would compete for the same cache lines.
     const VECTORS: usize = 15;
     const BLOCK: usize = LANES * VECTORS;
 

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::pairs::{PairCounts, PairOrderMatrix, MAX_PAIR_LABELS};
 use crate::rankings::{Rankings, MISSING};
+use crate::simd::{dispatch, Kernel};
 use crate::weights::Weights;
 
 /// How much of the rankings a method needs. Each level includes those before it.
@@ -63,9 +64,10 @@ impl Evidence {
         }
         if needs >= Needs::Rankings {
             let mut shares = RowShares::empty(rankings.labels());
-            for (row, positions) in rankings.rows().enumerate() {
-                shares.add(positions, rankings.weights().get(row));
-            }
+            dispatch(AddRows {
+                rankings,
+                shares: &mut shares,
+            });
             evidence.shares = Some(shares);
         }
         Ok(evidence)
@@ -176,6 +178,24 @@ pub struct RowShares {
     behind: Vec<f64>,
 }
 
+/// Adds rankings row by row.
+struct AddRows<'a> {
+    rankings: &'a Rankings,
+    shares: &'a mut RowShares,
+}
+
+impl Kernel for AddRows<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let weights = self.rankings.weights();
+        for (row, positions) in self.rankings.rows().enumerate() {
+            self.shares.add(positions, weights.get(row));
+        }
+    }
+}
+
 impl RowShares {
     fn empty(labels: usize) -> Self {
         Self {
@@ -192,6 +212,7 @@ impl RowShares {
         self.ranked.fill(0.0);
     }
 
+    #[inline(always)]
     fn add(&mut self, positions: &[u16], weight: f64) {
         self.at_least.fill(0);
         for &position in positions.iter().filter(|&&p| p != MISSING) {
