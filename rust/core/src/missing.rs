@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 use crate::error::{Error, Result};
-use crate::rankings::{Rankings, MAX_LABELS, MISSING};
+use crate::rankings::{checked_shape, Rankings, MISSING};
 use crate::weights::Weights;
 
 /// A number that can be ranked: `f64`, or `i64` without a detour over floats that would merge large values.
@@ -65,19 +65,7 @@ impl Rankable for i64 {
 /// # Errors
 /// An empty array, fewer than two or too many labels, or minus infinity.
 pub fn to_dense_ranks<V: Rankable>(values: ArrayView2<'_, V>) -> Result<Rankings> {
-    let (rows, labels) = values.dim();
-    if labels < 2 {
-        return Err(Error::TooFewLabels { found: labels });
-    }
-    if labels > MAX_LABELS {
-        return Err(Error::TooManyLabels {
-            found: labels,
-            limit: MAX_LABELS,
-        });
-    }
-    if rows == 0 {
-        return Err(Error::NoRows);
-    }
+    let (rows, labels) = checked_shape(values.dim())?;
     let mut positions = vec![MISSING; rows * labels];
     let mut order: Vec<usize> = Vec::with_capacity(labels);
     for (row, (values, out)) in values

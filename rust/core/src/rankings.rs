@@ -14,6 +14,8 @@ pub const MAX_LABELS: usize = u16::MAX as usize;
 
 /// A number that callers use for positions: `f64` (NaN = missing, `+inf` = the rest of a top-k list) or `i64`.
 pub trait RawPosition: Copy {
+    /// Whether [`Self::bits`] costs nothing, so that there is no point in computing it for many numbers at once.
+    const BITS_ARE_FREE: bool;
     /// The number as a position if it is a whole number from 1 to 65535, else [`MISSING`]. Most numbers are, and
     /// this question can be asked of many numbers at once.
     fn whole(self) -> u16;
@@ -44,6 +46,8 @@ pub enum Parsed {
 const SHIFT: f64 = 4_503_599_627_370_496.0;
 
 impl RawPosition for f64 {
+    const BITS_ARE_FREE: bool = false;
+
     #[inline(always)]
     fn bits(self) -> u64 {
         let shifted = self + SHIFT;
@@ -89,6 +93,8 @@ impl RawPosition for f64 {
 }
 
 impl RawPosition for i64 {
+    const BITS_ARE_FREE: bool = true;
+
     #[inline(always)]
     fn bits(self) -> u64 {
         // A negative number has its highest bit set.
@@ -154,19 +160,7 @@ impl Rankings {
         positions: ArrayView2<'_, P>,
         weights: Option<&[f64]>,
     ) -> Result<Self> {
-        let (rows, labels) = positions.dim();
-        if labels < 2 {
-            return Err(Error::TooFewLabels { found: labels });
-        }
-        if labels > MAX_LABELS {
-            return Err(Error::TooManyLabels {
-                found: labels,
-                limit: MAX_LABELS,
-            });
-        }
-        if rows == 0 {
-            return Err(Error::NoRows);
-        }
+        let (rows, labels) = checked_shape(positions.dim())?;
         let weights = Weights::new(weights, rows)?;
         let mut compact = vec![MISSING; rows * labels];
         let remaining = match positions.as_slice() {
@@ -271,6 +265,23 @@ impl Rankings {
             }),
         }
     }
+}
+
+/// Rows and labels of an array that can hold rankings.
+pub(crate) fn checked_shape((rows, labels): (usize, usize)) -> Result<(usize, usize)> {
+    if labels < 2 {
+        return Err(Error::TooFewLabels { found: labels });
+    }
+    if labels > MAX_LABELS {
+        return Err(Error::TooManyLabels {
+            found: labels,
+            limit: MAX_LABELS,
+        });
+    }
+    if rows == 0 {
+        return Err(Error::NoRows);
+    }
+    Ok((rows, labels))
 }
 
 /// Reads the rows that rank every label, without gaps and with positions that one machine word can hold. Most rows

@@ -74,19 +74,41 @@ impl<P: RawPosition, Q: RawPosition> Kernel for CompareArrays<'_, P, Q> {
 /// Turns rows into columns; returns all the bits of all numbers, to see whether each is small and whole.
 #[inline(always)]
 fn load<P: RawPosition>(raw: &[P], bytes: &mut [i8], columns: &mut [[i8; LANES]]) -> u64 {
-    let bytes = &mut bytes[..raw.len()];
     let mut all = 0;
-    for (byte, value) in bytes.iter_mut().zip(raw) {
-        let bits = value.bits();
-        all |= bits;
-        *byte = bits as i8;
-    }
-    for (lane, row) in bytes.chunks_exact(columns.len()).enumerate().take(LANES) {
-        for (column, &position) in columns.iter_mut().zip(row) {
-            column[lane] = position;
+    if P::BITS_ARE_FREE {
+        for value in raw {
+            all |= value.bits();
         }
+        transpose(raw, columns, |value| value.bits() as i8);
+    } else {
+        let bytes = &mut bytes[..raw.len()];
+        for (byte, value) in bytes.iter_mut().zip(raw) {
+            let bits = value.bits();
+            all |= bits;
+            *byte = bits as i8;
+        }
+        transpose(bytes, columns, |byte| byte);
     }
     all
+}
+
+#[inline(always)]
+fn transpose<T: Copy>(rows: &[T], columns: &mut [[i8; LANES]], byte: impl Fn(T) -> i8) {
+    let labels = columns.len();
+    // Two rows at a time: the loop's own work would otherwise outweigh the moves.
+    for (pair, rows) in rows.chunks(2 * labels).enumerate().take(LANES / 2) {
+        let (upper, lower) = rows.split_at(labels);
+        if lower.len() == labels {
+            for ((column, &first), &second) in columns.iter_mut().zip(upper).zip(lower) {
+                column[2 * pair] = byte(first);
+                column[2 * pair + 1] = byte(second);
+            }
+        } else {
+            for (column, &first) in columns.iter_mut().zip(upper) {
+                column[2 * pair] = byte(first);
+            }
+        }
+    }
 }
 
 /// Whether every row has labels at the positions 1..k and nowhere else.
@@ -100,16 +122,14 @@ fn are_dense(columns: &[[i8; LANES]]) -> bool {
             first[lane] = first[lane].min(column[lane]);
         }
     }
-    let (mut lowest, mut highest, mut largest) = (i8::MAX, i8::MIN, 0);
+    let mut wrong = [0_u8; LANES];
     for lane in 0..LANES {
-        lowest = lowest.min(first[lane]);
-        highest = highest.max(first[lane]);
-        largest = largest.max(last[lane]);
+        wrong[lane] = u8::from(first[lane] != 1);
     }
-    if lowest != 1 || highest != 1 || usize::from(largest.unsigned_abs()) > columns.len() {
+    let largest = maximum(last);
+    if usize::from(largest.unsigned_abs()) > columns.len() {
         return false;
     }
-    let mut gaps = 0;
     for position in 2..largest {
         let mut found = [0_u8; LANES];
         for column in columns {
@@ -118,10 +138,23 @@ fn are_dense(columns: &[[i8; LANES]]) -> bool {
             }
         }
         for lane in 0..LANES {
-            gaps |= u8::from(found[lane] == 0) & u8::from(last[lane] > position);
+            wrong[lane] |= (found[lane] ^ 1) & u8::from(last[lane] > position);
         }
     }
-    gaps == 0
+    maximum(wrong) == 0
+}
+
+/// The largest value, found by halves: each step is one instruction for many lanes.
+#[inline(always)]
+fn maximum<T: Copy + Ord>(mut values: [T; LANES]) -> T {
+    let mut half = LANES / 2;
+    while half > 0 {
+        for lane in 0..half {
+            values[lane] = values[lane].max(values[lane + half]);
+        }
+        half /= 2;
+    }
+    values[0]
 }
 
 #[cfg(test)]
