@@ -319,7 +319,12 @@ mod tests {
 
     #[test]
     fn missing_labels_and_top_k_lists() {
-        let y = array![[NAN, 1.0, 2.0], [1.0, REST, REST], [NAN, REST, 1.0], [REST, REST, REST]];
+        let y = array![
+            [NAN, 1.0, 2.0],
+            [1.0, REST, REST],
+            [NAN, REST, 1.0],
+            [REST, REST, REST]
+        ];
         let rankings = Rankings::new(y.view(), None).unwrap();
         let rows: Vec<_> = rankings.rows().map(<[u16]>::to_vec).collect();
         assert_eq!(
