@@ -6,6 +6,7 @@ use crate::rankings::Rankings;
 
 use super::criterion::Consensus;
 use super::draw::{child_seed, Watch};
+use super::fast;
 use super::general::{Search, Split};
 use super::params::{TreeOptions, TreeParams};
 
@@ -62,7 +63,11 @@ pub(super) fn grow(
         options: params.options(),
         should_stop,
     };
-    general(&task, consensus)
+    if fast::can_grow(&task) {
+        fast::grow(&task)
+    } else {
+        general(&task, consensus)
+    }
 }
 
 /// A node that waits to be grown.

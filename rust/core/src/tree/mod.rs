@@ -25,6 +25,7 @@ mod bytes;
 mod criterion;
 mod draw;
 mod entropy;
+mod fast;
 mod general;
 mod grow;
 mod model;

@@ -1,0 +1,179 @@
+//! Scores of divisions of at most 64 rows.
+
+use super::bits::Column;
+use super::score::{Score, SeenTables};
+use super::small::MAX_ROWS;
+
+/// Counts of a pair that is not pure in a small node are below this.
+const WIDTH: usize = MAX_ROWS;
+
+/// `F[i] + F[c - i]` for a count c that is divided into i and c - i; then `F` itself, with one entry more.
+struct Divided {
+    sums: Vec<[i64; WIDTH]>,
+    plain: Vec<i64>,
+}
+
+/// Tables for the sizes of small nodes.
+pub(super) struct SmallScore {
+    /// By class, the logarithm of the size rounded up; empty for missing labels.
+    classes: Vec<Divided>,
+    columns: Vec<Prepared>,
+}
+
+/// A column with its counts in the node.
+#[derive(Clone, Copy)]
+struct Prepared {
+    before: u64,
+    after: u64,
+    multiplicity: i64,
+    counts: [u8; 3],
+}
+
+impl SmallScore {
+    pub(super) fn new(score: &Score) -> Self {
+        let classes = match score {
+            Score::Seen(_) => Vec::new(),
+            Score::Exact(exact) => (0..=MAX_ROWS.ilog2())
+                .zip(exact.classes())
+                .map(|(j, class)| {
+                    let plain: Vec<i64> = (0..=1 << j).map(|count| class.get(count)).collect();
+                    let row = |count: usize| {
+                        std::array::from_fn(|i| {
+                            if i <= count {
+                                plain[i] + plain[count - i]
+                            } else {
+                                0
+                            }
+                        })
+                    };
+                    Divided {
+                        sums: (0..1 << j).map(row).collect(),
+                        plain,
+                    }
+                })
+                .collect(),
+        };
+        Self {
+            classes,
+            columns: Vec::new(),
+        }
+    }
+
+    pub(super) fn complete(&self) -> bool {
+        !self.classes.is_empty()
+    }
+
+    /// The sum of a node of `rows` rows over its columns, in the form of [`Score::sides`].
+    pub(super) fn whole(&self, score: &Score, rows: usize, columns: &[Column]) -> i64 {
+        let count = |set: u64| set.count_ones();
+        match score {
+            Score::Exact(_) => {
+                let plain = &self.classes[ceil_log2(rows)].plain;
+                let f = |count: u32| plain[count as usize];
+                columns
+                    .iter()
+                    .map(|column| {
+                        let (b, a) = (count(column.before), count(column.after));
+                        let tied = rows as u32 - b - a;
+                        column.multiplicity * (plain[rows] - f(b) - f(a) - f(tied))
+                    })
+                    .sum()
+            }
+            Score::Seen(tables) => columns
+                .iter()
+                .map(|column| {
+                    let (b, a) = (count(column.before), count(column.after));
+                    column.multiplicity * tables.entropy(b, a, count(column.seen))
+                })
+                .sum(),
+        }
+    }
+
+    /// The improvement of each division of a node (its rows and its sum) into one of `sides` and the rest.
+    pub(super) fn improvements(
+        &mut self,
+        score: &Score,
+        (rows, sum): (u64, i64),
+        columns: &[Column],
+        sides: &[u64],
+        out: &mut Vec<f64>,
+    ) {
+        out.clear();
+        let arch = pulp::Arch::new();
+        match score {
+            Score::Exact(_) => arch.dispatch(
+                #[inline(always)]
+                || self.exact(score, (rows, sum), columns, sides, out),
+            ),
+            Score::Seen(tables) => arch.dispatch(
+                #[inline(always)]
+                || {
+                    let n = rows.count_ones() as usize;
+                    out.extend(sides.iter().map(|&side| {
+                        let sums = seen_sides(tables, columns, side);
+                        score.improvement(n, sum, side.count_ones() as usize, sums)
+                    }));
+                },
+            ),
+        }
+    }
+
+    #[allow(clippy::inline_always)] // it must become part of the dispatched function to use its instructions
+    #[inline(always)]
+    fn exact(
+        &mut self,
+        score: &Score,
+        (rows, sum): (u64, i64),
+        columns: &[Column],
+        sides: &[u64],
+        out: &mut Vec<f64>,
+    ) {
+        let n = rows.count_ones() as usize;
+        self.columns.clear();
+        self.columns.extend(columns.iter().map(|column| {
+            let (before, after) = (column.before.count_ones(), column.after.count_ones());
+            Prepared {
+                before: column.before,
+                after: column.after,
+                multiplicity: column.multiplicity,
+                counts: [before as u8, after as u8, (n as u32 - before - after) as u8],
+            }
+        }));
+        let pairs: i64 = columns.iter().map(|column| column.multiplicity).sum();
+        let Divided { sums, plain } = &self.classes[ceil_log2(n)];
+        for &side in sides {
+            let left = side.count_ones();
+            let mut total = 0;
+            for column in &self.columns {
+                let before = (column.before & side).count_ones();
+                let after = (column.after & side).count_ones();
+                let tied = left - before - after;
+                let [b, a, t] = column.counts;
+                let f = |count: u8, part: u32| sums[count as usize][part as usize % WIDTH];
+                total += column.multiplicity * (f(b, before) + f(a, after) + f(t, tied));
+            }
+            let whole = pairs * (plain[left as usize] + plain[n - left as usize]);
+            out.push(score.improvement(n, sum, left as usize, (whole - total, 0)));
+        }
+    }
+}
+
+/// Smallest j with `2^j >= rows`.
+fn ceil_log2(rows: usize) -> usize {
+    rows.next_power_of_two().trailing_zeros() as usize
+}
+
+#[allow(clippy::inline_always)] // as above
+#[inline(always)]
+fn seen_sides(tables: &SeenTables, columns: &[Column], side: u64) -> (i64, i64) {
+    let mut sums = (0, 0);
+    for column in columns {
+        let part = |set: u64| (set & side).count_ones();
+        let rest = |set: u64| (set & !side).count_ones();
+        let left = tables.entropy(part(column.before), part(column.after), part(column.seen));
+        let right = tables.entropy(rest(column.before), rest(column.after), rest(column.seen));
+        sums.0 += column.multiplicity * left;
+        sums.1 += column.multiplicity * right;
+    }
+    sums
+}
