@@ -12,5 +12,6 @@ pub mod missing;
 pub mod pairs;
 mod parallel;
 pub mod rankings;
+mod simd;
 pub mod tree;
 pub mod weights;

@@ -1,5 +1,7 @@
 //! Pairs of labels as sets of rows, and tables that recognise equal ones.
 
+use crate::simd::{dispatch, Kernel};
+
 use super::block::Block;
 use super::node::row;
 
@@ -16,36 +18,7 @@ pub(super) struct Column {
 impl Column {
     /// The columns of a block; bit i stands for the i-th member.
     pub(super) fn read(block: &Block, members: &[u64]) -> Vec<Self> {
-        let columns = block.columns();
-        let mut before = vec![0_u64; columns];
-        let mut after = vec![0_u64; columns];
-        let mut seen = vec![0_u64; columns];
-        pulp::Arch::new().dispatch(|| {
-            for (bit, &member) in members.iter().enumerate() {
-                let at = row(member) * block.stride..row(member) * block.stride + columns;
-                for ((before, after), &code) in before
-                    .iter_mut()
-                    .zip(&mut after)
-                    .zip(&block.codes[at.clone()])
-                {
-                    *before |= u64::from(code & 1) << bit;
-                    *after |= u64::from(code >> 4) << bit;
-                }
-                if !block.seen.is_empty() {
-                    for (seen, &code) in seen.iter_mut().zip(&block.seen[at]) {
-                        *seen |= u64::from(code) << bit;
-                    }
-                }
-            }
-        });
-        (0..columns)
-            .map(|k| Self {
-                before: before[k],
-                after: after[k],
-                seen: seen[k],
-                multiplicity: block.multiplicity[k],
-            })
-            .collect()
+        dispatch(ReadColumns { block, members })
     }
 
     /// The column in a subset of the rows, in a form that equal divisions share; `None` when it is pure there.
@@ -98,6 +71,45 @@ impl Column {
             .wrapping_add(self.seen)
             .wrapping_mul(0x1656_67B1_9E37_79F9);
         mixed ^ (mixed >> 29)
+    }
+}
+
+struct ReadColumns<'a> {
+    block: &'a Block,
+    members: &'a [u64],
+}
+
+impl Kernel for ReadColumns<'_> {
+    type Output = Vec<Column>;
+
+    #[inline(always)]
+    fn run(self) -> Vec<Column> {
+        let block = self.block;
+        let columns = block.columns();
+        let mut before = vec![0_u64; columns];
+        let mut after = vec![0_u64; columns];
+        let mut seen = vec![0_u64; columns];
+        for (bit, &member) in self.members.iter().enumerate() {
+            let at = row(member) * block.stride..row(member) * block.stride + columns;
+            let codes = &block.codes[at.clone()];
+            for ((before, after), &code) in before.iter_mut().zip(&mut after).zip(codes) {
+                *before |= u64::from(code & 1) << bit;
+                *after |= u64::from(code >> 4) << bit;
+            }
+            if !block.seen.is_empty() {
+                for (seen, &code) in seen.iter_mut().zip(&block.seen[at]) {
+                    *seen |= u64::from(code) << bit;
+                }
+            }
+        }
+        (0..columns)
+            .map(|k| Column {
+                before: before[k],
+                after: after[k],
+                seen: seen[k],
+                multiplicity: block.multiplicity[k],
+            })
+            .collect()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::rankings::{Rankings, MISSING};
+use crate::simd::{dispatch, Kernel};
 
 /// Columns are padded to a multiple of this, the width of a vector register in bytes.
 pub(super) const LANES: usize = 32;
@@ -40,18 +41,9 @@ impl Block {
             codes: vec![0; rows * stride],
             seen: vec![0; if complete { 0 } else { rows * stride }],
         };
-        let arch = pulp::Arch::new();
-        arch.dispatch(|| {
-            let mut twice = vec![0; 2 * n];
-            for (row, positions) in rankings.rows().enumerate() {
-                twice[..n].copy_from_slice(positions);
-                twice[n..].copy_from_slice(positions);
-                let at = row * stride..row * stride + columns;
-                encode(&twice, &mut block.codes[at.clone()]);
-                if !complete {
-                    mark_seen(&twice, &mut block.codes[at.clone()], &mut block.seen[at]);
-                }
-            }
+        dispatch(Encode {
+            rankings,
+            block: &mut block,
         });
         block
     }
@@ -90,7 +82,7 @@ impl Block {
     /// One column for each group of columns that are equal or mirrored in the given rows, with the sum of the
     /// multiplicities. Fingerprints find the groups, a comparison of all rows proves them.
     fn equal_columns(&self, order: &[u32], kept: &[u32]) -> Vec<(u32, i64)> {
-        let prints = pulp::Arch::new().dispatch(|| self.fingerprints(order));
+        let prints = dispatch(Fingerprints { block: self, order });
         let mut first: HashMap<u64, usize> = HashMap::with_capacity(kept.len());
         let mut groups: Vec<(u32, i64)> = Vec::with_capacity(kept.len());
         for &column in kept {
@@ -113,30 +105,6 @@ impl Block {
         groups
     }
 
-    /// Sums of pseudo-random numbers of the rows: plus where before, minus where after; and where seen.
-    #[allow(clippy::inline_always)] // it must become part of the dispatched function to use its instructions
-    #[inline(always)]
-    fn fingerprints(&self, order: &[u32]) -> Vec<[u32; 2]> {
-        let mut orders = vec![0_u32; self.stride];
-        let mut seens = vec![0_u32; self.stride];
-        for &row in order {
-            let number = (row + 1).wrapping_mul(0x9E37_79B1);
-            let number = (number ^ (number >> 15)).wrapping_mul(0x85EB_CA77);
-            let at = row as usize * self.stride..(row as usize + 1) * self.stride;
-            for (print, &code) in orders.iter_mut().zip(&self.codes[at.clone()]) {
-                let before = u32::from(code & 15).wrapping_neg() & number;
-                let after = u32::from(code >> 4).wrapping_neg() & number;
-                *print = print.wrapping_add(before).wrapping_sub(after);
-            }
-            if !self.seen.is_empty() {
-                for (print, &seen) in seens.iter_mut().zip(&self.seen[at]) {
-                    *print = print.wrapping_add(u32::from(seen).wrapping_neg() & number);
-                }
-            }
-        }
-        orders.into_iter().zip(seens).map(|(o, s)| [o, s]).collect()
-    }
-
     fn same_column(&self, order: &[u32], a: u32, b: u32) -> bool {
         let (mut equal, mut mirrored) = (true, true);
         for &row in order {
@@ -153,8 +121,73 @@ impl Block {
     }
 }
 
+/// Writes the codes of all rankings.
+struct Encode<'a> {
+    rankings: &'a Rankings,
+    block: &'a mut Block,
+}
+
+impl Kernel for Encode<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let n = self.rankings.labels();
+        let (stride, columns) = (self.block.stride, self.block.columns());
+        let mut twice = vec![0; 2 * n];
+        for (row, positions) in self.rankings.rows().enumerate() {
+            twice[..n].copy_from_slice(positions);
+            twice[n..].copy_from_slice(positions);
+            let at = row * stride..row * stride + columns;
+            let codes = &mut self.block.codes[at.clone()];
+            encode(&twice, codes);
+            if !self.block.seen.is_empty() {
+                mark_seen(&twice, codes, &mut self.block.seen[at]);
+            }
+        }
+    }
+}
+
+/// Sums of pseudo-random numbers of the rows for each column: plus where before, minus where after; and where seen.
+struct Fingerprints<'a> {
+    block: &'a Block,
+    order: &'a [u32],
+}
+
+impl Kernel for Fingerprints<'_> {
+    type Output = Vec<[u32; 2]>;
+
+    #[inline(always)]
+    fn run(self) -> Vec<[u32; 2]> {
+        let Block {
+            stride,
+            codes,
+            seen,
+            ..
+        } = self.block;
+        let mut orders = vec![0_u32; *stride];
+        let mut seens = vec![0_u32; *stride];
+        for &row in self.order {
+            let number = (row + 1).wrapping_mul(0x9E37_79B1);
+            let number = (number ^ (number >> 15)).wrapping_mul(0x85EB_CA77);
+            let at = row as usize * stride..(row as usize + 1) * stride;
+            for (print, &code) in orders.iter_mut().zip(&codes[at.clone()]) {
+                let before = u32::from(code & 15).wrapping_neg() & number;
+                let after = u32::from(code >> 4).wrapping_neg() & number;
+                *print = print.wrapping_add(before).wrapping_sub(after);
+            }
+            if !seen.is_empty() {
+                for (print, &seen) in seens.iter_mut().zip(&seen[at]) {
+                    *print = print.wrapping_add(u32::from(seen).wrapping_neg() & number);
+                }
+            }
+        }
+        orders.into_iter().zip(seens).map(|(o, s)| [o, s]).collect()
+    }
+}
+
 /// Compares each label with the one `distance` further, around the circle: every pair once, in vector order.
-#[allow(clippy::inline_always)] // as above
+#[allow(clippy::inline_always)] // it must become part of the dispatched function to use its instructions
 #[inline(always)]
 fn encode(twice: &[u16], out: &mut [u8]) {
     let n = twice.len() / 2;

@@ -1,5 +1,7 @@
 //! Counting pair codes, many columns to an instruction.
 
+use crate::simd::{dispatch, Kernel};
+
 use super::block::{Block, LANES};
 
 /// For each column of a block how often it is before, after, and seen (the last only with missing labels).
@@ -31,6 +33,15 @@ impl Counts {
         self.before.clone_from(&other.before);
         self.after.clone_from(&other.after);
         self.seen.clone_from(&other.seen);
+    }
+
+    /// [`Counts::add`] as a function of its own.
+    pub(super) fn add_all(&mut self, block: &Block, entries: &[u64]) {
+        dispatch(Add {
+            counts: self,
+            block,
+            entries,
+        });
     }
 
     /// Adds rows of the block; the low half of an entry is the row.
@@ -66,6 +77,21 @@ impl Counts {
                 *seen += u32::from(sum);
             }
         }
+    }
+}
+
+struct Add<'a> {
+    counts: &'a mut Counts,
+    block: &'a Block,
+    entries: &'a [u64],
+}
+
+impl Kernel for Add<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.counts.add(self.block, self.entries);
     }
 }
 

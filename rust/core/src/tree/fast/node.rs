@@ -119,7 +119,7 @@ impl Node {
     pub(super) fn totals(&self) -> Counts {
         let mut totals = Counts::default();
         totals.reset(&self.block);
-        pulp::Arch::new().dispatch(|| totals.add(&self.block, &self.members));
+        totals.add_all(&self.block, &self.members);
         totals
     }
 }

@@ -6,6 +6,7 @@ use super::count::Counts;
 use super::node::{rank, Node};
 use super::score::{Score, Sides};
 use crate::error::Result;
+use crate::simd::{dispatch, Kernel};
 
 /// What is known of a node when its features are searched.
 pub(super) struct Known<'a> {
@@ -59,17 +60,19 @@ impl Known<'_> {
         }
         let work = sorted.len() + scratch.cuts.len() * self.node.block.columns() / 4;
         watch.work(work as u64)?;
-        let arch = pulp::Arch::new();
-        arch.dispatch(
-            #[inline(always)]
-            || self.halve(feature, sorted, scratch, best),
-        );
+        dispatch(Halve {
+            known: self,
+            feature,
+            scratch,
+            best,
+        });
         Ok(())
     }
 
     #[allow(clippy::inline_always)] // it must become part of the dispatched function to use its instructions
     #[inline(always)]
-    fn halve(&self, feature: usize, sorted: &[u64], scratch: &mut Scratch, best: &mut Best) {
+    fn halve(&self, feature: usize, scratch: &mut Scratch, best: &mut Best) {
+        let sorted = self.node.sorted(feature);
         let Scratch {
             cuts,
             levels,
@@ -138,6 +141,22 @@ impl Known<'_> {
                 sums: (at_cut.0, sums.1),
             });
         }
+    }
+}
+
+struct Halve<'a> {
+    known: &'a Known<'a>,
+    feature: usize,
+    scratch: &'a mut Scratch,
+    best: &'a mut Best,
+}
+
+impl Kernel for Halve<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.known.halve(self.feature, self.scratch, self.best);
     }
 }
 

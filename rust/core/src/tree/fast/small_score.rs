@@ -1,5 +1,7 @@
 //! Scores of divisions of at most 64 rows.
 
+use crate::simd::{dispatch, Kernel};
+
 use super::bits::Column;
 use super::score::{Score, SeenTables};
 use super::small::MAX_ROWS;
@@ -93,29 +95,20 @@ impl SmallScore {
     pub(super) fn improvements(
         &mut self,
         score: &Score,
-        (rows, sum): (u64, i64),
+        node: (u64, i64),
         columns: &[Column],
         sides: &[u64],
         out: &mut Vec<f64>,
     ) {
         out.clear();
-        let arch = pulp::Arch::new();
-        match score {
-            Score::Exact(_) => arch.dispatch(
-                #[inline(always)]
-                || self.exact(score, (rows, sum), columns, sides, out),
-            ),
-            Score::Seen(tables) => arch.dispatch(
-                #[inline(always)]
-                || {
-                    let n = rows.count_ones() as usize;
-                    out.extend(sides.iter().map(|&side| {
-                        let sums = seen_sides(tables, columns, side);
-                        score.improvement(n, sum, side.count_ones() as usize, sums)
-                    }));
-                },
-            ),
-        }
+        dispatch(Improvements {
+            tables: self,
+            score,
+            node,
+            columns,
+            sides,
+            out,
+        });
     }
 
     #[allow(clippy::inline_always)] // it must become part of the dispatched function to use its instructions
@@ -154,6 +147,38 @@ impl SmallScore {
             }
             let whole = pairs * (plain[left as usize] + plain[n - left as usize]);
             out.push(score.improvement(n, sum, left as usize, (whole - total, 0)));
+        }
+    }
+}
+
+struct Improvements<'a> {
+    tables: &'a mut SmallScore,
+    score: &'a Score,
+    node: (u64, i64),
+    columns: &'a [Column],
+    sides: &'a [u64],
+    out: &'a mut Vec<f64>,
+}
+
+impl Kernel for Improvements<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        match self.score {
+            Score::Exact(_) => {
+                self.tables
+                    .exact(self.score, self.node, self.columns, self.sides, self.out);
+            }
+            Score::Seen(tables) => {
+                let (rows, sum) = self.node;
+                let n = rows.count_ones() as usize;
+                for &side in self.sides {
+                    let sums = seen_sides(tables, self.columns, side);
+                    let left = side.count_ones() as usize;
+                    self.out.push(self.score.improvement(n, sum, left, sums));
+                }
+            }
         }
     }
 }
