@@ -37,7 +37,9 @@ pub(super) struct Exact {
 /// more in them.
 #[derive(Debug)]
 pub(super) struct Class {
+    /// Padded with zeros behind the entries.
     table: Vec<i64>,
+    entries: usize,
     scale: f64,
 }
 
@@ -54,11 +56,17 @@ impl Exact {
                 let k = 61 - (ceil_log2(pairs) + j + ceil_log2(j.into())).cast_signed();
                 let scale = f64::from(k).exp2();
                 let entries = plain.len().min((1 << j) + 1);
+                let values = plain[..entries].iter().map(|f| (f * scale).round() as i64);
+                let mut table: Vec<i64> = values.collect();
+                // All that a small type can count, so that kernels need not check their indices.
+                match entries {
+                    ..=256 => table.resize(256, 0),
+                    ..=65536 => table.resize(65536, 0),
+                    _ => {}
+                }
                 Class {
-                    table: plain[..entries]
-                        .iter()
-                        .map(|f| (f * scale).round() as i64)
-                        .collect(),
+                    table,
+                    entries,
                     scale,
                 }
             })
@@ -91,13 +99,13 @@ impl Class {
     /// `F[count]`.
     #[inline]
     pub(super) fn get(&self, count: u64) -> i64 {
-        match self.table.get(count as usize) {
+        match self.table[..self.entries].get(count as usize) {
             Some(&value) => value,
             None => (x_log_x(count as f64) * self.scale).round() as i64,
         }
     }
 
-    /// The values for all counts up to the class's largest weight.
+    /// The values for all counts up to the class's largest weight; 256 or 65536 of them when so many suffice.
     pub(super) fn table(&self) -> &[i64] {
         &self.table
     }

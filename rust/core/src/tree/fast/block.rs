@@ -8,6 +8,15 @@ use crate::simd::{dispatch, Kernel};
 /// Columns are padded to a multiple of this, the width of a vector register in bytes.
 pub(super) const LANES: usize = 32;
 
+/// Bytes of a row. Wide rows are padded further, so that they can be read in few steps.
+fn stride(columns: usize) -> usize {
+    columns.next_multiple_of(if columns > 4 * LANES {
+        4 * LANES
+    } else {
+        LANES
+    })
+}
+
 /// Codes of a pair in a row: added up, the low and the high half of a byte count up to 15 rows.
 const BEFORE: u8 = 1;
 const AFTER: u8 = 16;
@@ -32,7 +41,7 @@ impl Block {
         let n = rankings.labels();
         let columns = n * (n - 1) / 2;
         let rows = rankings.len();
-        let stride = columns.next_multiple_of(LANES);
+        let stride = stride(columns);
         let complete = rankings.is_complete();
         let mut block = Self {
             rows: (0..rows as u32).collect(),
@@ -56,7 +65,7 @@ impl Block {
     /// `order` lists the rows in their new order.
     pub(super) fn pack(&self, order: &[u32], kept: &[u32]) -> Self {
         let groups = self.equal_columns(order, kept);
-        let stride = groups.len().next_multiple_of(LANES);
+        let stride = stride(groups.len());
         let copy = |from: &[u8]| {
             if from.is_empty() {
                 return Vec::new();
@@ -64,6 +73,10 @@ impl Block {
             let mut out = vec![0; order.len() * stride];
             for (&row, out) in order.iter().zip(out.chunks_exact_mut(stride.max(1))) {
                 let row = &from[row as usize * self.stride..][..self.stride];
+                if groups.len() == self.columns() {
+                    out.copy_from_slice(row);
+                    continue;
+                }
                 for (out, &(column, _)) in out.iter_mut().zip(&groups) {
                     *out = row[column as usize];
                 }

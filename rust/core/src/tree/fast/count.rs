@@ -50,20 +50,21 @@ impl Counts {
     pub(super) fn add(&mut self, block: &Block, entries: &[u64]) {
         for entries in entries.chunks(ROWS) {
             let mut at = 0;
-            while at + 4 * LANES <= block.stride {
-                self.add_columns::<{ 4 * LANES }>(block, entries, at);
-                at += 4 * LANES;
-            }
+            // As many columns at once as registers can hold, so that a row is read in one go.
             while at < block.stride {
-                self.add_columns::<LANES>(block, entries, at);
-                at += LANES;
+                at += match block.stride - at {
+                    384.. => self.add_columns::<384>(block, entries, at),
+                    256.. => self.add_columns::<256>(block, entries, at),
+                    128.. => self.add_columns::<128>(block, entries, at),
+                    _ => self.add_columns::<LANES>(block, entries, at),
+                };
             }
         }
     }
 
     #[allow(clippy::inline_always)] // as above
     #[inline(always)]
-    fn add_columns<const W: usize>(&mut self, block: &Block, entries: &[u64], at: usize) {
+    fn add_columns<const W: usize>(&mut self, block: &Block, entries: &[u64], at: usize) -> usize {
         let sum = sum_bytes::<W>(&block.codes, block.stride, entries, at);
         let before = &mut self.before[at..at + W];
         let after = &mut self.after[at..at + W];
@@ -77,6 +78,7 @@ impl Counts {
                 *seen += u32::from(sum);
             }
         }
+        W
     }
 }
 

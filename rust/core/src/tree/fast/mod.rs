@@ -13,7 +13,10 @@ mod search;
 mod small;
 mod small_score;
 
+use rayon::prelude::*;
+
 use crate::error::Result;
+use crate::parallel;
 use crate::weights::Weights;
 
 use self::best::{Best, Candidate};
@@ -29,6 +32,9 @@ use super::params::{Criterion, Splitter};
 /// The most memory for pair codes; beyond it the general engine takes over.
 const MAX_CODES: usize = 4 << 30;
 
+/// Smaller subtrees are grown by one thread: handing them over would take longer.
+const MIN_PARALLEL: usize = 1000;
+
 /// Whether this engine can grow the tree.
 pub(super) fn can_grow(task: &Task<'_>) -> bool {
     let pairs = task.rankings.labels() * (task.rankings.labels() - 1) / 2;
@@ -41,15 +47,28 @@ pub(super) fn can_grow(task: &Task<'_>) -> bool {
 
 /// Grows the tree.
 pub(super) fn grow(task: &Task<'_>) -> Result<Subtree> {
-    let score = Score::new(task.rankings);
-    let grower = Grower { task, score };
+    let grower = Grower {
+        task,
+        score: Score::new(task.rankings),
+    };
     let root = Node::root(task.features, task.rankings, task.options.seed);
-    grower.grow(root)
+    let n_jobs = task.options.n_jobs;
+    if n_jobs == 1 || root.len() < MIN_PARALLEL {
+        grower.grow(root)
+    } else {
+        parallel::run(n_jobs, || grower.grow_parallel(root))?
+    }
 }
 
 struct Grower<'a> {
     task: &'a Task<'a>,
     score: Score,
+}
+
+/// A stretch of the tree in preorder.
+enum Piece {
+    Grown(Subtree),
+    Pending(Node),
 }
 
 impl Grower<'_> {
@@ -65,8 +84,14 @@ impl Grower<'_> {
                 small.grow(&node, &mut out, &mut watch)?;
                 continue;
             }
-            let split = self.split(&mut node, &mut out, &mut scratch, &mut watch)?;
-            if let Some(split) = split {
+            let search = |known: &Known<'_>, drawn: &[usize]| {
+                let mut best = Best::new();
+                for &feature in drawn {
+                    known.search(feature, &mut scratch, &mut best, &mut watch)?;
+                }
+                Ok(best)
+            };
+            if let Some(split) = self.split(&mut node, &mut out, search)? {
                 let [left, right] = node.divide(&split);
                 stack.push(right);
                 stack.push(left);
@@ -75,16 +100,65 @@ impl Grower<'_> {
         Ok(out)
     }
 
+    /// Grows a tree on all threads of the pool: first the top, its features in parallel, then the subtrees below
+    /// it in parallel. The pieces are put together in preorder, so the tree is the same.
+    fn grow_parallel(&self, root: Node) -> Result<Subtree> {
+        let large = (root.len() / (8 * self.task.options.n_jobs)).max(MIN_PARALLEL);
+        let mut pieces = Vec::new();
+        let mut stack = vec![root];
+        while let Some(mut node) = stack.pop() {
+            if node.len() < large {
+                pieces.push(Piece::Pending(node));
+                continue;
+            }
+            let mut top = Subtree::default();
+            let search = |known: &Known<'_>, drawn: &[usize]| {
+                drawn
+                    .par_iter()
+                    .map(|&feature| {
+                        let mut best = Best::new();
+                        let mut watch = Watch::new(self.task.should_stop);
+                        known.search(feature, &mut Scratch::default(), &mut best, &mut watch)?;
+                        Ok(best)
+                    })
+                    .try_reduce(Best::new, |mut a, b| {
+                        a.merge(&b);
+                        Ok(a)
+                    })
+            };
+            let split = self.split(&mut node, &mut top, search)?;
+            pieces.push(Piece::Grown(top));
+            if let Some(split) = split {
+                let [left, right] = node.divide(&split);
+                stack.push(right);
+                stack.push(left);
+            }
+        }
+        let grown: Vec<Subtree> = pieces
+            .into_par_iter()
+            .map(|piece| match piece {
+                Piece::Grown(subtree) => Ok(subtree),
+                Piece::Pending(node) => self.grow(node),
+            })
+            .collect::<Result<_>>()?;
+        let mut out = Subtree::default();
+        for subtree in grown {
+            out.nodes.extend(subtree.nodes);
+            out.thresholds.extend(subtree.thresholds);
+            out.rows.extend(subtree.rows);
+        }
+        Ok(out)
+    }
+
     /// Writes down a large node and returns its split, if it has one.
+    /// `search` finds the best among the cuts of some of the node's features.
     fn split(
         &self,
         node: &mut Node,
         out: &mut Subtree,
-        scratch: &mut Scratch,
-        watch: &mut Watch<'_>,
+        search: impl FnOnce(&Known<'_>, &[usize]) -> Result<Best>,
     ) -> Result<Option<Candidate>> {
         let options = self.task.options;
-        watch.work((node.len() * node.block.stride / 16) as u64)?;
         let mut totals = node.totals();
         let kept = impure(node, &totals);
         let few = 4 * kept.len() <= 3 * node.block.columns();
@@ -110,7 +184,7 @@ impl Grower<'_> {
                 sum,
                 min_samples_leaf: options.min_samples_leaf,
             };
-            self.search(&known, scratch, watch)?
+            search(&known, &self.drawn(node))?.winner()
         };
         out.nodes.push(Grown {
             rows: rows as u32,
@@ -134,21 +208,13 @@ impl Grower<'_> {
         Ok(split)
     }
 
-    fn search(
-        &self,
-        known: &Known<'_>,
-        scratch: &mut Scratch,
-        watch: &mut Watch<'_>,
-    ) -> Result<Option<Candidate>> {
-        let mut drawn = known.node.features.clone();
-        draw_features(&mut drawn, self.task.options.max_features, known.node.seed);
-        let mut best = Best::new();
-        for (index, feature) in known.node.features.iter().enumerate() {
-            if drawn.binary_search(feature).is_ok() {
-                known.search(index, scratch, &mut best, watch)?;
-            }
-        }
-        Ok(best.winner())
+    /// Which of the node's features to look at.
+    fn drawn(&self, node: &Node) -> Vec<usize> {
+        let mut drawn = node.features.clone();
+        draw_features(&mut drawn, self.task.options.max_features, node.seed);
+        (0..node.features.len())
+            .filter(|&index| drawn.binary_search(&node.features[index]).is_ok())
+            .collect()
     }
 }
 

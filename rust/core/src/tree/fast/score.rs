@@ -73,7 +73,15 @@ impl Score {
         match self {
             Self::Exact(exact) => {
                 let table = exact.class(rows as u64).table();
-                exact_sides(table, block, (rows, totals), (left_rows, left))
+                let counts = ((rows, totals), (left_rows, left));
+                // Where the type of an index cannot exceed the table, no index is checked.
+                if let Ok(table) = <&[i64; 256]>::try_from(table) {
+                    exact_sides(|count| table[usize::from(count as u8)], block, counts)
+                } else if let Ok(table) = <&[i64; 65536]>::try_from(table) {
+                    exact_sides(|count| table[usize::from(count as u16)], block, counts)
+                } else {
+                    exact_sides(|count| table[count as usize], block, counts)
+                }
             }
             Self::Seen(tables) => tables.sides(block, totals, left),
         }
@@ -83,10 +91,9 @@ impl Score {
 #[allow(clippy::inline_always)] // as above
 #[inline(always)]
 fn exact_sides(
-    table: &[i64],
+    f: impl Fn(u32) -> i64,
     block: &Block,
-    (rows, totals): (usize, &Counts),
-    (left_rows, left): (usize, &Counts),
+    ((rows, totals), (left_rows, left)): ((usize, &Counts), (usize, &Counts)),
 ) -> Sides {
     let (n, n_left) = (rows as u32, left_rows as u32);
     let n_right = n - n_left;
@@ -96,15 +103,11 @@ fn exact_sides(
     let left = left.before.iter().zip(&left.after);
     for ((&m, (&b, &a)), (&b_left, &a_left)) in columns.zip(totals).zip(left) {
         let (b_right, a_right) = (b - b_left, a - a_left);
-        let f = |count: u32| table[count as usize];
         sum_left += m * (f(b_left) + f(a_left) + f(n_left - b_left - a_left));
         sum_right += m * (f(b_right) + f(a_right) + f(n_right - b_right - a_right));
         pairs += m;
     }
-    (
-        pairs * table[left_rows] - sum_left,
-        pairs * table[rows - left_rows] - sum_right,
-    )
+    (pairs * f(n_left) - sum_left, pairs * f(n_right) - sum_right)
 }
 
 impl SeenTables {

@@ -2,6 +2,7 @@
 
 use super::super::draw::Watch;
 use super::best::{Best, Candidate, MARGIN};
+use super::block::Block;
 use super::count::Counts;
 use super::node::{rank, Node};
 use super::score::{Score, Sides};
@@ -23,10 +24,15 @@ pub(super) struct Known<'a> {
 pub(super) struct Scratch {
     /// Positions in the order of a feature where the value changes, between 0 and the number of rows.
     cuts: Vec<u32>,
-    /// Left counts along the path of the search.
-    levels: Vec<Counts>,
+    /// Some of those positions, ascending from 0, with the counts of the rows before them.
+    marks: Vec<u32>,
+    counts: Vec<Counts>,
+    between: Counts,
     stack: Vec<Interval>,
 }
+
+/// About how many positions of an order have their counts kept.
+const MARKS: usize = 64;
 
 /// The cuts strictly between two others.
 #[derive(Clone, Copy)]
@@ -34,8 +40,6 @@ struct Interval {
     /// Indices of the bounding cuts.
     low: usize,
     high: usize,
-    /// Where the left counts of `low` are.
-    level: usize,
     /// The left sum at `low` and the right sum at `high`.
     sums: Sides,
 }
@@ -73,32 +77,24 @@ impl Known<'_> {
     #[inline(always)]
     fn halve(&self, feature: usize, scratch: &mut Scratch, best: &mut Best) {
         let sorted = self.node.sorted(feature);
-        let Scratch {
-            cuts,
-            levels,
-            stack,
-        } = scratch;
         let rows = sorted.len();
         let block = &*self.node.block;
         let bounded = matches!(self.score, Score::Exact(_));
-        if levels.is_empty() {
-            levels.push(Counts::default());
-        }
-        levels[0].reset(block);
+        scratch.mark(block, sorted);
+        let Scratch {
+            cuts,
+            marks,
+            counts,
+            between,
+            stack,
+        } = scratch;
         stack.clear();
         stack.push(Interval {
             low: 0,
             high: cuts.len() - 1,
-            level: 0,
             sums: (0, 0),
         });
-        while let Some(interval) = stack.pop() {
-            let Interval {
-                low,
-                high,
-                level,
-                sums,
-            } = interval;
+        while let Some(Interval { low, high, sums }) = stack.pop() {
             if high - low < 2 {
                 continue;
             }
@@ -112,13 +108,14 @@ impl Known<'_> {
             let middle = cuts[low..high].partition_point(|&cut| cut < middle) + low;
             let middle = middle.clamp(low + 1, high - 1);
             let cut = cuts[middle] as usize;
-            if levels.len() < level + 2 {
-                levels.push(Counts::default());
-            }
-            let (known, next) = levels.split_at_mut(level + 1);
-            let left = &mut next[0];
-            left.copy_from(&known[level]);
-            left.add(block, &sorted[cuts[low] as usize..cut]);
+            let mark = marks.partition_point(|&mark| mark as usize <= cut) - 1;
+            let left = if marks[mark] as usize == cut {
+                &counts[mark]
+            } else {
+                between.copy_from(&counts[mark]);
+                between.add(block, &sorted[marks[mark] as usize..cut]);
+                &*between
+            };
             let at_cut = self.score.sides(block, (rows, self.totals), (cut, left));
             let improvement = self.score.improvement(rows, self.sum, cut, at_cut);
             best.offer(Candidate {
@@ -126,18 +123,14 @@ impl Known<'_> {
                 ranks: (rank(sorted[cut - 1]), rank(sorted[cut])),
                 improvement,
             });
-            // The right half comes off the stack first: it needs the counts at the middle, which the left half
-            // overwrites.
             stack.push(Interval {
                 low,
                 high: middle,
-                level,
                 sums: (sums.0, at_cut.1),
             });
             stack.push(Interval {
                 low: middle,
                 high,
-                level: level + 1,
                 sums: (at_cut.0, sums.1),
             });
         }
@@ -161,6 +154,33 @@ impl Kernel for Halve<'_> {
 }
 
 impl Scratch {
+    /// Counts the rows before cuts that are far enough apart.
+    #[allow(clippy::inline_always)] // as above
+    #[inline(always)]
+    fn mark(&mut self, block: &Block, sorted: &[u64]) {
+        let apart = sorted.len() / MARKS;
+        self.marks.clear();
+        for &cut in &self.cuts[..self.cuts.len() - 1] {
+            let last = self.marks.last().copied();
+            if last.is_some_and(|last| ((cut - last) as usize) < apart) {
+                continue;
+            }
+            let index = self.marks.len();
+            if self.counts.len() == index {
+                self.counts.push(Counts::default());
+            }
+            let (known, next) = self.counts.split_at_mut(index);
+            match (last, known.last()) {
+                (Some(last), Some(known)) => {
+                    next[0].copy_from(known);
+                    next[0].add(block, &sorted[last as usize..cut as usize]);
+                }
+                _ => next[0].reset(block),
+            }
+            self.marks.push(cut);
+        }
+    }
+
     /// The possible cuts, with 0 before and the number of rows behind them.
     fn find_cuts(&mut self, sorted: &[u64], min_samples_leaf: usize) {
         let rows = sorted.len();

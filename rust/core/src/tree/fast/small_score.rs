@@ -11,7 +11,7 @@ const WIDTH: usize = MAX_ROWS;
 
 /// `F[i] + F[c - i]` for a count c that is divided into i and c - i; then `F` itself, with one entry more.
 struct Divided {
-    sums: Vec<[i64; WIDTH]>,
+    sums: Box<[i64; WIDTH * WIDTH]>,
     plain: Vec<i64>,
 }
 
@@ -28,7 +28,8 @@ struct Prepared {
     before: u64,
     after: u64,
     multiplicity: i64,
-    counts: [u8; 3],
+    /// Where the table's rows for the numbers of rows before, after and tied start.
+    starts: [u16; 3],
 }
 
 impl SmallScore {
@@ -39,19 +40,13 @@ impl SmallScore {
                 .zip(exact.classes())
                 .map(|(j, class)| {
                     let plain: Vec<i64> = (0..=1 << j).map(|count| class.get(count)).collect();
-                    let row = |count: usize| {
-                        std::array::from_fn(|i| {
-                            if i <= count {
-                                plain[i] + plain[count - i]
-                            } else {
-                                0
-                            }
-                        })
-                    };
-                    Divided {
-                        sums: (0..1 << j).map(row).collect(),
-                        plain,
+                    let mut sums = Box::new([0; WIDTH * WIDTH]);
+                    for count in 0..(1 << j).min(WIDTH) {
+                        for part in 0..=count {
+                            sums[count * WIDTH + part] = plain[part] + plain[count - part];
+                        }
                     }
+                    Divided { sums, plain }
                 })
                 .collect(),
         };
@@ -129,7 +124,7 @@ impl SmallScore {
                 before: column.before,
                 after: column.after,
                 multiplicity: column.multiplicity,
-                counts: [before as u8, after as u8, (n as u32 - before - after) as u8],
+                starts: [before, after, n as u32 - before - after].map(|c| c as u16 * WIDTH as u16),
             }
         }));
         let pairs: i64 = columns.iter().map(|column| column.multiplicity).sum();
@@ -141,8 +136,11 @@ impl SmallScore {
                 let before = (column.before & side).count_ones();
                 let after = (column.after & side).count_ones();
                 let tied = left - before - after;
-                let [b, a, t] = column.counts;
-                let f = |count: u8, part: u32| sums[count as usize][part as usize % WIDTH];
+                let [b, a, t] = column.starts;
+                // The remainder never changes the index; it spares a check of the bounds.
+                let f = |start: u16, part: u32| {
+                    sums[(usize::from(start) + part as usize) % (WIDTH * WIDTH)]
+                };
                 total += column.multiplicity * (f(b, before) + f(a, after) + f(t, tied));
             }
             let whole = pairs * (plain[left as usize] + plain[n - left as usize]);
