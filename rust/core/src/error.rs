@@ -218,13 +218,13 @@ pub enum Error {
         /// Columns of the training data.
         expected: usize,
     },
-    /// A parameter out of its range.
+    /// A parameter of a method with a value that makes no sense.
     #[error("{name} is {found}; expected {expected}")]
     Parameter {
         /// Name of the parameter.
         name: &'static str,
         /// The value found.
-        found: usize,
+        found: f64,
         /// What would be right.
         expected: &'static str,
     },

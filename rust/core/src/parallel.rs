@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 ///
 /// # Errors
 /// [`Error::Threads`] when the system refuses to start the threads.
-pub(crate) fn run<T: Send>(n_jobs: usize, f: impl FnOnce() -> T + Send) -> Result<T> {
+pub(crate) fn install<T: Send>(n_jobs: usize, f: impl FnOnce() -> T + Send) -> Result<T> {
     if n_jobs <= 1 {
         return Ok(f());
     }
@@ -23,7 +23,7 @@ pub(crate) fn run<T: Send>(n_jobs: usize, f: impl FnOnce() -> T + Send) -> Resul
 mod tests {
     #[test]
     fn a_pool_has_as_many_threads_as_asked_for() {
-        assert_eq!(super::run(3, rayon::current_num_threads).unwrap(), 3);
-        assert_eq!(super::run(1, || 7).unwrap(), 7);
+        assert_eq!(super::install(3, rayon::current_num_threads).unwrap(), 3);
+        assert_eq!(super::install(1, || 7).unwrap(), 7);
     }
 }

@@ -196,6 +196,7 @@ impl Rankings {
     }
 
     /// All rankings in order.
+    #[must_use]
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &[u16]> {
         self.positions.chunks_exact(self.labels)
     }

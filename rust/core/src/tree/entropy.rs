@@ -59,10 +59,8 @@ impl Exact {
                 let values = plain[..entries].iter().map(|f| (f * scale).round() as i64);
                 let mut table: Vec<i64> = values.collect();
                 // All that a small type can count, so that kernels need not check their indices.
-                match entries {
-                    ..=256 => table.resize(256, 0),
-                    ..=65536 => table.resize(65536, 0),
-                    _ => {}
+                if let Some(&size) = [256, 65536].iter().find(|&&size| entries <= size) {
+                    table.resize(size, 0);
                 }
                 Class {
                     table,
@@ -159,7 +157,6 @@ impl Seen {
     }
 
     /// Rounds an entropy of at most log2 3 to the grid of 2^-q, without a conversion that vector units lack.
-    #[allow(clippy::inline_always)] // it must become part of the dispatched function to use its instructions
     #[inline(always)]
     pub(super) fn round(self, entropy: f64) -> i64 {
         // Adding 1.5·2^52 leaves the nearest integer in the low bits of the mantissa.

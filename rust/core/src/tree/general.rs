@@ -135,7 +135,7 @@ impl<'a> Search<'a> {
             let improvement = self
                 .impurity
                 .improvement((node.weight, node.cost), &[left, right]);
-            if improves(best, improvement) {
+            if improves(best.as_ref(), improvement) {
                 let (lower, upper) = (rank(cut - 1), rank(cut));
                 let split = Split {
                     feature,
@@ -169,7 +169,7 @@ impl<'a> Search<'a> {
         }
         let costs = self.sweep(sorted, children.into_iter(), node, watch)?;
         let improvement = self.impurity.improvement((node.weight, node.cost), &costs);
-        if improves(best, improvement) {
+        if improves(best.as_ref(), improvement) {
             let ranks = self.features.ranks(feature);
             let split = Split {
                 feature,
@@ -293,7 +293,6 @@ impl<'a> Search<'a> {
     }
 }
 
-fn improves(best: &Option<(f64, Split)>, improvement: f64) -> bool {
-    best.as_ref()
-        .is_none_or(|(best, _)| improvement > best + TOLERANCE)
+fn improves(best: Option<&(f64, Split)>, improvement: f64) -> bool {
+    best.is_none_or(|(best, _)| improvement > best + TOLERANCE)
 }

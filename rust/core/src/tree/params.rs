@@ -111,7 +111,7 @@ impl TreeParams {
                 };
                 return Err(Error::Parameter {
                     name,
-                    found,
+                    found: found as f64,
                     expected,
                 });
             }

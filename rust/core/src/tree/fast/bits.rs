@@ -27,7 +27,7 @@ impl Column {
         let (before, after) = (self.before & rows, self.after & rows);
         let tied = seen & !(before | after);
         // Pure: at most one of the three is not empty.
-        if (before | after == 0) | (before | tied == 0) | (after | tied == 0) {
+        if before | after == 0 || before | tied == 0 || after | tied == 0 {
             return None;
         }
         let lowest = |set: u64| set & set.wrapping_neg();

@@ -200,7 +200,6 @@ impl Kernel for Fingerprints<'_> {
 }
 
 /// Compares each label with the one `distance` further, around the circle: every pair once, in vector order.
-#[allow(clippy::inline_always)] // it must become part of the dispatched function to use its instructions
 #[inline(always)]
 fn encode(twice: &[u16], out: &mut [u8]) {
     let n = twice.len() / 2;
@@ -212,14 +211,13 @@ fn encode(twice: &[u16], out: &mut [u8]) {
 }
 
 /// Clears the codes of pairs with a missing label and marks the others as seen.
-#[allow(clippy::inline_always)] // as above
 #[inline(always)]
 fn mark_seen(twice: &[u16], codes: &mut [u8], seen: &mut [u8]) {
     let n = twice.len() / 2;
     for ((distance, codes), seen) in (1..).zip(codes.chunks_mut(n)).zip(seen.chunks_mut(n)) {
         let pairs = twice.iter().zip(&twice[distance..]);
         for (((&p, &q), code), seen) in pairs.zip(codes).zip(seen) {
-            *seen = u8::from((p != MISSING) & (q != MISSING));
+            *seen = u8::from(p != MISSING) & u8::from(q != MISSING);
             *code &= seen.wrapping_neg();
         }
     }

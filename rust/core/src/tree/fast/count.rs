@@ -45,7 +45,6 @@ impl Counts {
     }
 
     /// Adds rows of the block; the low half of an entry is the row.
-    #[allow(clippy::inline_always)] // it must become part of the dispatched function to use its instructions
     #[inline(always)]
     pub(super) fn add(&mut self, block: &Block, entries: &[u64]) {
         for entries in entries.chunks(ROWS) {
@@ -62,7 +61,6 @@ impl Counts {
         }
     }
 
-    #[allow(clippy::inline_always)] // as above
     #[inline(always)]
     fn add_columns<const W: usize>(&mut self, block: &Block, entries: &[u64], at: usize) -> usize {
         let sum = sum_bytes::<W>(&block.codes, block.stride, entries, at);
@@ -97,7 +95,6 @@ impl Kernel for Add<'_> {
     }
 }
 
-#[allow(clippy::inline_always)] // as above
 #[inline(always)]
 fn sum_bytes<const W: usize>(bytes: &[u8], stride: usize, entries: &[u64], at: usize) -> [u8; W] {
     let mut sum = [0_u8; W];

@@ -56,7 +56,7 @@ pub(super) fn grow(task: &Task<'_>) -> Result<Subtree> {
     if n_jobs == 1 || root.len() < MIN_PARALLEL {
         grower.grow(root)
     } else {
-        parallel::run(n_jobs, || grower.grow_parallel(root))?
+        parallel::install(n_jobs, || grower.grow_parallel(root))?
     }
 }
 

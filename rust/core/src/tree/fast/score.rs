@@ -62,7 +62,6 @@ impl Score {
     }
 
     /// Sums of both sides of a split of `rows` rows with the given totals.
-    #[allow(clippy::inline_always)] // it must become part of the dispatched function to use its instructions
     #[inline(always)]
     pub(super) fn sides(
         &self,
@@ -88,7 +87,6 @@ impl Score {
     }
 }
 
-#[allow(clippy::inline_always)] // as above
 #[inline(always)]
 fn exact_sides(
     f: impl Fn(u32) -> i64,
@@ -112,7 +110,6 @@ fn exact_sides(
 
 impl SeenTables {
     /// Rounded entropy of a pair.
-    #[allow(clippy::inline_always)] // as above
     #[inline(always)]
     pub(super) fn entropy(&self, before: u32, after: u32, seen: u32) -> i64 {
         let f = |count: u32| self.x_log_x[count as usize];
@@ -121,7 +118,6 @@ impl SeenTables {
             .round((f(seen) - inner) * self.inverse[seen as usize])
     }
 
-    #[allow(clippy::inline_always)] // as above
     #[inline(always)]
     fn sides(&self, block: &Block, totals: &Counts, left: &Counts) -> Sides {
         let mut sums = (0, 0);

@@ -73,7 +73,6 @@ impl Known<'_> {
         Ok(())
     }
 
-    #[allow(clippy::inline_always)] // it must become part of the dispatched function to use its instructions
     #[inline(always)]
     fn halve(&self, feature: usize, scratch: &mut Scratch, best: &mut Best) {
         let sorted = self.node.sorted(feature);
@@ -155,7 +154,6 @@ impl Kernel for Halve<'_> {
 
 impl Scratch {
     /// Counts the rows before cuts that are far enough apart.
-    #[allow(clippy::inline_always)] // as above
     #[inline(always)]
     fn mark(&mut self, block: &Block, sorted: &[u64]) {
         let apart = sorted.len() / MARKS;

@@ -11,7 +11,8 @@ const WIDTH: usize = MAX_ROWS;
 
 /// `F[i] + F[c - i]` for a count c that is divided into i and c - i; then `F` itself, with one entry more.
 struct Divided {
-    sums: Box<[i64; WIDTH * WIDTH]>,
+    /// As many as [`WIDTH`] squared.
+    sums: Vec<i64>,
     plain: Vec<i64>,
 }
 
@@ -40,7 +41,7 @@ impl SmallScore {
                 .zip(exact.classes())
                 .map(|(j, class)| {
                     let plain: Vec<i64> = (0..=1 << j).map(|count| class.get(count)).collect();
-                    let mut sums = Box::new([0; WIDTH * WIDTH]);
+                    let mut sums = vec![0; WIDTH * WIDTH];
                     for count in 0..(1 << j).min(WIDTH) {
                         for part in 0..=count {
                             sums[count * WIDTH + part] = plain[part] + plain[count - part];
@@ -106,7 +107,6 @@ impl SmallScore {
         });
     }
 
-    #[allow(clippy::inline_always)] // it must become part of the dispatched function to use its instructions
     #[inline(always)]
     fn exact(
         &mut self,
@@ -129,6 +129,9 @@ impl SmallScore {
         }));
         let pairs: i64 = columns.iter().map(|column| column.multiplicity).sum();
         let Divided { sums, plain } = &self.classes[ceil_log2(n)];
+        let Some(sums) = sums.first_chunk::<{ WIDTH * WIDTH }>() else {
+            return;
+        };
         for &side in sides {
             let left = side.count_ones();
             let mut total = 0;
@@ -186,7 +189,6 @@ fn ceil_log2(rows: usize) -> usize {
     rows.next_power_of_two().trailing_zeros() as usize
 }
 
-#[allow(clippy::inline_always)] // as above
 #[inline(always)]
 fn seen_sides(tables: &SeenTables, columns: &[Column], side: u64) -> (i64, i64) {
     let mut sums = (0, 0);
