@@ -138,7 +138,7 @@ mod tests {
 
     fn trees() -> (Array2<f64>, [Tree; 2]) {
         let x = Array2::from_shape_fn((50, 2), |(i, j)| ((i * (7 + j)) % 23) as f64);
-        let y = Array2::from_shape_fn((50, 2), |(i, j)| ((i * i) % 2 ^ j) as i64 + 1);
+        let y = Array2::from_shape_fn((50, 2), |(i, j)| (((i * i) % 2) ^ j) as i64 + 1);
         let features = Features::new(x.view()).unwrap();
         let rankings = Rankings::new(y.view(), None).unwrap();
         let fit = |splitter| {
