@@ -218,12 +218,13 @@ proptest! {
         data in data(40),
         seed in any::<u64>(),
         fractional in any::<bool>(),
+        split in 2_usize..5,
     ) {
         let draw = |row: usize| (seed.rotate_left(row as u32 * 7) % 4) as f64;
         let scale = if fractional { 0.3 } else { 1.0 };
         let mut weights: Vec<f64> = (0..data.x.nrows()).map(|row| draw(row) * scale).collect();
         weights[0] = 2.0 * scale;
-        let options = TreeOptions { max_depth: Some(5), ..options(2, 1) };
+        let options = TreeOptions { max_depth: Some(5), ..options(split, 1) };
         check(&data.fit(options, Some(&weights)), &reference(&data, &weights, &options))?;
     }
 

@@ -63,10 +63,9 @@ pub(super) fn grow(
         options: params.options(),
         should_stop,
     };
-    if fast::can_grow(&task) {
-        fast::grow(&task)
-    } else {
-        general(&task, consensus)
+    match fast::grow(&task) {
+        Some(grown) => grown,
+        None => general(&task, consensus),
     }
 }
 

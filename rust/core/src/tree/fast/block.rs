@@ -36,19 +36,18 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// The codes of all rows and pairs.
-    pub(super) fn new(rankings: &Rankings) -> Self {
+    /// The codes of all pairs in the given rows.
+    pub(super) fn new(rankings: &Rankings, rows: Vec<u32>) -> Self {
         let n = rankings.labels();
         let columns = n * (n - 1) / 2;
-        let rows = rankings.len();
         let stride = stride(columns);
         let complete = rankings.is_complete();
         let mut block = Self {
-            rows: (0..rows as u32).collect(),
             stride,
             multiplicity: vec![1; columns],
-            codes: vec![0; rows * stride],
-            seen: vec![0; if complete { 0 } else { rows * stride }],
+            codes: vec![0; rows.len() * stride],
+            seen: vec![0; if complete { 0 } else { rows.len() * stride }],
+            rows,
         };
         dispatch(Encode {
             rankings,
@@ -148,7 +147,8 @@ impl Kernel for Encode<'_> {
         let n = self.rankings.labels();
         let (stride, columns) = (self.block.stride, self.block.columns());
         let mut twice = vec![0; 2 * n];
-        for (row, positions) in self.rankings.rows().enumerate() {
+        for (row, &from) in self.block.rows.iter().enumerate() {
+            let positions = self.rankings.row(from as usize);
             twice[..n].copy_from_slice(positions);
             twice[n..].copy_from_slice(positions);
             let at = row * stride..row * stride + columns;
@@ -233,7 +233,10 @@ mod tests {
         for n in 2..8_usize {
             let positions: Vec<i64> = (1..=n as i64).collect();
             let y = ndarray::Array2::from_shape_vec((1, n), positions).unwrap();
-            let block = Block::new(&Rankings::new(y.view(), None).unwrap());
+            let block = {
+                let rankings = Rankings::new(y.view(), None).unwrap();
+                Block::new(&rankings, (0..y.nrows() as u32).collect())
+            };
             assert_eq!(block.columns(), n * (n - 1) / 2);
             let codes = &block.codes[..block.columns()];
             assert!(codes.iter().all(|&code| code == BEFORE || code == AFTER));
@@ -244,7 +247,10 @@ mod tests {
     fn equal_and_mirrored_columns_are_put_together() {
         // Labels 0 and 1 are always tied: (0,2) and (1,2) are equal, one of them mirrored around the circle.
         let y = array![[1, 1, 2], [2, 2, 1], [1, 1, 1_i64]];
-        let block = Block::new(&Rankings::new(y.view(), None).unwrap());
+        let block = {
+            let rankings = Rankings::new(y.view(), None).unwrap();
+            Block::new(&rankings, (0..y.nrows() as u32).collect())
+        };
         let packed = block.pack(&[0, 1, 2], &[0, 1, 2]);
         let mut sizes = packed.multiplicity.clone();
         sizes.sort_unstable();
@@ -255,7 +261,10 @@ mod tests {
     fn unseen_pairs_differ_from_ties() {
         let nan = f64::NAN;
         let y = array![[1.0, 1.0, nan], [1.0, 1.0, 1.0]];
-        let block = Block::new(&Rankings::new(y.view(), None).unwrap());
+        let block = {
+            let rankings = Rankings::new(y.view(), None).unwrap();
+            Block::new(&rankings, (0..y.nrows() as u32).collect())
+        };
         assert_eq!(block.seen[..3].iter().sum::<u8>(), 1);
         assert_eq!(block.pack(&[0, 1], &[0, 1, 2]).multiplicity, [1, 2]);
     }

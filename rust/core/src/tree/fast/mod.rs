@@ -1,4 +1,4 @@
-//! The fast engine: binary entropy trees on rows that count once.
+//! The fast engine: binary entropy trees on rows that count once, or a whole number of times.
 //!
 //! Large nodes work on a matrix of pair codes, small ones on sets of rows as bits. Every score is an exact integer or
 //! is computed by a fixed sequence of operations, so the tree is the one of the general engine.
@@ -8,6 +8,7 @@ mod bits;
 mod block;
 mod count;
 mod node;
+mod repeat;
 mod score;
 mod search;
 mod small;
@@ -22,6 +23,7 @@ use crate::weights::Weights;
 use self::best::{Best, Candidate};
 use self::count::Counts;
 use self::node::{row, Node};
+use self::repeat::{list_once, repeated_rows};
 use self::score::Score;
 use self::search::{Known, Scratch};
 use self::small::Small;
@@ -35,29 +37,37 @@ const MAX_CODES: usize = 4 << 30;
 /// Smaller subtrees are grown by one thread: handing them over would take longer.
 const MIN_PARALLEL: usize = 1000;
 
-/// Whether this engine can grow the tree.
-pub(super) fn can_grow(task: &Task<'_>) -> bool {
+/// Grows the tree; `None` when it is not one for this engine.
+pub(super) fn grow(task: &Task<'_>) -> Option<Result<Subtree>> {
+    let options = task.options;
+    if options.criterion != Criterion::Entropy || options.splitter != Splitter::BestBinary {
+        return None;
+    }
+    let rows = repeated_rows(task)?;
     let pairs = task.rankings.labels() * (task.rankings.labels() - 1) / 2;
     let planes = if task.rankings.is_complete() { 1 } else { 2 };
-    task.options.criterion == Criterion::Entropy
-        && task.options.splitter == Splitter::BestBinary
-        && matches!(task.rankings.weights(), Weights::Unit(_))
-        && task.rankings.len() * (pairs + block::LANES) <= MAX_CODES / planes
+    if rows.len() * (pairs + block::LANES) > MAX_CODES / planes {
+        return None;
+    }
+    Some(grow_rows(task, rows))
 }
 
-/// Grows the tree.
-pub(super) fn grow(task: &Task<'_>) -> Result<Subtree> {
+fn grow_rows(task: &Task<'_>, rows: Vec<u32>) -> Result<Subtree> {
     let grower = Grower {
         task,
-        score: Score::new(task.rankings),
+        score: Score::new(task.rankings, rows.len()),
     };
-    let root = Node::root(task.features, task.rankings, task.options.seed);
+    let root = Node::root(task.features, task.rankings, rows, task.options.seed);
     let n_jobs = task.options.n_jobs;
-    if n_jobs == 1 || root.len() < MIN_PARALLEL {
-        grower.grow(root)
+    let mut tree = if n_jobs == 1 || root.len() < MIN_PARALLEL {
+        grower.grow(root)?
     } else {
-        parallel::install(n_jobs, || grower.grow_parallel(root))?
+        parallel::install(n_jobs, || grower.grow_parallel(root))??
+    };
+    if matches!(task.rankings.weights(), Weights::Each(_)) {
+        list_once(&mut tree);
     }
+    Ok(tree)
 }
 
 struct Grower<'a> {

@@ -32,20 +32,26 @@ pub(super) fn row(entry: u64) -> usize {
 }
 
 impl Node {
-    pub(super) fn root(features: &Features, rankings: &Rankings, seed: u64) -> Self {
-        let rows = rankings.len();
-        let varying =
-            (0..features.columns()).filter(|&feature| features.distinct(feature).len() > 1);
-        let varying: Vec<u32> = varying.map(|feature| feature as u32).collect();
-        let mut order = vec![0; varying.len() * rows];
-        for (&feature, order) in varying.iter().zip(order.chunks_exact_mut(rows)) {
-            sort_by_rank(features.ranks(feature as usize), order);
+    /// The node of all the given rows, ascending, with repetitions.
+    pub(super) fn root(
+        features: &Features,
+        rankings: &Rankings,
+        rows: Vec<u32>,
+        seed: u64,
+    ) -> Self {
+        let mut all = Half::new(rows.len(), features.columns());
+        for feature in 0..features.columns() {
+            let end = all.end();
+            let order = &mut all.order[end..end + rows.len()];
+            sort_by_rank(features.ranks(feature), &rows, order);
+            all.keep(feature as u32);
         }
+        all.finish();
         Self {
-            block: Arc::new(Block::new(rankings)),
-            members: (0..rows as u64).collect(),
-            features: varying,
-            order,
+            members: (0..rows.len() as u64).collect(),
+            block: Arc::new(Block::new(rankings, rows)),
+            features: all.features,
+            order: all.order,
             depth: 0,
             seed,
         }
@@ -124,7 +130,7 @@ impl Node {
     }
 }
 
-/// The orders of a child while they are written.
+/// The orders of a node while they are written.
 struct Half {
     rows: usize,
     features: Vec<u32>,
@@ -160,19 +166,20 @@ impl Half {
     }
 }
 
-/// Counting sort of all rows by rank.
-fn sort_by_rank(ranks: &[u32], order: &mut [u64]) {
+/// Counting sort of the rows by rank; the entries number them by their place in the list.
+fn sort_by_rank(ranks: &[u32], rows: &[u32], order: &mut [u64]) {
     let distinct = ranks.iter().max().map_or(0, |&max| max as usize + 1);
     let mut next = vec![0_u32; distinct + 1];
-    for &rank in ranks {
-        next[rank as usize + 1] += 1;
+    for &row in rows {
+        next[ranks[row as usize] as usize + 1] += 1;
     }
     for i in 1..next.len() {
         next[i] += next[i - 1];
     }
-    for (row, &rank) in ranks.iter().enumerate() {
+    for (index, &row) in rows.iter().enumerate() {
+        let rank = ranks[row as usize];
         let at = &mut next[rank as usize];
-        order[*at as usize] = u64::from(rank) << 32 | row as u64;
+        order[*at as usize] = u64::from(rank) << 32 | index as u64;
         *at += 1;
     }
 }
@@ -193,7 +200,7 @@ mod tests {
         let y = array![[1, 2], [2, 1], [1, 2], [1, 1_i64]];
         let features = Features::new(x.view()).unwrap();
         let rankings = Rankings::new(y.view(), None).unwrap();
-        let root = Node::root(&features, &rankings, 0);
+        let root = Node::root(&features, &rankings, vec![0, 1, 2, 3], 0);
         assert_eq!(root.features, [0, 1]);
         let split = Candidate {
             feature: 0,

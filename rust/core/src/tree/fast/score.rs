@@ -26,12 +26,13 @@ pub(super) struct SeenTables {
 pub(super) type Sides = (i64, i64);
 
 impl Score {
-    pub(super) fn new(rankings: &Rankings) -> Self {
+    /// For nodes of up to `rows` rows.
+    pub(super) fn new(rankings: &Rankings, rows: usize) -> Self {
         let pairs = rankings.labels() * (rankings.labels() - 1) / 2;
         if rankings.is_complete() {
-            return Self::Exact(Exact::new(pairs, rankings.len() as u64));
+            return Self::Exact(Exact::new(pairs, rows as u64));
         }
-        let counts = || (0..=rankings.len()).map(|count| count as f64);
+        let counts = || (0..=rows).map(|count| count as f64);
         Self::Seen(SeenTables {
             seen: Seen::new(pairs),
             x_log_x: counts().map(x_log_x).collect(),
