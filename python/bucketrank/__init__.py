@@ -54,6 +54,7 @@ __all__ = [
     "LabelledRankings",
     "MarkovChain",
     "MaximalLottery",
+    "PartialLabelRankingTree",
     "__version__",
     "aggregate",
     "bucket_count_difference",
@@ -73,10 +74,15 @@ __all__ = [
 
 if TYPE_CHECKING:
     from bucketrank.metrics import tau_x_scorer
+    from bucketrank.tree import PartialLabelRankingTree
 
 
 def __getattr__(name: str) -> Any:
-    """Hand on what is made when it is first asked for, so that a plain import stays quick."""
+    """Hand on what needs scikit-learn when it is first asked for, so that a plain import stays quick."""
+    if name == "PartialLabelRankingTree":
+        from bucketrank.tree import PartialLabelRankingTree
+
+        return PartialLabelRankingTree
     if name == "tau_x_scorer":
         return _metrics.tau_x_scorer
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -85,6 +85,14 @@ pub enum Error {
         /// The missing label.
         label: usize,
     },
+    /// Rankings of which no two rows can be compared.
+    #[error(
+        "none of {rows} rows has a positive weight and two labels that both rankings rank; nothing to compare"
+    )]
+    NothingToCompare {
+        /// Number of rows.
+        rows: usize,
+    },
     /// A tie where total orders are needed.
     #[error(
         "{what}, row {row}: labels {first} and {second} are tied; expected total orders (no ties)"
@@ -190,7 +198,7 @@ pub enum Error {
         found: f64,
     },
     /// A feature value that cannot be compared with a threshold.
-    #[error("features, row {row}, column {column}: {found}; expected a finite number")]
+    #[error("X, row {row}, column {column}: {found}; expected a finite number")]
     Feature {
         /// Row of the value.
         row: usize,
@@ -203,7 +211,7 @@ pub enum Error {
     #[error("the feature matrix has no columns; expected at least one feature")]
     NoFeatures,
     /// Features and rankings of different lengths.
-    #[error("found {features} rows of features for {rankings} rankings; expected equally many")]
+    #[error("X has {features} rows but Y has {rankings}; expected one ranking a row of features")]
     RowCounts {
         /// Rows of the feature matrix.
         features: usize,

@@ -85,14 +85,23 @@ impl Tree {
             Ok(view) => self.apply(view)?[0],
             Err(_) => 0,
         };
-        let mut path = vec![leaf];
-        let mut index = leaf;
+        Ok(self.path(leaf))
+    }
+
+    /// The nodes from the root to a node.
+    ///
+    /// # Panics
+    /// When there is no such node.
+    #[must_use]
+    pub fn path(&self, node: u32) -> Vec<u32> {
+        let mut path = vec![node];
+        let mut index = node;
         while index != 0 {
             index = self.node(index).parent;
             path.push(index);
         }
         path.reverse();
-        Ok(path)
+        path
     }
 
     /// Walks a block of rows through a binary tree.

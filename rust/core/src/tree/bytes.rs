@@ -42,9 +42,7 @@ impl Tree {
         for row in &self.rows {
             out.extend_from_slice(&row.to_le_bytes());
         }
-        let checksum = crc32fast::hash(&out);
-        out.extend_from_slice(&checksum.to_le_bytes());
-        out
+        sign(out)
     }
 
     /// Reads a tree from bytes, trusting none of them.
@@ -53,42 +51,14 @@ impl Tree {
     /// [`Error::SavedTreeVersion`] for a newer format; [`Error::SavedTree`] for anything else that
     /// [`Tree::to_bytes`] does not write: foreign, truncated or damaged bytes, or arrays that are no tree.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let mut header = Reader { bytes };
-        if header.take::<8>()? != MAGIC {
-            return Err(problem("these bytes are no saved tree"));
-        }
-        let version = u32::from_le_bytes(header.take()?);
-        if version > VERSION {
-            return Err(Error::SavedTreeVersion {
-                found: version,
-                newest: VERSION,
-            });
-        }
-        let Some((body, checksum)) = bytes.split_last_chunk::<4>() else {
-            return Err(problem("the bytes are truncated"));
-        };
-        if crc32fast::hash(body) != u32::from_le_bytes(*checksum) {
-            return Err(problem(
-                "the checksum does not match; the bytes are damaged",
-            ));
-        }
-        let mut reader = Reader {
-            bytes: body.get(MAGIC.len() + 4..).unwrap_or_default(),
-        };
-        let mut sizes = [0; 6];
-        for size in &mut sizes {
-            *size = usize::try_from(u64::from_le_bytes(reader.take()?))
-                .map_err(|_| problem("a size does not fit this machine"))?;
-        }
-        let [features, labels, training_rows, nodes, thresholds, rows] = sizes;
+        let mut reader = open(bytes, MAGIC, VERSION)?;
+        let [features, labels, training_rows, nodes, thresholds, rows] = reader.sizes()?;
         let grown = Subtree {
             nodes: reader.many(nodes, Grown::read)?,
             thresholds: reader.many(thresholds, f64::from_le_bytes)?,
             rows: reader.many(rows, u32::from_le_bytes)?,
         };
-        if !reader.bytes.is_empty() {
-            return Err(problem("there are bytes behind the end"));
-        }
+        reader.end()?;
         if features == 0 || features >= LEAF as usize || !(2..=MAX_LABELS).contains(&labels) {
             return Err(problem("impossible numbers of features or labels"));
         }
@@ -97,8 +67,38 @@ impl Tree {
     }
 }
 
-fn problem(problem: &'static str) -> Error {
+pub(super) fn problem(problem: &'static str) -> Error {
     Error::SavedTree { problem }
+}
+
+/// Puts a checksum behind the bytes.
+pub(super) fn sign(mut bytes: Vec<u8>) -> Vec<u8> {
+    let checksum = crc32fast::hash(&bytes);
+    bytes.extend_from_slice(&checksum.to_le_bytes());
+    bytes
+}
+
+/// Checks magic, version and checksum, and returns what stands between them.
+pub(super) fn open(bytes: &[u8], magic: [u8; 8], newest: u32) -> Result<Reader<'_>> {
+    let mut header = Reader { bytes };
+    if header.take::<8>()? != magic {
+        return Err(problem("these bytes are no saved tree"));
+    }
+    let found = u32::from_le_bytes(header.take()?);
+    if found > newest {
+        return Err(Error::SavedTreeVersion { found, newest });
+    }
+    let Some((body, checksum)) = bytes.split_last_chunk::<4>() else {
+        return Err(problem("the bytes are truncated"));
+    };
+    if crc32fast::hash(body) != u32::from_le_bytes(*checksum) {
+        return Err(problem(
+            "the checksum does not match; the bytes are damaged",
+        ));
+    }
+    Ok(Reader {
+        bytes: body.get(magic.len() + 4..).unwrap_or_default(),
+    })
 }
 
 impl Grown {
@@ -116,11 +116,39 @@ impl Grown {
 }
 
 /// Takes values off the front of a slice.
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     bytes: &'a [u8],
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    pub(super) fn sizes<const N: usize>(&mut self) -> Result<[usize; N]> {
+        let mut sizes = [0; N];
+        for size in &mut sizes {
+            *size = usize::try_from(u64::from_le_bytes(self.take()?))
+                .map_err(|_| problem("a size does not fit this machine"))?;
+        }
+        Ok(sizes)
+    }
+
+    /// So many bytes as they are.
+    pub(super) fn slice(&mut self, count: usize) -> Result<&'a [u8]> {
+        let (head, rest) = self
+            .bytes
+            .split_at_checked(count)
+            .ok_or(problem("the bytes are truncated"))?;
+        self.bytes = rest;
+        Ok(head)
+    }
+
+    /// Checks that everything was read.
+    pub(super) fn end(&self) -> Result<()> {
+        if self.bytes.is_empty() {
+            Ok(())
+        } else {
+            Err(problem("there are bytes behind the end"))
+        }
+    }
+
     fn take<const N: usize>(&mut self) -> Result<[u8; N]> {
         let (head, rest) = self
             .bytes
@@ -130,7 +158,7 @@ impl Reader<'_> {
         Ok(*head)
     }
 
-    fn many<const N: usize, T>(
+    pub(super) fn many<const N: usize, T>(
         &mut self,
         count: usize,
         read: impl Fn([u8; N]) -> T,

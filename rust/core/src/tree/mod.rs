@@ -26,11 +26,14 @@ mod criterion;
 mod draw;
 mod entropy;
 mod fast;
+mod fitted;
+mod fitted_bytes;
 mod general;
 mod grow;
 mod model;
 mod params;
 
 pub use criterion::{Consensus, Sample};
+pub use fitted::FittedTree;
 pub use model::{Node, Split, Tree};
 pub use params::{Criterion, Splitter, TreeOptions, TreeParams};
