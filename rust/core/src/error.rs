@@ -139,7 +139,7 @@ pub enum Error {
         problem: WeightProblem,
     },
     /// All weights are zero.
-    #[error("all {rows} weights are 0; expected at least one positive weight")]
+    #[error("all {rows} weights are zero; expected at least one positive weight")]
     NoWeight {
         /// Number of rows.
         rows: usize,
