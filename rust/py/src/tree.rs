@@ -102,7 +102,7 @@ impl Tree {
         let rankings = y.rankings(py, weights.as_deref())?;
         let values = x.as_array();
         interruptible(py, |should_stop| {
-            let features = Features::new(values)?;
+            let features = Features::new_unless(values, should_stop)?;
             FittedTree::fit(&features, rankings, &params, &aggregator, should_stop)
         })?
         .map(Self::from)
