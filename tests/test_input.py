@@ -169,7 +169,7 @@ WEIGHTED = [
         ([1, -1], ValueError, r"row 1: weight -1; expected a finite number that is not negative"),
         ([NAN, 1], ValueError, r"row 0: weight NaN"),
         ([1, math.inf], ValueError, r"row 1: weight inf"),
-        ([0, 0], ValueError, r"all 2 weights are 0"),
+        ([0, 0], ValueError, r"all 2 weights are zero"),
         ([1], ValueError, r"found 1 weights for 2 rows"),
         ([1e308, 1e308], ValueError, r"add up to infinity"),
         ([[1, 1]], ValueError, r"sample_weight has 2 dimension\(s\)"),

@@ -15,9 +15,9 @@ Examples
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from bucketrank import metrics as _metrics
 from bucketrank._core import __version__
 from bucketrank.aggregation import (
     Aggregator,
@@ -54,15 +54,19 @@ __all__ = [
     "LabelledRankings",
     "MarkovChain",
     "MaximalLottery",
+    "PartialLabelRankingTree",
     "__version__",
     "aggregate",
     "bucket_count_difference",
     "drop_labels",
+    "export_graphviz",
+    "export_text",
     "from_buckets",
     "from_text",
     "get_aggregator",
     "kendall_tau",
     "pair_order_matrix",
+    "plot_tree",
     "tau_x",
     "tau_x_samples",
     "tau_x_scorer",
@@ -73,10 +77,22 @@ __all__ = [
 
 if TYPE_CHECKING:
     from bucketrank.metrics import tau_x_scorer
+    from bucketrank.tree import PartialLabelRankingTree
+    from bucketrank.tree_export import export_graphviz, export_text, plot_tree
+
+# What needs scikit-learn, whose import takes longer than most calls of this package, and where it is made.
+_NEED_SKLEARN = {
+    "PartialLabelRankingTree": "bucketrank.tree",
+    "export_graphviz": "bucketrank.tree_export",
+    "export_text": "bucketrank.tree_export",
+    "plot_tree": "bucketrank.tree_export",
+    "tau_x_scorer": "bucketrank.metrics",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Hand on what is made when it is first asked for, so that a plain import stays quick."""
-    if name == "tau_x_scorer":
-        return _metrics.tau_x_scorer
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Hand on what needs scikit-learn when it is first asked for, so that a plain import stays quick."""
+    if name not in _NEED_SKLEARN:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_NEED_SKLEARN[name]), name)
+    return value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +23,13 @@ tau_x_scorer: Callable[..., float]
 """A scorer for ``cross_val_score``, ``GridSearchCV`` and friends: greater is better."""
 
 
-def tau_x(Y_true: Any, Y_pred: Any, sample_weight: ArrayLike | None = None) -> float:
+def tau_x(
+    Y_true: Any,
+    Y_pred: Any,
+    sample_weight: ArrayLike | None = None,
+    *,
+    missing: Literal["error", "ignore"] = "error",
+) -> float:
     r"""Mean rank correlation :math:`\tau_X` of predicted with true bucket orders.
 
     With :math:`a(u, v) = +1` where label u is ahead of or tied with v and :math:`-1` elsewhere,
@@ -32,9 +38,12 @@ def tau_x(Y_true: Any, Y_pred: Any, sample_weight: ArrayLike | None = None) -> f
     Parameters
     ----------
     Y_true, Y_pred : array-like or DataFrame of shape (n_samples, n_labels)
-        Positions of complete rankings. Missing labels are an error.
+        Positions of complete rankings.
     sample_weight : array-like of shape (n_samples,), optional
         Non-negative weights of the rows, by default all equal.
+    missing : {"error", "ignore"}, default "error"
+        What a missing label (NaN) means: an error, or that only the pairs of labels which both rankings rank are
+        compared. Rows with fewer than two such labels are then left out of the mean.
 
     Returns
     -------
@@ -54,18 +63,25 @@ def tau_x(Y_true: Any, Y_pred: Any, sample_weight: ArrayLike | None = None) -> f
     0.6667
     >>> tau_x([[1, 2, 3]], [[3, 2, 1]])
     -1.0
+    >>> tau_x([[1, 2, np.nan]], [[1, 3, 2]], missing="ignore")
+    1.0
     """
     truth, predicted = _both(Y_true, Y_pred)
-    return _core.tau_x(truth, predicted, as_weights(sample_weight))
+    kernel = _core.tau_x_ranked if _ignores(missing) else _core.tau_x
+    return kernel(truth, predicted, as_weights(sample_weight))
 
 
-def tau_x_samples(Y_true: Any, Y_pred: Any) -> NDArray[np.float64]:
+def tau_x_samples(
+    Y_true: Any, Y_pred: Any, *, missing: Literal["error", "ignore"] = "error"
+) -> NDArray[np.float64]:
     r""":math:`\tau_X` of each row: what :func:`tau_x` averages.
 
     Parameters
     ----------
     Y_true, Y_pred : array-like or DataFrame of shape (n_samples, n_labels)
         Positions of complete rankings.
+    missing : {"error", "ignore"}, default "error"
+        As in :func:`tau_x`; rows that it leaves out are NaN.
 
     Returns
     -------
@@ -76,7 +92,8 @@ def tau_x_samples(Y_true: Any, Y_pred: Any) -> NDArray[np.float64]:
     >>> tau_x_samples([[1, 2], [1, 2], [1, 1]], [[1, 2], [2, 1], [1, 2]])
     array([ 1., -1.,  0.])
     """
-    return _core.tau_x_samples(*_both(Y_true, Y_pred))
+    kernel = _core.tau_x_ranked_samples if _ignores(missing) else _core.tau_x_samples
+    return kernel(*_both(Y_true, Y_pred))
 
 
 def kendall_tau(Y_true: Any, Y_pred: Any, sample_weight: ArrayLike | None = None) -> float:
@@ -139,6 +156,12 @@ def __getattr__(name: str) -> Any:
 
     scorer = globals()[name] = make_scorer(tau_x)
     return scorer
+
+
+def _ignores(missing: Any) -> bool:
+    if missing not in ("error", "ignore"):
+        raise ValueError(f"missing is {missing!r}; expected 'error' or 'ignore'")
+    return bool(missing == "ignore")
 
 
 def _both(Y_true: Any, Y_pred: Any) -> tuple[Positions, Positions]:

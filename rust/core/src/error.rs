@@ -85,6 +85,14 @@ pub enum Error {
         /// The missing label.
         label: usize,
     },
+    /// Rankings of which no two rows can be compared.
+    #[error(
+        "none of {rows} rows has a positive weight and two labels that both rankings rank; nothing to compare"
+    )]
+    NothingToCompare {
+        /// Number of rows.
+        rows: usize,
+    },
     /// A tie where total orders are needed.
     #[error(
         "{what}, row {row}: labels {first} and {second} are tied; expected total orders (no ties)"
@@ -131,7 +139,7 @@ pub enum Error {
         problem: WeightProblem,
     },
     /// All weights are zero.
-    #[error("all {rows} weights are 0; expected at least one positive weight")]
+    #[error("all {rows} weights are zero; expected at least one positive weight")]
     NoWeight {
         /// Number of rows.
         rows: usize,
@@ -189,6 +197,35 @@ pub enum Error {
         /// The value found.
         found: f64,
     },
+    /// A feature value that cannot be compared with a threshold.
+    #[error("X, row {row}, column {column}: {found}; expected a finite number")]
+    Feature {
+        /// Row of the value.
+        row: usize,
+        /// Column of the value.
+        column: usize,
+        /// The value found.
+        found: f64,
+    },
+    /// A feature matrix without columns.
+    #[error("the feature matrix has no columns; expected at least one feature")]
+    NoFeatures,
+    /// Features and rankings of different lengths.
+    #[error("X has {features} rows but Y has {rankings}; expected one ranking a row of features")]
+    RowCounts {
+        /// Rows of the feature matrix.
+        features: usize,
+        /// Number of rankings.
+        rankings: usize,
+    },
+    /// Another number of features than the model was fitted on.
+    #[error("found {found} features; the model was fitted on {expected}")]
+    FeatureCount {
+        /// Columns found.
+        found: usize,
+        /// Columns of the training data.
+        expected: usize,
+    },
     /// A parameter of a method with a value that makes no sense.
     #[error("{name} is {found}; expected {expected}")]
     Parameter {
@@ -225,6 +262,33 @@ pub enum Error {
         what: &'static str,
         /// What went wrong.
         why: String,
+    },
+    /// A criterion that asks for a consensus, and nobody to make one.
+    #[error(
+        "this criterion compares rankings with a consensus; expected an aggregator, found none"
+    )]
+    NoConsensus,
+    /// Bytes that are no saved model of this version.
+    #[error("cannot read the saved tree: {problem}")]
+    SavedTree {
+        /// What is wrong with the bytes.
+        problem: &'static str,
+    },
+    /// A model saved by a newer release.
+    #[error(
+        "the saved tree has format version {found}; this release reads versions up to {newest}"
+    )]
+    SavedTreeVersion {
+        /// The version found.
+        found: u32,
+        /// The newest version that can be read.
+        newest: u32,
+    },
+    /// The threads asked for could not be started.
+    #[error("cannot start {n_jobs} threads")]
+    Threads {
+        /// Number of threads asked for.
+        n_jobs: usize,
     },
     /// The caller asked to stop.
     #[error("interrupted")]

@@ -2,15 +2,17 @@
 //!
 //! Data enters through [`rankings::Rankings`], whose constructor proves what the kernels rely on; everything
 //! behind it works on valid data. Dependencies point one way:
-//! `error ← weights ← rankings, bucket_order ← pairs ← metrics, aggregate`.
+//! `error ← weights ← rankings, bucket_order ← pairs ← metrics, aggregate ← tree`.
 
 pub mod aggregate;
 pub mod bucket_order;
 pub mod error;
+pub mod features;
 pub mod metrics;
 pub mod missing;
 pub mod pairs;
 pub mod parallel;
 pub mod rankings;
 mod simd;
+pub mod tree;
 pub mod weights;

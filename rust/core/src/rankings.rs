@@ -125,6 +125,28 @@ impl RawPosition for i64 {
     }
 }
 
+/// Positions in the form in which they are stored: [`MISSING`] for a label that the row does not rank.
+impl RawPosition for u16 {
+    #[inline]
+    fn whole(self) -> u16 {
+        self
+    }
+
+    fn parse(self, labels: usize) -> Parsed {
+        if self == MISSING {
+            Parsed::Missing
+        } else if usize::from(self) <= labels {
+            Parsed::At(self)
+        } else {
+            Parsed::Invalid(PositionProblem::BeyondLabels)
+        }
+    }
+
+    fn as_f64(self) -> f64 {
+        self.into()
+    }
+}
+
 /// A set of rankings with ties over the same labels, possibly incomplete, possibly weighted.
 ///
 /// Proven by the constructor: at least one row; 2 to [`MAX_LABELS`] labels; the positions of the labels that a

@@ -20,11 +20,12 @@ use crate::interrupt::Signals;
 use crate::positions::{weights_to_vec, MaybeWeights, Positions, View};
 
 /// An aggregator as the Python layer names it: a method and its one parameter.
-#[derive(FromPyObject)]
+#[derive(Clone, PartialEq, FromPyObject)]
 pub struct Spec(String, f64);
 
 impl Spec {
-    fn aggregator(&self) -> PyResult<Aggregator> {
+    /// The aggregator that the core knows.
+    pub fn aggregator(&self) -> PyResult<Aggregator> {
         let Self(method, parameter) = self;
         let checked: Result<Aggregator> = match method.as_str() {
             "borda" => Borda::new(*parameter).map(Aggregator::Borda),

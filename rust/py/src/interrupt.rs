@@ -1,8 +1,15 @@
 //! Ctrl-C during long work: the calling thread asks the interpreter now and then whether a signal has arrived.
 
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{channel, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use pyo3::prelude::*;
+
+/// How often the interpreter is asked.
+const POLL: Duration = Duration::from_millis(20);
 
 /// What a signal handler raised, kept until the work has stopped.
 #[derive(Default)]
@@ -30,5 +37,51 @@ impl Signals {
             Ok(Some(error)) => Err(error),
             _ => Ok(()),
         }
+    }
+}
+
+/// Does long work on another thread while this one, detached from the interpreter, listens for signals. The work
+/// is handed a question that it may ask as often as it likes, on any thread: should it stop?
+pub fn interruptible<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&(dyn Fn() -> bool + Sync)) -> T + Send,
+) -> PyResult<T> {
+    let signals = Signals::default();
+    let result = py.detach(|| listen(&signals, work));
+    signals.raise()?;
+    Ok(result)
+}
+
+fn listen<T: Send>(
+    signals: &Signals,
+    work: impl FnOnce(&(dyn Fn() -> bool + Sync)) -> T + Send,
+) -> T {
+    let stop = AtomicBool::new(false);
+    // Taken by whoever does the work: the new thread, or this one where no thread can be made.
+    let work = Mutex::new(Some(work));
+    let take = || work.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let done = thread::scope(|scope| {
+        let (sender, receiver) = channel::<()>();
+        let (stop, take) = (&stop, &take);
+        let task = move || {
+            // Dropped at the end of the work, whatever its end: the calling thread then wakes up.
+            let _sender = sender;
+            take().map(|work| work(&|| stop.load(Ordering::Relaxed)))
+        };
+        let worker = thread::Builder::new().spawn_scoped(scope, task).ok()?;
+        while receiver.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
+            if signals.pending() {
+                stop.store(true, Ordering::Relaxed);
+            }
+        }
+        match worker.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    });
+    match (done, take()) {
+        (Some(result), _) => result,
+        (None, Some(work)) => work(&|| signals.pending()),
+        (None, None) => unreachable!("the work is done by exactly one thread"),
     }
 }

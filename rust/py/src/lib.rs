@@ -6,6 +6,7 @@ mod interrupt;
 mod metrics;
 mod positions;
 mod rankings;
+mod tree;
 
 use pyo3::prelude::*;
 
@@ -18,10 +19,13 @@ mod _core {
     };
     #[pymodule_export]
     use crate::metrics::{
-        bucket_count_differences, check_weights, kendall_tau_samples, tau_x, tau_x_samples,
+        bucket_count_differences, check_weights, kendall_tau_samples, tau_x, tau_x_ranked,
+        tau_x_ranked_samples, tau_x_samples,
     };
     #[pymodule_export]
     use crate::rankings::{drop_labels, pair_order_matrix, parse_positions, to_dense_ranks};
+    #[pymodule_export]
+    use crate::tree::Tree;
 
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 

@@ -39,6 +39,34 @@ pub fn tau_x_samples<'py>(
     vector(py, py.detach(|| metrics::tau_x_rows(&truth, &predicted)))
 }
 
+/// Mean of τ_X over the labels that both rank.
+#[pyfunction]
+pub fn tau_x_ranked(
+    py: Python<'_>,
+    y_true: Positions<'_>,
+    y_pred: Positions<'_>,
+    weights: MaybeWeights<'_>,
+) -> PyResult<f64> {
+    let weights = weights_to_vec(&weights);
+    let truth = y_true.rankings(py, weights.as_deref())?;
+    let predicted = y_pred.rankings(py, None)?;
+    py.detach(|| metrics::tau_x_ranked(&truth, &predicted))
+        .map_err(to_exception)
+}
+
+/// τ_X of each row over the labels that both rank; NaN where these are fewer than two.
+#[pyfunction]
+pub fn tau_x_ranked_samples<'py>(
+    py: Python<'py>,
+    y_true: Positions<'py>,
+    y_pred: Positions<'py>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (truth, predicted) = (y_true.rankings(py, None)?, y_pred.rankings(py, None)?);
+    let values = py.detach(|| metrics::tau_x_ranked_rows(&truth, &predicted));
+    let or_nan = |values: Vec<Option<f64>>| values.iter().map(|v| v.unwrap_or(f64::NAN)).collect();
+    vector(py, values.map(or_nan))
+}
+
 /// Kendall's τ of each row of total orders.
 #[pyfunction]
 pub fn kendall_tau_samples<'py>(

@@ -5,7 +5,7 @@ mod arrays;
 pub use arrays::tau_x_of_arrays;
 
 use crate::error::{Error, Result};
-use crate::rankings::Rankings;
+use crate::rankings::{Rankings, MISSING};
 
 /// τ_X of each pair of rows (Emond and Mason's extension of Kendall's τ to ties).
 ///
@@ -58,6 +58,66 @@ pub fn tau_x(truth: &Rankings, predicted: &Rankings) -> Result<f64> {
     })
 }
 
+/// τ_X of each pair of rows over the labels that both rank; `None` where these are fewer than two.
+///
+/// O(n²) a row. On complete rankings the same numbers as [`tau_x_rows`].
+///
+/// # Errors
+/// Shapes that differ.
+///
+/// # Examples
+/// ```
+/// use bucketrank_core::{metrics::tau_x_ranked_rows, rankings::Rankings};
+/// use ndarray::array;
+///
+/// let truth = array![[2.0, 1.0, f64::NAN], [1.0, f64::NAN, f64::NAN]];
+/// let truth = Rankings::new(truth.view(), None)?;
+/// let predicted = Rankings::new(array![[1, 2, 3_i64], [1, 2, 3]].view(), None)?;
+/// assert_eq!(tau_x_ranked_rows(&truth, &predicted)?, [Some(-1.0), None]);
+/// # Ok::<(), bucketrank_core::error::Error>(())
+/// ```
+pub fn tau_x_ranked_rows(truth: &Rankings, predicted: &Rankings) -> Result<Vec<Option<f64>>> {
+    if truth.is_complete() && predicted.is_complete() {
+        let values = tau_x_rows(truth, predicted)?;
+        return Ok(values.into_iter().map(Some).collect());
+    }
+    check_shapes(truth, predicted)?;
+    let mut common = Vec::with_capacity(truth.labels());
+    let rows = truth.rows().zip(predicted.rows());
+    Ok(rows
+        .map(|(a, b)| {
+            common.clear();
+            let both = a.iter().copied().zip(b.iter().copied());
+            common.extend(both.filter(|&(a, b)| a != MISSING && b != MISSING));
+            let pairs = ordered_pairs(common.len());
+            (common.len() > 1).then(|| agreement(disagreeing_pairs(&common), pairs))
+        })
+        .collect())
+}
+
+/// Mean of [`tau_x_ranked_rows`] over the rows that have a value, weighted by the weights of `truth`.
+///
+/// # Errors
+/// Shapes that differ, or no row of positive weight in which both rank two labels.
+pub fn tau_x_ranked(truth: &Rankings, predicted: &Rankings) -> Result<f64> {
+    if truth.is_complete() && predicted.is_complete() {
+        return tau_x(truth, predicted);
+    }
+    let (mut sum, mut total) = (0.0, 0.0);
+    for (row, value) in tau_x_ranked_rows(truth, predicted)?.iter().enumerate() {
+        if let Some(value) = value {
+            let weight = truth.weights().get(row);
+            sum += weight * value;
+            total += weight;
+        }
+    }
+    if total > 0.0 {
+        Ok(sum / total)
+    } else {
+        Err(Error::NothingToCompare { rows: truth.len() })
+    }
+}
+
 /// Kendall's τ of each pair of rows of total orders.
 ///
 /// # Errors
@@ -93,7 +153,18 @@ fn agreement(disagreeing: u64, pairs: f64) -> f64 {
     1.0 - 2.0 * (disagreeing as f64 / pairs)
 }
 
-fn check(truth: &Rankings, predicted: &Rankings) -> Result<()> {
+/// Number of ordered pairs on which a and b differ, from the positions of each label in both.
+fn disagreeing_pairs(positions: &[(u16, u16)]) -> u64 {
+    let mut count = 0;
+    for (index, &(au, bu)) in positions.iter().enumerate() {
+        for &(av, bv) in &positions[..index] {
+            count += u64::from((au > av) ^ (bu > bv)) + u64::from((av > au) ^ (bv > bu));
+        }
+    }
+    count
+}
+
+fn check_shapes(truth: &Rankings, predicted: &Rankings) -> Result<()> {
     let shape = |rankings: &Rankings| (rankings.len(), rankings.labels());
     if shape(truth) != shape(predicted) {
         return Err(Error::Shapes {
@@ -103,6 +174,11 @@ fn check(truth: &Rankings, predicted: &Rankings) -> Result<()> {
             right_shape: shape(predicted),
         });
     }
+    Ok(())
+}
+
+fn check(truth: &Rankings, predicted: &Rankings) -> Result<()> {
+    check_shapes(truth, predicted)?;
     truth.require_complete("Y_true")?;
     predicted.require_complete("Y_pred")
 }

@@ -1,0 +1,72 @@
+//! Growing and applying trees on data shaped like the largest of the usual benchmarks: 20000 rows, 16 features of 16
+//! values each, 26 labels in a few buckets.
+
+use std::hint::black_box;
+
+use bucketrank_core::features::Features;
+use bucketrank_core::missing::{drop_labels, to_dense_ranks};
+use bucketrank_core::rankings::Rankings;
+use bucketrank_core::tree::{Tree, TreeParams};
+use criterion::{criterion_group, criterion_main, Criterion};
+use ndarray::Array2;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+
+const ROWS: usize = 20_000;
+const FEATURES: usize = 16;
+const LABELS: usize = 26;
+
+/// Rows scatter around one centre a label; labels with near centres are ranked before far ones.
+fn data() -> (Array2<f64>, Rankings) {
+    let mut rng = Pcg64::seed_from_u64(1);
+    let centres = Array2::from_shape_fn((LABELS, FEATURES), |_| rng.random::<f64>() * 15.0);
+    let mut x = Array2::zeros((ROWS, FEATURES));
+    let mut y = Array2::zeros((ROWS, LABELS));
+    for row in 0..ROWS {
+        let label = row % LABELS;
+        for feature in 0..FEATURES {
+            let noise: f64 = (0..3).map(|_| rng.random::<f64>() - 0.5).sum();
+            let value = centres[[label, feature]] + 4.0 * noise;
+            x[[row, feature]] = value.round().clamp(0.0, 15.0);
+        }
+        for other in 0..LABELS {
+            let difference = &x.row(row) - &centres.row(other);
+            let distance = difference.dot(&difference).sqrt();
+            // Far labels share a last bucket.
+            y[[row, other]] = (distance / 2.0).floor().min(7.0);
+        }
+    }
+    let rankings = to_dense_ranks(y.view()).expect("distances can be ranked");
+    (x, rankings)
+}
+
+fn grow(c: &mut Criterion) {
+    let (x, complete) = data();
+    let incomplete = drop_labels(&complete, 0.3, 2).expect("0.3 is a share");
+    let params = TreeParams::default();
+    let fit = |rankings: &Rankings| {
+        let features = Features::new(x.view()).expect("finite features");
+        Tree::fit(&features, rankings, &params, None, &|| false).expect("nobody interrupts")
+    };
+    let mut group = c.benchmark_group("tree");
+    group.sample_size(10);
+    group.bench_function("features", |b| {
+        b.iter(|| Features::new(black_box(x.view())).expect("finite features"));
+    });
+    group.bench_function("fit, complete", |b| b.iter(|| fit(black_box(&complete))));
+    group.bench_function("fit, 30 % missing", |b| {
+        b.iter(|| fit(black_box(&incomplete)))
+    });
+    let tree = fit(&complete);
+    group.bench_function("apply", |b| {
+        b.iter(|| tree.apply(black_box(x.view())).expect("as in training"));
+    });
+    let bytes = tree.to_bytes();
+    group.bench_function("from_bytes", |b| {
+        b.iter(|| Tree::from_bytes(black_box(&bytes)).expect("just saved"));
+    });
+    group.finish();
+}
+
+criterion_group!(benches, grow);
+criterion_main!(benches);

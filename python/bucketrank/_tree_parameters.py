@@ -1,0 +1,113 @@
+"""From what people pass as parameters of a tree to the numbers that its kernel takes."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bucketrank._validation import as_real, as_whole, resolve_n_jobs
+
+if TYPE_CHECKING:
+    from bucketrank._core import _TreeOptions
+    from bucketrank.tree import PartialLabelRankingTree
+
+CRITERIA = ("entropy", "disagreements", "distance")
+SPLITTERS = ("best", "equal_frequency", "equal_width")
+
+
+def tree_options(
+    tree: PartialLabelRankingTree, n_samples: int, n_features: int, n_labels: int
+) -> _TreeOptions:
+    """Check all parameters of a tree and resolve fractions and names for data of this shape."""
+    from sklearn.utils import check_random_state
+
+    return {
+        "criterion": _one_of(tree.criterion, "criterion", CRITERIA),
+        "splitter": _one_of(tree.splitter, "splitter", SPLITTERS),
+        "max_splits": _at_least(tree.max_splits, "max_splits", 2, "a whole number"),
+        "max_depth": _max_depth(tree.max_depth),
+        "min_samples_split": _min_samples_split(tree.min_samples_split, n_samples, n_labels),
+        "min_samples_leaf": _min_samples_leaf(tree.min_samples_leaf, n_samples),
+        "max_features": _max_features(tree.max_features, n_features),
+        "seed": int(check_random_state(tree.random_state).randint(np.iinfo(np.int32).max)),
+        "n_jobs": resolve_n_jobs(tree.n_jobs),
+    }
+
+
+def _one_of(value: Any, name: str, known: tuple[str, ...]) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is {value!r}; expected one of {', '.join(map(repr, known))}")
+    if value not in known:
+        raise ValueError(f"{name} is {value!r}; expected one of {', '.join(map(repr, known))}")
+    return value
+
+
+def _at_least(value: Any, name: str, least: int, expected: str) -> int:
+    number = as_whole(value, name, expected)
+    if number < least:
+        raise ValueError(f"{name} is {number}; expected {expected} of at least {least}")
+    # More than any data set has, and what every machine can count.
+    return min(number, 2**31)
+
+
+def _max_depth(value: Any) -> int | None:
+    return None if value is None else _at_least(value, "max_depth", 1, "a whole number or None")
+
+
+def _min_samples_split(value: Any, n_samples: int, n_labels: int) -> int:
+    expected = "'paper', a whole number of rows or a fraction"
+    if isinstance(value, str) and value == "paper":
+        return 2 * n_labels
+    if isinstance(value, str):
+        raise ValueError(f"min_samples_split is {value!r}; expected {expected}")
+    if _is_whole(value):
+        return _at_least(value, "min_samples_split", 2, expected)
+    return max(2, _fraction(value, "min_samples_split", n_samples, expected))
+
+
+def _min_samples_leaf(value: Any, n_samples: int) -> int:
+    expected = "a whole number of rows or a fraction"
+    if _is_whole(value):
+        return _at_least(value, "min_samples_leaf", 1, expected)
+    return _fraction(value, "min_samples_leaf", n_samples, expected)
+
+
+def _max_features(value: Any, n_features: int) -> int | None:
+    expected = "'sqrt', 'log2', a whole number of features, a fraction or None"
+    if value is None:
+        return None
+    if isinstance(value, str):
+        if value not in ("sqrt", "log2"):
+            raise ValueError(f"max_features is {value!r}; expected {expected}")
+        return max(1, int(math.sqrt(n_features) if value == "sqrt" else math.log2(n_features)))
+    if _is_whole(value):
+        number = _at_least(value, "max_features", 1, expected)
+        if number > n_features:
+            raise ValueError(
+                f"max_features is {number}; expected at most the {n_features} features of X"
+            )
+        return number
+    share = _share(value, "max_features", expected)
+    return max(1, int(share * n_features))
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
+
+
+def _fraction(value: Any, name: str, n_samples: int, expected: str) -> int:
+    """Return the number of rows that a fraction stands for, rounded up as scikit-learn does."""
+    return math.ceil(_share(value, name, expected) * n_samples)
+
+
+def _share(value: Any, name: str, expected: str) -> float:
+    try:
+        share = as_real(value, name)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}; expected {expected}") from None
+    if not 0 < share <= 1:
+        raise ValueError(f"{name} is {share}; expected a fraction above 0 and up to 1")
+    return share

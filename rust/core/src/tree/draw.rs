@@ -1,0 +1,115 @@
+//! The features that a node looks at, and the polling for interruptions.
+
+use rand::{Rng, SeedableRng};
+use rand_pcg::Pcg64;
+
+use crate::error::{Error, Result};
+
+/// A candidate replaces the best split only if its improvement is larger by more than this, so that rounding
+/// decides nothing.
+pub(super) const TOLERANCE: f64 = 1e-12;
+
+/// Seed of a child's draws: it depends on the path to the child only, not on the order in which nodes are grown.
+pub(super) fn child_seed(parent: u64, child: usize) -> u64 {
+    // The finaliser of SplitMix64.
+    let mut z = parent
+        .wrapping_add(0x9E37_79B9_7F4A_7C15)
+        .wrapping_add(child as u64);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// Keeps `max_features` of the candidates, drawn without replacement, in ascending order.
+pub(super) fn draw_features(candidates: &mut Vec<u32>, max_features: Option<usize>, seed: u64) {
+    let Some(count) = max_features.filter(|&count| count < candidates.len()) else {
+        return;
+    };
+    let mut rng = Pcg64::seed_from_u64(seed);
+    for i in 0..count {
+        let left = (candidates.len() - i) as u64;
+        let offset = (u64::from(rng.next_u32()) * left) >> 32;
+        candidates.swap(i, i + offset as usize);
+    }
+    candidates.truncate(count);
+    candidates.sort_unstable();
+}
+
+/// Asks the caller now and then whether to stop.
+pub(super) struct Watch<'a> {
+    should_stop: &'a (dyn Fn() -> bool + Sync),
+    left: u64,
+}
+
+impl<'a> Watch<'a> {
+    /// Units of work between two questions: with a unit of about a nanosecond, well below 50 ms.
+    const INTERVAL: u64 = 4_000_000;
+
+    pub(super) fn new(should_stop: &'a (dyn Fn() -> bool + Sync)) -> Self {
+        Self {
+            should_stop,
+            left: 0,
+        }
+    }
+
+    /// Notes work about to be done.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`] when the caller wants to stop.
+    pub(super) fn work(&mut self, units: u64) -> Result<()> {
+        if self.left >= units {
+            self.left -= units;
+            return Ok(());
+        }
+        self.left = Self::INTERVAL;
+        if (self.should_stop)() {
+            Err(Error::Interrupted)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn draws_are_distinct_sorted_and_reproducible() {
+        let draw = |seed| {
+            let mut features: Vec<u32> = (0..20).collect();
+            draw_features(&mut features, Some(5), seed);
+            features
+        };
+        let once = draw(1);
+        assert_eq!(once.len(), 5);
+        assert!(once.windows(2).all(|w| w[0] < w[1]));
+        assert_eq!(once, draw(1));
+        assert!((2..50).any(|seed| draw(seed) != once));
+        assert_ne!(child_seed(0, 0), child_seed(0, 1));
+    }
+
+    #[test]
+    fn every_feature_is_drawn_about_equally_often() {
+        let mut counts = [0_u32; 6];
+        for seed in 0..6000 {
+            let mut features: Vec<u32> = (0..6).collect();
+            draw_features(&mut features, Some(2), seed);
+            for feature in features {
+                counts[feature as usize] += 1;
+            }
+        }
+        assert!(
+            counts.iter().all(|&c| (1850..2150).contains(&c)),
+            "{counts:?}"
+        );
+    }
+
+    #[test]
+    fn a_stop_is_noticed_within_the_interval() {
+        let mut watch = Watch::new(&|| true);
+        assert_eq!(watch.work(1), Err(Error::Interrupted));
+        let mut calm = Watch::new(&|| false);
+        assert_eq!(calm.work(u64::MAX), Ok(()));
+    }
+}

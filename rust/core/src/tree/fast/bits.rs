@@ -1,0 +1,294 @@
+//! Pairs of labels as sets of rows, and tables that recognise equal ones.
+
+use crate::simd::{dispatch, Kernel};
+
+use super::block::Block;
+use super::node::row;
+
+/// The rows of a node that order a pair one way or the other; all other rows that see the pair tie it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Column {
+    pub(super) before: u64,
+    pub(super) after: u64,
+    /// The rows that rank both labels: all rows of the node, for complete rankings.
+    pub(super) seen: u64,
+    pub(super) multiplicity: i64,
+}
+
+impl Column {
+    /// The columns of a block; bit i stands for the i-th member.
+    pub(super) fn read(block: &Block, members: &[u64]) -> Vec<Self> {
+        dispatch(ReadColumns { block, members })
+    }
+
+    /// The column in a subset of the rows, in a form that equal divisions share; `None` when it is pure there.
+    fn restrict(&self, rows: u64, complete: bool) -> Option<Self> {
+        let seen = if complete { rows } else { self.seen & rows };
+        let (before, after) = (self.before & rows, self.after & rows);
+        let tied = seen & !(before | after);
+        // Pure: at most one of the three is not empty.
+        if before | after == 0 || before | tied == 0 || after | tied == 0 {
+            return None;
+        }
+        let lowest = |set: u64| set & set.wrapping_neg();
+        let (before, after) = if complete {
+            // Entropy does not know which kind is which: name them by their lowest rows.
+            let first = if before & lowest(rows) != 0 {
+                before
+            } else if after & lowest(rows) != 0 {
+                after
+            } else {
+                tied
+            };
+            let next = lowest(rows & !first);
+            let second = if before & next != 0 {
+                before
+            } else if after & next != 0 {
+                after
+            } else {
+                tied
+            };
+            (first, second)
+        } else if before & lowest(before | after) != 0 {
+            (before, after)
+        } else {
+            (after, before)
+        };
+        Some(Self {
+            before,
+            after,
+            seen,
+            multiplicity: self.multiplicity,
+        })
+    }
+
+    fn hash(&self) -> u64 {
+        let mixed = self
+            .before
+            .wrapping_mul(0x9E37_79B9_7F4A_7C15)
+            .wrapping_add(self.after.rotate_left(29))
+            .wrapping_mul(0xC2B2_AE3D_27D4_EB4F)
+            .wrapping_add(self.seen)
+            .wrapping_mul(0x1656_67B1_9E37_79F9);
+        mixed ^ (mixed >> 29)
+    }
+}
+
+struct ReadColumns<'a> {
+    block: &'a Block,
+    members: &'a [u64],
+}
+
+impl Kernel for ReadColumns<'_> {
+    type Output = Vec<Column>;
+
+    #[inline(always)]
+    fn run(self) -> Vec<Column> {
+        let block = self.block;
+        let columns = block.columns();
+        let mut before = vec![0_u64; columns];
+        let mut after = vec![0_u64; columns];
+        let mut seen = vec![0_u64; columns];
+        for (bit, &member) in self.members.iter().enumerate() {
+            let at = row(member) * block.stride..row(member) * block.stride + columns;
+            let codes = &block.codes[at.clone()];
+            for ((before, after), &code) in before.iter_mut().zip(&mut after).zip(codes) {
+                *before |= u64::from(code & 1) << bit;
+                *after |= u64::from(code >> 4) << bit;
+            }
+            if !block.seen.is_empty() {
+                for (seen, &code) in seen.iter_mut().zip(&block.seen[at]) {
+                    *seen |= u64::from(code) << bit;
+                }
+            }
+        }
+        (0..columns)
+            .map(|k| Column {
+                before: before[k],
+                after: after[k],
+                seen: seen[k],
+                multiplicity: block.multiplicity[k],
+            })
+            .collect()
+    }
+}
+
+/// A table of numbers that is cleared by advancing a stamp.
+#[derive(Debug, Default)]
+struct Slots {
+    slots: Vec<(u32, u32)>,
+    stamp: u32,
+}
+
+impl Slots {
+    fn clear(&mut self, entries: usize) {
+        let size = (2 * entries + 2).next_power_of_two();
+        if self.slots.len() < size || self.stamp == u32::MAX {
+            self.slots.clear();
+            self.slots.resize(size.max(64), (0, 0));
+            self.stamp = 0;
+        }
+        self.stamp += 1;
+    }
+
+    /// The number stored under the hash that `same` accepts, or a free slot that takes `new`.
+    fn find(&mut self, hash: u64, new: u32, same: impl Fn(u32) -> bool) -> u32 {
+        let mask = self.slots.len() - 1;
+        let mut at = (hash >> 32) as usize & mask;
+        loop {
+            let slot = &mut self.slots[at];
+            if slot.0 != self.stamp {
+                *slot = (self.stamp, new);
+                return new;
+            }
+            if same(slot.1) {
+                return slot.1;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+}
+
+/// Restricts columns to subsets of rows and puts equal ones together.
+#[derive(Debug, Default)]
+pub(super) struct Merge {
+    slots: Slots,
+}
+
+impl Merge {
+    /// Appends the columns of `from`, restricted to `rows`, without pure ones.
+    pub(super) fn restrict(
+        &mut self,
+        from: &[Column],
+        rows: u64,
+        complete: bool,
+        out: &mut Vec<Column>,
+    ) {
+        let start = out.len();
+        self.slots.clear(from.len());
+        for column in from {
+            if let Some(column) = column.restrict(rows, complete) {
+                self.append(column, start, out);
+            }
+        }
+    }
+
+    /// The same for the columns from `from` on, appended behind them.
+    pub(super) fn restrict_in_place(
+        &mut self,
+        columns: &mut Vec<Column>,
+        from: usize,
+        rows: u64,
+        complete: bool,
+    ) {
+        let start = columns.len();
+        self.slots.clear(start - from);
+        for at in from..start {
+            if let Some(column) = columns[at].restrict(rows, complete) {
+                self.append(column, start, columns);
+            }
+        }
+    }
+
+    fn append(&mut self, column: Column, start: usize, out: &mut Vec<Column>) {
+        let new = out.len();
+        let same = |at: u32| {
+            let other = &out[at as usize];
+            (other.before, other.after, other.seen) == (column.before, column.after, column.seen)
+        };
+        let at = self.slots.find(column.hash(), new as u32, same) as usize;
+        debug_assert!(at >= start);
+        if at == new {
+            out.push(column);
+        } else {
+            out[at].multiplicity += column.multiplicity;
+        }
+    }
+}
+
+/// Numbers sets of rows in order of appearance.
+#[derive(Debug, Default)]
+pub(super) struct Memo {
+    slots: Slots,
+    sides: Vec<u64>,
+}
+
+impl Memo {
+    pub(super) fn clear(&mut self, entries: usize) {
+        self.slots.clear(entries);
+        self.sides.clear();
+    }
+
+    pub(super) fn number(&mut self, side: u64) -> u32 {
+        let hash = side.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let new = self.sides.len() as u32;
+        let sides = &self.sides;
+        let number = self.slots.find(hash, new, |at| sides[at as usize] == side);
+        if number == new {
+            self.sides.push(side);
+        }
+        number
+    }
+
+    /// The sets numbered since the table was cleared.
+    pub(super) fn sides(&self) -> &[u64] {
+        &self.sides
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_that_divide_alike_are_one_column() {
+        let column = |before, after| Column {
+            before,
+            after,
+            seen: 0,
+            multiplicity: 2,
+        };
+        // Rows 0 and 1 against row 2, in four spellings; one pure pair.
+        let from = [
+            column(0b011, 0b100),
+            column(0b100, 0b011),
+            column(0b011, 0),
+            column(0, 0b100),
+            column(0b111, 0),
+        ];
+        let mut out = Vec::new();
+        Merge::default().restrict(&from, 0b111, true, &mut out);
+        assert_eq!(out.len(), 1);
+        assert_eq!(out[0].multiplicity, 8);
+    }
+
+    #[test]
+    fn with_missing_labels_ties_are_told_apart_from_unseen() {
+        let column = |before, after, seen| Column {
+            before,
+            after,
+            seen,
+            multiplicity: 1,
+        };
+        let from = [
+            column(0b001, 0b010, 0b011),
+            column(0b010, 0b001, 0b011),
+            column(0b001, 0b010, 0b111),
+            column(0b001, 0, 0b001),
+        ];
+        let mut out = Vec::new();
+        Merge::default().restrict(&from, 0b111, false, &mut out);
+        let sizes: Vec<i64> = out.iter().map(|column| column.multiplicity).collect();
+        assert_eq!(sizes, [2, 1]);
+    }
+
+    #[test]
+    fn a_set_is_numbered_once() {
+        let mut memo = Memo::default();
+        for _ in 0..2 {
+            memo.clear(3);
+            assert_eq!([memo.number(5), memo.number(7), memo.number(5)], [0, 1, 0]);
+            assert_eq!(memo.sides(), [5, 7]);
+        }
+    }
+}

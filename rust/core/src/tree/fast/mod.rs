@@ -1,0 +1,241 @@
+//! The fast engine: binary entropy trees on rows that count once, or a whole number of times.
+//!
+//! Large nodes work on a matrix of pair codes, small ones on sets of rows as bits. Every score is an exact integer or
+//! is computed by a fixed sequence of operations, so the tree is the one of the general engine.
+
+mod best;
+mod bits;
+mod block;
+mod count;
+mod node;
+mod repeat;
+mod score;
+mod search;
+mod small;
+mod small_score;
+
+use rayon::prelude::*;
+
+use crate::error::Result;
+use crate::parallel;
+use crate::weights::Weights;
+
+use self::best::{Best, Candidate};
+use self::count::Counts;
+use self::node::{row, Node};
+use self::repeat::{list_once, repeated_rows};
+use self::score::Score;
+use self::search::{Known, Scratch};
+use self::small::Small;
+use super::draw::{draw_features, Watch};
+use super::grow::{Grown, Subtree, Task, LEAF};
+use super::params::{Criterion, Splitter};
+
+/// The most memory for pair codes; beyond it the general engine takes over.
+const MAX_CODES: usize = 4 << 30;
+
+/// Smaller subtrees are grown by one thread: handing them over would take longer.
+const MIN_PARALLEL: usize = 1000;
+
+/// Grows the tree; `None` when it is not one for this engine.
+pub(super) fn grow(task: &Task<'_>) -> Option<Result<Subtree>> {
+    let options = task.options;
+    if options.criterion != Criterion::Entropy || options.splitter != Splitter::BestBinary {
+        return None;
+    }
+    let rows = repeated_rows(task)?;
+    let pairs = task.rankings.labels() * (task.rankings.labels() - 1) / 2;
+    let planes = if task.rankings.is_complete() { 1 } else { 2 };
+    if rows.len() * (pairs + block::LANES) > MAX_CODES / planes {
+        return None;
+    }
+    Some(grow_rows(task, rows))
+}
+
+fn grow_rows(task: &Task<'_>, rows: Vec<u32>) -> Result<Subtree> {
+    let grower = Grower {
+        task,
+        score: Score::new(task.rankings, rows.len()),
+    };
+    let root = Node::root(task.features, task.rankings, rows, task.options.seed);
+    let n_jobs = task.options.n_jobs;
+    let mut tree = if n_jobs == 1 || root.len() < MIN_PARALLEL {
+        grower.grow(root)?
+    } else {
+        parallel::install(n_jobs, || grower.grow_parallel(root))??
+    };
+    if matches!(task.rankings.weights(), Weights::Each(_)) {
+        list_once(&mut tree);
+    }
+    Ok(tree)
+}
+
+struct Grower<'a> {
+    task: &'a Task<'a>,
+    score: Score,
+}
+
+/// A stretch of the tree in preorder.
+enum Piece {
+    Grown(Subtree),
+    Pending(Node),
+}
+
+impl Grower<'_> {
+    /// Grows a subtree on one thread.
+    fn grow(&self, root: Node) -> Result<Subtree> {
+        let mut out = Subtree::default();
+        let mut watch = Watch::new(self.task.should_stop);
+        let mut small = Small::new(self.task.features, self.task.options, &self.score);
+        let mut scratch = Scratch::default();
+        let mut stack = vec![root];
+        while let Some(mut node) = stack.pop() {
+            if node.len() <= small::MAX_ROWS {
+                small.grow(&node, &mut out, &mut watch)?;
+                continue;
+            }
+            let search = |known: &Known<'_>, drawn: &[usize]| {
+                let mut best = Best::new();
+                for &feature in drawn {
+                    known.search(feature, &mut scratch, &mut best, &mut watch)?;
+                }
+                Ok(best)
+            };
+            if let Some(split) = self.split(&mut node, &mut out, search)? {
+                let [left, right] = node.divide(&split);
+                stack.push(right);
+                stack.push(left);
+            }
+        }
+        Ok(out)
+    }
+
+    /// Grows a tree on all threads of the pool: first the top, its features in parallel, then the subtrees below
+    /// it in parallel. The pieces are put together in preorder, so the tree is the same.
+    fn grow_parallel(&self, root: Node) -> Result<Subtree> {
+        let large = (root.len() / (8 * self.task.options.n_jobs)).max(MIN_PARALLEL);
+        let mut pieces = Vec::new();
+        let mut stack = vec![root];
+        while let Some(mut node) = stack.pop() {
+            if node.len() < large {
+                pieces.push(Piece::Pending(node));
+                continue;
+            }
+            let mut top = Subtree::default();
+            let search = |known: &Known<'_>, drawn: &[usize]| {
+                drawn
+                    .par_iter()
+                    .map(|&feature| {
+                        let mut best = Best::new();
+                        let mut watch = Watch::new(self.task.should_stop);
+                        known.search(feature, &mut Scratch::default(), &mut best, &mut watch)?;
+                        Ok(best)
+                    })
+                    .try_reduce(Best::new, |mut a, b| {
+                        a.merge(&b);
+                        Ok(a)
+                    })
+            };
+            let split = self.split(&mut node, &mut top, search)?;
+            pieces.push(Piece::Grown(top));
+            if let Some(split) = split {
+                let [left, right] = node.divide(&split);
+                stack.push(right);
+                stack.push(left);
+            }
+        }
+        let grown: Vec<Subtree> = pieces
+            .into_par_iter()
+            .map(|piece| match piece {
+                Piece::Grown(subtree) => Ok(subtree),
+                Piece::Pending(node) => self.grow(node),
+            })
+            .collect::<Result<_>>()?;
+        let mut out = Subtree::default();
+        for subtree in grown {
+            out.nodes.extend(subtree.nodes);
+            out.thresholds.extend(subtree.thresholds);
+            out.rows.extend(subtree.rows);
+        }
+        Ok(out)
+    }
+
+    /// Writes down a large node and returns its split, if it has one.
+    /// `search` finds the best among the cuts of some of the node's features.
+    fn split(
+        &self,
+        node: &mut Node,
+        out: &mut Subtree,
+        search: impl FnOnce(&Known<'_>, &[usize]) -> Result<Best>,
+    ) -> Result<Option<Candidate>> {
+        let options = self.task.options;
+        let mut totals = node.totals();
+        let kept = impure(node, &totals);
+        let few = 4 * kept.len() <= 3 * node.block.columns();
+        if !kept.is_empty() && (few || 4 * node.len() <= node.block.rows.len()) {
+            node.repack(&kept);
+            totals = node.totals();
+        }
+        let rows = node.len();
+        let sum = self
+            .score
+            .sides(&node.block, (rows, &totals), (rows, &totals))
+            .0;
+        let leaf = options.max_depth.is_some_and(|max| node.depth >= max)
+            || rows < options.min_samples_split
+            || kept.is_empty();
+        let split = if leaf {
+            None
+        } else {
+            let known = Known {
+                node,
+                score: &self.score,
+                totals: &totals,
+                sum,
+                min_samples_leaf: options.min_samples_leaf,
+            };
+            search(&known, &self.drawn(node))?.winner()
+        };
+        out.nodes.push(Grown {
+            rows: rows as u32,
+            weight: rows as f64,
+            impurity: self.score.impurity(rows, sum),
+            feature: split.map_or(LEAF, |split| split.feature),
+            thresholds: u32::from(split.is_some()),
+        });
+        match split {
+            None => {
+                let rows = node.members.iter();
+                out.rows
+                    .extend(rows.map(|&entry| node.block.rows[row(entry)]));
+            }
+            Some(split) => out.thresholds.push(self.task.features.threshold(
+                split.feature as usize,
+                split.ranks.0,
+                split.ranks.1,
+            )),
+        }
+        Ok(split)
+    }
+
+    /// Which of the node's features to look at.
+    fn drawn(&self, node: &Node) -> Vec<usize> {
+        let mut drawn = node.features.clone();
+        draw_features(&mut drawn, self.task.options.max_features, node.seed);
+        (0..node.features.len())
+            .filter(|&index| drawn.binary_search(&node.features[index]).is_ok())
+            .collect()
+    }
+}
+
+/// The columns that are not pure.
+fn impure(node: &Node, totals: &Counts) -> Vec<u32> {
+    let rows = node.len() as u32;
+    let is_impure = |&column: &u32| {
+        let at = column as usize;
+        let seen = totals.seen.get(at).copied().unwrap_or(rows);
+        let (before, after) = (totals.before[at], totals.after[at]);
+        before.max(after).max(seen - before - after) < seen
+    };
+    (0..node.block.columns() as u32).filter(is_impure).collect()
+}

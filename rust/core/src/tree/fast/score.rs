@@ -1,0 +1,136 @@
+//! Scores of left and right sides from counts, the same numbers as [`super::super::criterion`] computes.
+
+use crate::rankings::Rankings;
+
+use super::super::entropy::{x_log_x, Exact, Seen};
+use super::block::Block;
+use super::count::Counts;
+
+/// How sides are scored.
+pub(super) enum Score {
+    /// Complete rankings.
+    Exact(Exact),
+    /// Missing labels.
+    Seen(SeenTables),
+}
+
+/// Tables of the floating-point operations that [`Seen::entropy`] does.
+pub(super) struct SeenTables {
+    pub(super) seen: Seen,
+    pub(super) x_log_x: Vec<f64>,
+    pub(super) inverse: Vec<f64>,
+}
+
+/// A sum over the columns for each side: for complete rankings weight times entropy, which only grows with more
+/// rows; otherwise entropy.
+pub(super) type Sides = (i64, i64);
+
+impl Score {
+    /// For nodes of up to `rows` rows.
+    pub(super) fn new(rankings: &Rankings, rows: usize) -> Self {
+        let pairs = rankings.labels() * (rankings.labels() - 1) / 2;
+        if rankings.is_complete() {
+            return Self::Exact(Exact::new(pairs, rows as u64));
+        }
+        let counts = || (0..=rows).map(|count| count as f64);
+        Self::Seen(SeenTables {
+            seen: Seen::new(pairs),
+            x_log_x: counts().map(x_log_x).collect(),
+            inverse: counts()
+                .map(|c| if c > 0.0 { 1.0 / c } else { 0.0 })
+                .collect(),
+        })
+    }
+
+    /// Impurity of a node of `rows` rows from its own sum.
+    pub(super) fn impurity(&self, rows: usize, sum: i64) -> f64 {
+        match self {
+            Self::Exact(exact) => exact.impurity(rows as u64, -sum),
+            Self::Seen(tables) => tables.seen.impurity(sum),
+        }
+    }
+
+    /// Improvement of a split of `rows` rows, `left` of them to the left.
+    #[inline]
+    pub(super) fn improvement(&self, rows: usize, sum: i64, left: usize, sides: Sides) -> f64 {
+        match self {
+            Self::Exact(exact) => exact.improvement(rows as u64, sum - sides.0 - sides.1),
+            Self::Seen(tables) => tables.seen.improvement(
+                (rows as f64, sum),
+                [(left as f64, sides.0), ((rows - left) as f64, sides.1)].into_iter(),
+            ),
+        }
+    }
+
+    /// Sums of both sides of a split of `rows` rows with the given totals.
+    #[inline(always)]
+    pub(super) fn sides(
+        &self,
+        block: &Block,
+        (rows, totals): (usize, &Counts),
+        (left_rows, left): (usize, &Counts),
+    ) -> Sides {
+        match self {
+            Self::Exact(exact) => {
+                let table = exact.class(rows as u64).table();
+                let counts = ((rows, totals), (left_rows, left));
+                // Where the type of an index cannot exceed the table, no index is checked.
+                if let Ok(table) = <&[i64; 256]>::try_from(table) {
+                    exact_sides(|count| table[usize::from(count as u8)], block, counts)
+                } else if let Ok(table) = <&[i64; 65536]>::try_from(table) {
+                    exact_sides(|count| table[usize::from(count as u16)], block, counts)
+                } else {
+                    exact_sides(|count| table[count as usize], block, counts)
+                }
+            }
+            Self::Seen(tables) => tables.sides(block, totals, left),
+        }
+    }
+}
+
+#[inline(always)]
+fn exact_sides(
+    f: impl Fn(u32) -> i64,
+    block: &Block,
+    ((rows, totals), (left_rows, left)): ((usize, &Counts), (usize, &Counts)),
+) -> Sides {
+    let (n, n_left) = (rows as u32, left_rows as u32);
+    let n_right = n - n_left;
+    let (mut sum_left, mut sum_right, mut pairs) = (0, 0, 0);
+    let columns = block.multiplicity.iter();
+    let totals = totals.before.iter().zip(&totals.after);
+    let left = left.before.iter().zip(&left.after);
+    for ((&m, (&b, &a)), (&b_left, &a_left)) in columns.zip(totals).zip(left) {
+        let (b_right, a_right) = (b - b_left, a - a_left);
+        sum_left += m * (f(b_left) + f(a_left) + f(n_left - b_left - a_left));
+        sum_right += m * (f(b_right) + f(a_right) + f(n_right - b_right - a_right));
+        pairs += m;
+    }
+    (pairs * f(n_left) - sum_left, pairs * f(n_right) - sum_right)
+}
+
+impl SeenTables {
+    /// Rounded entropy of a pair.
+    #[inline(always)]
+    pub(super) fn entropy(&self, before: u32, after: u32, seen: u32) -> i64 {
+        let f = |count: u32| self.x_log_x[count as usize];
+        let inner = (f(before) + f(after)) + f(seen - before - after);
+        self.seen
+            .round((f(seen) - inner) * self.inverse[seen as usize])
+    }
+
+    #[inline(always)]
+    fn sides(&self, block: &Block, totals: &Counts, left: &Counts) -> Sides {
+        let mut sums = (0, 0);
+        for (column, &m) in block.multiplicity.iter().enumerate() {
+            let (b, a, s) = (left.before[column], left.after[column], left.seen[column]);
+            sums.0 += m * self.entropy(b, a, s);
+            sums.1 += m * self.entropy(
+                totals.before[column] - b,
+                totals.after[column] - a,
+                totals.seen[column] - s,
+            );
+        }
+        sums
+    }
+}

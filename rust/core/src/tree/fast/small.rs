@@ -1,0 +1,276 @@
+//! Subtrees of at most 64 rows: a set of rows is the set bits of a word.
+//!
+//! Most nodes of a fully grown tree are small. Here a pair of labels is a few words, a split is a word, and counting
+//! is the population count of an intersection. Pairs that divide the rows alike are put together, and a division of
+//! the rows that several features share is scored once.
+
+use crate::error::Result;
+use crate::features::Features;
+
+use super::super::draw::{child_seed, draw_features, Watch, TOLERANCE};
+use super::super::grow::{Grown, Subtree, LEAF};
+use super::super::params::TreeOptions;
+use super::bits::{Column, Memo, Merge};
+use super::node::{rank, row, Node};
+use super::score::Score;
+use super::small_score::SmallScore;
+
+/// Rows of the largest node that is grown here.
+pub(super) const MAX_ROWS: usize = 64;
+
+/// A boundary between values of a feature.
+#[derive(Debug, Clone, Copy)]
+struct Cut {
+    /// The rows of the node below the boundary.
+    left: u64,
+    feature: u32,
+    lower: u32,
+    upper: u32,
+}
+
+/// Grows small subtrees, one after the other, with the same buffers.
+pub(super) struct Small<'a> {
+    features: &'a Features,
+    options: &'a TreeOptions,
+    score: &'a Score,
+    tables: SmallScore,
+    /// Columns and cuts of the node at work and behind it those of its children.
+    columns: Vec<Column>,
+    cuts: Vec<Cut>,
+    merge: Merge,
+    memo: Memo,
+    /// For each cut of the node at work, which of the scored divisions it is.
+    division: Vec<u32>,
+    improvements: Vec<f64>,
+    bit_of: Vec<u8>,
+}
+
+/// A node: its rows, and where its columns and cuts start.
+struct Place {
+    rows: u64,
+    columns: usize,
+    cuts: usize,
+    depth: usize,
+    seed: u64,
+}
+
+impl<'a> Small<'a> {
+    pub(super) fn new(features: &'a Features, options: &'a TreeOptions, score: &'a Score) -> Self {
+        Self {
+            features,
+            options,
+            score,
+            tables: SmallScore::new(score),
+            columns: Vec::new(),
+            cuts: Vec::new(),
+            merge: Merge::default(),
+            memo: Memo::default(),
+            division: Vec::new(),
+            improvements: Vec::new(),
+            bit_of: Vec::new(),
+        }
+    }
+
+    /// Grows the subtree of a node.
+    pub(super) fn grow(
+        &mut self,
+        node: &Node,
+        out: &mut Subtree,
+        watch: &mut Watch<'_>,
+    ) -> Result<()> {
+        self.columns.clear();
+        self.cuts.clear();
+        self.read_cuts(node);
+        let rows = u64::MAX >> (MAX_ROWS - node.len());
+        let raw = Column::read(&node.block, &node.members);
+        self.merge
+            .restrict(&raw, rows, node.block.seen.is_empty(), &mut self.columns);
+        let place = Place {
+            rows,
+            columns: 0,
+            cuts: 0,
+            depth: node.depth,
+            seed: node.seed,
+        };
+        let names: Vec<u32> = node
+            .members
+            .iter()
+            .map(|&entry| node.block.rows[row(entry)])
+            .collect();
+        self.grow_place(&place, &names, out, watch)
+    }
+
+    /// Bits are numbered by row, so that the rows of a leaf come out ascending.
+    fn read_cuts(&mut self, node: &Node) {
+        self.bit_of
+            .resize(node.block.rows.len().max(self.bit_of.len()), 0);
+        for (bit, &entry) in node.members.iter().enumerate() {
+            self.bit_of[row(entry)] = bit as u8;
+        }
+        for (index, &feature) in node.features.iter().enumerate() {
+            let sorted = node.sorted(index);
+            let mut left = 0;
+            let mut lower = rank(sorted[0]);
+            for &entry in sorted {
+                let upper = rank(entry);
+                if upper != lower {
+                    self.cuts.push(Cut {
+                        left,
+                        feature,
+                        lower,
+                        upper,
+                    });
+                    lower = upper;
+                }
+                left |= 1 << self.bit_of[row(entry)];
+            }
+        }
+    }
+
+    fn grow_place(
+        &mut self,
+        place: &Place,
+        names: &[u32],
+        out: &mut Subtree,
+        watch: &mut Watch<'_>,
+    ) -> Result<()> {
+        let rows = place.rows.count_ones() as usize;
+        let columns = self.columns.len() - place.columns;
+        let cuts = self.cuts.len() - place.cuts;
+        watch.work((100 + cuts * (5 + columns)) as u64)?;
+        let sum = self
+            .tables
+            .whole(self.score, rows, &self.columns[place.columns..]);
+        let leaf = self.options.max_depth.is_some_and(|max| place.depth >= max)
+            || rows < self.options.min_samples_split
+            || columns == 0;
+        let split = if leaf { None } else { self.best(place, sum) };
+        out.nodes.push(Grown {
+            rows: rows as u32,
+            weight: rows as f64,
+            impurity: self.score.impurity(rows, sum),
+            feature: split.map_or(LEAF, |cut| cut.feature),
+            thresholds: u32::from(split.is_some()),
+        });
+        let Some(split) = split else {
+            let mut left = place.rows;
+            while left != 0 {
+                out.rows.push(names[left.trailing_zeros() as usize]);
+                left &= left - 1;
+            }
+            return Ok(());
+        };
+        out.thresholds.push(self.features.threshold(
+            split.feature as usize,
+            split.lower,
+            split.upper,
+        ));
+        for (child, rows) in [split.left, place.rows & !split.left]
+            .into_iter()
+            .enumerate()
+        {
+            let below = Place {
+                rows,
+                columns: self.columns.len(),
+                cuts: self.cuts.len(),
+                depth: place.depth + 1,
+                seed: child_seed(place.seed, child),
+            };
+            self.descend(place, &below);
+            self.grow_place(&below, names, out, watch)?;
+            self.columns.truncate(below.columns);
+            self.cuts.truncate(below.cuts);
+        }
+        Ok(())
+    }
+
+    /// Appends the columns and cuts of a child. One row has neither.
+    fn descend(&mut self, place: &Place, below: &Place) {
+        if below.rows.is_power_of_two() {
+            return;
+        }
+        self.merge.restrict_in_place(
+            &mut self.columns,
+            place.columns,
+            below.rows,
+            self.tables.complete(),
+        );
+        if self.columns.len() == below.columns {
+            return;
+        }
+        for at in place.cuts..below.cuts {
+            let cut = self.cuts[at];
+            let left = cut.left & below.rows;
+            if left == 0 || left == below.rows {
+                continue;
+            }
+            let known = self.cuts.len() > below.cuts;
+            match self.cuts.last_mut() {
+                // The same rows are below several boundaries of the parent: the gap between values has grown.
+                Some(last) if known && last.feature == cut.feature && last.left == left => {
+                    last.upper = cut.upper;
+                }
+                _ => self.cuts.push(Cut { left, ..cut }),
+            }
+        }
+    }
+
+    /// The best of the node's cuts.
+    fn best(&mut self, place: &Place, sum: i64) -> Option<Cut> {
+        let rows = place.rows.count_ones();
+        let leaf = self.options.min_samples_leaf as u32;
+        let drawn = self.drawn(place);
+        self.memo.clear(self.cuts.len() - place.cuts);
+        self.division.clear();
+        let lowest = place.rows & place.rows.wrapping_neg();
+        for cut in &self.cuts[place.cuts..] {
+            let left_rows = cut.left.count_ones();
+            let possible = left_rows >= leaf
+                && rows - left_rows >= leaf
+                && drawn
+                    .as_ref()
+                    .is_none_or(|drawn| drawn.binary_search(&cut.feature).is_ok());
+            self.division.push(if possible {
+                // Left and right may be exchanged: the side with the lowest row stands for both.
+                let side = if cut.left & lowest == 0 {
+                    place.rows & !cut.left
+                } else {
+                    cut.left
+                };
+                self.memo.number(side)
+            } else {
+                u32::MAX
+            });
+        }
+        let columns = &self.columns[place.columns..];
+        self.tables.improvements(
+            self.score,
+            (place.rows, sum),
+            columns,
+            self.memo.sides(),
+            &mut self.improvements,
+        );
+        let mut best: Option<(f64, usize)> = None;
+        for (at, &division) in self.division.iter().enumerate() {
+            if division != u32::MAX {
+                let improvement = self.improvements[division as usize];
+                if best.is_none_or(|(best, _)| improvement > best + TOLERANCE) {
+                    best = Some((improvement, at));
+                }
+            }
+        }
+        best.map(|(_, at)| self.cuts[place.cuts + at])
+    }
+
+    /// The features to look at, if not all.
+    fn drawn(&self, place: &Place) -> Option<Vec<u32>> {
+        let max_features = self.options.max_features?;
+        let mut features: Vec<u32> = self.cuts[place.cuts..]
+            .iter()
+            .map(|cut| cut.feature)
+            .collect();
+        features.dedup();
+        draw_features(&mut features, Some(max_features), place.seed);
+        Some(features)
+    }
+}

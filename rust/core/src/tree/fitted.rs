@@ -1,0 +1,153 @@
+//! [`FittedTree`]: a tree together with the rankings that it was grown on, which answer for its leaves.
+
+use crate::aggregate::{Aggregator, Evidence, Needs, Workspace};
+use crate::bucket_order::BucketOrder;
+use crate::error::Result;
+use crate::features::Features;
+use crate::pairs::PairOrderMatrix;
+use crate::parallel::{run, Jobs};
+use crate::rankings::Rankings;
+
+use super::bytes::problem;
+use super::criterion::{Consensus, Sample};
+use super::model::Tree;
+use super::params::TreeParams;
+
+/// Leaves that a thread takes at once: the smallest leaves take a microsecond each.
+const LEAVES_AT_ONCE: usize = 64;
+
+/// A tree and its training rankings, so that any aggregator can be asked for any leaf.
+///
+/// Proven by the constructors: the tree has as many labels and training rows as there are rankings, and exactly
+/// the rows of positive weight belong to its leaves.
+///
+/// # Examples
+/// ```
+/// use bucketrank_core::aggregate::{Aggregator, Borda};
+/// use bucketrank_core::{features::Features, rankings::Rankings, tree::{FittedTree, TreeParams}};
+/// use ndarray::array;
+///
+/// let features = Features::new(array![[0.0], [1.0], [2.0]].view())?;
+/// let rankings = Rankings::new(array![[1, 2], [1, 2], [2, 1_i64]].view(), None)?;
+/// let borda = Aggregator::Borda(Borda::new(0.0)?);
+/// let fitted = FittedTree::fit(&features, rankings, &TreeParams::default(), &borda, &|| false)?;
+/// let leaves: Vec<u32> = fitted.tree().leaf_indices().collect();
+/// let orders = fitted.consensus(&borda, &leaves, 1, &|| false)?;
+/// assert_eq!(orders[0].positions(), [1, 2]);
+/// # Ok::<(), bucketrank_core::error::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct FittedTree {
+    tree: Tree,
+    rankings: Rankings,
+}
+
+impl FittedTree {
+    /// Grows a tree and keeps its rankings. Only the criteria that compare rows with their consensus ask the
+    /// aggregator.
+    ///
+    /// # Errors
+    /// As [`Tree::fit`].
+    pub fn fit(
+        features: &Features,
+        rankings: Rankings,
+        params: &TreeParams,
+        aggregator: &Aggregator,
+        should_stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Self> {
+        let tree = Tree::fit(features, &rankings, params, Some(aggregator), should_stop)?;
+        Ok(Self { tree, rankings })
+    }
+
+    /// Puts together what was saved.
+    pub(super) fn new(tree: Tree, rankings: Rankings) -> Result<Self> {
+        if tree.labels() != rankings.labels() || tree.training_rows() != rankings.len() {
+            return Err(problem("the rankings do not belong to the tree"));
+        }
+        let weights = rankings.weights();
+        let positive = (0..rankings.len()).filter(|&row| weights.get(row) > 0.0);
+        let in_leaves = tree.node_rows(0);
+        let weighted = in_leaves.iter().all(|&row| weights.get(row as usize) > 0.0);
+        if !weighted || positive.count() != in_leaves.len() {
+            return Err(problem("the leaves do not hold the rows that have weight"));
+        }
+        Ok(Self { tree, rankings })
+    }
+
+    /// The tree alone.
+    #[must_use]
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// The rankings that the tree was grown on.
+    #[must_use]
+    pub fn rankings(&self) -> &Rankings {
+        &self.rankings
+    }
+
+    /// The consensus of the training rows of each of some nodes, on `n_jobs` threads (0: as many as there are).
+    /// The result does not depend on `n_jobs`. `should_stop` is asked now and then on the calling thread.
+    ///
+    /// # Errors
+    /// As [`Aggregator::aggregate`], or [`crate::error::Error::Interrupted`].
+    ///
+    /// # Panics
+    /// When there is no such node.
+    pub fn consensus(
+        &self,
+        aggregator: &Aggregator,
+        nodes: &[u32],
+        n_jobs: usize,
+        should_stop: &dyn Fn() -> bool,
+    ) -> Result<Vec<BucketOrder>> {
+        let jobs = Jobs {
+            n_jobs,
+            chunk: LEAVES_AT_ONCE,
+            should_stop,
+        };
+        // Buffers are made once a thread; making them may fail, so each thread keeps its attempt.
+        let state = || {
+            let evidence = Evidence::new(self.tree.labels(), aggregator.needs());
+            (evidence, Workspace::new())
+        };
+        run(jobs, nodes.len(), state, |(evidence, workspace), item| {
+            let evidence = evidence.as_mut().map_err(|error| error.clone())?;
+            evidence.fill(&self.rankings, self.rows_of(nodes[item]))?;
+            aggregator.aggregate(evidence, workspace)
+        })
+    }
+
+    /// The pair order matrix of the training rows of each of some nodes.
+    ///
+    /// # Errors
+    /// Too many labels for pair statistics.
+    ///
+    /// # Panics
+    /// When there is no such node.
+    pub fn pair_orders(&self, nodes: &[u32]) -> Result<Vec<PairOrderMatrix>> {
+        let mut evidence = Evidence::new(self.tree.labels(), Needs::PairOrder)?;
+        let matrices = nodes.iter().map(|&node| {
+            evidence.fill(&self.rankings, self.rows_of(node))?;
+            Ok(evidence.pair_order().clone())
+        });
+        matrices.collect()
+    }
+
+    fn rows_of(&self, node: u32) -> impl Iterator<Item = usize> + '_ {
+        self.tree.node_rows(node).iter().map(|&row| row as usize)
+    }
+}
+
+impl Consensus for Aggregator {
+    fn consensus(&self, sample: &Sample<'_>) -> Result<BucketOrder> {
+        let evidence = if self.needs() == Needs::PairOrder {
+            Evidence::from_pair_order(PairOrderMatrix::from_counts(sample.counts))
+        } else {
+            let mut evidence = Evidence::new(sample.counts.labels(), self.needs())?;
+            evidence.fill(sample.rankings, sample.rows.iter().map(|&row| row as usize))?;
+            evidence
+        };
+        self.aggregate(&evidence, &mut Workspace::new())
+    }
+}

@@ -1,0 +1,155 @@
+//! Saving a tree with its rankings: magic, format version, rankings, the tree's own bytes, checksum.
+
+use ndarray::ArrayView2;
+
+use crate::error::Result;
+use crate::rankings::Rankings;
+use crate::weights::Weights;
+
+use super::bytes::{open, problem, sign, Reader};
+use super::fitted::FittedTree;
+use super::model::Tree;
+
+const MAGIC: [u8; 8] = *b"BRKFITT\n";
+const VERSION: u32 = 1;
+
+impl FittedTree {
+    /// The tree and its rankings as bytes that [`FittedTree::from_bytes`] reads back.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let rankings = self.rankings();
+        let tree = self.tree().to_bytes();
+        let weights: &[f64] = match rankings.weights() {
+            Weights::Unit(_) => &[],
+            Weights::Each(weights) => weights,
+        };
+        let positions = rankings.len() * rankings.labels();
+        let mut out = Vec::with_capacity(64 + 2 * positions + 8 * weights.len() + tree.len());
+        out.extend_from_slice(&MAGIC);
+        out.extend_from_slice(&VERSION.to_le_bytes());
+        for size in [rankings.len(), rankings.labels(), weights.len(), tree.len()] {
+            out.extend_from_slice(&(size as u64).to_le_bytes());
+        }
+        for position in rankings.rows().flatten() {
+            out.extend_from_slice(&position.to_le_bytes());
+        }
+        for weight in weights {
+            out.extend_from_slice(&weight.to_le_bytes());
+        }
+        out.extend_from_slice(&tree);
+        sign(out)
+    }
+
+    /// Reads a tree with its rankings, trusting none of the bytes.
+    ///
+    /// # Errors
+    /// As [`Tree::from_bytes`]; also rankings that are none, or that the tree was not grown on.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let mut reader = open(bytes, MAGIC, VERSION)?;
+        let [rows, labels, weights, tree] = reader.sizes()?;
+        let rankings = read_rankings(&mut reader, rows, labels, weights)?;
+        let tree = Tree::from_bytes(reader.slice(tree)?)?;
+        reader.end()?;
+        Self::new(tree, rankings)
+    }
+}
+
+fn read_rankings(
+    reader: &mut Reader<'_>,
+    rows: usize,
+    labels: usize,
+    weights: usize,
+) -> Result<Rankings> {
+    let count = rows
+        .checked_mul(labels)
+        .ok_or(problem("a size does not fit this machine"))?;
+    let positions = reader.many(count, u16::from_le_bytes)?;
+    let weights = reader.many(weights, f64::from_le_bytes)?;
+    let positions = ArrayView2::from_shape((rows, labels), &positions)
+        .map_err(|_| problem("the positions are no table"))?;
+    let weights = (!weights.is_empty()).then_some(weights.as_slice());
+    Rankings::new(positions, weights).map_err(|_| problem("the rankings are not valid"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::TreeParams;
+    use super::*;
+    use crate::aggregate::{Aggregator, Borda};
+    use crate::{error::Error, features::Features};
+    use ndarray::Array2;
+
+    fn fitted(weights: Option<&[f64]>) -> FittedTree {
+        let x = Array2::from_shape_fn((12, 2), |(i, j)| ((i * (7 + j)) % 13) as f64);
+        let y = Array2::from_shape_fn((12, 3), |(i, j)| match (i + j) % 5 {
+            0 => f64::NAN,
+            _ => 1.0,
+        });
+        let features = Features::new(x.view()).unwrap();
+        let mut y = y;
+        y.row_mut(3).assign(&ndarray::arr1(&[2.0, 1.0, f64::NAN]));
+        let rankings = Rankings::new(y.view(), weights).unwrap();
+        let borda = Aggregator::Borda(Borda::default());
+        FittedTree::fit(&features, rankings, &TreeParams::default(), &borda, &|| {
+            false
+        })
+        .unwrap()
+    }
+
+    /// Bytes with checksums that fit, to get behind them.
+    fn signed(mut bytes: Vec<u8>) -> Vec<u8> {
+        bytes.truncate(bytes.len() - 4);
+        sign(bytes)
+    }
+
+    #[test]
+    fn saved_trees_come_back_equal() {
+        let weights: Vec<f64> = (0..12).map(|i| f64::from(i % 3)).collect();
+        for tree in [fitted(None), fitted(Some(&weights))] {
+            assert_eq!(FittedTree::from_bytes(&tree.to_bytes()).unwrap(), tree);
+        }
+    }
+
+    #[test]
+    fn damaged_bytes_are_refused() {
+        let bytes = fitted(None).to_bytes();
+        for at in 0..bytes.len() {
+            assert!(FittedTree::from_bytes(&bytes[..at]).is_err(), "{at}");
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 0x04;
+            assert!(FittedTree::from_bytes(&damaged).is_err(), "{at}");
+        }
+    }
+
+    #[test]
+    fn a_fitting_checksum_does_not_make_a_tree() {
+        let tree = fitted(None);
+        let bytes = tree.to_bytes();
+        let borda = Aggregator::Borda(Borda::default());
+        for at in 12..bytes.len() - 4 {
+            for flip in [0x01, 0x80, 0xFF] {
+                let mut damaged = bytes.clone();
+                damaged[at] ^= flip;
+                // A position may become another valid one; asking the leaves must still be safe.
+                if let Ok(read) = FittedTree::from_bytes(&signed(damaged)) {
+                    let leaves: Vec<u32> = read.tree().leaf_indices().collect();
+                    let orders = read.consensus(&borda, &leaves, 1, &|| false).unwrap();
+                    assert_eq!(orders.len(), leaves.len());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn newer_versions_are_named() {
+        let mut bytes = fitted(None).to_bytes();
+        bytes[8] = 7;
+        assert_eq!(
+            FittedTree::from_bytes(&bytes).unwrap_err(),
+            Error::SavedTreeVersion {
+                found: 7,
+                newest: 1
+            }
+        );
+    }
+}

@@ -1,0 +1,298 @@
+//! The general split search: every criterion, every splitter, any weights. Each set of rows is counted on its own,
+//! from the left and from the right, so that nothing is ever subtracted.
+
+use crate::error::Result;
+use crate::features::Features;
+use crate::pairs::PairCounts;
+use crate::rankings::Rankings;
+
+use super::criterion::{Consensus, Cost, Impurity, Sample};
+use super::draw::{draw_features, Watch, TOLERANCE};
+use super::params::{Splitter, TreeOptions};
+
+/// How a node is split: child i takes the rows with values above threshold i - 1 and up to threshold i.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Split {
+    pub(super) feature: usize,
+    pub(super) thresholds: Vec<f64>,
+    /// The largest value rank of each child but the last.
+    pub(super) last_ranks: Vec<u32>,
+}
+
+/// What is known of a node before it is split.
+pub(super) struct NodeStats {
+    pub(super) weight: f64,
+    pub(super) cost: Cost,
+    pub(super) pure: bool,
+}
+
+pub(super) struct Search<'a> {
+    features: &'a Features,
+    rankings: &'a Rankings,
+    options: &'a TreeOptions,
+    impurity: Impurity<'a>,
+    counts: PairCounts,
+    sorted: Vec<u32>,
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn new(
+        features: &'a Features,
+        rankings: &'a Rankings,
+        options: &'a TreeOptions,
+        consensus: Option<&'a dyn Consensus>,
+    ) -> Result<Self> {
+        Ok(Self {
+            features,
+            rankings,
+            options,
+            impurity: Impurity::new(options.criterion, rankings, consensus)?,
+            counts: PairCounts::empty(rankings.labels())?,
+            sorted: Vec::new(),
+        })
+    }
+
+    pub(super) fn impurity(&self, node: &NodeStats) -> f64 {
+        self.impurity.impurity(node.weight, node.cost)
+    }
+
+    /// Counts the rows of a node.
+    pub(super) fn stats(&mut self, rows: &[u32]) -> Result<NodeStats> {
+        let weight = self.weight(rows);
+        let cost = self.cost(weight, rows)?.1;
+        Ok(NodeStats {
+            weight,
+            cost,
+            pure: super::criterion::is_pure(&self.counts),
+        })
+    }
+
+    /// The best split of a node, if any is possible.
+    pub(super) fn best(
+        &mut self,
+        rows: &[u32],
+        node: &NodeStats,
+        seed: u64,
+        watch: &mut Watch<'_>,
+    ) -> Result<Option<Split>> {
+        let mut candidates: Vec<u32> = (0..self.features.columns() as u32)
+            .filter(|&feature| {
+                let ranks = self.features.ranks(feature as usize);
+                rows.iter()
+                    .any(|&row| ranks[row as usize] != ranks[rows[0] as usize])
+            })
+            .collect();
+        draw_features(&mut candidates, self.options.max_features, seed);
+        let mut best: Option<(f64, Split)> = None;
+        for &feature in &candidates {
+            let ranks = self.features.ranks(feature as usize);
+            let mut sorted = std::mem::take(&mut self.sorted);
+            sorted.clear();
+            sorted.extend_from_slice(rows);
+            // By row within a value: with fractional weights the sums must not depend on the history.
+            sorted.sort_unstable_by_key(|&row| (ranks[row as usize], row));
+            let found = match self.options.splitter {
+                Splitter::BestBinary => {
+                    self.binary(feature as usize, &sorted, node, watch, &mut best)
+                }
+                Splitter::EqualFrequency { max_splits } => {
+                    let cuts = self.equal_frequency(feature as usize, &sorted, max_splits);
+                    self.multiway(feature as usize, &sorted, node, watch, &cuts, &mut best)
+                }
+                Splitter::EqualWidth { max_splits } => {
+                    let cuts = self.equal_width(feature as usize, &sorted, max_splits);
+                    self.multiway(feature as usize, &sorted, node, watch, &cuts, &mut best)
+                }
+            };
+            self.sorted = sorted;
+            found?;
+        }
+        Ok(best.map(|(_, split)| split))
+    }
+
+    fn binary(
+        &mut self,
+        feature: usize,
+        sorted: &[u32],
+        node: &NodeStats,
+        watch: &mut Watch<'_>,
+        best: &mut Option<(f64, Split)>,
+    ) -> Result<()> {
+        let ranks = self.features.ranks(feature);
+        let rank = |i: usize| ranks[sorted[i] as usize];
+        let leaf = self.options.min_samples_leaf;
+        let cuts: Vec<usize> = (leaf..(sorted.len() + 1).saturating_sub(leaf))
+            .filter(|&i| rank(i - 1) < rank(i))
+            .collect();
+        if cuts.is_empty() {
+            return Ok(());
+        }
+        let left = self.sweep(sorted, cuts.iter().map(|&cut| (0, cut)), node, watch)?;
+        let reversed: Vec<u32> = sorted.iter().rev().copied().collect();
+        let ends = cuts.iter().rev().map(|&cut| (0, sorted.len() - cut));
+        let right = self.sweep(&reversed, ends, node, watch)?;
+        for ((&cut, &left), &right) in cuts.iter().zip(&left).zip(right.iter().rev()) {
+            let improvement = self
+                .impurity
+                .improvement((node.weight, node.cost), &[left, right]);
+            if improves(best.as_ref(), improvement) {
+                let (lower, upper) = (rank(cut - 1), rank(cut));
+                let split = Split {
+                    feature,
+                    thresholds: vec![self.features.threshold(feature, lower, upper)],
+                    last_ranks: vec![lower],
+                };
+                *best = Some((improvement, split));
+            }
+        }
+        Ok(())
+    }
+
+    fn multiway(
+        &mut self,
+        feature: usize,
+        sorted: &[u32],
+        node: &NodeStats,
+        watch: &mut Watch<'_>,
+        cuts: &[(usize, f64)],
+        best: &mut Option<(f64, Split)>,
+    ) -> Result<()> {
+        let starts = std::iter::once(0).chain(cuts.iter().map(|cut| cut.0));
+        let ends = cuts
+            .iter()
+            .map(|cut| cut.0)
+            .chain(std::iter::once(sorted.len()));
+        let children: Vec<(usize, usize)> = starts.zip(ends).collect();
+        let leaf = self.options.min_samples_leaf;
+        if cuts.is_empty() || children.iter().any(|(start, end)| end - start < leaf) {
+            return Ok(());
+        }
+        let costs = self.sweep(sorted, children.into_iter(), node, watch)?;
+        let improvement = self.impurity.improvement((node.weight, node.cost), &costs);
+        if improves(best.as_ref(), improvement) {
+            let ranks = self.features.ranks(feature);
+            let split = Split {
+                feature,
+                thresholds: cuts.iter().map(|cut| cut.1).collect(),
+                last_ranks: cuts
+                    .iter()
+                    .map(|cut| ranks[sorted[cut.0 - 1] as usize])
+                    .collect(),
+            };
+            *best = Some((improvement, split));
+        }
+        Ok(())
+    }
+
+    /// Weight and cost of ranges of rows with ascending ends; a range that starts where the last one started goes
+    /// on counting, any other starts anew.
+    fn sweep(
+        &mut self,
+        sorted: &[u32],
+        ranges: impl Iterator<Item = (usize, usize)>,
+        node: &NodeStats,
+        watch: &mut Watch<'_>,
+    ) -> Result<Vec<(f64, Cost)>> {
+        let pairs = (self.rankings.labels() * self.rankings.labels()) as u64;
+        let mut costs = Vec::new();
+        let (mut from, mut done, mut weight) = (usize::MAX, 0, 0.0);
+        for (start, end) in ranges {
+            if start != from {
+                self.counts.clear();
+                (from, done, weight) = (start, start, 0.0);
+            }
+            for &row in &sorted[done..end] {
+                watch.work(pairs)?;
+                let row_weight = self.rankings.weights().get(row as usize);
+                weight += row_weight;
+                self.counts.add(self.rankings.row(row as usize), row_weight);
+            }
+            done = end;
+            watch.work(4 * pairs)?;
+            let sample = Sample {
+                rankings: self.rankings,
+                rows: &sorted[start..end],
+                counts: &self.counts,
+            };
+            costs.push((weight, self.impurity.cost(node.weight, weight, &sample)?));
+        }
+        Ok(costs)
+    }
+
+    /// Cuts behind the first value at which a further share of the weight is reached.
+    fn equal_frequency(
+        &self,
+        feature: usize,
+        sorted: &[u32],
+        max_splits: usize,
+    ) -> Vec<(usize, f64)> {
+        let ranks = self.features.ranks(feature);
+        let total = self.weight(sorted);
+        let mut cuts = Vec::new();
+        let (mut weight, mut reached) = (0.0, 1_usize);
+        for i in 1..sorted.len() {
+            weight += self.rankings.weights().get(sorted[i - 1] as usize);
+            let (lower, upper) = (ranks[sorted[i - 1] as usize], ranks[sorted[i] as usize]);
+            if lower == upper {
+                continue;
+            }
+            let before = reached;
+            while reached < max_splits && weight * max_splits as f64 >= total * reached as f64 {
+                reached += 1;
+            }
+            if reached > before {
+                cuts.push((i, self.features.threshold(feature, lower, upper)));
+            }
+        }
+        cuts
+    }
+
+    /// Cuts at equal distances between the smallest and the largest value; those that separate nothing are left out.
+    fn equal_width(&self, feature: usize, sorted: &[u32], max_splits: usize) -> Vec<(usize, f64)> {
+        let ranks = self.features.ranks(feature);
+        let values = self.features.distinct(feature);
+        let value = |i: usize| values[ranks[sorted[i] as usize] as usize];
+        let (low, high) = (value(0), value(sorted.len() - 1));
+        let mut cuts: Vec<(usize, f64)> = Vec::new();
+        let mut position = 0;
+        for j in 1..max_splits {
+            let share = j as f64 / max_splits as f64;
+            // As a mean of the ends: their difference could overflow.
+            let threshold = low * (1.0 - share) + high * share;
+            while position < sorted.len() && value(position) <= threshold {
+                position += 1;
+            }
+            let new = cuts.last().map_or(0, |cut| cut.0) < position;
+            if new && position < sorted.len() {
+                cuts.push((position, threshold));
+            }
+        }
+        cuts
+    }
+
+    fn weight(&self, rows: &[u32]) -> f64 {
+        rows.iter()
+            .map(|&row| self.rankings.weights().get(row as usize))
+            .sum()
+    }
+
+    fn cost(&mut self, node: f64, rows: &[u32]) -> Result<(f64, Cost)> {
+        self.counts.clear();
+        for &row in rows {
+            self.counts.add(
+                self.rankings.row(row as usize),
+                self.rankings.weights().get(row as usize),
+            );
+        }
+        let sample = Sample {
+            rankings: self.rankings,
+            rows,
+            counts: &self.counts,
+        };
+        Ok((node, self.impurity.cost(node, node, &sample)?))
+    }
+}
+
+fn improves(best: Option<&(f64, Split)>, improvement: f64) -> bool {
+    best.is_none_or(|(best, _)| improvement > best + TOLERANCE)
+}

@@ -1,0 +1,141 @@
+//! Growing: leaf rules, the order of nodes, and the choice of the engine.
+
+use crate::error::{Error, Result};
+use crate::features::Features;
+use crate::rankings::Rankings;
+
+use super::criterion::Consensus;
+use super::draw::{child_seed, Watch};
+use super::fast;
+use super::general::{Search, Split};
+use super::params::{TreeOptions, TreeParams};
+
+/// The feature of a leaf.
+pub(super) const LEAF: u32 = u32::MAX;
+
+/// A node in preorder: its children follow it, each with its whole subtree.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Grown {
+    pub(super) rows: u32,
+    pub(super) weight: f64,
+    pub(super) impurity: f64,
+    /// [`LEAF`] for a leaf.
+    pub(super) feature: u32,
+    /// Number of thresholds, one less than children.
+    pub(super) thresholds: u32,
+}
+
+/// Nodes in preorder, the thresholds of all of them, and the rows of all leaves, each in the order of the nodes.
+/// Subtrees are put together by appending.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Subtree {
+    pub(super) nodes: Vec<Grown>,
+    pub(super) thresholds: Vec<f64>,
+    pub(super) rows: Vec<u32>,
+}
+
+/// What all engines grow from.
+#[derive(Clone, Copy)]
+pub(super) struct Task<'a> {
+    pub(super) features: &'a Features,
+    pub(super) rankings: &'a Rankings,
+    pub(super) options: &'a TreeOptions,
+    pub(super) should_stop: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// Grows the tree with the fastest engine that can.
+pub(super) fn grow(
+    features: &Features,
+    rankings: &Rankings,
+    params: &TreeParams,
+    consensus: Option<&dyn Consensus>,
+    should_stop: &(dyn Fn() -> bool + Sync),
+) -> Result<Subtree> {
+    if features.len() != rankings.len() {
+        return Err(Error::RowCounts {
+            features: features.len(),
+            rankings: rankings.len(),
+        });
+    }
+    let task = Task {
+        features,
+        rankings,
+        options: params.options(),
+        should_stop,
+    };
+    match fast::grow(&task) {
+        Some(grown) => grown,
+        None => general(&task, consensus),
+    }
+}
+
+/// A node that waits to be grown.
+struct Pending {
+    rows: Vec<u32>,
+    depth: usize,
+    seed: u64,
+}
+
+/// Grows any tree, node by node.
+pub(super) fn general(task: &Task<'_>, consensus: Option<&dyn Consensus>) -> Result<Subtree> {
+    let options = task.options;
+    let mut watch = Watch::new(task.should_stop);
+    let mut search = Search::new(task.features, task.rankings, options, consensus)?;
+    let mut grown = Subtree::default();
+    let rows = (0..task.rankings.len() as u32)
+        .filter(|&row| task.rankings.weights().get(row as usize) > 0.0)
+        .collect();
+    let mut stack = vec![Pending {
+        rows,
+        depth: 0,
+        seed: options.seed,
+    }];
+    while let Some(node) = stack.pop() {
+        watch.work(1000)?;
+        let stats = search.stats(&node.rows)?;
+        let leaf = options.max_depth.is_some_and(|max| node.depth >= max)
+            || node.rows.len() < options.min_samples_split
+            || stats.pure;
+        let split = if leaf {
+            None
+        } else {
+            search.best(&node.rows, &stats, node.seed, &mut watch)?
+        };
+        grown.nodes.push(Grown {
+            rows: node.rows.len() as u32,
+            weight: stats.weight,
+            impurity: search.impurity(&stats),
+            feature: split.as_ref().map_or(LEAF, |split| split.feature as u32),
+            thresholds: split
+                .as_ref()
+                .map_or(0, |split| split.thresholds.len() as u32),
+        });
+        match split {
+            None => grown.rows.extend_from_slice(&node.rows),
+            Some(split) => {
+                grown.thresholds.extend_from_slice(&split.thresholds);
+                let children = partition(task.features, &node.rows, &split);
+                // The stack gives back the last first: preorder wants the leftmost child next.
+                for (child, rows) in children.into_iter().enumerate().rev() {
+                    stack.push(Pending {
+                        rows,
+                        depth: node.depth + 1,
+                        seed: child_seed(node.seed, child),
+                    });
+                }
+            }
+        }
+    }
+    Ok(grown)
+}
+
+fn partition(features: &Features, rows: &[u32], split: &Split) -> Vec<Vec<u32>> {
+    let ranks = features.ranks(split.feature);
+    let mut children = vec![Vec::new(); split.last_ranks.len() + 1];
+    for &row in rows {
+        let rank = ranks[row as usize];
+        let child = split.last_ranks.partition_point(|&last| last < rank);
+        children[child].push(row);
+    }
+    children
+}

@@ -1,0 +1,304 @@
+//! Laws of trees on random data: the engines equal a slow reference, weights are repetitions, and neither the order
+//! of the rows nor the number of threads matters.
+
+use bucketrank_core::error::Error;
+use bucketrank_core::features::Features;
+use bucketrank_core::missing::to_dense_ranks;
+use bucketrank_core::rankings::Rankings;
+use bucketrank_core::tree::{Tree, TreeOptions, TreeParams};
+use ndarray::{Array2, Axis};
+use proptest::prelude::*;
+
+/// Features and raw positions (NaN where missing), to be ranked densely.
+#[derive(Debug, Clone)]
+struct Data {
+    x: Array2<f64>,
+    y: Array2<f64>,
+}
+
+impl Data {
+    fn features(&self) -> Features {
+        Features::new(self.x.view()).unwrap()
+    }
+
+    fn rankings(&self, weights: Option<&[f64]>) -> Rankings {
+        let dense = to_dense_ranks(self.y.view()).unwrap();
+        let positions =
+            Array2::from_shape_fn(self.y.dim(), |(row, label)| match dense.row(row)[label] {
+                0 => f64::NAN,
+                position => f64::from(position),
+            });
+        Rankings::new(positions.view(), weights).unwrap()
+    }
+
+    fn select(&self, rows: &[usize]) -> Self {
+        Self {
+            x: self.x.select(Axis(0), rows),
+            y: self.y.select(Axis(0), rows),
+        }
+    }
+
+    fn fit(&self, options: TreeOptions, weights: Option<&[f64]>) -> Tree {
+        let params = TreeParams::new(options).unwrap();
+        let rankings = self.rankings(weights);
+        Tree::fit(&self.features(), &rankings, &params, None, &|| false).unwrap()
+    }
+}
+
+/// Random data: few-valued and continuous features, ties, and maybe missing labels.
+fn data(max_rows: usize) -> impl Strategy<Value = Data> {
+    let shape = (1..=max_rows, 1_usize..5, 2_usize..6);
+    (shape, any::<u64>(), 0_u32..3, 1_u32..7).prop_map(
+        |((rows, columns, labels), seed, missing, levels)| {
+            let mut state = seed | 1;
+            let mut random = move |below: u32| {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                ((state >> 33) as u32) % below
+            };
+            let x = Array2::from_shape_fn((rows, columns), |(_, column)| {
+                let distinct = [2, 5, 40, 1_000_000][column % 4];
+                f64::from(random(distinct)) / 7.0 - 1.0
+            });
+            let y = Array2::from_shape_fn((rows, labels), |_| {
+                let position = random(levels);
+                if random(10) < 3 * missing {
+                    f64::NAN
+                } else {
+                    f64::from(position)
+                }
+            });
+            Data { x, y }
+        },
+    )
+}
+
+/// Mean entropy over the pairs, straight from the definition.
+fn entropy(data: &Data, rows: &[usize], weights: &[f64]) -> f64 {
+    let labels = data.y.ncols();
+    let mut sum = 0.0;
+    for u in 0..labels {
+        for v in u + 1..labels {
+            let mut counts = [0.0; 3];
+            for &row in rows {
+                let (p, q) = (data.y[[row, u]], data.y[[row, v]]);
+                if let Some(order) = p.partial_cmp(&q) {
+                    counts[(order as i8 + 1) as usize] += weights[row];
+                }
+            }
+            let total: f64 = counts.iter().sum();
+            for count in counts {
+                if count > 0.0 {
+                    sum -= count / total * (count / total).log2();
+                }
+            }
+        }
+    }
+    sum / (labels * (labels - 1) / 2) as f64
+}
+
+/// A node of the slow reference: rows, impurity, and the split.
+type Reference = (Vec<usize>, f64, Option<(usize, f64)>);
+
+/// Grows by trying every cut of every feature and counting from scratch; nodes in preorder.
+fn reference(data: &Data, weights: &[f64], options: &TreeOptions) -> Vec<Reference> {
+    let rows = (0..weights.len())
+        .filter(|&row| weights[row] > 0.0)
+        .collect();
+    let mut nodes = Vec::new();
+    let mut stack: Vec<(Vec<usize>, usize)> = vec![(rows, 0)];
+    while let Some((rows, depth)) = stack.pop() {
+        let impurity = entropy(data, &rows, weights);
+        let leaf = options.max_depth.is_some_and(|max| depth >= max)
+            || rows.len() < options.min_samples_split
+            || impurity == 0.0;
+        let split = if leaf {
+            None
+        } else {
+            reference_split(data, weights, options, &rows, impurity)
+        };
+        if let Some((feature, threshold)) = split {
+            let goes_left = |row: &usize| data.x[[*row, feature]] <= threshold;
+            let (left, right) = rows.iter().copied().partition(goes_left);
+            stack.push((right, depth + 1));
+            stack.push((left, depth + 1));
+        }
+        nodes.push((rows, impurity, split));
+    }
+    nodes
+}
+
+fn reference_split(
+    data: &Data,
+    weights: &[f64],
+    options: &TreeOptions,
+    rows: &[usize],
+    impurity: f64,
+) -> Option<(usize, f64)> {
+    let weight = |rows: &[usize]| rows.iter().map(|&row| weights[row]).sum::<f64>();
+    let mut best: Option<(f64, (usize, f64))> = None;
+    for feature in 0..data.x.ncols() {
+        let mut values: Vec<f64> = rows.iter().map(|&row| data.x[[row, feature]]).collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        for pair in values.windows(2) {
+            let threshold = f64::midpoint(pair[0], pair[1]);
+            let goes_left = |row: &usize| data.x[[*row, feature]] <= threshold;
+            let (left, right): (Vec<usize>, Vec<usize>) = rows.iter().copied().partition(goes_left);
+            if left.len().min(right.len()) < options.min_samples_leaf {
+                continue;
+            }
+            let below = weight(&left) * entropy(data, &left, weights)
+                + weight(&right) * entropy(data, &right, weights);
+            let improvement = impurity - below / weight(rows);
+            if best.is_none_or(|(best, _)| improvement > best + 1e-12) {
+                best = Some((improvement, (feature, threshold)));
+            }
+        }
+    }
+    best.map(|(_, split)| split)
+}
+
+/// Compares a tree with the reference, node by node.
+fn check(tree: &Tree, nodes: &[Reference]) -> std::result::Result<(), TestCaseError> {
+    prop_assert_eq!(tree.nodes().len(), nodes.len());
+    let mut stack = vec![0];
+    for (rows, impurity, split) in nodes {
+        let index = stack.pop().unwrap();
+        let mut found: Vec<usize> = tree.node_rows(index).iter().map(|&r| r as usize).collect();
+        found.sort_unstable();
+        prop_assert_eq!(&found, rows);
+        prop_assert!((tree.node(index).impurity - impurity).abs() < 1e-9);
+        let own = tree
+            .split(index)
+            .map(|s| (s.feature as usize, s.thresholds[0]));
+        prop_assert_eq!(own, *split);
+        stack.extend(tree.children(index).rev());
+    }
+    Ok(())
+}
+
+/// The shape of a tree without row numbers: each node with feature, thresholds, rows and impurity.
+fn shape(tree: &Tree) -> Vec<(Option<u32>, Vec<f64>, u32, f64)> {
+    (0..tree.nodes().len() as u32)
+        .map(|index| {
+            let split = tree.split(index);
+            let node = tree.node(index);
+            (
+                split.map(|split| split.feature),
+                split.map_or(Vec::new(), |split| split.thresholds.to_vec()),
+                node.rows,
+                node.impurity,
+            )
+        })
+        .collect()
+}
+
+fn options(min_samples_split: usize, min_samples_leaf: usize) -> TreeOptions {
+    TreeOptions {
+        min_samples_split,
+        min_samples_leaf,
+        ..TreeOptions::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn the_fast_engine_equals_the_reference(data in data(130), split in 2_usize..9, leaf in 1_usize..4) {
+        let options = options(split, leaf);
+        let weights = vec![1.0; data.x.nrows()];
+        check(&data.fit(options, None), &reference(&data, &weights, &options))?;
+    }
+
+    #[test]
+    fn the_general_engine_equals_the_reference(
+        data in data(40),
+        seed in any::<u64>(),
+        fractional in any::<bool>(),
+        split in 2_usize..5,
+    ) {
+        let draw = |row: usize| (seed.rotate_left(row as u32 * 7) % 4) as f64;
+        let scale = if fractional { 0.3 } else { 1.0 };
+        let mut weights: Vec<f64> = (0..data.x.nrows()).map(|row| draw(row) * scale).collect();
+        weights[0] = 2.0 * scale;
+        let options = TreeOptions { max_depth: Some(5), ..options(split, 1) };
+        check(&data.fit(options, Some(&weights)), &reference(&data, &weights, &options))?;
+    }
+
+    #[test]
+    fn a_weight_is_a_repetition(data in data(60), seed in any::<u64>()) {
+        let draw = |row: usize| (seed.rotate_left(row as u32 * 5) % 3) as usize;
+        let mut counts: Vec<usize> = (0..data.x.nrows()).map(draw).collect();
+        counts[0] = 2;
+        let weights: Vec<f64> = counts.iter().map(|&count| count as f64).collect();
+        let repeated: Vec<usize> = (0..counts.len())
+            .flat_map(|row| std::iter::repeat_n(row, counts[row]))
+            .collect();
+        let weighted = data.fit(options(2, 1), Some(&weights));
+        let plain = data.select(&repeated).fit(options(2, 1), None);
+        let without_rows = |tree: &Tree| -> Vec<_> {
+            let nodes = shape(tree).into_iter().zip(tree.nodes());
+            nodes.map(|((feature, thresholds, _, impurity), node)| (feature, thresholds, impurity, node.weight)).collect()
+        };
+        prop_assert_eq!(without_rows(&weighted), without_rows(&plain));
+    }
+
+    #[test]
+    fn the_order_of_the_rows_does_not_matter(data in data(150), seed in any::<u64>()) {
+        let mut rows: Vec<usize> = (0..data.x.nrows()).collect();
+        rows.sort_by_key(|&row| (row as u64 + 1).wrapping_mul(seed | 1).rotate_left(17));
+        let tree = data.fit(options(2, 1), None);
+        let permuted = data.select(&rows).fit(options(2, 1), None);
+        prop_assert_eq!(shape(&tree), shape(&permuted));
+    }
+
+    #[test]
+    fn saved_trees_come_back_and_damage_is_noticed(data in data(40), at in any::<prop::sample::Index>(), flip in 1_u8..=255) {
+        let tree = data.fit(options(2, 1), None);
+        let mut bytes = tree.to_bytes();
+        prop_assert_eq!(&Tree::from_bytes(&bytes).unwrap(), &tree);
+        let at = at.index(bytes.len());
+        bytes[at] ^= flip;
+        prop_assert!(Tree::from_bytes(&bytes).is_err());
+        prop_assert!(Tree::from_bytes(&bytes[..at]).is_err());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(6))]
+
+    #[test]
+    fn the_number_of_threads_does_not_matter(data in data(130), max_features in prop::option::of(1_usize..4)) {
+        // Enough rows for the parallel path, different enough to make a deep tree.
+        let rows: Vec<usize> = (0..3000).map(|i| (i * 31) % data.x.nrows()).collect();
+        let mut data = data.select(&rows);
+        for (row, mut values) in data.x.rows_mut().into_iter().enumerate() {
+            values[0] += ((row * 37) % 101) as f64 / 50.0;
+        }
+        let fit = |n_jobs| data.fit(TreeOptions { n_jobs, max_features, seed: 5, ..options(2, 1) }, None);
+        let one = fit(1);
+        prop_assert_eq!(&fit(2), &one);
+        prop_assert_eq!(&fit(3), &one);
+    }
+}
+
+#[test]
+fn growing_stops_when_asked() {
+    let x = Array2::from_shape_fn((500, 3), |(i, j)| ((i * (31 + j)) % 97) as f64);
+    let y = Array2::from_shape_fn((500, 4), |(i, j)| ((i * (j + 3)) % 5) as f64);
+    let data = Data { x, y };
+    let weights = vec![2.0; 500];
+    for (n_jobs, weights) in [(1, None), (1, Some(weights.as_slice())), (2, None)] {
+        let params = TreeParams::new(TreeOptions {
+            n_jobs,
+            ..TreeOptions::default()
+        })
+        .unwrap();
+        let rankings = data.rankings(weights);
+        let interrupted = Tree::fit(&data.features(), &rankings, &params, None, &|| true);
+        assert_eq!(interrupted.unwrap_err(), Error::Interrupted);
+    }
+}

@@ -1,0 +1,336 @@
+//! Bindings of `bucketrank_core::tree`.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bucketrank_core::features::Features;
+use bucketrank_core::tree::{Criterion, FittedTree, Node, Splitter, TreeOptions, TreeParams};
+use ndarray::{Array2, Array3, ArrayViewMut1, Axis};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyTuple};
+
+use crate::aggregate::Spec;
+use crate::errors::to_exception;
+use crate::interrupt::{interruptible, Signals};
+use crate::positions::{weights_to_vec, MaybeWeights, Positions};
+
+/// So many aggregators are remembered with the consensus of every leaf.
+const TABLES: usize = 8;
+
+/// The parameters of a tree as the Python layer resolves them: numbers of rows and features, no fractions.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Options {
+    criterion: String,
+    splitter: String,
+    max_splits: usize,
+    max_depth: Option<usize>,
+    min_samples_split: usize,
+    min_samples_leaf: usize,
+    max_features: Option<usize>,
+    seed: u64,
+    n_jobs: usize,
+}
+
+impl Options {
+    fn params(self) -> PyResult<TreeParams> {
+        let max_splits = self.max_splits;
+        let options = TreeOptions {
+            criterion: match self.criterion.as_str() {
+                "entropy" => Criterion::Entropy,
+                "disagreements" => Criterion::Disagreements,
+                "distance" => Criterion::Distance,
+                other => {
+                    return Err(PyValueError::new_err(format!(
+                        "unknown criterion {other:?}"
+                    )))
+                }
+            },
+            splitter: match self.splitter.as_str() {
+                "best" => Splitter::BestBinary,
+                "equal_frequency" => Splitter::EqualFrequency { max_splits },
+                "equal_width" => Splitter::EqualWidth { max_splits },
+                other => return Err(PyValueError::new_err(format!("unknown splitter {other:?}"))),
+            },
+            max_depth: self.max_depth,
+            min_samples_split: self.min_samples_split,
+            min_samples_leaf: self.min_samples_leaf,
+            max_features: self.max_features,
+            seed: self.seed,
+            n_jobs: self.n_jobs,
+        };
+        TreeParams::new(options).map_err(to_exception)
+    }
+}
+
+/// The consensus of every leaf: positions by node, empty rows for inner nodes.
+type Table = Arc<Array2<u16>>;
+
+/// A fitted tree with the rankings that it was grown on.
+#[pyclass(frozen, module = "bucketrank._core")]
+pub struct Tree {
+    fitted: FittedTree,
+    /// The last tables that were asked for, so that many predictions aggregate each leaf once.
+    tables: Mutex<Vec<(Spec, Table)>>,
+}
+
+impl From<FittedTree> for Tree {
+    fn from(fitted: FittedTree) -> Self {
+        Self {
+            fitted,
+            tables: Mutex::default(),
+        }
+    }
+}
+
+#[pymethods]
+impl Tree {
+    /// Grows a tree.
+    #[staticmethod]
+    fn fit<'py>(
+        py: Python<'py>,
+        x: PyReadonlyArray2<'py, f64>,
+        y: Positions<'py>,
+        weights: MaybeWeights<'py>,
+        spec: Spec,
+        options: Options,
+    ) -> PyResult<Self> {
+        let aggregator = spec.aggregator()?;
+        let params = options.params()?;
+        let weights = weights_to_vec(&weights);
+        let rankings = y.rankings(py, weights.as_deref())?;
+        let values = x.as_array();
+        interruptible(py, |should_stop| {
+            let features = Features::new_unless(values, should_stop)?;
+            FittedTree::fit(&features, rankings, &params, &aggregator, should_stop)
+        })?
+        .map(Self::from)
+        .map_err(to_exception)
+    }
+
+    /// The leaf of each row.
+    fn apply<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyReadonlyArray2<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let leaves = self.leaves_of(py, &x)?;
+        let leaves: Vec<i64> = leaves.into_iter().map(i64::from).collect();
+        Ok(leaves.into_pyarray(py))
+    }
+
+    /// The consensus of each of some leaves; a leaf may stand there many times.
+    fn consensus<'py>(
+        &self,
+        py: Python<'py>,
+        spec: Spec,
+        leaves: PyReadonlyArray1<'py, i64>,
+        n_jobs: usize,
+    ) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        let leaves = self.nodes_in(&leaves)?;
+        let table = self.table(py, &spec, n_jobs)?;
+        let out = py.detach(|| {
+            let mut out = Array2::zeros((leaves.len(), table.ncols()));
+            for (row, &leaf) in out.rows_mut().into_iter().zip(&leaves) {
+                copy(row, table.row(leaf as usize).iter().copied());
+            }
+            out
+        });
+        Ok(out.into_pyarray(py))
+    }
+
+    /// The pair order matrix of each node's rows.
+    fn pair_orders<'py>(
+        &self,
+        py: Python<'py>,
+        nodes: PyReadonlyArray1<'py, i64>,
+    ) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        let nodes = self.nodes_in(&nodes)?;
+        let matrices = py
+            .detach(|| self.fitted.pair_orders(&nodes))
+            .map_err(to_exception)?;
+        let n = self.fitted.tree().labels();
+        let mut out = Array3::zeros((nodes.len(), n, n));
+        for (mut block, matrix) in out.axis_iter_mut(Axis(0)).zip(&matrices) {
+            for (value, &share) in block.iter_mut().zip(matrix.as_slice()) {
+                *value = share;
+            }
+        }
+        Ok(out.into_pyarray(py))
+    }
+
+    /// The training rows of a node.
+    fn node_rows<'py>(&self, py: Python<'py>, node: i64) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let node = self.check_node(node)?;
+        let rows = self.fitted.tree().node_rows(node);
+        let rows: Vec<i64> = rows.iter().map(|&row| row.into()).collect();
+        Ok(rows.into_pyarray(py))
+    }
+
+    /// The training rankings of a node, 0 where a label is missing.
+    fn node_rankings<'py>(
+        &self,
+        py: Python<'py>,
+        node: i64,
+    ) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        let node = self.check_node(node)?;
+        let rows = self.fitted.tree().node_rows(node);
+        let mut out = Array2::zeros((rows.len(), self.fitted.tree().labels()));
+        for (to, &from) in out.rows_mut().into_iter().zip(rows) {
+            let row = self.fitted.rankings().row(from as usize);
+            copy(to, row.iter().copied());
+        }
+        Ok(out.into_pyarray(py))
+    }
+
+    /// The nodes from the root to each leaf, in the form of a sparse matrix: where each row starts, and its nodes.
+    fn paths<'py>(
+        &self,
+        py: Python<'py>,
+        leaves: PyReadonlyArray1<'py, i64>,
+    ) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>)> {
+        let (mut starts, mut nodes) = (vec![0], Vec::new());
+        for leaf in self.nodes_in(&leaves)? {
+            nodes.extend(self.fitted.tree().path(leaf).into_iter().map(i64::from));
+            starts.push(nodes.len() as i64);
+        }
+        Ok((starts.into_pyarray(py), nodes.into_pyarray(py)))
+    }
+
+    /// All nodes by column; `feature` is -1 in a leaf, and children stand side by side.
+    fn nodes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let tree = self.fitted.tree();
+        let indices = 0..tree.nodes().len() as u32;
+        let whole = |of: &dyn Fn(u32) -> i64| indices.clone().map(of).collect::<Vec<i64>>();
+        let real = |of: fn(&Node) -> f64| tree.nodes().iter().map(of).collect::<Vec<f64>>();
+        let feature = |i| tree.split(i).map_or(-1, |split| split.feature.into());
+        let thresholds: Vec<Vec<f64>> = indices
+            .clone()
+            .map(|i| tree.split(i).map_or(vec![], |s| s.thresholds.to_vec()))
+            .collect();
+        let result = PyDict::new(py);
+        for (name, column) in [
+            ("parent", whole(&|i| tree.node(i).parent.into())),
+            ("depth", whole(&|i| tree.node(i).depth.into())),
+            ("feature", whole(&feature)),
+            ("first_child", whole(&|i| tree.children(i).start.into())),
+            ("children", whole(&|i| tree.children(i).len() as i64)),
+            ("rows", whole(&|i| tree.node(i).rows.into())),
+        ] {
+            result.set_item(name, column.into_pyarray(py))?;
+        }
+        result.set_item("weight", real(|node| node.weight).into_pyarray(py))?;
+        result.set_item("impurity", real(|node| node.impurity).into_pyarray(py))?;
+        result.set_item("thresholds", thresholds)?;
+        Ok(result)
+    }
+
+    /// Share of each feature in the decrease of impurity.
+    fn feature_importances<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.fitted.tree().feature_importances().into_pyarray(py)
+    }
+
+    /// Indices of the leaves, ascending.
+    fn leaves<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        let leaves: Vec<i64> = self.fitted.tree().leaf_indices().map(i64::from).collect();
+        leaves.into_pyarray(py)
+    }
+
+    /// Depth of the deepest leaf.
+    #[getter]
+    fn depth(&self) -> usize {
+        self.fitted.tree().depth()
+    }
+
+    /// Number of leaves.
+    #[getter]
+    fn n_leaves(&self) -> usize {
+        self.fitted.tree().leaves()
+    }
+
+    /// The tree and its rankings with a format version and a checksum.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let bytes = py.detach(|| self.fitted.to_bytes());
+        PyBytes::new(py, &bytes)
+    }
+
+    /// Reads what `to_bytes` wrote; anything else is an error.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        py.detach(|| FittedTree::from_bytes(data))
+            .map(Self::from)
+            .map_err(to_exception)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let read = py.get_type::<Self>().getattr("from_bytes")?;
+        (read, (self.to_bytes(py),)).into_pyobject(py)
+    }
+}
+
+impl Tree {
+    fn check_node(&self, node: i64) -> PyResult<u32> {
+        let nodes = self.fitted.tree().nodes().len();
+        match u32::try_from(node) {
+            Ok(index) if (index as usize) < nodes => Ok(index),
+            _ => Err(PyIndexError::new_err(format!(
+                "there is no node {node}; the tree has the nodes 0 to {}",
+                nodes - 1
+            ))),
+        }
+    }
+
+    fn nodes_in(&self, nodes: &PyReadonlyArray1<'_, i64>) -> PyResult<Vec<u32>> {
+        let nodes = nodes.as_array();
+        nodes.iter().map(|&node| self.check_node(node)).collect()
+    }
+
+    fn leaves_of(&self, py: Python<'_>, x: &PyReadonlyArray2<'_, f64>) -> PyResult<Vec<u32>> {
+        let values = x.as_array();
+        py.detach(|| self.fitted.tree().apply(values))
+            .map_err(to_exception)
+    }
+
+    /// The consensus of every leaf, computed when it is first asked for.
+    fn table(&self, py: Python<'_>, spec: &Spec, n_jobs: usize) -> PyResult<Table> {
+        let remembered = |tables: &Vec<(Spec, Table)>| {
+            let found = tables.iter().find(|(known, _)| known == spec);
+            found.map(|(_, table)| Arc::clone(table))
+        };
+        // The lock is never held while the interpreter or another thread is waited for.
+        let lock = || self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(table) = remembered(&lock()) {
+            return Ok(table);
+        }
+        let aggregator = spec.aggregator()?;
+        let tree = self.fitted.tree();
+        let leaves: Vec<u32> = tree.leaf_indices().collect();
+        let signals = Signals::default();
+        let orders = py.detach(|| {
+            self.fitted
+                .consensus(&aggregator, &leaves, n_jobs, &|| signals.pending())
+        });
+        signals.raise()?;
+        let mut table = Array2::zeros((tree.nodes().len(), tree.labels()));
+        for (&leaf, order) in leaves.iter().zip(&orders.map_err(to_exception)?) {
+            copy(
+                table.row_mut(leaf as usize),
+                order.positions().iter().copied(),
+            );
+        }
+        let table = Arc::new(table);
+        let mut tables = lock();
+        if tables.len() == TABLES {
+            tables.remove(0);
+        }
+        tables.push((spec.clone(), Arc::clone(&table)));
+        Ok(table)
+    }
+}
+
+fn copy<T: From<u16>>(mut to: ArrayViewMut1<'_, T>, from: impl Iterator<Item = u16>) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = from.into();
+    }
+}

@@ -1,0 +1,158 @@
+"""Saved trees, damaged trees, forks and Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tree_data import random_data, with_missing_labels
+
+from bucketrank import PartialLabelRankingTree
+from bucketrank._core import Tree
+
+X, Y = random_data(0, rows=25)
+Y = with_missing_labels(Y, 0.3, 0)
+TREE = PartialLabelRankingTree(min_samples_split=2).fit(X, Y, np.arange(25) % 3)
+SAVED = TREE.tree_.to_bytes()
+VERSION = slice(8, 12)
+
+posix = pytest.mark.skipif(os.name != "posix", reason="signals and fork of POSIX")
+
+
+def test_bytes_come_back_as_the_same_tree() -> None:
+    assert Tree.from_bytes(SAVED).to_bytes() == SAVED
+
+
+@given(st.integers(0, len(SAVED) - 1), st.integers(1, 255))
+def test_a_changed_byte_is_noticed(place: int, change: int) -> None:
+    damaged = bytearray(SAVED)
+    damaged[place] ^= change
+    with pytest.raises(ValueError, match="saved tree"):
+        Tree.from_bytes(bytes(damaged))
+
+
+@given(st.data())
+def test_bytes_of_a_pickle_are_checked(data: st.DataObject) -> None:
+    """Damage to the payload never gives a tree, not even through the estimator's pickle."""
+    pickled = bytearray(pickle.dumps(TREE))
+    start = bytes(pickled).index(SAVED)
+    places = st.integers(start, start + len(SAVED) - 1)
+    for place in data.draw(st.lists(places, min_size=1, max_size=4, unique=True)):
+        pickled[place] ^= data.draw(st.integers(1, 255))
+    with pytest.raises(ValueError, match="saved tree"):
+        pickle.loads(bytes(pickled))
+
+
+@given(st.integers(0, len(SAVED) - 1))
+def test_truncated_bytes_are_refused(length: int) -> None:
+    with pytest.raises(ValueError, match="cannot read the saved tree"):
+        Tree.from_bytes(SAVED[:length])
+
+
+@given(st.binary(max_size=200))
+def test_foreign_bytes_are_refused(foreign: bytes) -> None:
+    for data in (foreign, SAVED[:12] + foreign, SAVED + foreign + b"!"):
+        with pytest.raises(ValueError, match="cannot read the saved tree"):
+            Tree.from_bytes(data)
+
+
+def test_a_future_version_is_named() -> None:
+    future = bytearray(SAVED)
+    future[VERSION] = (7).to_bytes(4, "little")
+    with pytest.raises(ValueError, match="format version 7; this release reads versions up to 1"):
+        Tree.from_bytes(bytes(future))
+
+
+def run(code: str) -> str:
+    """Run a program of its own, so that neither forks nor signals meet the test run."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    return done.stdout
+
+
+@posix
+def test_a_forked_child_fits_after_its_parent() -> None:
+    out = run(
+        """
+        import os, sys
+        import numpy as np
+        from bucketrank import PartialLabelRankingTree
+
+        rng = np.random.default_rng(0)
+        X = rng.random((5000, 8))
+        Y = rng.permuted(np.tile(np.arange(1, 7), (5000, 1)), axis=1)
+
+        def fitted():
+            tree = PartialLabelRankingTree(n_jobs=2).fit(X, Y)
+            tree.predict(X)
+            return tree.tree_.to_bytes()
+
+        before = fitted()
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if fitted() == before else 3)
+        status = os.waitpid(child, 0)[1]
+        print(os.waitstatus_to_exitcode(status), fitted() == before)
+        """
+    )
+    assert out.split() == ["0", "True"]
+
+
+LONG_FITS = {
+    "entropy": "PartialLabelRankingTree(min_samples_split=2)",
+    "threads": "PartialLabelRankingTree(min_samples_split=2, n_jobs=2)",
+    "distance": "PartialLabelRankingTree(criterion='distance')",
+}
+
+
+@posix
+@pytest.mark.parametrize("kind", LONG_FITS)
+def test_ctrl_c_stops_a_long_fit(kind: str) -> None:
+    code = f"""
+    import time
+    import numpy as np
+    from bucketrank import PartialLabelRankingTree
+
+    rng = np.random.default_rng(0)
+    X = rng.random((400_000, 12))
+    Y = np.argsort(rng.random((400_000, 20)), axis=1) + 1
+    tree = {LONG_FITS[kind]}
+    tree.fit(X[:200], Y[:200])
+    before = dict(vars(tree))
+    print("ready", flush=True)
+    try:
+        tree.fit(X, Y)
+    except KeyboardInterrupt:
+        stopped = time.time()
+        print(stopped, vars(tree) == before, tree.predict(X[:3]).shape == (3, 20))
+    else:
+        print("the fit ended before the signal")
+    """
+    with subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None
+        try:
+            assert child.stdout.readline() == "ready\n"
+            time.sleep(0.7)
+            sent = time.time()
+            child.send_signal(signal.SIGINT)
+            words = child.stdout.readline().split()
+        finally:
+            child.kill()
+    assert words[1:] == ["True", "True"], words
+    assert float(words[0]) - sent < 1

@@ -1,0 +1,249 @@
+"""The tree among scikit-learn's tools."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    RepeatedKFold,
+    cross_val_predict,
+    cross_val_score,
+    cross_validate,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+from tree_data import Array, dense, random_data, with_missing_labels
+
+from bucketrank import Borda, Copeland, PartialLabelRankingTree, tau_x, tau_x_scorer, to_text
+
+
+class OfAnyTarget(PartialLabelRankingTree):
+    """Turns whatever scikit-learn's checks pass as y into rankings; nothing else differs."""
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None
+    ) -> PartialLabelRankingTree:
+        return super().fit(X, None if y is None else as_rankings(y), sample_weight)
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        return super().score(X, as_rankings(y), sample_weight)
+
+
+def as_rankings(y: Any) -> Array:
+    """Three labels whose order depends on a number or a class, row by row."""
+    values = np.asarray(y)
+    if values.dtype.kind not in "iuf":
+        values = np.unique(values, return_inverse=True)[1].reshape(values.shape)
+    first = values.reshape(len(values), -1)[:, 0].astype(float)
+    return dense(np.column_stack([np.zeros(len(first)), np.floor(first), np.ones(len(first))]))
+
+
+@pytest.fixture
+def data() -> tuple[Array, Array]:
+    X, Y = random_data(4, rows=80)
+    return X, with_missing_labels(Y, 0.2, 4)
+
+
+@pytest.fixture
+def frames() -> tuple[pd.DataFrame, pd.DataFrame]:
+    X, Y = random_data(5, rows=60, features=2, labels=3)
+    index = [f"row {i}" for i in range(len(X))]
+    return (
+        pd.DataFrame(X, columns=["width", "height"], index=index),
+        pd.DataFrame(Y.astype(int), columns=["tea", "juice", "water"], index=index),
+    )
+
+
+@pytest.fixture
+def routing() -> Iterator[None]:
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+@pytest.mark.parametrize("params", [{}, {"criterion": "distance"}, {"splitter": "equal_width"}])
+def test_check_estimator(params: dict[str, Any]) -> None:
+    # min_samples_split=2: scikit-learn checks that weights are repetitions, and min_samples_split counts rows.
+    checks = check_estimator(OfAnyTarget(min_samples_split=2, **params), on_skip=None)
+    assert len(checks) > 40
+    assert not any(check["expected_to_fail"] for check in checks)
+    # Skipped unless the environment asks for arrays of other libraries.
+    assert {c["check_name"] for c in checks if c["status"] != "passed"} <= {"check_array_api_input"}
+
+
+def test_clone_takes_parameters_and_nothing_learned(data: tuple[Array, Array]) -> None:
+    tree = PartialLabelRankingTree(Borda(0.3), max_depth=2, n_jobs=2).set_output(transform="pandas")
+    other = clone(tree.fit(*data))
+    assert other.get_params() == tree.get_params()
+    assert not hasattr(other, "tree_")
+    assert isinstance(other.fit(*data).predict(data[0]), pd.DataFrame)
+
+
+def test_nested_parameters_replace_the_aggregator() -> None:
+    tree = PartialLabelRankingTree("borda")
+    assert tree.set_params(aggregator__beta=0.25).aggregator == Borda(0.25)
+    assert tree.get_params()["aggregator__beta"] == 0.25
+    shared = Copeland(0.1)
+    trees = [PartialLabelRankingTree(shared) for _ in range(2)]
+    trees[0].set_params(aggregator__beta=0.3, max_depth=3)
+    assert (trees[0].aggregator, trees[0].max_depth) == (Copeland(0.3), 3)
+    assert trees[1].aggregator is shared
+    assert shared == Copeland(0.1)
+    tree.set_params(aggregator="copeland", aggregator__beta=0.2)
+    assert tree.aggregator == Copeland(0.2)
+    with pytest.raises(ValueError, match="Copeland has no parameter 'gamma'"):
+        tree.set_params(aggregator__gamma=1)
+    with pytest.raises(ValueError, match="Invalid parameter 'depth'"):
+        tree.set_params(depth=1)
+
+
+def test_grid_search_in_a_pipeline(data: tuple[Array, Array]) -> None:
+    X, Y = data
+    pipeline = make_pipeline(StandardScaler(), PartialLabelRankingTree())
+    grid = {
+        "partiallabelrankingtree__aggregator__beta": [0.0, 0.5, 0.9],
+        "partiallabelrankingtree__max_depth": [1, None],
+    }
+    search = GridSearchCV(pipeline, grid, cv=KFold(3, shuffle=True, random_state=0)).fit(X, Y)
+    scores = search.cv_results_["mean_test_score"]
+    assert np.isfinite(scores).all()
+    assert len(set(scores.tolist())) > 3
+    assert search.predict(X).shape == Y.shape
+    assert search.score(X, Y) == search.best_estimator_.score(X, Y)
+    step = search.best_estimator_[-1]
+    assert step.aggregator == Borda(
+        search.best_params_["partiallabelrankingtree__aggregator__beta"]
+    )
+
+
+def test_search_over_aggregators(data: tuple[Array, Array]) -> None:
+    grid = {"aggregator": ["borda", "mc4", Copeland(0.2)]}
+    search = GridSearchCV(PartialLabelRankingTree(), grid, cv=2).fit(*data)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_cross_validation_with_missing_labels(data: tuple[Array, Array]) -> None:
+    X, Y = data
+    folds = RepeatedKFold(n_splits=5, n_repeats=2, random_state=0)
+    scores = cross_val_score(PartialLabelRankingTree(), X, Y, cv=folds)
+    assert scores.shape == (10,)
+    for score, (train, test) in zip(scores, folds.split(X), strict=True):
+        predicted = PartialLabelRankingTree().fit(X[train], Y[train]).predict(X[test])
+        assert score == tau_x(Y[test], predicted, missing="ignore")
+    assert cross_val_predict(PartialLabelRankingTree(), X, Y, cv=3).shape == Y.shape
+
+
+def test_scorer_agrees_with_score() -> None:
+    X, Y = random_data(4, rows=60)
+    tree = PartialLabelRankingTree()
+    own = cross_val_score(tree, X, Y, cv=4)
+    np.testing.assert_array_equal(own, cross_val_score(tree, X, Y, cv=4, scoring=tau_x_scorer))
+
+
+def test_threads_and_processes_of_joblib(data: tuple[Array, Array]) -> None:
+    X, Y = data
+    tree = PartialLabelRankingTree()
+    serial = cross_val_score(tree, X, Y, cv=4)
+    for backend in ("threading", "loky"):
+        with joblib.parallel_backend(backend, n_jobs=2):
+            np.testing.assert_array_equal(cross_val_score(tree, X, Y, cv=4), serial)
+
+
+def test_copies_predict_the_same(data: tuple[Array, Array], tmp_path: Path) -> None:
+    X, Y = data
+    tree = PartialLabelRankingTree("mc2").fit(X, Y, np.arange(len(X)))
+    joblib.dump(tree, tmp_path / "tree.joblib")
+    copies = [
+        *(pickle.loads(pickle.dumps(tree, protocol)) for protocol in range(2, 6)),
+        copy.copy(tree),
+        copy.deepcopy(tree),
+        joblib.load(tmp_path / "tree.joblib"),
+    ]
+    for other in copies:
+        assert other.tree_.to_bytes() == tree.tree_.to_bytes()
+        assert other.get_params() == tree.get_params()
+        np.testing.assert_array_equal(other.predict(X), tree.predict(X))
+        np.testing.assert_array_equal(
+            other.leaf_rankings(int(tree.apply(X)[0])), tree.leaf_rankings(int(tree.apply(X)[0]))
+        )
+
+
+def test_frames_carry_names(frames: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    X, Y = frames
+    tree = PartialLabelRankingTree().fit(X, Y)
+    assert tree.feature_names_in_.tolist() == ["width", "height"]
+    assert tree.label_names_in_.tolist() == ["tea", "juice", "water"]
+    assert (tree.n_features_in_, tree.n_labels_in_) == (2, 3)
+    array = tree.predict(X)
+    assert isinstance(array, np.ndarray)
+    frame = tree.set_output(transform="pandas").predict(X)
+    assert list(frame.columns) == ["tea", "juice", "water"]
+    assert list(frame.index) == list(X.index)
+    np.testing.assert_array_equal(frame.to_numpy(), array)
+    assert to_text(frame)[0].replace("~", ">").count(">") == 2
+    assert tree.score(X, Y) == tau_x(Y, frame)
+    assert isinstance(tree.set_output(transform="default").predict(X), np.ndarray)
+    assert tree.set_output(transform=None) is tree
+    with pytest.raises(ValueError, match="transform is 'arrow'"):
+        tree.set_output(transform="arrow")
+
+
+def test_arrays_have_numbers_for_names(data: tuple[Array, Array]) -> None:
+    tree = PartialLabelRankingTree().fit(*data)
+    assert not hasattr(tree, "feature_names_in_")
+    assert tree.label_names_in_.tolist() == [0, 1, 2, 3]
+    assert list(tree.set_output(transform="pandas").predict(data[0]).columns) == [0, 1, 2, 3]
+
+
+def test_weights_are_routed(data: tuple[Array, Array], routing: None) -> None:  # noqa: ARG001
+    X, Y = data
+    weights = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
+    tree = PartialLabelRankingTree().set_fit_request(sample_weight=True)
+    tree = tree.set_score_request(sample_weight=True)
+    params = {"sample_weight": weights}
+    cv = KFold(4)
+    found = cross_validate(tree, X, Y, cv=cv, params=params, return_estimator=True)
+    for i, (train, test) in enumerate(cv.split(X)):
+        expected = PartialLabelRankingTree().fit(X[train], Y[train], weights[train])
+        assert found["estimator"][i].tree_.to_bytes() == expected.tree_.to_bytes()
+        assert found["test_score"][i] == expected.score(X[test], Y[test], weights[test])
+    pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), tree)
+    scores = cross_val_score(pipeline, X, Y, cv=cv, params=params)
+    assert np.isfinite(scores).all()
+
+
+def test_apply_and_decision_path_agree(data: tuple[Array, Array]) -> None:
+    X, Y = data
+    tree = PartialLabelRankingTree(min_samples_split=2).fit(X, Y)
+    paths = tree.decision_path(X)
+    leaves = tree.apply(X)
+    nodes = tree.tree_.nodes()
+    assert paths.shape == (len(X), len(nodes["parent"]))
+    np.testing.assert_array_equal(np.asarray(paths.sum(axis=1)).ravel(), nodes["depth"][leaves] + 1)
+    for row, leaf in enumerate(leaves.tolist()):
+        path = paths[[row]].indices
+        assert (path[0], path[-1]) == (0, leaf)
+        assert nodes["parent"][path[1:]].tolist() == path[:-1].tolist()
+    assert tree.get_depth() == nodes["depth"].max()
+    assert tree.get_n_leaves() == len(set(leaves.tolist()))
+    assert tree.feature_importances_.sum() == pytest.approx(1)
+
+
+def test_a_plain_import_does_not_import_sklearn() -> None:
+    code = "import sys, bucketrank; sys.exit('sklearn' in sys.modules or 'scipy' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
