@@ -211,8 +211,9 @@ impl SmallTable {
     }
 
     fn number(&mut self, value: f64) -> Option<u32> {
-        let hash = value.to_bits().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
-        let mut slot = hash as usize % Self::SLOTS;
+        // The top bits of a product depend on all bits; whole numbers differ only in the upper half.
+        let hash = value.to_bits().wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mut slot = (hash >> 48) as usize % Self::SLOTS;
         loop {
             let number = self.slots[slot];
             if number == Self::FREE {

@@ -59,7 +59,7 @@ impl Exact {
                 let values = plain[..entries].iter().map(|f| (f * scale).round() as i64);
                 let mut table: Vec<i64> = values.collect();
                 // All that a small type can count, so that kernels need not check their indices.
-                if let Some(&size) = [256, 65536].iter().find(|&&size| entries <= size) {
+                if let Some(&size) = [256, 4096, 65536].iter().find(|&&size| entries <= size) {
                     table.resize(size, 0);
                 }
                 Class {
@@ -103,7 +103,7 @@ impl Class {
         }
     }
 
-    /// The values for all counts up to the class's largest weight; 256 or 65536 of them when so many suffice.
+    /// The values for all counts up to the class's largest weight; 256, 4096 or 65536 of them when so many suffice.
     pub(super) fn table(&self) -> &[i64] {
         &self.table
     }

@@ -134,7 +134,8 @@ impl Slots {
     /// The number stored under the hash that `same` accepts, or a free slot that takes `new`.
     fn find(&mut self, hash: u64, new: u32, same: impl Fn(u32) -> bool) -> u32 {
         let mask = self.slots.len() - 1;
-        let mut at = (hash >> 32) as usize & mask;
+        // The top bits of a product depend on all bits.
+        let mut at = hash.rotate_left(24) as usize & mask;
         loop {
             let slot = &mut self.slots[at];
             if slot.0 != self.stamp {

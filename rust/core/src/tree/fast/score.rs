@@ -74,9 +74,11 @@ impl Score {
             Self::Exact(exact) => {
                 let table = exact.class(rows as u64).table();
                 let counts = ((rows, totals), (left_rows, left));
-                // Where the type of an index cannot exceed the table, no index is checked.
+                // Where an index cannot exceed the table by its form, it is not checked.
                 if let Ok(table) = <&[i64; 256]>::try_from(table) {
                     exact_sides(|count| table[usize::from(count as u8)], block, counts)
+                } else if let Ok(table) = <&[i64; 4096]>::try_from(table) {
+                    exact_sides(|count| table[count as usize % 4096], block, counts)
                 } else if let Ok(table) = <&[i64; 65536]>::try_from(table) {
                     exact_sides(|count| table[usize::from(count as u16)], block, counts)
                 } else {
