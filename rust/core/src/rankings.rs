@@ -127,6 +127,13 @@ impl RawPosition for i64 {
 
 /// Positions in the form in which they are stored: [`MISSING`] for a label that the row does not rank.
 impl RawPosition for u16 {
+    const BITS_ARE_FREE: bool = true;
+
+    #[inline(always)]
+    fn bits(self) -> u64 {
+        self.into()
+    }
+
     #[inline]
     fn whole(self) -> u16 {
         self
