@@ -223,3 +223,43 @@ def test_other_threads_run_during_a_long_call() -> None:
     thread.join()
     # A call that kept the interpreter to itself would let this thread tick once at most.
     assert ticks > 5
+
+
+def test_numbers_that_lie_odd_strides_apart() -> None:
+    packed = np.zeros(4, [("weight", "f8"), ("other", "i4"), ("row", "f8", (3,))])
+    Y = [[1, 2, 3], [2, 1, 3], [1, 2, 3], [1, 3, 2]]
+    packed["weight"], packed["row"] = [1, 2, 3, 4], Y
+    expected = br.pair_order_matrix(Y, [1, 2, 3, 4])
+    np.testing.assert_array_equal(br.pair_order_matrix(packed["row"], packed["weight"]), expected)
+    np.testing.assert_array_equal(br.to_dense_ranks(packed["row"]), Y)
+    misaligned = np.frombuffer(b"\0" + np.array(Y).tobytes(), dtype=np.int64, offset=1)
+    np.testing.assert_array_equal(br.to_dense_ranks(misaligned.reshape(4, 3)), Y)
+
+
+def test_large_integers_survive_nullable_and_masked_containers() -> None:
+    large = [[2**53, 2**53 + 1]]
+    for values in (pd.DataFrame(large, dtype="Int64"), np.ma.MaskedArray(large)):
+        assert np.asarray(br.to_dense_ranks(values)).tolist() == [[1, 2]]
+    with pytest.raises(TypeError, match=r"dtype <U1"):
+        br.pair_order_matrix(np.ma.MaskedArray([["a", "b"]]))
+
+
+@pytest.mark.parametrize("scale", [5e-324, 1e-300, 1e300, 8e307])
+def test_extreme_weights_do_not_vanish_or_overflow(scale: float) -> None:
+    Y, Z = [[1, 2, 3], [1, 1, 2]], [[1, 2, 2], [1, 2, 3]]
+    weights = [scale, scale]
+    assert br.tau_x(Y, Z, weights) == pytest.approx(br.tau_x(Y, Z))
+    assert br.bucket_count_difference(Y, Z, weights) == 0.0
+    np.testing.assert_allclose(br.pair_order_matrix(Y, weights), br.pair_order_matrix(Y))
+
+
+def test_metrics_say_which_side_is_wrong() -> None:
+    with pytest.raises(ValueError, match=r"^Y_pred, row 0, label 1: position 3"):
+        br.tau_x([[1, 2]], [[1, 3]])
+    with pytest.raises(ValueError, match=r"^Y_true, row 0, label 0: position 0"):
+        br.kendall_tau([[0, 1]], [[1, 2]])
+
+
+def test_numbers_too_large_for_floats() -> None:
+    with pytest.raises(ValueError, match=r"beta is too large"):
+        br.Borda(10**400)

@@ -11,11 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reference import aggregators
-from reference import tree as reference
-from reference.pairs import pair_order
 from sklearn.tree import DecisionTreeClassifier
-from tree_data import Array, dense, letter_like, load, pair_codes, random_data, with_missing_labels
 
 from bucketrank import (
     Aggregator,
@@ -26,12 +22,13 @@ from bucketrank import (
     pair_order_matrix,
     tau_x,
 )
+from reference import aggregators
+from reference import tree as reference
+from reference.pairs import pair_order
+from tree_data import Array, dense, letter_like, load, pair_codes, random_data, with_missing_labels
 
-DATA_SETS = (
-    "algae authorship blocks breast ecoli glass iris letter libras movies pendigits satimage segment vehicle vowel "
-    "wine yeast"
-).split()
-AGGREGATORS = "borda copeland bucket_pivot mc1 mc2 mc3 mc4 maximal_lottery".split()
+DATA_SETS = ["algae", "authorship", "blocks", "breast", "ecoli", "glass", "iris", "letter", "libras", "movies", "pendigits", "satimage", "segment", "vehicle", "vowel", "wine", "yeast"]
+AGGREGATORS = ["borda", "copeland", "bucket_pivot", "mc1", "mc2", "mc3", "mc4", "maximal_lottery"]
 
 
 def grown(**params: Any) -> PartialLabelRankingTree:

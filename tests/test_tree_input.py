@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
-from tree_data import Array, random_data
 
 from bucketrank import PartialLabelRankingTree
+from tree_data import Array, random_data
 
 X, Y = random_data(0, rows=20)
 

@@ -33,7 +33,7 @@ def as_positions(Y: Any, name: str = "Y") -> Positions:
 def as_number_array(values: Any, name: str) -> Positions:
     """Return `values` as an array of any shape of native 64-bit integers or floats."""
     if isinstance(values, np.ma.MaskedArray):
-        values = np.where(np.ma.getmaskarray(values), np.nan, np.ma.getdata(values))
+        values = _unmasked(values, name)
     elif is_frame(values):
         values = _frame_to_array(values, name)
     try:
@@ -42,12 +42,34 @@ def as_number_array(values: Any, name: str) -> Positions:
         raise ValueError(_ragged_message(values, name)) from error
     kind = array.dtype.kind
     if kind == "f":
-        return np.asarray(array, dtype=np.float64)
+        return _readable(np.asarray(array, dtype=np.float64))
     if kind == "i" or (kind == "u" and (array <= np.iinfo(np.int64).max).all()):
-        return np.asarray(array, dtype=np.int64)
+        return _readable(np.asarray(array, dtype=np.int64))
     if kind == "u":
-        raise ValueError(f"{name} has numbers above 2**63 - 1; expected positions")
-    raise TypeError(
+        raise ValueError(f"{name} has numbers above 2**63 - 1; expected smaller ones")
+    raise _wrong_dtype(array, name)
+
+
+def _readable(array: Positions) -> Positions:
+    """Return the array, or a copy where its numbers do not lie whole strides of 8 bytes apart.
+
+    Fields of a structured array are such: the kernels step from number to number, not from byte to byte.
+    """
+    if array.flags.aligned and all(stride % array.itemsize == 0 for stride in array.strides):
+        return array
+    return array.copy()
+
+
+def _unmasked(values: Any, name: str) -> Any:
+    """Write NaN where a masked array hides a number; without any, keep integers as they are."""
+    data, mask = np.ma.getdata(values), np.ma.getmaskarray(values)
+    if data.dtype.kind not in "iuf":
+        raise _wrong_dtype(data, name)
+    return np.where(mask, np.nan, data) if mask.any() else data
+
+
+def _wrong_dtype(array: NDArray[Any], name: str) -> TypeError:
+    return TypeError(
         f"{name} has dtype {array.dtype}; expected integers or floats"
         f"{_first_offender(array)}; NaN marks a missing label"
     )
@@ -85,7 +107,10 @@ def as_real(value: Any, name: str) -> float:
     """Return a number as a float; strings, booleans and arrays are not numbers here."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} is {value!r}; expected a number")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{name} is too large for a float; expected a smaller number") from None
 
 
 def resolve_n_jobs(n_jobs: Any) -> int:
@@ -134,6 +159,8 @@ def check_labels(labels: Sequence[Hashable]) -> list[Hashable]:
     names = list(labels)
     seen: dict[Hashable, int] = {}
     for index, name in enumerate(names):
+        if name != name:
+            raise ValueError(f"label {index} has the name NaN; expected a name")
         if name in seen:
             raise ValueError(
                 f"label name {name!r} stands twice (labels {seen[name]} and {index}); "
@@ -182,6 +209,9 @@ def _frame_to_array(frame: Any, name: str) -> Any:
         return frame.to_numpy()
     if all(isinstance(dtype, np.dtype) for dtype in frame.dtypes):
         return frame.to_numpy()
+    whole = all(dtype.kind in "iu" for dtype in frame.dtypes)
+    if whole and not frame.isna().any(axis=None):
+        return frame.to_numpy(dtype=np.int64)
     return frame.to_numpy(dtype=np.float64, na_value=np.nan)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeVar
 
@@ -18,6 +18,8 @@ from bucketrank._validation import (
     as_real,
     as_weights,
     as_whole,
+    check_same_labels,
+    is_frame,
     is_pandas,
     label_names,
     resolve_n_jobs,
@@ -83,15 +85,17 @@ class Aggregator(ABC):
         -------
         ndarray of shape (n_sets, n_labels)
         """
-        arrays = [as_positions(Y, f"set {index}") for index, Y in enumerate(_as_sets(sets))]
-        if not arrays:
+        sets = list(_as_sets(sets))
+        if not sets:
             raise ValueError("found 0 sets of rankings; expected at least one")
+        arrays = [as_positions(Y, f"set {index}") for index, Y in enumerate(sets)]
         for index, array in enumerate(arrays):
             if array.shape[1] != arrays[0].shape[1]:
                 raise ValueError(
                     f"set {index} has {array.shape[1]} labels but set 0 has {arrays[0].shape[1]}; "
                     "expected the same labels in every set"
                 )
+            check_same_labels(sets[0], sets[index], "set 0", f"set {index}")
         return _core.aggregate_many(self._spec(), arrays, resolve_n_jobs(n_jobs))
 
     def aggregate_pair_order(self, C: Any, n_jobs: int | None = None) -> Any:
@@ -118,6 +122,13 @@ class Aggregator(ABC):
                 "Borda, Copeland, BucketPivot, MarkovChain(variant=4) or MaximalLottery"
             )
         matrix = np.asarray(as_number_array(C, "C"), dtype=np.float64)
+        if is_pandas(C) and list(C.index) != list(C.columns):
+            raise ValueError(
+                f"C has the rows {list(C.index)} but the columns {list(C.columns)}; "
+                "expected the same labels in the same order"
+            )
+        if matrix.ndim == 3 and len(matrix) == 0:
+            raise ValueError("found 0 pair order matrices; expected at least one")
         if matrix.ndim == 3:
             return _core.aggregate_pair_orders(self._spec(), matrix, resolve_n_jobs(n_jobs))
         if matrix.ndim != 2:
@@ -401,8 +412,10 @@ def _as_sets(sets: Any) -> Iterable[Any]:
         raise ValueError(
             f"sets has {sets.ndim} dimension(s), shape {sets.shape}; expected 3, or a list of 2-D arrays"
         )
-    if isinstance(sets, str) or not isinstance(sets, Iterable):
-        raise TypeError(f"sets is {sets!r}; expected a list of arrays or a 3-D array")
+    if isinstance(sets, (str, Mapping)) or is_frame(sets) or not isinstance(sets, Iterable):
+        raise TypeError(
+            f"sets is {sets!r:.60}; expected a list of 2-D arrays or DataFrames, or a 3-D array"
+        )
     return sets
 
 

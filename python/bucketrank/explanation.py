@@ -29,7 +29,7 @@ class Explanation:
     details : dict
         What the method computed: ``scores`` (Borda, Copeland); ``indecision``, ``pivots`` (label indices in the order
         in which they were chosen) and ``distance`` (L1 distance between the pair order matrix and the consensus)
-        for bucket pivot; ``stationary``, ``iterations`` and ``residual`` for Markov chains; ``probabilities``,
+        for bucket pivot; ``stationary``, ``iterations`` and ``residual`` for Markov chains (the distribution is found by elimination, so there are 0 iterations); ``probabilities``,
         ``margin`` (how the lottery does against its strongest opponent: 0 or more) and ``unique`` for the lottery.
 
     Examples
@@ -58,9 +58,9 @@ class Explanation:
         """Return everything as plain Python numbers, strings and lists, ready for JSON."""
         return {
             "aggregator": self.aggregator,
-            "labels": list(self.labels),
+            "labels": [_plain(label) for label in self.labels],
             "positions": self.positions.tolist(),
-            "buckets": self.buckets,
+            "buckets": [[_plain(label) for label in bucket] for bucket in self.buckets],
             **{name: _plain(value) for name, value in self.details.items()},
         }
 
@@ -86,4 +86,8 @@ class Explanation:
 
 
 def _plain(value: Any) -> Any:
-    return value.tolist() if isinstance(value, np.ndarray) else value
+    """Return what JSON can carry: NumPy's numbers as Python's, names that are objects as their text."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    known = (str, int, float, bool, list, type(None))
+    return value if isinstance(value, known) else str(value)

@@ -124,14 +124,13 @@ def from_buckets(
            [1, 2, 3]])
     """
     rows = [[_bucket(bucket, row) for bucket in ranking] for row, ranking in enumerate(rankings)]
+    if not rows:
+        raise ValueError("found 0 rankings; expected at least one")
     if labels is None:
         names = list(dict.fromkeys(name for row in rows for bucket in row for name in bucket))
     else:
-        names = check_labels(labels)
-    if not rows:
-        raise ValueError("found 0 rankings; expected at least one")
-    if len(names) < 2:
-        raise ValueError(f"found {len(names)} label(s); expected at least 2")
+        names = list(labels)
+    names = check_labels(labels if isinstance(labels, str) else names)
     column = {name: index for index, name in enumerate(names)}
     positions = np.zeros((len(rows), len(names)), dtype=np.int64)
     for row, buckets in enumerate(rows):
@@ -141,6 +140,8 @@ def from_buckets(
                 if positions[row, index]:
                     raise ValueError(f"row {row}: label {name!r} stands twice in the ranking")
                 positions[row, index] = position
+    if len(names) < 2:
+        raise ValueError(f"found {len(names)} label(s); expected at least 2")
     return LabelledRankings(with_missing(positions), names)
 
 

@@ -6,11 +6,10 @@ import argparse
 import csv
 import io
 import json
-import sys
 from typing import Any
 
 from bucketrank.aggregation import METHODS, Aggregator, get_aggregator
-from bucketrank.commands.reading import BadFileError, read_rankings
+from bucketrank.commands.reading import read_rankings
 from bucketrank.explanation import Explanation
 from bucketrank.notation import to_text
 
@@ -53,13 +52,9 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the consensus; nothing is printed unless all of it can be."""
-    try:
-        aggregator = _aggregator(options)
-        Y, labels = read_rankings(options.file)
-        explanation = aggregator.explain(Y, labels=labels)
-    except (BadFileError, ValueError, TypeError) as error:
-        print(f"bucketrank aggregate: {error}", file=sys.stderr)
-        return 2
+    aggregator = _aggregator(options)
+    Y, labels = read_rankings(options.file)
+    explanation = aggregator.explain(Y, labels=labels)
     print({"table": _table, "csv": _csv, "json": _json}[options.format](explanation))
     return 0
 

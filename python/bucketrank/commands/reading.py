@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 import re
 import sys
@@ -18,7 +19,7 @@ MISSING = {"", "nan", "na", "n/a", "null", "none", "?"}
 """Cells that stand for a missing label, in lower case."""
 
 
-class BadFileError(Exception):
+class BadFileError(ValueError):
     """A file that cannot be read as rankings; the message says which, where and why."""
 
 
@@ -40,17 +41,34 @@ def read_rankings(path: str) -> LabelledRankings:
         With file, line and column where that makes sense.
     """
     name, text = _read_text(path)
-    lines = text.splitlines()
-    first = next((line for line in lines if line.strip()), None)
-    if first is None:
+    # Not `splitlines`, which also splits at characters that may stand in a name.
+    lines = [line.rstrip("\r") for line in text.split("\n")]
+    filled = [line for line in lines if line.strip()]
+    if not filled:
         raise BadFileError(f"{name}: the file is empty; expected rankings")
-    if ">" in first or "~" in first:
+    if _is_text(filled):
         return _from_lines(name, lines)
     return _from_csv(name, text)
 
 
+def _is_text(filled: list[str]) -> bool:
+    """Whether the lines are rankings as text; a CSV table may have such characters in its header only."""
+    if len(filled) == 1:
+        return _has_sign(filled[0])
+    if _has_sign(filled[1]):
+        return True
+    cells = next(csv.reader([filled[1]]))
+    return _has_sign(filled[0]) and not all(_is_cell(cell.strip()) for cell in cells)
+
+
+def _has_sign(line: str) -> bool:
+    return ">" in line or "~" in line
+
+
 def _read_text(path: str) -> tuple[str, str]:
     name = "standard input" if path == "-" else path
+    if path == "-" and sys.stdin is None:
+        raise BadFileError("standard input is closed; expected rankings")
     try:
         raw = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
@@ -80,7 +98,7 @@ def _from_lines(name: str, lines: list[str]) -> LabelledRankings:
 
 
 def _from_csv(name: str, text: str) -> LabelledRankings:
-    reader = csv.reader(text.splitlines(), strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     header: list[Hashable] | None = None
     rows: list[list[float]] = []
     try:
@@ -132,10 +150,8 @@ def _row(name: str, line: int, cells: list[str], header: list[Hashable]) -> list
     values = []
     for column, cell in enumerate(cells, start=1):
         word = cell.strip()
-        if word.lower() in MISSING:
-            values.append(math.nan)
-        elif _is_number(word):
-            values.append(float(word))
+        if _is_cell(word):
+            values.append(math.nan if word.lower() in MISSING else float(word))
         else:
             raise BadFileError(
                 f"{name}, line {line}, column {column} ({header[column - 1]}): {word!r} is not a number; "
@@ -144,21 +160,19 @@ def _row(name: str, line: int, cells: list[str], header: list[Hashable]) -> list
     try:
         _core.parse_positions(np.array([values]))
     except ValueError as error:
-        raise BadFileError(f"{name}, line {line}: {_without_row(error)}") from None
+        # The message counts labels from 0 in the only row there is; people look for line and column.
+        found = re.match(r"row 0, label (\d+): (.*)", str(error))
+        if found is None:
+            raise BadFileError(f"{name}, line {line}: {error}") from None
+        column = int(found[1])
+        where = f"{name}, line {line}, column {column + 1} ({header[column]})"
+        raise BadFileError(f"{where}: {found[2]}") from None
     return values
 
 
+def _is_cell(word: str) -> bool:
+    return word.lower() in MISSING or _is_number(word)
+
+
 def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
-
-
-def _without_row(error: ValueError) -> str:
-    """Drop the row from a message: it was the only row, and the line is said already."""
-    text = str(error)
-    for start in ("row 0: ", "row 0, "):
-        text = text.removeprefix(start)
-    return text
+    return re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|\+?inf", word, re.ASCII) is not None

@@ -3,6 +3,9 @@
 use crate::error::{Error, Result, WeightProblem};
 
 /// Weights of the rows of a data set. Weight k means: as if the row stood there k times.
+///
+/// Only ratios of weights matter. Weights near the limits of floats are scaled by a power of two, which is exact, so
+/// that sums and halves of them neither overflow nor vanish.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Weights {
     /// Every row counts once; the number is the number of rows.
@@ -51,7 +54,7 @@ impl Weights {
         if weights.iter().all(|&w| w == 1.0) {
             return Ok(Self::Unit(rows));
         }
-        Ok(Self::Each(weights.to_vec()))
+        Ok(Self::Each(scaled(weights)))
     }
 
     /// Weight of one row.
@@ -73,6 +76,26 @@ impl Weights {
     }
 }
 
+/// The weights as they are, or with the largest near 1 where it is extreme.
+fn scaled(weights: &[f64]) -> Vec<f64> {
+    let largest = weights.iter().copied().fold(0.0, f64::max);
+    let step = if largest > 1e150 {
+        2_f64.powi(-500)
+    } else {
+        2_f64.powi(500)
+    };
+    let mut scaled = weights.to_vec();
+    let mut reached = largest;
+    // Two steps lead from the smallest float to the middle; one factor for both is no float itself.
+    while !(1e-150..=1e150).contains(&reached) {
+        for weight in &mut scaled {
+            *weight *= step;
+        }
+        reached *= step;
+    }
+    scaled
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,6 +106,15 @@ mod tests {
             Weights::new(Some(&[1.0, 1.0]), 2).unwrap(),
             Weights::Unit(2)
         );
+    }
+
+    #[test]
+    fn extreme_weights_keep_their_ratios() {
+        for extreme in [5e-324, 1e-300, 1e300] {
+            let weights = Weights::new(Some(&[extreme, 3.0 * extreme]), 2).unwrap();
+            assert_eq!(weights.get(1) / weights.get(0), 3.0);
+            assert!((1e-160..1e160).contains(&weights.total()));
+        }
     }
 
     #[test]

@@ -19,6 +19,9 @@ use crate::errors::to_exception;
 use crate::interrupt::Signals;
 use crate::positions::{weights_to_vec, MaybeWeights, Positions, View};
 
+/// Numbers that a thread reads before it looks for more work: about a millisecond.
+const CHUNK_NUMBERS: usize = 1 << 19;
+
 /// An aggregator as the Python layer names it: a method and its one parameter.
 #[derive(Clone, PartialEq, FromPyObject)]
 pub struct Spec(String, f64);
@@ -132,7 +135,7 @@ pub fn aggregate_many<'py>(
     let read = py.detach(|| {
         let jobs = Jobs {
             n_jobs,
-            chunk: 64,
+            chunk: CHUNK_NUMBERS / views.iter().map(View::len).max().unwrap_or(1).max(1),
             should_stop: &|| signals.pending(),
         };
         parallel::run(
@@ -188,15 +191,15 @@ pub fn aggregate_pair_orders<'py>(
     n_jobs: usize,
 ) -> PyResult<Bound<'py, PyArray2<i64>>> {
     let aggregator = spec.aggregator()?;
-    let checked: Vec<PairOrderMatrix> = matrices
-        .as_array()
-        .outer_iter()
-        .enumerate()
-        .map(|(index, matrix)| {
-            PairOrderMatrix::new(matrix)
-                .map_err(|error| PyValueError::new_err(format!("matrix {index}: {error}")))
+    let view = matrices.as_array();
+    let checked: Vec<PairOrderMatrix> = py
+        .detach(|| {
+            view.outer_iter()
+                .enumerate()
+                .map(|(index, matrix)| PairOrderMatrix::new(matrix).map_err(|e| (index, e)))
+                .collect::<std::result::Result<_, _>>()
         })
-        .collect::<PyResult<_>>()?;
+        .map_err(|(index, error)| PyValueError::new_err(format!("matrix {index}: {error}")))?;
     let signals = Signals::default();
     let orders = py.detach(|| {
         bucketrank_core::aggregate::aggregate_pair_orders(&aggregator, &checked, n_jobs, &|| {

@@ -6,7 +6,7 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 use crate::errors::to_exception;
-use crate::positions::{vector, weights_to_vec, MaybeWeights, Positions, View};
+use crate::positions::{named, vector, weights_to_vec, MaybeWeights, Positions, View};
 
 /// Mean of the rank correlation τ_X.
 #[pyfunction]
@@ -25,7 +25,14 @@ pub fn tau_x(
         (View::Real(a), View::Whole(b)) => metrics::tau_x_of_arrays(a, b, weights),
         (View::Real(a), View::Real(b)) => metrics::tau_x_of_arrays(a, b, weights),
     });
-    value.map_err(to_exception)
+    value.map_err(|error| {
+        let at_fault = if y_true.view().read(None).is_err() {
+            "Y_true"
+        } else {
+            "Y_pred"
+        };
+        named(at_fault, error)
+    })
 }
 
 /// τ_X of each row.
@@ -35,7 +42,10 @@ pub fn tau_x_samples<'py>(
     y_true: Positions<'py>,
     y_pred: Positions<'py>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let (truth, predicted) = (y_true.rankings(py, None)?, y_pred.rankings(py, None)?);
+    let (truth, predicted) = (
+        y_true.named_rankings(py, "Y_true")?,
+        y_pred.named_rankings(py, "Y_pred")?,
+    );
     vector(py, py.detach(|| metrics::tau_x_rows(&truth, &predicted)))
 }
 
@@ -61,7 +71,10 @@ pub fn tau_x_ranked_samples<'py>(
     y_true: Positions<'py>,
     y_pred: Positions<'py>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let (truth, predicted) = (y_true.rankings(py, None)?, y_pred.rankings(py, None)?);
+    let (truth, predicted) = (
+        y_true.named_rankings(py, "Y_true")?,
+        y_pred.named_rankings(py, "Y_pred")?,
+    );
     let values = py.detach(|| metrics::tau_x_ranked_rows(&truth, &predicted));
     let or_nan = |values: Vec<Option<f64>>| values.iter().map(|v| v.unwrap_or(f64::NAN)).collect();
     vector(py, values.map(or_nan))
@@ -74,7 +87,10 @@ pub fn kendall_tau_samples<'py>(
     y_true: Positions<'py>,
     y_pred: Positions<'py>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let (truth, predicted) = (y_true.rankings(py, None)?, y_pred.rankings(py, None)?);
+    let (truth, predicted) = (
+        y_true.named_rankings(py, "Y_true")?,
+        y_pred.named_rankings(py, "Y_pred")?,
+    );
     vector(
         py,
         py.detach(|| metrics::kendall_tau_rows(&truth, &predicted)),
@@ -88,7 +104,10 @@ pub fn bucket_count_differences<'py>(
     y_true: Positions<'py>,
     y_pred: Positions<'py>,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-    let (truth, predicted) = (y_true.rankings(py, None)?, y_pred.rankings(py, None)?);
+    let (truth, predicted) = (
+        y_true.named_rankings(py, "Y_true")?,
+        y_pred.named_rankings(py, "Y_pred")?,
+    );
     vector(
         py,
         py.detach(|| metrics::bucket_count_differences(&truth, &predicted)),

@@ -1,9 +1,10 @@
 //! Ranking data on its way in and out.
 
-use bucketrank_core::error::Result;
+use bucketrank_core::error::{Error, Result};
 use bucketrank_core::rankings::Rankings;
 use ndarray::{Array2, ArrayView2};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 /// An array of positions as the Python layer hands it over: native 64-bit integers or floats, any strides.
@@ -27,6 +28,14 @@ pub enum View<'a> {
 }
 
 impl View<'_> {
+    /// How many numbers there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Whole(view) => view.len(),
+            Self::Real(view) => view.len(),
+        }
+    }
+
     /// Reads the rankings.
     pub fn read(&self, weights: Option<&[f64]>) -> Result<Rankings> {
         match self {
@@ -45,11 +54,28 @@ impl Positions<'_> {
         }
     }
 
+    /// Reads the rankings of one of two arguments; errors say which.
+    pub fn named_rankings(&self, py: Python<'_>, name: &str) -> PyResult<Rankings> {
+        let view = self.view();
+        py.detach(|| view.read(None))
+            .map_err(|error| named(name, error))
+    }
+
     /// Reads the rankings, detached from the interpreter.
     pub fn rankings(&self, py: Python<'_>, weights: Option<&[f64]>) -> PyResult<Rankings> {
         let view = self.view();
         py.detach(|| view.read(weights))
             .map_err(crate::errors::to_exception)
+    }
+}
+
+/// The exception of an error in one of two arguments; some errors name it themselves.
+pub fn named(name: &str, error: Error) -> PyErr {
+    match error {
+        Error::Position { .. } | Error::Gap { .. } => {
+            PyValueError::new_err(format!("{name}, {error}"))
+        }
+        error => crate::errors::to_exception(error),
     }
 }
 

@@ -114,15 +114,19 @@ impl Elimination {
                 self.class[state] = self.class[from];
             }
         }
-        odds[state] = inflow / self.leaving[state];
-        if odds[state] > LARGE {
-            let scale = odds[state];
-            for (odds, class) in odds[..=state].iter_mut().zip(&self.class) {
-                if *class == self.class[state] {
-                    *odds /= scale;
-                }
+        let leaving = self.leaving[state];
+        if inflow <= LARGE * leaving {
+            odds[state] = inflow / leaving;
+            return;
+        }
+        // The quotient might overflow: make this state the measure of its class instead.
+        let scale = leaving / inflow;
+        for (odds, class) in odds[..state].iter_mut().zip(&self.class) {
+            if *class == self.class[state] {
+                *odds *= scale;
             }
         }
+        odds[state] = 1.0;
     }
 
     /// Turns odds within classes into probabilities.
@@ -152,7 +156,11 @@ pub(super) fn residual(moves: &[f64], distribution: &[f64]) -> f64 {
             change[u] -= p * m;
         }
     }
-    change.iter().fold(0.0, |worst, c| c.abs().max(worst))
+    // `f64::max` would hide a NaN.
+    change
+        .iter()
+        .map(|c| c.abs())
+        .fold(0.0, |worst, c| if c <= worst { worst } else { c })
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::pairs::PairOrderMatrix;
 
 /// Margins this small are rounding: the pair is even.
-const EVEN: f64 = 2e-10;
+const EVEN: f64 = super::threshold::TOLERANCE;
 
 /// A symmetric zero-sum game: two players pick a label each, and the payoff is the majority margin
 /// A(u,v) = C(u,v) − C(v,u). The value of the game is 0, and its optimal strategies are the maximal lotteries.

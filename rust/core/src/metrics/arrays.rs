@@ -6,7 +6,8 @@ use ndarray::ArrayView2;
 use super::blocks::{disagreeing, LANES, MAX_BYTE_LABELS};
 use super::tau_x;
 use crate::error::Result;
-use crate::rankings::{Rankings, RawPosition};
+use crate::rankings::Rankings;
+use crate::raw_position::RawPosition;
 use crate::simd::{dispatch, Kernel};
 
 /// Mean τ_X of arrays of positions; the same as [`tau_x`] of their rankings.
