@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 CRITERIA = ("entropy", "disagreements", "distance")
 SPLITTERS = ("best", "equal_frequency", "equal_width")
+MAX_SPLITS = 1000
 
 
 def tree_options(
@@ -27,7 +28,7 @@ def tree_options(
     return {
         "criterion": _one_of(tree.criterion, "criterion", CRITERIA),
         "splitter": _one_of(tree.splitter, "splitter", SPLITTERS),
-        "max_splits": _at_least(tree.max_splits, "max_splits", 2, "a whole number"),
+        "max_splits": _max_splits(tree.max_splits),
         "max_depth": _max_depth(tree.max_depth),
         "min_samples_split": _min_samples_split(tree.min_samples_split, n_samples, n_labels),
         "min_samples_leaf": _min_samples_leaf(tree.min_samples_leaf, n_samples),
@@ -51,6 +52,13 @@ def _at_least(value: Any, name: str, least: int, expected: str) -> int:
         raise ValueError(f"{name} is {number}; expected {expected} of at least {least}")
     # More than any data set has, and what every machine can count.
     return min(number, 2**31)
+
+
+def _max_splits(value: Any) -> int:
+    number = _at_least(value, "max_splits", 2, "a whole number")
+    if number > MAX_SPLITS:
+        raise ValueError(f"max_splits is {value}; expected at most {MAX_SPLITS}")
+    return number
 
 
 def _max_depth(value: Any) -> int | None:
