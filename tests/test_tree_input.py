@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
-from tree_data import Array, random_data
 
 from bucketrank import PartialLabelRankingTree
+from tree_data import Array, random_data
 
 X, Y = random_data(0, rows=20)
 
@@ -155,7 +155,7 @@ def test_importances_do_not_exist_before_the_fit() -> None:
 
 def test_other_data_in_predict() -> None:
     tree = PartialLabelRankingTree().fit(X, Y)
-    with pytest.raises(ValueError, match="X has 2 features.*expecting 3 features"):
+    with pytest.raises(ValueError, match=r"X has 2 features.*expecting 3 features"):
         tree.predict(X[:, :2])
     with pytest.raises(ValueError, match="X, row 3, column 1: NaN; expected a finite number"):
         tree.predict(changed(X, 3, 1, np.nan))
@@ -181,7 +181,7 @@ def test_other_labels_in_score() -> None:
     with pytest.raises(ValueError, match=r"Y_true has shape \(20, 3\).*\(20, 4\)"):
         tree.score(X, np.tile([1, 2, 3], (20, 1)))
     nothing = np.full(Y.shape, np.nan)
-    with pytest.raises(ValueError, match="none of 20 rows has .* two labels"):
+    with pytest.raises(ValueError, match=r"none of 20 rows has .* two labels"):
         tree.score(X, nothing)
 
 

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tree_data import random_data, with_missing_labels
 
 from bucketrank import PartialLabelRankingTree
 from bucketrank._core import Tree
+from tree_data import random_data, with_missing_labels
 
 X, Y = random_data(0, rows=25)
 Y = with_missing_labels(Y, 0.3, 0)

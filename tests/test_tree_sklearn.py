@@ -28,9 +28,9 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
-from tree_data import Array, dense, random_data, with_missing_labels
 
 from bucketrank import Borda, Copeland, PartialLabelRankingTree, tau_x, tau_x_scorer, to_text
+from tree_data import Array, dense, random_data, with_missing_labels
 
 
 class OfAnyTarget(PartialLabelRankingTree):

@@ -20,11 +20,12 @@ MAX_SPLITS = 1000
 
 
 def tree_options(
-    tree: PartialLabelRankingTree, n_samples: int, n_features: int, n_labels: int
+    tree: PartialLabelRankingTree, shape: tuple[int, int], n_labels: int
 ) -> _TreeOptions:
-    """Check all parameters of a tree and resolve fractions and names for data of this shape."""
+    """Check all parameters of a tree and resolve fractions and names for X of this shape."""
     from sklearn.utils import check_random_state
 
+    n_samples, n_features = shape
     return {
         "criterion": _one_of(tree.criterion, "criterion", CRITERIA),
         "splitter": _one_of(tree.splitter, "splitter", SPLITTERS),

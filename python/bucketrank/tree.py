@@ -34,7 +34,7 @@ __all__ = ["PartialLabelRankingTree"]
 
 _Self = TypeVar("_Self", bound="PartialLabelRankingTree")
 
-_CONTAINERS = ("default", "pandas", "polars")
+_CONTAINERS = ("default", "pandas")
 
 
 class PartialLabelRankingTree(BaseEstimator):
@@ -165,7 +165,7 @@ class PartialLabelRankingTree(BaseEstimator):
         )
         positions = as_positions(Y)
         names = label_names(Y, None, positions.shape[1])
-        options = tree_options(self, *values.shape, positions.shape[1])
+        options = tree_options(self, values.shape, positions.shape[1])
         tree = _core.Tree.fit(
             values, positions, as_weights(sample_weight), aggregator._spec(), options
         )
@@ -369,7 +369,7 @@ class PartialLabelRankingTree(BaseEstimator):
 
         Parameters
         ----------
-        transform : {"default", "pandas", "polars"}, optional
+        transform : {"default", "pandas"}, optional
             ``"default"`` is a NumPy array; None leaves the choice as it is. The name is scikit-learn's.
 
         Returns
@@ -430,10 +430,6 @@ class PartialLabelRankingTree(BaseEstimator):
 
             index = X.index if is_pandas(X) else None
             return pd.DataFrame(positions, index=index, columns=self.label_names_in_)
-        if container == "polars":
-            import polars as pl
-
-            return pl.DataFrame(positions, schema=[str(name) for name in self.label_names_in_])
         return positions
 
 
