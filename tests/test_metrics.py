@@ -14,6 +14,7 @@ from reference import metrics as reference
 from strategies import (
     Ranking,
     bucket_orders,
+    incomplete_rankings,
     integer_weights,
     real_weights,
     row_pairs,
@@ -41,6 +42,35 @@ def test_weighted_means_equal_the_reference(data: st.DataObject) -> None:
     assert br.tau_x(truth, predicted, sample_weight=weights) == pytest.approx(expected, abs=1e-12)
     expected = float(reference.bucket_count_difference(truth, predicted, weights))
     assert br.bucket_count_difference(truth, predicted, weights) == pytest.approx(expected)
+
+
+@given(st.data())
+def test_missing_labels_can_be_left_out(data: st.DataObject) -> None:
+    n_labels = data.draw(st.integers(2, 6))
+    row = incomplete_rankings(n_labels)
+    rows = data.draw(st.lists(st.tuples(row, row), min_size=1, max_size=8))
+    truth, predicted = [a for a, _ in rows], [b for _, b in rows]
+    weights = data.draw(real_weights(len(rows)))
+    common = [sum(math.isfinite(p + q) for p, q in zip(a, b, strict=True)) > 1 for a, b in rows]
+    each = br.tau_x_samples(truth, predicted, missing="ignore")
+    assert np.isfinite(each).tolist() == common
+    kept = [i for i, comparable in enumerate(common) if comparable]
+    expected = [reference.tau_x(truth[i], predicted[i]) for i in kept]
+    np.testing.assert_allclose(each[kept], [float(value) for value in expected], atol=1e-14)
+    if sum(weights[i] for i in kept) > 0:
+        mean = float(reference.weighted_mean(expected, [weights[i] for i in kept]))
+        found = br.tau_x(truth, predicted, weights, missing="ignore")
+        assert found == pytest.approx(mean, abs=1e-12)
+    else:
+        with pytest.raises(ValueError, match=f"none of {len(rows)} rows has"):
+            br.tau_x(truth, predicted, weights, missing="ignore")
+
+
+@given(row_pairs())
+def test_ignoring_missing_labels_changes_nothing_on_complete_rankings(rows: Pair) -> None:
+    assert br.tau_x(*rows, missing="ignore") == br.tau_x(*rows)
+    with pytest.raises(ValueError, match="missing is 'skip'; expected 'error' or 'ignore'"):
+        br.tau_x(*rows, missing="skip")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("n_labels", [127, 128, 1024, 1025])

@@ -55,7 +55,7 @@ fn grow(c: &mut Criterion) {
     });
     group.bench_function("fit, complete", |b| b.iter(|| fit(black_box(&complete))));
     group.bench_function("fit, 30 % missing", |b| {
-        b.iter(|| fit(black_box(&incomplete)))
+        b.iter(|| fit(black_box(&incomplete)));
     });
     let tree = fit(&complete);
     group.bench_function("apply", |b| {

@@ -16,18 +16,20 @@ if TYPE_CHECKING:
 
 CRITERIA = ("entropy", "disagreements", "distance")
 SPLITTERS = ("best", "equal_frequency", "equal_width")
+MAX_SPLITS = 1000
 
 
 def tree_options(
-    tree: PartialLabelRankingTree, n_samples: int, n_features: int, n_labels: int
+    tree: PartialLabelRankingTree, shape: tuple[int, int], n_labels: int
 ) -> _TreeOptions:
-    """Check all parameters of a tree and resolve fractions and names for data of this shape."""
+    """Check all parameters of a tree and resolve fractions and names for X of this shape."""
     from sklearn.utils import check_random_state
 
+    n_samples, n_features = shape
     return {
         "criterion": _one_of(tree.criterion, "criterion", CRITERIA),
         "splitter": _one_of(tree.splitter, "splitter", SPLITTERS),
-        "max_splits": _at_least(tree.max_splits, "max_splits", 2, "a whole number"),
+        "max_splits": _max_splits(tree.max_splits),
         "max_depth": _max_depth(tree.max_depth),
         "min_samples_split": _min_samples_split(tree.min_samples_split, n_samples, n_labels),
         "min_samples_leaf": _min_samples_leaf(tree.min_samples_leaf, n_samples),
@@ -51,6 +53,13 @@ def _at_least(value: Any, name: str, least: int, expected: str) -> int:
         raise ValueError(f"{name} is {number}; expected {expected} of at least {least}")
     # More than any data set has, and what every machine can count.
     return min(number, 2**31)
+
+
+def _max_splits(value: Any) -> int:
+    number = _at_least(value, "max_splits", 2, "a whole number")
+    if number > MAX_SPLITS:
+        raise ValueError(f"max_splits is {value}; expected at most {MAX_SPLITS}")
+    return number
 
 
 def _max_depth(value: Any) -> int | None:

@@ -29,8 +29,9 @@ class Explanation:
     details : dict
         What the method computed: ``scores`` (Borda, Copeland); ``indecision``, ``pivots`` (label indices in the order
         in which they were chosen) and ``distance`` (L1 distance between the pair order matrix and the consensus)
-        for bucket pivot; ``stationary``, ``iterations`` and ``residual`` for Markov chains (the distribution is found by elimination, so there are 0 iterations); ``probabilities``,
-        ``margin`` (how the lottery does against its strongest opponent: 0 or more) and ``unique`` for the lottery.
+        for bucket pivot; ``stationary``, ``iterations`` (0: the distribution is found by elimination) and
+        ``residual`` for Markov chains; ``probabilities``, ``margin`` (how the lottery does against its strongest
+        opponent: 0 or more) and ``unique`` for the lottery.
 
     Examples
     --------

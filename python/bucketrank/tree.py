@@ -34,7 +34,7 @@ __all__ = ["PartialLabelRankingTree"]
 
 _Self = TypeVar("_Self", bound="PartialLabelRankingTree")
 
-_CONTAINERS = ("default", "pandas", "polars")
+_CONTAINERS = ("default", "pandas")
 
 
 class PartialLabelRankingTree(BaseEstimator):
@@ -57,7 +57,7 @@ class PartialLabelRankingTree(BaseEstimator):
     splitter : {"best", "equal_frequency", "equal_width"}, default "best"
         In two at the best threshold, or into up to `max_splits` children of equal weight or of equal width.
     max_splits : int, default 5
-        Largest number of children of a node for the last two splitters.
+        Largest number of children of a node for the last two splitters, from 2 to 1000.
     max_depth : int, optional
         Depth at which nodes are not split any more.
     min_samples_split : "paper", int or float, default "paper"
@@ -165,7 +165,7 @@ class PartialLabelRankingTree(BaseEstimator):
         )
         positions = as_positions(Y)
         names = label_names(Y, None, positions.shape[1])
-        options = tree_options(self, *values.shape, positions.shape[1])
+        options = tree_options(self, values.shape, positions.shape[1])
         tree = _core.Tree.fit(
             values, positions, as_weights(sample_weight), aggregator._spec(), options
         )
@@ -190,7 +190,8 @@ class PartialLabelRankingTree(BaseEstimator):
         ndarray or DataFrame of shape (n_samples, n_labels)
             Positions of all labels; see :meth:`set_output` for data frames.
         """
-        return self._consensus(self.apply(X), self.aggregator_, X)
+        leaves = self.apply(X)
+        return self._consensus(leaves, self.aggregator_, X)
 
     def predict_many(self, X: Any, aggregators: Iterable[str | Aggregator]) -> list[Any]:
         """Predict bucket orders by several aggregators in one pass.
@@ -228,7 +229,7 @@ class PartialLabelRankingTree(BaseEstimator):
             second, ties counting half; 0.5 where no ranking has both, and on the diagonal.
         """
         leaves, row_of = np.unique(self.apply(X), return_inverse=True)
-        return self.tree_.pair_orders(leaves)[row_of.ravel()]
+        return self.tree_.pair_orders(leaves)[row_of]
 
     def score(self, X: Any, Y: Any, sample_weight: ArrayLike | None = None) -> float:
         r"""Return the mean rank correlation :math:`\tau_X` of the predictions with the truth.
@@ -248,9 +249,9 @@ class PartialLabelRankingTree(BaseEstimator):
         float
             From -1 to 1.
         """
-        predicted = self.tree_.consensus(
-            self.aggregator_._spec(), self.apply(X), resolve_n_jobs(self.n_jobs)
-        )
+        leaves = self.apply(X)
+        spec, n_jobs = self.aggregator_._spec(), resolve_n_jobs(self.n_jobs)
+        predicted = self.tree_.consensus(spec, leaves, n_jobs)
         labels = frame_labels(Y)
         if labels is not None and labels != self.label_names_in_.tolist():
             raise ValueError(
@@ -291,7 +292,8 @@ class PartialLabelRankingTree(BaseEstimator):
         """
         from scipy.sparse import csr_matrix
 
-        starts, nodes = self.tree_.paths(self.apply(X))
+        leaves = self.apply(X)
+        starts, nodes = self.tree_.paths(leaves)
         shape = (len(starts) - 1, len(self.tree_.nodes()["parent"]))
         return csr_matrix((np.ones(len(nodes), dtype=np.int64), nodes, starts), shape=shape)
 
@@ -308,7 +310,8 @@ class PartialLabelRankingTree(BaseEstimator):
         ndarray of shape (n_rankings, n_labels)
             Positions; NaN for missing labels.
         """
-        return with_missing(self.tree_.node_rankings(self._leaf(leaf)))
+        index = self._leaf(leaf)
+        return with_missing(self.tree_.node_rankings(index))
 
     def leaf_rows(self, leaf: int) -> NDArray[np.int64]:
         """Return which rows of the training data are in a leaf.
@@ -322,7 +325,8 @@ class PartialLabelRankingTree(BaseEstimator):
         -------
         ndarray of shape (n_rankings,)
         """
-        return self.tree_.node_rows(self._leaf(leaf))
+        index = self._leaf(leaf)
+        return self.tree_.node_rows(index)
 
     def with_aggregator(self: _Self, aggregator: str | Aggregator) -> _Self:
         """Return an estimator with the same tree that predicts by another aggregator.
@@ -365,7 +369,7 @@ class PartialLabelRankingTree(BaseEstimator):
 
         Parameters
         ----------
-        transform : {"default", "pandas", "polars"}, optional
+        transform : {"default", "pandas"}, optional
             ``"default"`` is a NumPy array; None leaves the choice as it is. The name is scikit-learn's.
 
         Returns
@@ -426,10 +430,6 @@ class PartialLabelRankingTree(BaseEstimator):
 
             index = X.index if is_pandas(X) else None
             return pd.DataFrame(positions, index=index, columns=self.label_names_in_)
-        if container == "polars":
-            import polars as pl
-
-            return pl.DataFrame(positions, schema=[str(name) for name in self.label_names_in_])
         return positions
 
 

@@ -96,7 +96,7 @@ def export_graphviz(
     max_depth: int | None = None,
     decimals: int = 2,
 ) -> str:
-    """Write a tree in Graphviz's language.
+    r"""Write a tree in Graphviz's language.
 
     Parameters
     ----------
@@ -118,9 +118,9 @@ def export_graphviz(
     digraph tree {
         node [shape=box, style=rounded, fontname="helvetica"];
         edge [fontname="helvetica"];
-        0 [label="x0\\nimpurity 1.000\\n2 rows"];
-        1 [label="0 > 1\\nimpurity 0.000\\n1 row"];
-        2 [label="1 > 0\\nimpurity 0.000\\n1 row"];
+        0 [label="x0\nimpurity 1.000\n2 rows"];
+        1 [label="0 > 1\nimpurity 0.000\n1 row"];
+        2 [label="1 > 0\nimpurity 0.000\n1 row"];
         0 -> 1 [label="<= 0.50"];
         0 -> 2 [label="> 0.50"];
     }

@@ -20,8 +20,8 @@ pub struct Signals {
 impl Signals {
     /// Whether the work should stop. Call it on the thread that called from Python.
     pub fn pending(&self) -> bool {
+        // The method itself, which clippy suggests, is not general enough in its lifetime.
         #[allow(clippy::redundant_closure_for_method_calls)]
-        // the method alone fixes a lifetime too early
         let Err(error) = Python::attach(|py| py.check_signals()) else {
             return false;
         };

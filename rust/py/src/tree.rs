@@ -67,6 +67,9 @@ impl Options {
 /// The consensus of every leaf: positions by node, empty rows for inner nodes.
 type Table = Arc<Array2<u16>>;
 
+/// Whole numbers for Python.
+type Vector<'py> = Bound<'py, PyArray1<i64>>;
+
 /// A fitted tree with the rankings that it was grown on.
 #[pyclass(frozen, module = "bucketrank._core")]
 pub struct Tree {
@@ -110,11 +113,7 @@ impl Tree {
     }
 
     /// The leaf of each row.
-    fn apply<'py>(
-        &self,
-        py: Python<'py>,
-        x: PyReadonlyArray2<'py, f64>,
-    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    fn apply<'py>(&self, py: Python<'py>, x: PyReadonlyArray2<'py, f64>) -> PyResult<Vector<'py>> {
         let leaves = self.leaves_of(py, &x)?;
         let leaves: Vec<i64> = leaves.into_iter().map(i64::from).collect();
         Ok(leaves.into_pyarray(py))
@@ -161,7 +160,7 @@ impl Tree {
     }
 
     /// The training rows of a node.
-    fn node_rows<'py>(&self, py: Python<'py>, node: i64) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    fn node_rows<'py>(&self, py: Python<'py>, node: i64) -> PyResult<Vector<'py>> {
         let node = self.check_node(node)?;
         let rows = self.fitted.tree().node_rows(node);
         let rows: Vec<i64> = rows.iter().map(|&row| row.into()).collect();
@@ -189,7 +188,7 @@ impl Tree {
         &self,
         py: Python<'py>,
         leaves: PyReadonlyArray1<'py, i64>,
-    ) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>)> {
+    ) -> PyResult<(Vector<'py>, Vector<'py>)> {
         let (mut starts, mut nodes) = (vec![0], Vec::new());
         for leaf in self.nodes_in(&leaves)? {
             nodes.extend(self.fitted.tree().path(leaf).into_iter().map(i64::from));
@@ -232,7 +231,7 @@ impl Tree {
     }
 
     /// Indices of the leaves, ascending.
-    fn leaves<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+    fn leaves<'py>(&self, py: Python<'py>) -> Vector<'py> {
         let leaves: Vec<i64> = self.fitted.tree().leaf_indices().map(i64::from).collect();
         leaves.into_pyarray(py)
     }

@@ -69,12 +69,18 @@ impl Known<'_> {
             feature,
             scratch,
             best,
-        });
-        Ok(())
+            watch,
+        })
     }
 
     #[inline(always)]
-    fn halve(&self, feature: usize, scratch: &mut Scratch, best: &mut Best) {
+    fn halve(
+        &self,
+        feature: usize,
+        scratch: &mut Scratch,
+        best: &mut Best,
+        watch: &mut Watch<'_>,
+    ) -> Result<()> {
         let sorted = self.node.sorted(feature);
         let rows = sorted.len();
         let block = &*self.node.block;
@@ -108,7 +114,10 @@ impl Known<'_> {
             let middle = middle.clamp(low + 1, high - 1);
             let cut = cuts[middle] as usize;
             let mark = marks.partition_point(|&mark| mark as usize <= cut) - 1;
-            let left = if marks[mark] as usize == cut {
+            // Without a bound that helps, a feature of many values takes longer than anybody waits for Ctrl-C.
+            let added = cut - marks[mark] as usize;
+            watch.work((block.columns() * (added / 16 + 1)) as u64)?;
+            let left = if added == 0 {
                 &counts[mark]
             } else {
                 between.copy_from(&counts[mark]);
@@ -133,22 +142,25 @@ impl Known<'_> {
                 sums: (at_cut.0, sums.1),
             });
         }
+        Ok(())
     }
 }
 
-struct Halve<'a> {
+struct Halve<'a, 'b> {
     known: &'a Known<'a>,
     feature: usize,
     scratch: &'a mut Scratch,
     best: &'a mut Best,
+    watch: &'a mut Watch<'b>,
 }
 
-impl Kernel for Halve<'_> {
-    type Output = ();
+impl Kernel for Halve<'_, '_> {
+    type Output = Result<()>;
 
     #[inline(always)]
-    fn run(self) {
-        self.known.halve(self.feature, self.scratch, self.best);
+    fn run(self) -> Result<()> {
+        self.known
+            .halve(self.feature, self.scratch, self.best, self.watch)
     }
 }
 
