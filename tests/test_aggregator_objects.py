@@ -154,6 +154,34 @@ def test_bad_pair_order_matrices(
         aggregator.aggregate_pair_order(C)
 
 
+def test_frames_are_not_mixed_up() -> None:
+    frames = [pd.DataFrame([[1, 2, 3]], columns=list(names)) for names in ("abc", "cba")]
+    with pytest.raises(ValueError, match=r"set 0 has the columns .* but set 1 has"):
+        br.Borda().aggregate_many(frames)
+    C = pd.DataFrame(np.full((2, 2), 0.5), index=["b", "a"], columns=["a", "b"])
+    with pytest.raises(ValueError, match=r"C has the rows \['b', 'a'\] but the columns"):
+        br.Borda().aggregate_pair_order(C)
+    with pytest.raises(ValueError, match=r"found 0 pair order matrices"):
+        br.Borda().aggregate_pair_order(np.zeros((0, 3, 3)))
+    with pytest.raises(TypeError, match=r"expected a list of 2-D arrays"):
+        br.Borda().aggregate_many(frames[0])
+
+
+def test_names_of_any_kind_travel_as_json() -> None:
+    labels = [np.int64(1), pd.Timestamp("2020-01-01"), "c"]
+    text = json.dumps(br.Borda().explain(Y, labels=labels).to_dict())
+    assert json.loads(text)["labels"] == [1, "2020-01-01 00:00:00", "c"]
+
+
+@pytest.mark.parametrize("variant", [1, 2, 3, 4])
+@pytest.mark.parametrize("spread", [1e-155, 1e-200, 1e-300])
+def test_weights_of_very_different_size(variant: int, spread: float) -> None:
+    rankings = [[2, 1, 2, 1], [math.nan, 1, 2, 2]]
+    details = br.MarkovChain(variant).explain(rankings, [spread, 1]).details
+    assert details["stationary"].sum() == pytest.approx(1)
+    assert details["residual"] < 1e-12
+
+
 def test_bad_batches() -> None:
     borda = br.Borda()
     with pytest.raises(ValueError, match=r"set 1 has 2 labels but set 0 has 3"):

@@ -110,9 +110,9 @@ def test_every_method_works() -> None:
         (b"a,b\n1,2\n1,\xff\n", "line 3, byte 3: 0xff is not UTF-8"),
         (
             b"a,b,c\n1,2,3\n1,3,3\n",
-            "line 3: label 1: position 3, but no label of the row is at position 2",
+            "line 3, column 2 (b): position 3, but no label of the row is at position 2",
         ),
-        (b"a,b\n0,1\n", "line 2: label 0: position 0; positions start at 1"),
+        (b"a,b\n0,1\n", "line 2, column 1 (a): position 0; positions start at 1"),
         (b"a > b\nb > > a\n", "line 2: 'b > > a' has no label beside"),
         (b"a > b\na > a\n", "line 2: label 'a' stands twice"),
         (b'a,b\n"1,2\n', "line 2: "),
@@ -157,3 +157,31 @@ def test_compare_runs() -> None:
     result = run("compare")
     assert (result.returncode, result.stderr) == (0, "")
     assert "tau_x" in result.stdout
+
+
+def test_a_header_may_hold_the_signs_of_text() -> None:
+    result = run("aggregate", "-", "--format", "csv", stdin="price>10,a~b\n1,2\n1,2\n")
+    assert result.stdout == "label,position\nprice>10,1\na~b,2\n"
+    assert run("aggregate", "-", "--beta", "0", stdin="a\nb > a\n").stdout.endswith("b > a\n")
+
+
+def test_windows_line_ends_byte_order_marks_and_quotes(tmp_path: Path) -> None:
+    file = tmp_path / "rankings.csv"
+    file.write_bytes('\ufeff"tea, green",milk\r\n2,1\r\n\r\n2,1\r\n'.encode())
+    result = run("aggregate", str(file), "--format", "csv")
+    assert result.stdout == 'label,position\n"tea, green",2\nmilk,1\n'
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the shell redirections are those of POSIX")
+def test_closed_and_full_streams_end_without_a_traceback() -> None:
+    python = f"{sys.executable} -m bucketrank aggregate -"
+    for command, code in [
+        (f"{python} <&-", 2),
+        (f"printf 'a > b\\n' | {python} | true", 0),
+        (f"printf 'a > b\\n' | {python} > /dev/full", 1),
+    ]:
+        result = subprocess.run(
+            ["bash", "-c", command], capture_output=True, text=True, timeout=120, check=False
+        )
+        assert "Traceback" not in result.stderr
+        assert result.returncode == code, (command, result.stderr)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from bucketrank._core import __version__
 from bucketrank.aggregation import (
+    METHODS,
     Aggregator,
     Borda,
     BucketPivot,
@@ -46,6 +47,7 @@ from bucketrank.notation import (
 from bucketrank.rankings import drop_labels, pair_order_matrix, to_dense_ranks
 
 __all__ = [
+    "METHODS",
     "Aggregator",
     "Borda",
     "BucketPivot",

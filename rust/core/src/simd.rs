@@ -1,5 +1,7 @@
 //! Running a kernel with the best vector instructions of the machine.
 
+use std::sync::OnceLock;
+
 /// A kernel whose body is compiled once for each instruction set. `run` must be `#[inline(always)]`, and so must be
 /// what it calls: only what becomes part of the dispatched function uses the instructions.
 ///
@@ -12,9 +14,15 @@ pub(crate) trait Kernel {
     fn run(self) -> Self::Output;
 }
 
-/// Runs the kernel.
+/// Runs the kernel. With `BUCKETRANK_SIMD=portable` in the environment it uses only what every machine of its kind
+/// has: the results are the same, and a test holds us to it.
 #[inline]
 pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
+    static PORTABLE: OnceLock<bool> = OnceLock::new();
+    let portable = || std::env::var_os("BUCKETRANK_SIMD").is_some_and(|v| v == "portable");
+    if *PORTABLE.get_or_init(portable) {
+        return kernel.run();
+    }
     pulp::Arch::new().dispatch(Dispatched(kernel))
 }
 
