@@ -20,6 +20,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import numpy as np  # noqa: E402 (after the environment is set)
+from peer_trees import trees  # noqa: E402
 
 import bucketrank as br  # noqa: E402
 
@@ -321,6 +322,7 @@ SECTIONS: dict[str, Callable[[], None]] = {
     "corankco": against_corankco,
     "batches": batches,
     "growth": growth,
+    "trees": trees,
 }
 
 

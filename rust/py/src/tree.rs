@@ -18,6 +18,9 @@ use crate::positions::{weights_to_vec, MaybeWeights, Positions};
 /// So many aggregators are remembered with the consensus of every leaf.
 const TABLES: usize = 8;
 
+/// Elementary steps of a fit that ends before anybody could interrupt it: a thread of its own would take longer.
+const SHORT_FIT: usize = 1 << 23;
+
 /// The parameters of a tree as the Python layer resolves them: numbers of rows and features, no fractions.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -104,12 +107,18 @@ impl Tree {
         let weights = weights_to_vec(&weights);
         let rankings = y.rankings(py, weights.as_deref())?;
         let values = x.as_array();
-        interruptible(py, |should_stop| {
+        let steps = values.len().saturating_mul(rankings.labels().pow(2));
+        let is_short = steps < SHORT_FIT && params.options().criterion == Criterion::Entropy;
+        let fit = |should_stop: &(dyn Fn() -> bool + Sync)| {
             let features = Features::new_unless(values, should_stop)?;
             FittedTree::fit(&features, rankings, &params, &aggregator, should_stop)
-        })?
-        .map(Self::from)
-        .map_err(to_exception)
+        };
+        let fitted = if is_short {
+            py.detach(|| fit(&|| false))
+        } else {
+            interruptible(py, fit)?
+        };
+        fitted.map(Self::from).map_err(to_exception)
     }
 
     /// The leaf of each row.

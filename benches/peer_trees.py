@@ -1,0 +1,206 @@
+"""Trees: our fit against scikit-learn's multi-output entropy tree on the codes of all pairs of labels.
+
+Both grow the same tree up to equally good splits, which is checked here on the largest nodes. The data sets are those
+in the folder ``shared/data`` beside the checkout, or generated ones of the same shapes.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.tree import DecisionTreeClassifier
+
+import bucketrank as br
+
+SHAPES = {
+    "algae": (316, 18, 7), "authorship": (841, 70, 4), "blocks": (5472, 10, 5), "breast": (106, 9, 6),
+    "ecoli": (336, 7, 8), "glass": (214, 9, 6), "iris": (150, 4, 3), "letter": (20000, 16, 26),
+    "libras": (360, 90, 15), "movies": (260, 64, 15), "pendigits": (10992, 16, 10),
+    "satimage": (6435, 36, 6), "segment": (2310, 18, 7), "vehicle": (846, 18, 4), "vowel": (528, 10, 11),
+    "wine": (178, 13, 3), "yeast": (1484, 8, 10),
+}  # fmt: skip
+"""Rows, features and labels of the data sets."""
+
+
+def shared_data() -> Path | None:
+    folder = os.environ.get("BUCKETRANK_SHARED")
+    path = Path(folder) if folder else Path(__file__).resolve().parents[2] / "shared"
+    return path / "data" if (path / "data").is_dir() else None
+
+
+def generated(
+    rows: int, features: int, labels: int, values: int | None, seed: int
+) -> tuple[Any, Any]:
+    """Data in which features explain rankings; features have few values, or are continuous for None."""
+    rng = np.random.default_rng(seed)
+    X = (
+        rng.random((rows, features))
+        if values is None
+        else rng.integers(0, values, (rows, features)) / values
+    )
+    scores = X @ rng.normal(size=(features, labels)) + rng.normal(scale=0.3, size=(rows, labels))
+    return X, br.to_dense_ranks(-np.round(2 * scores))
+
+
+def data_sets() -> Iterator[tuple[str, Any, Any]]:
+    folder = shared_data()
+    for name, shape in SHAPES.items():
+        if folder is None:
+            yield (name, *generated(*shape, values=16, seed=1))
+            continue
+        header = (folder / f"{name}.csv").open().readline().strip().split(",")
+        table = np.loadtxt(folder / f"{name}.csv", delimiter=",", skiprows=1)
+        is_label = np.array([column.startswith("L") for column in header])
+        yield name, table[:, ~is_label], table[:, is_label]
+
+
+def pair_codes(Y: Any) -> Any:
+    u, v = np.triu_indices(Y.shape[1], 1)
+    return np.sign(Y[:, u] - Y[:, v]).astype(np.int64)
+
+
+def full_tree(**params: Any) -> br.PartialLabelRankingTree:
+    return br.PartialLabelRankingTree(min_samples_split=2, **params)
+
+
+def processor_seconds(call: Any, *arguments: Any) -> float:
+    start = time.process_time()
+    call(*arguments)
+    return time.process_time() - start
+
+
+def largest_difference(tree: Any, X: Any, codes: Any, nodes: int = 6) -> float:
+    """Largest difference in the improvement of a split from the best that scikit-learn finds for the node."""
+    table = tree.tree_.nodes()
+    inner = np.flatnonzero(np.asarray(table["feature"]) >= 0)
+    worst = 0.0
+    for index in inner[np.argsort(-np.asarray(table["rows"])[inner], kind="stable")][
+        :nodes
+    ].tolist():
+        rows = tree.tree_.node_rows(index)
+        children = [
+            child
+            for child, parent in enumerate(table["parent"])
+            if parent == index and child != index
+        ]
+        share = [table["rows"][child] / table["rows"][index] for child in children]
+        ours = table["impurity"][index] - sum(
+            s * table["impurity"][child] for s, child in zip(share, children, strict=True)
+        )
+        stump = (
+            DecisionTreeClassifier(criterion="entropy", max_depth=1).fit(X[rows], codes[rows]).tree_
+        )
+        theirs = stump.impurity[0] - sum(
+            stump.impurity[child] * stump.n_node_samples[child] / stump.n_node_samples[0]
+            for child in (1, 2)
+        )
+        worst = max(worst, abs(ours - theirs))
+    return worst
+
+
+def fits() -> None:
+    where = (
+        "the data sets beside the checkout"
+        if shared_data()
+        else "generated data of the same shapes"
+    )
+    print(
+        f"fully grown entropy trees on {where}, processor seconds, one thread; scikit-learn on pair codes"
+    )
+    print(
+        f"    {'':<12}{'bucketrank':>12}{'scikit-learn':>14}{'ratio':>9}   leaves (theirs)   largest difference"
+    )
+    ratios = []
+    for name, X, Y in data_sets():
+        codes = pair_codes(Y)
+        turns = 3 if len(X) > 5000 else 9
+        peer = DecisionTreeClassifier(criterion="entropy", random_state=0)
+        times = [
+            (processor_seconds(full_tree().fit, X, Y), processor_seconds(peer.fit, X, codes))
+            for _ in range(turns)
+        ]
+        ours, theirs = min(t for t, _ in times), min(t for _, t in times)
+        ratios.append(theirs / ours)
+        tree = full_tree().fit(X, Y)
+        difference = largest_difference(tree, X, codes)
+        assert difference < 1e-12, (name, difference)
+        goal = ""
+        if name == "letter":
+            goal = f"  goal 40x {'ok' if ratios[-1] >= 40 else 'MISSED'}"
+        print(
+            f"    {name:<12}{ours:>12.5f}{theirs:>14.5f}{ratios[-1]:>8.1f}x   {tree.get_n_leaves():>6} "
+            f"({peer.get_n_leaves():>5})   {difference:.0e}{goal}"
+        )
+        if name == "letter":
+            letter_extras(X, Y, tree, ours)
+    mean = float(np.exp(np.mean(np.log(ratios))))
+    print(f"    geometric mean {mean:.1f}x  goal 12x {'ok' if mean >= 12 else 'MISSED'}")
+
+
+def letter_extras(X: Any, Y: Any, tree: Any, complete: float) -> None:
+    incomplete = br.drop_labels(Y, 0.3, seed=1)
+    missing = min(processor_seconds(full_tree().fit, X, incomplete) for _ in range(3))
+    print(
+        f"        30 % of the labels missing: {missing:.3f} s, {missing / complete:.1f} times complete, goal 4"
+    )
+    many = np.tile(X, (20, 1))
+    tree.predict(many[:10])
+    seconds = min(processor_seconds(tree.predict, many) for _ in range(5))
+    print(f"        predict: {len(many) / seconds / 1e6:.1f} M rows/s, goal 5")
+    leaves = [
+        processor_seconds(lambda a=a: tree.with_aggregator(a).predict(X[:1]))
+        for a in br.METHODS[:3]
+    ]
+    print(
+        f"        leaf consensus, {', '.join(br.METHODS[:3])}: "
+        + ", ".join(f"{t * 1e3:.0f} ms" for t in leaves)
+    )
+    code = (
+        "import resource, numpy as np, peer_trees as t\n"
+        "X, Y = next((X, Y) for n, X, Y in t.data_sets() if n == 'letter')\n"
+        "t.full_tree().fit(X[:50], Y[:50])\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "t.full_tree().fit(X, Y)\n"
+        "print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)"
+    )
+    root = Path(__file__).resolve().parents[1]
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=root / "benches",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    print(f"        memory above the inputs: {float(result.stdout):.0f} MB, goal 100")
+
+
+def growth() -> None:
+    print(
+        "growth of a fit (26 labels, 16 features, fully grown): processor seconds, and seconds for 1,000 rows"
+    )
+    for kind, values in (("16 values a feature", 16), ("continuous features", None)):
+        for rows in (20_000, 50_000, 100_000):
+            X, Y = generated(rows, 16, 26, values, 2)
+            seconds = processor_seconds(full_tree().fit, X, Y)
+            print(f"    {kind:<22} N = {rows:>8,}  {seconds:8.2f} s  {seconds / rows * 1000:.5f}")
+    for labels in (10, 20, 50, 100):
+        X, Y = generated(5000, 16, labels, 16, 3)
+        seconds = processor_seconds(full_tree().fit, X, Y)
+        each = seconds / (labels * (labels - 1) / 2) * 1e6
+        print(f"    5,000 rows, n = {labels:>3} labels {seconds:8.3f} s  {each:.1f} us a pair")
+    print(
+        f"    peak memory of all this: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB"
+    )
+
+
+def trees() -> None:
+    fits()
+    growth()
