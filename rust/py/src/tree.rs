@@ -139,12 +139,19 @@ impl Tree {
         let leaves = self.nodes_in(&leaves)?;
         let table = self.table(py, &spec, n_jobs)?;
         let out = py.detach(|| {
-            let mut out = Array2::zeros((leaves.len(), table.ncols()));
-            for (row, &leaf) in out.rows_mut().into_iter().zip(&leaves) {
-                copy(row, table.row(leaf as usize).iter().copied());
+            let columns = table.ncols();
+            // Written once, in order: setting the memory to zero first would take as long as the rest.
+            let mut out: Vec<i64> = Vec::with_capacity(leaves.len() * columns);
+            for &leaf in &leaves {
+                let row = table.row(leaf as usize);
+                match row.as_slice() {
+                    Some(row) => out.extend(row.iter().map(|&p| i64::from(p))),
+                    None => out.extend(row.iter().map(|&p| i64::from(p))),
+                }
             }
-            out
+            Array2::from_shape_vec((leaves.len(), columns), out)
         });
+        let out = out.map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(out.into_pyarray(py))
     }
 
