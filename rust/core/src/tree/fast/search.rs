@@ -27,7 +27,8 @@ pub(super) struct Scratch {
     /// Some of those positions, ascending from 0, with the counts of the rows before them.
     marks: Vec<u32>,
     counts: Vec<Counts>,
-    between: Counts,
+    /// Counts of the rows before the lower ends of intervals on the stack that are not marks.
+    lows: Vec<Counts>,
     stack: Vec<Interval>,
 }
 
@@ -40,6 +41,8 @@ struct Interval {
     /// Indices of the bounding cuts.
     low: usize,
     high: usize,
+    /// Where the counts of the rows before `low` are kept, unless it is a mark.
+    slot: usize,
     /// The left sum at `low` and the right sum at `high`.
     sums: Sides,
 }
@@ -64,7 +67,7 @@ impl Known<'_> {
         }
         let work = sorted.len() + scratch.cuts.len() * self.node.block.columns() / 4;
         watch.work(work as u64)?;
-        dispatch(Halve {
+        dispatch(Evaluate {
             known: self,
             feature,
             scratch,
@@ -73,6 +76,8 @@ impl Known<'_> {
         })
     }
 
+    /// With bounds. The counts at a cut come from those at the nearest mark or, if nearer, at the lower end of the
+    /// interval: a row is added once for each halving around it, however many cuts are evaluated.
     #[inline(always)]
     fn halve(
         &self,
@@ -84,69 +89,124 @@ impl Known<'_> {
         let sorted = self.node.sorted(feature);
         let rows = sorted.len();
         let block = &*self.node.block;
-        let bounded = matches!(self.score, Score::Exact(_));
-        scratch.mark(block, sorted);
+        scratch.mark(block, sorted, watch)?;
         let Scratch {
             cuts,
             marks,
             counts,
-            between,
+            lows,
             stack,
         } = scratch;
         stack.clear();
         stack.push(Interval {
             low: 0,
             high: cuts.len() - 1,
+            slot: 0,
             sums: (0, 0),
         });
-        while let Some(Interval { low, high, sums }) = stack.pop() {
+        while let Some(interval) = stack.pop() {
+            let Interval {
+                low,
+                high,
+                slot,
+                sums,
+            } = interval;
             if high - low < 2 {
                 continue;
             }
-            if bounded {
-                let bound = self.score.improvement(rows, self.sum, 0, sums);
-                if bound < best.improvement() - MARGIN {
-                    continue;
-                }
+            let bound = self.score.improvement(rows, self.sum, 0, sums);
+            if bound < best.improvement() - MARGIN {
+                continue;
             }
             let middle = u32::midpoint(cuts[low], cuts[high]);
             let middle = cuts[low..high].partition_point(|&cut| cut < middle) + low;
             let middle = middle.clamp(low + 1, high - 1);
             let cut = cuts[middle] as usize;
             let mark = marks.partition_point(|&mark| mark as usize <= cut) - 1;
-            // Without a bound that helps, a feature of many values takes longer than anybody waits for Ctrl-C.
-            let added = cut - marks[mark] as usize;
-            watch.work((block.columns() * (added / 16 + 1)) as u64)?;
-            let left = if added == 0 {
+            let start = marks[mark].max(cuts[low]) as usize;
+            watch.work(work(block, cut - start))?;
+            let left = if start == cut {
                 &counts[mark]
             } else {
-                between.copy_from(&counts[mark]);
-                between.add(block, &sorted[marks[mark] as usize..cut]);
-                &*between
+                // The interval above the cut is done before the one below it: nobody needs what is there now.
+                while lows.len() < slot + 2 {
+                    lows.push(Counts::default());
+                }
+                let (known, next) = lows.split_at_mut(slot + 1);
+                let from_mark = marks[mark] as usize == start;
+                next[0].copy_from(if from_mark {
+                    &counts[mark]
+                } else {
+                    &known[slot]
+                });
+                next[0].add(block, &sorted[start..cut]);
+                &next[0]
             };
-            let at_cut = self.score.sides(block, (rows, self.totals), (cut, left));
-            let improvement = self.score.improvement(rows, self.sum, cut, at_cut);
-            best.offer(Candidate {
-                feature: self.node.features[feature],
-                ranks: (rank(sorted[cut - 1]), rank(sorted[cut])),
-                improvement,
-            });
+            let at_cut = self.offer((feature, cut), left, best);
             stack.push(Interval {
-                low,
                 high: middle,
                 sums: (sums.0, at_cut.1),
+                ..interval
             });
             stack.push(Interval {
                 low: middle,
-                high,
+                slot: slot + 1,
                 sums: (at_cut.0, sums.1),
+                ..interval
             });
         }
         Ok(())
     }
+
+    /// Without bounds: one cut after the other.
+    #[inline(always)]
+    fn sweep(
+        &self,
+        feature: usize,
+        scratch: &mut Scratch,
+        best: &mut Best,
+        watch: &mut Watch<'_>,
+    ) -> Result<()> {
+        let sorted = self.node.sorted(feature);
+        let block = &*self.node.block;
+        let Scratch { cuts, lows, .. } = scratch;
+        if lows.is_empty() {
+            lows.push(Counts::default());
+        }
+        let left = &mut lows[0];
+        left.reset(block);
+        for ends in cuts[..cuts.len() - 1].windows(2) {
+            let (last, cut) = (ends[0] as usize, ends[1] as usize);
+            watch.work(work(block, cut - last))?;
+            left.add(block, &sorted[last..cut]);
+            self.offer((feature, cut), left, best);
+        }
+        Ok(())
+    }
+
+    /// Offers a cut of a feature, with the counts of the rows before it.
+    #[inline(always)]
+    fn offer(&self, (feature, cut): (usize, usize), left: &Counts, best: &mut Best) -> Sides {
+        let sorted = self.node.sorted(feature);
+        let rows = sorted.len();
+        let at_cut = self
+            .score
+            .sides(&self.node.block, (rows, self.totals), (cut, left));
+        best.offer(Candidate {
+            feature: self.node.features[feature],
+            ranks: (rank(sorted[cut - 1]), rank(sorted[cut])),
+            improvement: self.score.improvement(rows, self.sum, cut, at_cut),
+        });
+        at_cut
+    }
 }
 
-struct Halve<'a, 'b> {
+/// Units of work to add some rows and evaluate a cut.
+fn work(block: &Block, added: usize) -> u64 {
+    (block.columns() * (added / 16 + 1)) as u64
+}
+
+struct Evaluate<'a, 'b> {
     known: &'a Known<'a>,
     feature: usize,
     scratch: &'a mut Scratch,
@@ -154,20 +214,30 @@ struct Halve<'a, 'b> {
     watch: &'a mut Watch<'b>,
 }
 
-impl Kernel for Halve<'_, '_> {
+impl Kernel for Evaluate<'_, '_> {
     type Output = Result<()>;
 
     #[inline(always)]
     fn run(self) -> Result<()> {
-        self.known
-            .halve(self.feature, self.scratch, self.best, self.watch)
+        let Self {
+            known,
+            feature,
+            scratch,
+            best,
+            watch,
+        } = self;
+        if matches!(known.score, Score::Exact(_)) {
+            known.halve(feature, scratch, best, watch)
+        } else {
+            known.sweep(feature, scratch, best, watch)
+        }
     }
 }
 
 impl Scratch {
     /// Counts the rows before cuts that are far enough apart.
     #[inline(always)]
-    fn mark(&mut self, block: &Block, sorted: &[u64]) {
+    fn mark(&mut self, block: &Block, sorted: &[u64], watch: &mut Watch<'_>) -> Result<()> {
         let apart = sorted.len() / MARKS;
         self.marks.clear();
         for &cut in &self.cuts[..self.cuts.len() - 1] {
@@ -182,6 +252,7 @@ impl Scratch {
             let (known, next) = self.counts.split_at_mut(index);
             match (last, known.last()) {
                 (Some(last), Some(known)) => {
+                    watch.work(work(block, (cut - last) as usize))?;
                     next[0].copy_from(known);
                     next[0].add(block, &sorted[last as usize..cut as usize]);
                 }
@@ -189,6 +260,7 @@ impl Scratch {
             }
             self.marks.push(cut);
         }
+        Ok(())
     }
 
     /// The possible cuts, with 0 before and the number of rows behind them.
