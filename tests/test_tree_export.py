@@ -115,3 +115,18 @@ def test_bad_arguments(tree: PartialLabelRankingTree, export: object) -> None:
         export(tree, label_names="abc")
     with pytest.raises(TypeError, match=r"max_depth is 1\.5; expected a whole number"):
         export(tree, max_depth=1.5)
+
+
+def test_boxes_of_a_drawn_tree_do_not_overlap() -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    X, Y = random_data(0, rows=200, features=3, labels=5)
+    tree = PartialLabelRankingTree(max_depth=3).fit(X, Y)
+    figure, axes = pyplot.subplots()
+    boxes = [box.get_window_extent() for box in plot_tree(tree, ax=axes)]
+    pyplot.close(figure)
+    assert len(boxes) > 8
+    assert not [(a, b) for a in boxes for b in boxes if a is not b and a.overlaps(b)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -161,7 +162,7 @@ def plot_tree(
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default the current axes.
     fontsize : float, optional
-        Size of the text, by default matplotlib's.
+        Size of the text, by default matplotlib's or as much smaller as keeps the boxes apart.
 
     Returns
     -------
@@ -180,7 +181,8 @@ def plot_tree(
     axes.set_axis_off()
     places = _places(root)
     box = {"boxstyle": "round", "facecolor": "white", "edgecolor": "black"}
-    boxes = []
+    boxes: list[Annotation] = []
+    conditions = []
     for node in root.walk():
         x, y = places[node.index]
         boxes.append(
@@ -198,17 +200,37 @@ def plot_tree(
         for child in node.children:
             cx, cy = places[child.index]
             axes.plot([x, cx], [y, cy], color="black", zorder=1, transform=axes.transAxes)
-            axes.text(
-                (x + cx) / 2,
-                (y + cy) / 2,
-                child.condition.removeprefix(f"{node.feature} "),
-                ha="center",
-                va="center",
-                fontsize=fontsize,
-                transform=axes.transAxes,
-                backgroundcolor="white",
+            conditions.append(
+                axes.text(
+                    (x + cx) / 2,
+                    (y + cy) / 2,
+                    child.condition.removeprefix(f"{node.feature} "),
+                    ha="center",
+                    va="center",
+                    fontsize=fontsize,
+                    transform=axes.transAxes,
+                    backgroundcolor="white",
+                )
             )
+    if fontsize is None:
+        scale = _scale_that_fits(boxes)
+        for text in (*boxes, *conditions):
+            text.set_fontsize(float(text.get_fontsize()) * scale)
     return boxes
+
+
+def _scale_that_fits(boxes: list[Annotation]) -> float:
+    """Return by how much text must shrink so that no box reaches into its neighbour."""
+    extents = [box.get_window_extent() for box in boxes]
+    extents.sort(key=lambda box: (round(box.y0 + box.y1), box.x0 + box.x1))
+    scale = 1.0
+    for first, second in itertools.pairwise(extents):
+        if round(first.y0 + first.y1) == round(second.y0 + second.y1):
+            apart = (second.x0 + second.x1 - first.x0 - first.x1) / 2
+            # Room for the frames, which are a little wider than the text.
+            needed = 1.15 * (first.width + second.width) / 2
+            scale = min(scale, apart / needed)
+    return scale
 
 
 def _shown(
