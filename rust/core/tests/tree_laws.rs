@@ -302,3 +302,52 @@ fn growing_stops_when_asked() {
         assert_eq!(interrupted.unwrap_err(), Error::Interrupted);
     }
 }
+
+/// Large nodes without signal, where no bound spares an evaluation.
+#[test]
+fn the_engines_agree_on_many_values() {
+    let mut state = 7_u64;
+    let mut random = move |below: u32| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        ((state >> 33) as u32) % below
+    };
+    for missing in [0, 30] {
+        let x = Array2::from_shape_fn((3000, 3), |(_, column)| {
+            f64::from(random([1 << 30, 700, 150][column]))
+        });
+        let y = Array2::from_shape_fn((3000, 6), |_| {
+            let position = f64::from(random(5));
+            if random(100) < missing {
+                f64::NAN
+            } else {
+                position
+            }
+        });
+        let data = Data { x, y };
+        let fit = |n_jobs, weights| {
+            let limits = TreeOptions {
+                n_jobs,
+                max_depth: Some(6),
+                ..TreeOptions::default()
+            };
+            data.fit(limits, weights)
+        };
+        // Weights too large to be spelled out as repetitions leave the fast engine.
+        let weights = vec![8.0; 3000];
+        let general = shape(&fit(1, Some(&weights)));
+        let fast = fit(1, None);
+        assert_eq!(fit(2, None), fast);
+        let fast = shape(&fast);
+        assert!(fast.len() > 30);
+        assert_eq!(fast.len(), general.len());
+        for (fast, general) in fast.iter().zip(&general) {
+            assert_eq!(
+                (fast.0, &fast.1, fast.2),
+                (general.0, &general.1, general.2)
+            );
+            assert!((fast.3 - general.3).abs() < 1e-9);
+        }
+    }
+}
