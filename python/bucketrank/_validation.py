@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 Positions: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 
 _MAX_SEED = 2**64 - 1
+_NATIVE = (np.dtype(np.float64), np.dtype(np.int64))
 
 
 def as_positions(Y: Any, name: str = "Y") -> Positions:
@@ -32,6 +33,8 @@ def as_positions(Y: Any, name: str = "Y") -> Positions:
 
 def as_number_array(values: Any, name: str) -> Positions:
     """Return `values` as an array of any shape of native 64-bit integers or floats."""
+    if type(values) is np.ndarray and values.dtype in _NATIVE:
+        return _readable(values)
     if isinstance(values, np.ma.MaskedArray):
         values = _unmasked(values, name)
     elif is_frame(values):
@@ -55,7 +58,10 @@ def _readable(array: Positions) -> Positions:
 
     Fields of a structured array are such: the kernels step from number to number, not from byte to byte.
     """
-    if array.flags.aligned and all(stride % array.itemsize == 0 for stride in array.strides):
+    flags = array.flags
+    if flags.aligned and (flags.c_contiguous or flags.f_contiguous):
+        return array
+    if flags.aligned and all(stride % array.itemsize == 0 for stride in array.strides):
         return array
     return array.copy()
 

@@ -40,6 +40,9 @@ __all__ = [
 
 _Self = TypeVar("_Self", bound="Aggregator")
 
+_MANY_VIEWS = 64
+"""From so many views of one array on, copying them is faster than borrowing them one by one."""
+
 
 class Aggregator(ABC):
     """What all aggregators have in common: they are small values that turn rankings into a bucket order.
@@ -85,17 +88,25 @@ class Aggregator(ABC):
         -------
         ndarray of shape (n_sets, n_labels)
         """
+        if isinstance(sets, np.ndarray) and sets.ndim == 3:
+            # One check for all: the sets of such an array have one type and one shape.
+            sets = as_number_array(sets, "sets")
         sets = list(_as_sets(sets))
         if not sets:
             raise ValueError("found 0 sets of rankings; expected at least one")
         arrays = [as_positions(Y, f"set {index}") for index, Y in enumerate(sets)]
+        labelled = any(map(is_frame, sets))
         for index, array in enumerate(arrays):
             if array.shape[1] != arrays[0].shape[1]:
                 raise ValueError(
                     f"set {index} has {array.shape[1]} labels but set 0 has {arrays[0].shape[1]}; "
                     "expected the same labels in every set"
                 )
-            check_same_labels(sets[0], sets[index], "set 0", f"set {index}")
+            if labelled:
+                check_same_labels(sets[0], sets[index], "set 0", f"set {index}")
+        if len(arrays) > _MANY_VIEWS:
+            # The kernels borrow each array, and check it against all others that share its memory.
+            arrays = [array if array.base is None else array.copy() for array in arrays]
         return _core.aggregate_many(self._spec(), arrays, resolve_n_jobs(n_jobs))
 
     def aggregate_pair_order(self, C: Any, n_jobs: int | None = None) -> Any:
