@@ -291,7 +291,7 @@ def batches() -> None:
         turns=3,
         peer_share=share,
     )
-    big = np.stack(sets * 10)
+    big = sets * 10
     for aggregator in (br.MarkovChain(1), br.BucketPivot()):
         line(
             f"{aggregator!r}.aggregate_many, 10,000 sets, 2 threads / 1 thread",

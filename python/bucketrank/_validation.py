@@ -21,6 +21,8 @@ _NATIVE = (np.dtype(np.float64), np.dtype(np.int64))
 
 def as_positions(Y: Any, name: str = "Y") -> Positions:
     """Return `Y` as a 2-D array of native 64-bit integers or floats, copying only when needed."""
+    if type(Y) is np.ndarray and Y.ndim == 2 and Y.dtype in _NATIVE and Y.flags.carray:
+        return Y
     array = as_number_array(Y, name)
     if array.ndim != 2:
         hint = "; for one ranking pass [y]" if array.ndim == 1 else ""

@@ -96,17 +96,18 @@ class Aggregator(ABC):
             raise ValueError("found 0 sets of rankings; expected at least one")
         arrays = [as_positions(Y, f"set {index}") for index, Y in enumerate(sets)]
         labelled = any(map(is_frame, sets))
+        n_labels = arrays[0].shape[1]
         for index, array in enumerate(arrays):
-            if array.shape[1] != arrays[0].shape[1]:
+            if array.shape[1] != n_labels:
                 raise ValueError(
-                    f"set {index} has {array.shape[1]} labels but set 0 has {arrays[0].shape[1]}; "
+                    f"set {index} has {array.shape[1]} labels but set 0 has {n_labels}; "
                     "expected the same labels in every set"
                 )
             if labelled:
                 check_same_labels(sets[0], sets[index], "set 0", f"set {index}")
         if len(arrays) > _MANY_VIEWS:
             # The kernels borrow each array, and check it against all others that share its memory.
-            arrays = [array if array.base is None else array.copy() for array in arrays]
+            arrays = [a.copy() if isinstance(a.base, np.ndarray) else a for a in arrays]
         return _core.aggregate_many(self._spec(), arrays, resolve_n_jobs(n_jobs))
 
     def aggregate_pair_order(self, C: Any, n_jobs: int | None = None) -> Any:
