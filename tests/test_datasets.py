@@ -18,12 +18,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
-from reference import datasets as reference
-from strategies import Ranking, profiles
 
 import bucketrank as br
 from bucketrank import datasets
 from bucketrank.datasets import Dataset
+from reference import datasets as reference
+from strategies import Ranking, profiles
 
 NAN = math.nan
 
@@ -75,7 +75,7 @@ def test_data_frames_bring_names() -> None:
     Y.loc[1, "tea"] = 1
     data = Dataset("frame", X, Y)
     assert (data.feature_names, data.label_names) == (("hour", "7"), ("tea", "milk"))
-    assert np.array_equal(data.Y, [[1, 1], [1, NAN]], equal_nan=True)
+    assert np.array_equal(data.Y, np.array([[1, 1], [1, NAN]]), equal_nan=True)
     features, rankings = data.to_pandas()
     assert list(features.columns) == ["hour", "7"]
     assert rankings["milk"].isna().tolist() == [False, True]
@@ -261,7 +261,8 @@ def test_descriptions_are_those_of_the_paper(
     paper.loc["breast", "instances"] = 106
     paper.loc["algae", "unique_rankings"] = 228
     paper.loc["movies", "unique_rankings"] = 257
-    for name, row in paper.iterrows():
+    for name in paper.index.tolist():
+        row = paper.loc[name]
         for column in ("instances", "features", "labels", "unique_rankings"):
             assert found.loc[name, column] == row[column], (name, column)
         assert round(found.loc[name, "mean_buckets"], 3) == pytest.approx(row["mean_buckets"])

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import datasets as reference
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
@@ -22,6 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from bucketrank.datasets import Dataset, from_classification, rank_scores
+from reference import datasets as reference
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 
@@ -84,10 +84,10 @@ def test_bad_scores(scores: Any, tie: Any, error: type[Exception], message: str)
         rank_scores(scores, tie)
 
 
-class Recorder(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class Recorder(ClassifierMixin, BaseEstimator):
     """Gives each row the share of the training rows of each class, and remembers which rows those were."""
 
-    fits: list[tuple[set[float], set[float]]] = []
+    fits: ClassVar[list[tuple[set[float], set[float]]]] = []
 
     def fit(self, X: Any, y: Any) -> Recorder:
         self.classes_, counts = np.unique(y, return_counts=True)
@@ -205,7 +205,7 @@ def test_bad_input(changes: dict[str, Any], error: type[Exception], message: str
 
 
 def test_probabilities_that_are_none() -> None:
-    class Broken(GaussianNB):  # type: ignore[misc]
+    class Broken(GaussianNB):
         def predict_proba(self, X: Any) -> Any:
             return np.full((len(X), 3), math.nan)
 

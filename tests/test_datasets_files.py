@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from strategies import Ranking, profiles
 
 from bucketrank.datasets import BadFileError, files, read_csv, read_folder
+from strategies import Ranking, profiles
 
 
 def write(folder: Path, content: str | bytes, name: str = "drinks.csv") -> Path:
@@ -43,7 +43,7 @@ def test_other_headers(tmp_path: Path) -> None:
     file = write(tmp_path, "id,hour,tea,milk,heat\nx y,8,1,2,21\n?,15,1,,30\n")
     both = read_csv(file, label_columns=["milk", "tea"], feature_columns=["heat"])
     assert (both.feature_names, both.label_names) == (("heat",), ("milk", "tea"))
-    assert np.array_equal(both.Y, [[2, 1], [math.nan, 1]], equal_nan=True)
+    assert np.array_equal(both.Y, np.array([[2, 1], [math.nan, 1]]), equal_nan=True)
     file = write(tmp_path, "hour,tea,milk\n8,1,2\n")
     assert read_csv(file, label_columns=["tea", "milk"]).feature_names == ("hour",)
     assert read_csv(file, feature_columns=["hour"]).label_names == ("tea", "milk")
@@ -143,7 +143,7 @@ def test_bad_columns(
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
-    with pytest.raises(BadFileError, match="nothing.csv: No such file"):
+    with pytest.raises(BadFileError, match=r"nothing\.csv: No such file"):
         read_csv(tmp_path / "nothing.csv")
     with pytest.raises(BadFileError, match="Is a directory"):
         read_csv(tmp_path)
@@ -155,7 +155,7 @@ def test_folders(tmp_path: Path) -> None:
     write(tmp_path, "not a table", "README.md")
     (tmp_path / "more.csv").mkdir()
     assert [data.name for data in read_folder(tmp_path)] == ["a", "b", "c"]
-    with pytest.raises(BadFileError, match="no file that ends in .csv"):
+    with pytest.raises(BadFileError, match=r"no file that ends in \.csv"):
         read_folder(tmp_path / "more.csv")
     with pytest.raises(BadFileError, match="found nothing; expected a folder"):
         read_folder(tmp_path / "nothing")
