@@ -106,6 +106,7 @@ def test_openml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (["--openml", "moveis"], "unknown dataset 'moveis'; known by name: movies, "),
         (["--data", "{folder}", "cofee"], "unknown dataset 'cofee'; {folder} has: coffee, tea"),
         (["--data", "{folder}/nothing"], "found nothing; expected a folder with CSV files"),
+        (["{folder}"], "{folder} is a folder; --data {folder} reads the CSV files in it"),
         (["{folder}/nothing.csv"], "nothing.csv: No such file"),
         (["--data", "{folder}", "--openml"], "not allowed with argument"),
         (["--format", "xml"], "invalid choice: 'xml'"),

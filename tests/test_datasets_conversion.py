@@ -173,6 +173,7 @@ def test_names_are_kept() -> None:
         ),
         ({"y": [math.nan, *SPECIES[1:]]}, ValueError, "y, row 0: nan; expected a class"),
         ({"y": np.array(["a", None, *"b" * 148], dtype=object)}, ValueError, "y, row 1: None"),
+        ({"y": np.array([1, pd.NA, *SPECIES[2:]], dtype=object)}, ValueError, "y, row 1: <NA>"),
         (
             {"y": [7, 7, *SPECIES[2:]]},
             ValueError,

@@ -71,8 +71,9 @@ def test_quotes_blanks_and_line_ends(tmp_path: Path, content: bytes) -> None:
     assert (data.feature_names, data.label_names) == (("A1",), ("L1", "L2"))
 
 
-def test_top_k_lists(tmp_path: Path) -> None:
-    data = read_csv(write(tmp_path, "A1,L1,L2,L3\n4,inf,1,inf\n"))
+@pytest.mark.parametrize("cell", ["inf", "+inf", "Inf", "INFINITY"])
+def test_top_k_lists(tmp_path: Path, cell: str) -> None:
+    data = read_csv(write(tmp_path, f"A1,L1,L2,L3\n4,{cell},1,{cell}\n"))
     assert data.Y.tolist() == [[2, 1, 2]]
 
 
@@ -145,7 +146,7 @@ def test_bad_columns(
 def test_files_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(BadFileError, match=r"nothing\.csv: No such file"):
         read_csv(tmp_path / "nothing.csv")
-    with pytest.raises(BadFileError, match="Is a directory"):
+    with pytest.raises(BadFileError, match="found a folder; expected a file, or use read_folder"):
         read_csv(tmp_path)
 
 

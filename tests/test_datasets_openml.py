@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from email.message import Message
+from http.client import IncompleteRead
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -163,6 +164,20 @@ def test_answers_that_are_errors(
 
     monkeypatch.setattr(_openml, "urlopen", answer)
     with pytest.raises(error, match=message):
+        fetch(999, data_home=tmp_path)
+
+
+def test_an_answer_that_breaks_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(*_: Any, **__: Any) -> Any:
+        raise IncompleteRead(b"")
+
+    monkeypatch.setattr(_openml, "urlopen", answer)
+    with (
+        pytest.warns(RuntimeWarning, match="Invalid cache"),
+        pytest.raises(
+            ConnectionError, match=r"cannot get dataset 999 from OpenML \(IncompleteRead"
+        ),
+    ):
         fetch(999, data_home=tmp_path)
 
 

@@ -89,6 +89,8 @@ def read_csv(
     """
     file = Path(path)
     shown = str(file)
+    if file.is_dir():
+        raise BadFileError(f"{shown}: found a folder; expected a file, or use read_folder")
     try:
         text = decode(shown, file.read_bytes())
     except OSError as error:
