@@ -16,6 +16,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from bucketrank import (
+    METHODS,
     Borda,
     MarkovChain,
     PartialLabelRankingTree,
@@ -25,7 +26,7 @@ from bucketrank import (
     tau_x,
 )
 from bucketrank.datasets import Dataset, make_rankings
-from bucketrank.experiments import PAPER_AGGREGATORS, Study, compare, cross_validate
+from bucketrank.experiments import Study, compare, cross_validate
 from bucketrank.experiments.plan import Job, make_plan
 
 SECONDS = ("fit_seconds", "consensus_seconds")
@@ -89,10 +90,10 @@ class ConstantRanker(BaseEstimator):
 @pytest.mark.parametrize("missing", [0.0, 0.4])
 def test_a_plain_loop_gives_the_same_numbers(missing: float) -> None:
     data = small("a", 1)
-    study = compare([data], missing=missing, n_repeats=2, n_folds=3)
+    study = compare([data], METHODS, missing=missing, n_repeats=2, n_folds=3)
     plan = make_plan(
         [data],
-        aggregators=PAPER_AGGREGATORS,
+        aggregators=METHODS,
         tree=PartialLabelRankingTree(),
         rankers=None,
         missing=missing,
@@ -109,8 +110,8 @@ def test_a_plain_loop_gives_the_same_numbers(missing: float) -> None:
             drop_seed, _ = _core.split_seeds(seed, missing, repeat, fold)
             Y = drop_labels(data.Y[~test], missing, drop_seed) if missing else data.Y[~test]
             tree = PartialLabelRankingTree().fit(data.X[~test], Y)
-            predictions = tree.predict_many(data.X[test], PAPER_AGGREGATORS)
-            for name, predicted in zip(PAPER_AGGREGATORS, predictions, strict=True):
+            predictions = tree.predict_many(data.X[test], METHODS)
+            for name, predicted in zip(METHODS, predictions, strict=True):
                 expected[name, repeat, fold] = (
                     tau_x(data.Y[test], predicted),
                     predicted.max(axis=1).mean(),

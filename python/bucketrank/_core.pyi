@@ -59,7 +59,13 @@ class _CrossValidationMethods(TypedDict):
 
 @final
 class Problem:
-    def __new__(cls, x: NDArray[np.float64], y: _Positions, seed: int) -> Problem: ...
+    def __new__(
+        cls,
+        x: NDArray[np.float64],
+        y: _Positions,
+        weights: NDArray[np.float64] | None,
+        seed: int,
+    ) -> Problem: ...
 
 def fold_of_rows(rows: int, n_folds: int, seed: int, repeat: int) -> NDArray[np.int64]: ...
 def split_seeds(seed: int, missing: float, repeat: int, fold: int) -> tuple[int, int]: ...

@@ -66,7 +66,7 @@ class TreeJobs:
     def add(self, data: Dataset, job: Job, seed: int) -> None:
         """Take a job on. `seed` is that of the dataset."""
         if job.dataset not in self.problems:
-            problem = _core.Problem(data.X, data.Y, seed)
+            problem = _core.Problem(data.X, data.Y, None, seed)
             self.problems[job.dataset] = (len(self.problems), problem)
         longer = job.fold < data.n_samples % self.n_folds
         size = (data.n_samples - data.n_samples // self.n_folds - longer, *data.X.shape[1:])

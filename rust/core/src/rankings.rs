@@ -83,13 +83,13 @@ impl Rankings {
         }
     }
 
-    /// Some of the rankings, in the order of `rows`; each counts once, whatever its weight.
+    /// Some of the rankings with their weights, which must not all be 0, in the order of `rows`.
     pub(crate) fn select(&self, rows: &[usize]) -> Self {
         let mut positions = Vec::with_capacity(rows.len() * self.labels);
         for &row in rows {
             positions.extend_from_slice(self.row(row));
         }
-        Self::from_dense(self.labels, positions, Weights::Unit(rows.len()))
+        Self::from_dense(self.labels, positions, self.weights.select(rows))
     }
 
     /// Number of rankings.

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use crate::aggregate::Spec;
 use crate::errors::to_exception;
 use crate::interrupt::Signals;
-use crate::positions::Positions;
+use crate::positions::{weights_to_vec, MaybeWeights, Positions};
 use crate::tree::Options;
 
 /// Data to cross-validate on, checked once.
@@ -24,9 +24,11 @@ impl Problem {
         py: Python<'py>,
         x: PyReadonlyArray2<'py, f64>,
         y: Positions<'py>,
+        weights: MaybeWeights<'py>,
         seed: u64,
     ) -> PyResult<Self> {
-        let rankings = y.rankings(py, None)?;
+        let weights = weights_to_vec(&weights);
+        let rankings = y.rankings(py, weights.as_deref())?;
         let values = x.as_array();
         py.detach(|| core::Problem::new(values, rankings, seed))
             .map(Self)

@@ -1,5 +1,6 @@
 //! One job of a cross-validation: grow one tree, ask every aggregator for its leaves, compare with the truth.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use ndarray::{Array2, ArrayView2, Axis};
@@ -16,7 +17,7 @@ use crate::weights::Weights;
 
 /// Data to cross-validate on, and the seed of everything that is drawn for it.
 ///
-/// Proven by the constructor: features are finite, and there is one ranking a row.
+/// Proven by the constructor: features are finite, there is one ranking a row, and every weight is positive.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
     values: Array2<f64>,
@@ -25,10 +26,10 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Takes features and rankings; weights of the rankings are not used.
+    /// Takes features and rankings. Weights count in growing, aggregating and comparing alike.
     ///
     /// # Errors
-    /// Different numbers of rows, or a feature that is NaN or infinite.
+    /// Different numbers of rows, a feature that is NaN or infinite, or a weight of 0.
     pub fn new(values: ArrayView2<'_, f64>, rankings: Rankings, seed: u64) -> Result<Self> {
         if values.nrows() != rankings.len() {
             return Err(Error::RowCounts {
@@ -38,6 +39,13 @@ impl Problem {
         }
         if values.ncols() == 0 {
             return Err(Error::NoFeatures);
+        }
+        if (0..rankings.len()).any(|row| rankings.weights().get(row) <= 0.0) {
+            return Err(Error::Parameter {
+                name: "weight",
+                found: 0.0,
+                expected: "positive weights: leave rows without weight out",
+            });
         }
         check_finite(values)?;
         Ok(Self {
@@ -204,15 +212,13 @@ impl Leaves<'_> {
             })
             .collect();
         let mut workspace = Workspace::new();
-        for needs in [Needs::PairOrder, Needs::Counts, Needs::Rankings] {
+        let levels: BTreeSet<Needs> = aggregators.iter().map(Aggregator::needs).collect();
+        for needs in levels {
             let mut group: Vec<(&Aggregator, &mut Table)> = aggregators
                 .iter()
                 .zip(&mut tables)
                 .filter(|(aggregator, _)| aggregator.needs() == needs)
                 .collect();
-            if group.is_empty() {
-                continue;
-            }
             let mut evidence = Evidence::new(labels, needs)?;
             for leaf in self.tree.leaf_indices() {
                 if (self.should_stop)() {
