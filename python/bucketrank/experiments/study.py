@@ -75,6 +75,40 @@ class Study:
             settings = opened.settings()
             return cls(opened.rows(), settings, opened.notes().get("surroundings", {}))
 
+    @classmethod
+    def joined(cls, studies: Iterable[Study]) -> Study:
+        """Put together studies of different datasets, measured by the same methods on the same levels and folds.
+
+        Parameters
+        ----------
+        studies : iterable of Study
+            What they fitted and aggregated by may differ; the settings of each are kept under ``"joined"``.
+
+        Returns
+        -------
+        Study
+        """
+        several = list(studies)
+        if not several:
+            raise ValueError("found 0 studies; expected at least one")
+        settings = dict(several[0].settings)
+        datasets: dict[str, str] = {}
+        for study in several:
+            for name in ("methods", "missing", "n_repeats", "n_folds"):
+                if study.settings[name] != settings[name]:
+                    raise ValueError(
+                        f"the studies differ in {name}: {settings[name]} and {study.settings[name]}"
+                    )
+            for name in study.datasets:
+                if name in datasets:
+                    raise ValueError(f"dataset {name!r} is in two of the studies; expected one")
+            datasets |= study.settings["datasets"]
+        settings |= {"datasets": datasets, "joined": [study.settings for study in several]}
+        return cls((row for study in several for row in study._rows()), settings, several[0].notes)
+
+    def _rows(self) -> list[Row]:
+        return list(zip(*(self.columns[name].tolist() for name in COLUMNS), strict=True))
+
     @property
     def datasets(self) -> list[str]:
         """Names of the datasets."""
@@ -159,7 +193,7 @@ class Study:
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(COLUMNS)
-        writer.writerows(zip(*(self.columns[name].tolist() for name in COLUMNS), strict=True))
+        writer.writerows(self._rows())
         if path is not None:
             Path(path).write_text(text.getvalue(), encoding="utf-8")
         return text.getvalue()
