@@ -1,0 +1,1 @@
+"""Experiments: compare methods over data sets, and say what the numbers mean."""
