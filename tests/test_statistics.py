@@ -324,9 +324,9 @@ def test_scores_cannot_be_changed_from_outside() -> None:
     ("make", "error", "message"),
     [
         (lambda: ScoreTable([[1], [2]]), ValueError, "found 1 methods; expected at least 2"),
-        (lambda: ScoreTable([[1, 2]]), ValueError, "found 1 data sets; expected at least 2"),
+        (lambda: ScoreTable([[1, 2]]), ValueError, "found 1 datasets; expected at least 2"),
         (lambda: ScoreTable([]), ValueError, "1 dimension"),
-        (lambda: ScoreTable([1, 2]), ValueError, "expected 2: one row a data set"),
+        (lambda: ScoreTable([1, 2]), ValueError, "expected 2: one row a dataset"),
         (lambda: ScoreTable([[1, 2], [3]]), ValueError, "rows differ in length"),
         (lambda: ScoreTable([["a", "b"], ["c", "d"]]), TypeError, "expected numbers"),
         (
@@ -342,7 +342,7 @@ def test_scores_cannot_be_changed_from_outside() -> None:
             ValueError,
             "b on wine",
         ),
-        (lambda: ScoreTable.of({"iris": 3}), TypeError, "data set 'iris' maps to 3"),
+        (lambda: ScoreTable.of({"iris": 3}), TypeError, "dataset 'iris' maps to 3"),
         (lambda: ScoreTable.of({}), ValueError, "found 0 methods"),
         (lambda: ScoreTable([[1, 2], [3, 4]], ["x", "x"]), ValueError, "'x' stands 2 times"),
         (lambda: ScoreTable([[1, 2], [3, 4]], ["x"]), ValueError, "found 1 dataset names for 2"),

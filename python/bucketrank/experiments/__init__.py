@@ -1,1 +1,1 @@
-"""Experiments: compare methods over data sets, and say what the numbers mean."""
+"""Experiments: compare methods over datasets, and say what the numbers mean."""

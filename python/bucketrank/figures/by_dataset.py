@@ -1,4 +1,4 @@
-"""One mark for each data set and method: differences in the number of buckets, and training times."""
+"""One mark for each dataset and method: differences in the number of buckets, and training times."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def plot_bucket_differences(
     differences : ScoreTable, DataFrame, mapping or array-like of shape (n_datasets, n_methods)
         Mean number of predicted minus true buckets.
     mean_buckets : mapping of str to float, or sequence of shape (n_datasets,)
-        Mean number of true buckets of each data set, which are drawn in this order.
+        Mean number of true buckets of each dataset, which are drawn in this order.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
 
@@ -45,7 +45,7 @@ def plot_bucket_differences(
     axes.axhline(0, color=axes.spines["bottom"].get_edgecolor(), linewidth=1)
     _draw_methods(axes, table.values[order], table.methods)
     _name_datasets(axes, [f"{table.datasets[i]} ({buckets[i]:.1f})" for i in order])
-    axes.set_xlabel("data set (mean number of buckets)")
+    axes.set_xlabel("dataset (mean number of buckets)")
     axes.set_ylabel("predicted − true buckets")
     light_grid(axes)
     legend_beside(axes)
@@ -59,14 +59,14 @@ def plot_training_times(
     reference_name: str = "reference",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw training times on a logarithmic scale, data sets from the quickest to the slowest.
+    """Draw training times on a logarithmic scale, datasets from the quickest to the slowest.
 
     Parameters
     ----------
     times : ScoreTable, DataFrame, mapping or array-like of shape (n_datasets, n_methods)
         Positive seconds.
     reference : mapping of str to float, or sequence of shape (n_datasets,), optional
-        Seconds of something else on the same data sets, drawn as a line of its own; NaN where there are none.
+        Seconds of something else on the same datasets, drawn as a line of its own; NaN where there are none.
     reference_name : str, default "reference"
         Its name in the legend.
     ax : matplotlib.axes.Axes, optional
@@ -108,7 +108,7 @@ def plot_training_times(
 def _draw_methods(axes: Axes, values: NDArray[np.float64], methods: tuple[str, ...]) -> None:
     look_of = looks(methods)
     places = np.arange(len(values))
-    # Side by side within the place of a data set, so that equal values do not hide each other.
+    # Side by side within the place of a dataset, so that equal values do not hide each other.
     shifts = np.linspace(-0.28, 0.28, len(methods))
     for j, name in enumerate(methods):
         options = look_of[name].options() | {"linewidth": 0.6, "markersize": 5}
@@ -124,11 +124,11 @@ def _by_dataset(given: Any, table: ScoreTable, name: str) -> NDArray[np.float64]
     if isinstance(given, Mapping):
         absent = [dataset for dataset in table.datasets if dataset not in given]
         if absent:
-            raise ValueError(f"{name} lacks the data set(s) {', '.join(absent)}")
+            raise ValueError(f"{name} lacks the dataset(s) {', '.join(absent)}")
         given = [given[dataset] for dataset in table.datasets]
     array = np.asarray(given, dtype=np.float64)
     if array.shape != (len(table.datasets),):
         raise ValueError(
-            f"{name} has shape {array.shape}; expected a number for each of {len(table.datasets)} data sets"
+            f"{name} has shape {array.shape}; expected a number for each of {len(table.datasets)} datasets"
         )
     return array

@@ -1,6 +1,6 @@
 """Statistics: which differences between methods are more than chance.
 
-Every function takes scores of methods on data sets, as a :class:`ScoreTable` or anything that becomes one, and returns
+Every function takes scores of methods on datasets, as a :class:`ScoreTable` or anything that becomes one, and returns
 a result that prints as a table and gives its numbers as ``to_pandas``, ``to_latex`` and ``to_dict``.
 
 Examples

@@ -168,8 +168,8 @@ def wilcoxon(scores: Any, *, alpha: float = 0.05, higher_is_better: bool = True)
 
     Notes
     -----
-    Data sets on which two methods score alike are left out of their comparison; methods that score alike everywhere
-    have p = 1. The distribution is exact for few data sets, as scipy decides.
+    Datasets on which two methods score alike are left out of their comparison; methods that score alike everywhere
+    have p = 1. The distribution is exact for few datasets, as scipy decides.
 
     Examples
     --------

@@ -27,7 +27,7 @@ class AverageRanks(TabularResult):
     ranks : ndarray of shape (n_methods,)
         Average ranks in the same order.
     n_datasets : int
-        Number of data sets.
+        Number of datasets.
     """
 
     methods: tuple[str, ...]
@@ -69,7 +69,7 @@ class AverageRanks(TabularResult):
             Column.of("method", self.ordered),
             Column.of("rank", [self[name] for name in self.ordered], "{:.2f}".format),
         )
-        return Table(f"average ranks over {self.n_datasets} data sets", columns)
+        return Table(f"average ranks over {self.n_datasets} datasets", columns)
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class FriedmanTest(TabularResult):
 
 
 def average_ranks(scores: Any, *, higher_is_better: bool = True) -> AverageRanks:
-    """Return the average rank of each method over the data sets.
+    """Return the average rank of each method over the datasets.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def average_ranks(scores: Any, *, higher_is_better: bool = True) -> AverageRanks
     Examples
     --------
     >>> print(average_ranks([[0.9, 0.8, 0.8], [0.7, 0.6, 0.5]]))
-    average ranks over 2 data sets
+    average ranks over 2 datasets
     method    rank
     method 1  1.00
     method 2  2.25
@@ -159,7 +159,7 @@ def friedman(scores: Any, *, alpha: float = 0.05, higher_is_better: bool = True)
     r"""Test whether the average ranks of methods differ by more than chance.
 
     The statistic is :math:`\chi^2 = \frac{12 N}{k (k + 1)} \sum_j (R_j - \frac{k + 1}{2})^2` for k methods of average
-    ranks R on N data sets, compared with the χ² distribution with k - 1 degrees of freedom. It is not corrected for
+    ranks R on N datasets, compared with the χ² distribution with k - 1 degrees of freedom. It is not corrected for
     equal scores, and so errs on the side of no difference when there are many.
 
     Parameters

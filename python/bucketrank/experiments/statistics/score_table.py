@@ -1,4 +1,4 @@
-"""One score for each data set and method: what all tests take."""
+"""One score for each dataset and method: what all tests take."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True, eq=False)
 class ScoreTable(TabularResult):
-    """Scores of methods on data sets: complete, finite, at least 2 × 2.
+    """Scores of methods on datasets: complete, finite, at least 2 × 2.
 
     Parameters
     ----------
@@ -67,13 +67,13 @@ class ScoreTable(TabularResult):
         if array.ndim != 2:
             raise ValueError(
                 f"values has {array.ndim} dimension(s), shape {array.shape}; "
-                "expected 2: one row a data set, one column a method"
+                "expected 2: one row a dataset, one column a method"
             )
         if not isinstance(higher_is_better, (bool, np.bool_)):
             raise TypeError(f"higher_is_better is {higher_is_better!r}; expected True or False")
         row_names = _names(datasets, "dataset", array.shape[0])
         column_names = _names(methods, "method", array.shape[1])
-        for kind, names in (("methods", column_names), ("data sets", row_names)):
+        for kind, names in (("methods", column_names), ("datasets", row_names)):
             if len(names) < 2:
                 raise ValueError(f"found {len(names)} {kind}; expected at least 2 to compare")
         _check_finite(array, row_names, column_names)
@@ -91,7 +91,7 @@ class ScoreTable(TabularResult):
         Parameters
         ----------
         scores : ScoreTable, DataFrame, mapping or array-like
-            A data frame has a row for each data set and a column for each method. A mapping is
+            A data frame has a row for each dataset and a column for each method. A mapping is
             ``{dataset: {method: score}}``. A :class:`ScoreTable` is returned as it is.
         higher_is_better : bool, default True
             False for times and errors; a :class:`ScoreTable` knows by itself.
@@ -138,7 +138,7 @@ class ScoreTable(TabularResult):
         Returns
         -------
         ScoreTable
-            Data sets and methods in the order in which they first appear. Every cell must have the same number of
+            Datasets and methods in the order in which they first appear. Every cell must have the same number of
             rows: otherwise the results are incomplete, and the error says where.
 
         Examples
@@ -165,7 +165,7 @@ class ScoreTable(TabularResult):
         if short:
             raise ValueError(
                 f"incomplete results, {len(short)} cell(s) lack rows: {_some(short)}; "
-                "expected the same number of rows for every data set and method"
+                "expected the same number of rows for every dataset and method"
             )
         return cls(totals / most, sets, names, higher_is_better=higher_is_better, measure=score)
 
@@ -174,19 +174,19 @@ class ScoreTable(TabularResult):
         for name, row in scores.items():
             if not isinstance(row, Mapping):
                 raise TypeError(
-                    f"data set {name!r} maps to {row!r:.60}; expected {{dataset: {{method: score}}}}, "
+                    f"dataset {name!r} maps to {row!r:.60}; expected {{dataset: {{method: score}}}}, "
                     "or ScoreTable.from_tidy for tidy columns"
                 )
         methods = list(dict.fromkeys(method for row in scores.values() for method in row))
         # A cell that is not there is reported like one that is NaN.
         rows = [[row.get(method, np.nan) for method in methods] for row in scores.values()]
         if not methods:
-            raise ValueError(f"found 0 methods on {len(rows)} data sets; expected at least 2")
+            raise ValueError(f"found 0 methods on {len(rows)} datasets; expected at least 2")
         return cls(rows, list(scores), methods, higher_is_better=higher_is_better)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of data sets and of methods."""
+        """Number of datasets and of methods."""
         return len(self.datasets), len(self.methods)
 
     def column(self, method: str) -> NDArray[np.float64]:
@@ -232,7 +232,7 @@ class ScoreTable(TabularResult):
         }
 
     def table(self) -> Table:
-        """Return the scores as a table in which the best of each data set stand out."""
+        """Return the scores as a table in which the best of each dataset stand out."""
         rounded = np.round(self.values, 3)
         best = (rounded.max if self.higher_is_better else rounded.min)(
             axis=1, keepdims=True
@@ -297,7 +297,7 @@ def _check_finite(
         cells = [f"{methods[j]} on {datasets[i]} is {values[i, j]}" for i, j in bad.tolist()]
         raise ValueError(
             f"incomplete results, {len(cells)} cell(s) without a finite score: {_some(cells)}; "
-            "expected a score for every data set and method"
+            "expected a score for every dataset and method"
         )
 
 

@@ -1,4 +1,4 @@
-"""Counts of data sets on which one method wins, ties and loses against another."""
+"""Counts of datasets on which one method wins, ties and loses against another."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["WinTieLoss", "win_tie_loss"]
 
 @dataclass(frozen=True, eq=False)
 class WinTieLoss(TabularResult):
-    """Counts of data sets, for each pair of methods.
+    """Counts of datasets, for each pair of methods.
 
     Attributes
     ----------
     methods : tuple of str
         Names of rows and columns.
     wins, ties : ndarray of shape (n_methods, n_methods)
-        On how many data sets the row's method is better than the column's, or equal; losses are the wins of the
+        On how many datasets the row's method is better than the column's, or equal; losses are the wins of the
         other. The diagonals are 0.
     decimals : int
         Scores that are equal when rounded to so many decimals are ties.
@@ -37,11 +37,11 @@ class WinTieLoss(TabularResult):
 
     @property
     def losses(self) -> NDArray[np.int64]:
-        """On how many data sets the row's method is worse than the column's."""
+        """On how many datasets the row's method is worse than the column's."""
         return self.wins.T
 
     def against(self, method: str, other: str) -> tuple[int, int, int]:
-        """Return on how many data sets `method` wins, ties and loses against `other`."""
+        """Return on how many datasets `method` wins, ties and loses against `other`."""
         for name in (method, other):
             if name not in self.methods:
                 raise ValueError(f"method {name!r} is unknown; known: {', '.join(self.methods)}")
@@ -71,7 +71,7 @@ class WinTieLoss(TabularResult):
 
 
 def win_tie_loss(scores: Any, *, decimals: int = 3, higher_is_better: bool = True) -> WinTieLoss:
-    """Count on how many data sets each method wins, ties and loses against each other.
+    """Count on how many datasets each method wins, ties and loses against each other.
 
     Parameters
     ----------
