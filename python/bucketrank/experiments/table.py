@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -50,12 +51,15 @@ class Column:
         How the cells are written.
     marked : tuple of bool
         Which cells stand out: the best, or those that are not worse.
+    spread : tuple or None
+        Standard deviations of the values, which the texts show as well; None if there are none.
     """
 
     name: str
     values: tuple[Any, ...]
     texts: tuple[str, ...]
     marked: tuple[bool, ...]
+    spread: tuple[Any, ...] | None = None
 
     @classmethod
     def of(
@@ -65,11 +69,28 @@ class Column:
         text: Callable[[Any], str] = str,
         marked: Iterable[bool] | None = None,
     ) -> Column:
-        """Make a column from its values, written by `text`; None is an empty cell."""
+        """Make a column from its values, written by `text`; None and NaN are empty cells."""
         cells = tuple(_plain(value) for value in values)
         texts = tuple("" if value is None else text(value) for value in cells)
         marks = (False,) * len(cells) if marked is None else tuple(bool(mark) for mark in marked)
         return cls(name, cells, texts, marks)
+
+    @classmethod
+    def with_spread(
+        cls,
+        name: str,
+        values: Iterable[Any],
+        spread: Iterable[Any],
+        marked: Iterable[bool] | None = None,
+    ) -> Column:
+        """Make a column of means and standard deviations, written with three decimals."""
+        column = cls.of(name, values, "{:.3f}".format, marked)
+        deviations = tuple(_plain(value) for value in spread)
+        texts = tuple(
+            text if deviation is None else f"{text} ± {deviation:.3f}"
+            for text, deviation in zip(column.texts, deviations, strict=True)
+        )
+        return cls(name, column.values, texts, column.marked, deviations)
 
     @property
     def is_numeric(self) -> bool:
@@ -132,11 +153,16 @@ class Table:
         return "\n".join(filter(None, (self.title, *lines, self.note)))
 
     def to_csv(self) -> str:
-        """Return the values, not their texts, with a line of headings."""
+        """Return the values, not their texts, with a line of headings; deviations have columns of their own."""
+        named = []
+        for column in self.columns:
+            named.append((column.name, column.values))
+            if column.spread is not None:
+                named.append((f"{column.name} sd", column.spread))
         stream = io.StringIO()
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(column.name for column in self.columns)
-        writer.writerows(zip(*(column.values for column in self.columns), strict=True))
+        writer.writerow(name for name, _ in named)
+        writer.writerows(zip(*(values for _, values in named), strict=True))
         return stream.getvalue()
 
     def to_latex(self) -> str:
@@ -248,5 +274,6 @@ def _markdown_text(text: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return NumPy's numbers as Python's."""
-    return value.item() if hasattr(value, "item") else value
+    """Return NumPy's numbers as Python's, and None for what is not a number."""
+    plain = value.item() if hasattr(value, "item") else value
+    return None if isinstance(plain, float) and math.isnan(plain) else plain
