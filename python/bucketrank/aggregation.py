@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bucketrank import _core
+from bucketrank._names import nearest_first
 from bucketrank._validation import (
     as_number_array,
     as_positions,
@@ -371,7 +371,7 @@ def get_aggregator(method: str | Aggregator, **params: Any) -> Aggregator:
     if isinstance(method, str):
         if method not in _BY_NAME:
             raise ValueError(
-                f"unknown method {method!r}; known: {', '.join(_nearest_first(method))}"
+                f"unknown method {method!r}; known: {', '.join(nearest_first(method, _BY_NAME))}"
             )
         method = _BY_NAME[method]
     if not isinstance(method, Aggregator):
@@ -410,13 +410,6 @@ def aggregate(
     array([1, 2, 3])
     """
     return get_aggregator(method, **params).aggregate(Y, sample_weight)
-
-
-def _nearest_first(method: str) -> list[str]:
-    def distance(name: str) -> float:
-        return -difflib.SequenceMatcher(None, method.lower(), name).ratio()
-
-    return sorted(_BY_NAME, key=distance)
 
 
 def _as_sets(sets: Any) -> Iterable[Any]:

@@ -83,6 +83,15 @@ impl Rankings {
         }
     }
 
+    /// Some of the rankings, in the order of `rows`; each counts once, whatever its weight.
+    pub(crate) fn select(&self, rows: &[usize]) -> Self {
+        let mut positions = Vec::with_capacity(rows.len() * self.labels);
+        for &row in rows {
+            positions.extend_from_slice(self.row(row));
+        }
+        Self::from_dense(self.labels, positions, Weights::Unit(rows.len()))
+    }
+
     /// Number of rankings.
     #[must_use]
     pub fn len(&self) -> usize {
