@@ -130,7 +130,9 @@ def _try_next(options: argparse.Namespace) -> str:
             "  bucketrank compare --openml            the 17 datasets of the paper",
         ]
     if options.store is None:
-        lines.append("  bucketrank compare --store study.db    keep the results, and resume when stopped")
+        lines.append(
+            "  bucketrank compare --store study.db    keep the results, and resume when stopped"
+        )
     lines.append("  bucketrank compare --help              all options")
     return "\n".join(lines)
 

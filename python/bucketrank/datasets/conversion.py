@@ -13,7 +13,6 @@ from bucketrank._validation import (
     as_real,
     as_seed,
     as_whole,
-    frame_labels,
     is_pandas,
 )
 from bucketrank.datasets.dataset import Dataset, as_features, column_names

@@ -195,7 +195,9 @@ def _check_ranker(ranker: Any, what: str) -> None:
     lacking = [name for name in ("fit", "predict", "get_params") if not hasattr(ranker, name)]
     if lacking or isinstance(ranker, type):
         found = f"the class {ranker.__name__}" if isinstance(ranker, type) else repr(ranker)
-        raise TypeError(f"{what} is {found}; expected an estimator with fit, predict and get_params")
+        raise TypeError(
+            f"{what} is {found}; expected an estimator with fit, predict and get_params"
+        )
 
 
 def _named_aggregators(aggregators: Any) -> dict[str, Aggregator]:

@@ -168,7 +168,9 @@ def _renamed(name: str, data: Any) -> Dataset:
 
 def _levels(missing: Any) -> tuple[float, ...]:
     values: Sequence[Any] = (
-        list(missing) if isinstance(missing, Iterable) and not isinstance(missing, str) else [missing]
+        list(missing)
+        if isinstance(missing, Iterable) and not isinstance(missing, str)
+        else [missing]
     )
     # Rounded, so that 0.1 + 0.2 and 0.3 are one level with one name.
     levels = [round(as_real(value, "missing"), 9) for value in values]

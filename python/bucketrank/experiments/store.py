@@ -74,7 +74,9 @@ class Store:
 
     def settings(self) -> dict[str, Any]:
         """Return the settings of the study."""
-        found = self._connection.execute("SELECT value FROM setting WHERE name = 'study'").fetchone()
+        found = self._connection.execute(
+            "SELECT value FROM setting WHERE name = 'study'"
+        ).fetchone()
         if found is None:
             raise StoreError(f"{str(self.path)!r} is not a store of a study; expected another file")
         settings: dict[str, Any] = json.loads(found[0])

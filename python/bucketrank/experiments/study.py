@@ -185,5 +185,3 @@ def _dtype(column: str) -> Any:
 
 def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
-
-

@@ -30,6 +30,7 @@ _LATEX = {
     "β": r"$\beta$",
     "χ": r"$\chi$",
     "²": r"$^2$",
+    "×": r"$\times$",
     "−": "$-$",
     "–": "--",
     "<": r"\textless{}",
@@ -53,6 +54,8 @@ class Column:
         Which cells stand out: the best, or those that are not worse.
     spread : tuple or None
         Standard deviations of the values, which the texts show as well; None if there are none.
+    best : tuple of bool
+        Which of the marked cells are the very best; empty where this is not said.
     """
 
     name: str
@@ -60,6 +63,7 @@ class Column:
     texts: tuple[str, ...]
     marked: tuple[bool, ...]
     spread: tuple[Any, ...] | None = None
+    best: tuple[bool, ...] = ()
 
     @classmethod
     def of(
@@ -81,7 +85,8 @@ class Column:
         name: str,
         values: Iterable[Any],
         spread: Iterable[Any],
-        marked: Iterable[bool] | None = None,
+        marked: Iterable[bool],
+        best: Iterable[bool],
     ) -> Column:
         """Make a column of means and standard deviations, written with three decimals."""
         column = cls.of(name, values, "{:.3f}".format, marked)
@@ -90,7 +95,8 @@ class Column:
             text if deviation is None else f"{text} ± {deviation:.3f}"
             for text, deviation in zip(column.texts, deviations, strict=True)
         )
-        return cls(name, column.values, texts, column.marked, deviations)
+        highest = tuple(bool(is_best) for is_best in best)
+        return cls(name, column.values, texts, column.marked, deviations, highest)
 
     @property
     def is_numeric(self) -> bool:
@@ -111,6 +117,8 @@ class Table:
         The columns, all of the same length.
     note : str
         What a reader must know below the table; may be empty.
+    meaning : str
+        What the cells that stand out have in common; may be empty.
 
     Examples
     --------
@@ -130,11 +138,13 @@ class Table:
     title: str
     columns: tuple[Column, ...]
     note: str = ""
+    meaning: str = ""
 
     @property
-    def rows(self) -> list[tuple[str, ...]]:
-        """The cells as they are written, row by row."""
-        return list(zip(*(column.texts for column in self.columns), strict=True))
+    def remarks(self) -> str:
+        """What stands below the table where cells stand out in bold."""
+        bold = f"Bold: {self.meaning}." if self.meaning else ""
+        return " ".join(filter(None, (bold, self.note)))
 
     def __str__(self) -> str:
         # A star sets marked cells apart; columns without one need no room for it.
@@ -150,7 +160,8 @@ class Table:
             align = str.rjust if column.is_numeric else str.ljust
             blocks.append([align(cell, width) for cell in (head, *cells)])
         lines = ["  ".join(cells).rstrip() for cells in zip(*blocks, strict=True)]
-        return "\n".join(filter(None, (self.title, *lines, self.note)))
+        star = f"* {self.meaning}" if self.meaning else ""
+        return "\n".join(filter(None, (self.title, *lines, star, self.note)))
 
     def to_csv(self) -> str:
         """Return the values, not their texts, with a line of headings; deviations have columns of their own."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,8 @@ from bucketrank.figures import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from bucketrank.experiments.study import Study
 
 __all__ = ["contents"]
@@ -62,11 +65,12 @@ def _accuracy(study: Study) -> Section:
     for level, share in enumerate(study.missing):
         columns = [Column.of("dataset", study.datasets)]
         for j, method in enumerate(study.methods):
-            near = summary.near_best[level, :, j] & ~np.isnan(summary.mean[level, :, j])
             mean, deviation = summary.mean[level, :, j], summary.sd[level, :, j]
-            columns.append(Column.with_spread(method, mean, deviation, near))
-        note = "Bold: mean ± 1.96 standard deviations overlaps the interval of the best method."
-        tables.append(Table(f"τ_X at {percent(share)} missing labels", tuple(columns), note))
+            near, best = summary.near_best[level, :, j], summary.best[level, :, j]
+            columns.append(Column.with_spread(method, mean, deviation, near, best))
+        title = f"τ_X at {percent(share)} missing labels"
+        meaning = "mean ± 1.96 standard deviations overlaps the interval of the best method"
+        tables.append(Table(title, tuple(columns), meaning=meaning))
     figures = []
     rows = sorted(set.intersection(*(set(cells.finished(i)) for i in range(len(study.missing)))))
     if rows and len(study.missing) > 1:
@@ -132,18 +136,18 @@ def _buckets(study: Study) -> Section | None:
         ]
         for j, method in enumerate(study.methods):
             values = cells.mean[level, order, j]
-            columns.append(Column.of(method, values, "{:+.2f}".format, _nearest(cells, level, order, j)))
+            columns.append(
+                Column.of(method, values, "{:+.2f}".format, _nearest(cells, level, order, j))
+            )
         title = f"Predicted − true number of buckets at {percent(share)} missing labels"
-        tables.append(Table(title, tuple(columns), "Bold: closest to 0."))
+        tables.append(Table(title, tuple(columns), meaning="closest to 0"))
         scores = cells.finished_scores(level)
         if scores is not None:
             buckets = dict(zip(study.datasets, true[level].tolist(), strict=True))
             figures.append(
                 Figure(
                     title,
-                    lambda ax, scores=scores, buckets=buckets: plot_bucket_differences(  # type: ignore[misc]
-                        scores, buckets, ax=ax
-                    ),
+                    partial(_draw_buckets, scores, buckets),
                     (9.0, 4.6),
                 )
             )
@@ -151,7 +155,17 @@ def _buckets(study: Study) -> Section | None:
         "Too many buckets force differences where the truth has ties; too few hide differences. Datasets "
         "are ordered by their mean number of buckets."
     )
-    return Section("Number of buckets", (text,), tuple(tables[:1]), tuple(figures), tuple(tables[1:]))
+    return Section(
+        "Number of buckets", (text,), tuple(tables[:1]), tuple(figures), tuple(tables[1:])
+    )
+
+
+def _draw_buckets(scores: ScoreTable, buckets: dict[str, float], ax: Axes) -> None:
+    plot_bucket_differences(scores, buckets, ax=ax)
+
+
+def _draw_times(scores: ScoreTable, ax: Axes) -> None:
+    plot_training_times(scores, ax=ax)
 
 
 def _true_buckets(study: Study) -> NDArray[np.float64]:
@@ -160,7 +174,9 @@ def _true_buckets(study: Study) -> NDArray[np.float64]:
     known = ~np.isnan(mean)
     number = known.sum(axis=2)
     total = np.where(known, mean, 0).sum(axis=2)
-    return np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0)
+    result: NDArray[np.float64] = np.full(total.shape, np.nan)
+    np.divide(total, number, out=result, where=number > 0)
+    return result
 
 
 def _nearest(cells: Cells, level: int, order: Any, method: int) -> Any:
@@ -182,7 +198,9 @@ def _times(study: Study) -> Section:
         scores = cells.finished_scores(level, higher_is_better=False)
         if scores is not None and (scores.values > 0).all():
             figures.append(
-                Figure(title, lambda ax, scores=scores: plot_training_times(scores, ax=ax), (9.0, 4.6))  # type: ignore[misc]
+                Figure(
+                    title, lambda ax, scores=scores: plot_training_times(scores, ax=ax), (9.0, 4.6)
+                )  # type: ignore[misc]
             )
     text = (
         "Seconds to fit on one training fold: growing the tree, which all aggregators share, and the "

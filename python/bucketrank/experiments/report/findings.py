@@ -73,20 +73,19 @@ def _verdict(test: HolmTest) -> str:
     best = ranks[test.control]
     leaders = [name for name in ranks.ordered if ranks[name] == best]
     over = f"over {counted(ranks.n_datasets, 'dataset')}"
-    shared = (
-        f"{test.control} leads with an average rank of {best:.2f} {over}"
-        if len(leaders) == 1
-        else f"{listed(leaders)} share the best average rank, {best:.2f} {over}"
-    )
+    if len(leaders) > 1:
+        shared = f"{listed(leaders)} share the best average rank, {best:.2f} {over}"
+    elif test.friedman.rejected:
+        shared = f"{test.control} leads with an average rank of {best:.2f} {over}"
+    else:
+        shared = f"{test.control} has the best average rank, {best:.2f} {over}"
     p_value = p_value_text(test.friedman.p_value)
     if not test.friedman.rejected:
         return f"{shared}, but no method is shown to differ from another (Friedman p = {p_value})."
     others = [name for name in test.not_different if name not in leaders]
     if not test.different:
         return f"{shared}; the methods differ (Friedman p = {p_value}), but none significantly from {test.control}."
-    behind = (
-        f"significantly ahead of {_which(test.different, len(test.methods))} (Holm, level {test.alpha:g})"
-    )
+    behind = f"significantly ahead of {_which(test.different, len(test.methods))} (Holm, level {test.alpha:g})"
     if not others:
         return f"{shared}, {behind}."
     close = listed([f"{name} (p = {p_value_text(test.adjusted_p_value(name))})" for name in others])
@@ -104,10 +103,11 @@ def _mean_remark(table: ScoreTable, test: HolmTest) -> str:
     highest = [table.methods[j] for j in np.flatnonzero(means == means.max())]
     value = f"{means.max():.3f}"
     if highest == [test.control]:
-        return f"Its mean τ_X, {value}, is the highest as well."
+        return f"The mean τ_X of {test.control}, {value}, is the highest as well."
+    if len(highest) == len(table.methods):
+        return f"All methods have the same mean τ_X, {value}."
     if test.control in highest:
-        others = listed([name for name in highest if name != test.control])
-        return f"Its mean τ_X, {value}, is the highest, equal to that of {others}."
+        return f"The highest mean τ_X, {value}, is that of {listed(highest)}."
     own = means[table.methods.index(test.control)]
     return f"The highest mean τ_X is that of {listed(highest)}, {value} against {own:.3f}."
 
@@ -172,11 +172,15 @@ def _time_sentence(study: Study) -> str:
         return ""
     means = cells.mean[0, rows].mean(axis=0)
     quickest, slowest = int(np.argmin(means)), int(np.argmax(means))
-    ratio = means[slowest] / means[quickest] if means[quickest] > 0 else np.inf
+    where = f"at {percent(cells.missing[0])} missing labels"
+    if means[slowest] < 1.05 * means[quickest]:
+        return (
+            f"Training takes {_seconds(means.mean())} a fold on average with every method, {where}."
+        )
+    times = f", {means[slowest] / means[quickest]:.1f} times as long" if means[quickest] > 0 else ""
     return (
         f"Training takes from {_seconds(means[quickest])} ({cells.methods[quickest]}) to "
-        f"{_seconds(means[slowest])} ({cells.methods[slowest]}) a fold on average, "
-        f"{ratio:.1f} times as long, at {percent(cells.missing[0])} missing labels."
+        f"{_seconds(means[slowest])} ({cells.methods[slowest]}) a fold on average{times}, {where}."
     )
 
 

@@ -91,19 +91,20 @@ def _section(name: str, section: Section, numbers: count[int]) -> str:
 
 def _figure(figure: Figure, prefix: str) -> str:
     caption = f"<figcaption>{_text(figure.title)}</figcaption>"
-    return f"<figure>\n{to_svg(figure, prefix)}{caption}\n</figure>"
+    return f'<figure>\n<div class="drawing">{to_svg(figure, prefix)}</div>\n{caption}\n</figure>'
 
 
 def _table(table: Table) -> str:
     heads = "".join(
-        f'<th scope="col"{_class(column, "")}><button type="button">{_text(column.name)}</button></th>'
+        f'<th scope="col"{_class(column, "")}><button type="button">{_breakable(column.name)}</button></th>'
         for column in table.columns
     )
     number = len(table.columns[0].texts)
     rows = "\n".join(
-        f"<tr>{''.join(_cell(column, row) for column in table.columns)}</tr>" for row in range(number)
+        f"<tr>{''.join(_cell(column, row) for column in table.columns)}</tr>"
+        for row in range(number)
     )
-    note = f'<p class="note">{_text(table.note)}</p>' if table.note else ""
+    note = f'<p class="note">{_text(table.remarks)}</p>' if table.remarks else ""
     return "\n".join(
         [
             '<div class="table">',
@@ -122,7 +123,9 @@ def _table(table: Table) -> str:
 
 def _cell(column: Column, row: int) -> str:
     value, text = column.values[row], column.texts[row]
-    extra = " best" if column.marked[row] else ""
+    # Where the very best are known they have the background, and those that are not worse are only bold.
+    extra = " marked" if column.marked[row] else ""
+    extra += " best" if (column.best or column.marked)[row] else ""
     extra += " long" if len(text) > _LONG else ""
     data = "" if value is None else f' data-value="{escape(str(value), quote=True)}"'
     return f"<td{_class(column, extra)}{data}>{_text(text)}</td>"
@@ -131,6 +134,11 @@ def _cell(column: Column, row: int) -> str:
 def _class(column: Column, extra: str) -> str:
     classes = (("number" if column.is_numeric else "") + extra).strip()
     return f' class="{classes}"' if classes else ""
+
+
+def _breakable(name: str) -> str:
+    """Let long names break at underscores, so that wide tables fit."""
+    return _text(name).replace("_", "_<wbr>")
 
 
 def _text(text: str) -> str:

@@ -49,8 +49,8 @@ def _latex_table(table: Table) -> str:
         r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
         table.to_latex() + "}",
     ]
-    if table.note:
-        lines.append(rf"\par\smallskip{{\footnotesize {latex_text(table.note)}}}")
+    if table.remarks:
+        lines.append(rf"\par\smallskip{{\footnotesize {latex_text(table.remarks)}}}")
     return "\n".join([*lines, r"\end{table}", ""])
 
 
@@ -74,6 +74,6 @@ def to_markdown(document: Document) -> str:
         parts += [f"## {section.title}", *section.paragraphs]
         for table in (*section.tables, *section.more):
             parts += [f"### {table.title}", table.to_markdown()]
-            if table.note:
-                parts.append(table.note)
+            if table.remarks:
+                parts.append(table.remarks)
     return "\n\n".join(parts) + "\n"

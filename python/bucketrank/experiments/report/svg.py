@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from html import escape
+from typing import Any
 
 from bucketrank.experiments.report.document import Figure
 from bucketrank.figures.style import pyplot
@@ -12,7 +13,7 @@ from bucketrank.figures.style import pyplot
 _INK = "#010203"
 """Drawn where the page's text colour belongs: no figure uses this colour otherwise."""
 
-_STYLE = {
+_STYLE: Any = {
     "text.color": _INK,
     "axes.labelcolor": _INK,
     "axes.edgecolor": _INK,

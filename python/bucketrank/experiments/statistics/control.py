@@ -117,8 +117,8 @@ class HolmTest(TabularResult):
         note = self.friedman.sentence()
         if not self.friedman.rejected:
             note += ", so the comparisons say nothing"
-        title = f"Holm, control {self.control}; * no difference shown; win/tie/loss of the control"
-        return Table(title, columns, note)
+        title = f"Holm, control {self.control}; wins, ties and losses of the control"
+        return Table(title, columns, note, f"no difference from {self.control} shown")
 
 
 def holm(
@@ -160,11 +160,12 @@ def holm(
     --------
     >>> scores = ScoreTable([[0.9, 0.8, 0.7], [0.7, 0.6, 0.5], [0.8, 0.6, 0.7], [0.9, 0.7, 0.5]])
     >>> print(holm(scores))
-    Holm, control method 1; * no difference shown; win/tie/loss of the control
+    Holm, control method 1; wins, ties and losses of the control
     method    rank       p   win  tie  loss
     method 1  1.00
     method 2  2.25  0.077*     4    0     0
     method 3  2.75  0.027      4    0     0
+    * no difference from method 1 shown
     Friedman: χ² = 6.50 with 2 degrees of freedom, p = 0.039; the methods differ at the level 0.05
     """
     table = ScoreTable.of(scores, higher_is_better=higher_is_better)

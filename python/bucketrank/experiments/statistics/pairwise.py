@@ -101,7 +101,7 @@ class PairwiseTest(TabularResult):
         note = ""
         if self.critical_difference is not None:
             note = f"critical difference {self.critical_difference:.3f} at the level {self.alpha:g}"
-        return Table(f"{self.name}: p-values; * no difference shown", tuple(columns), note)
+        return Table(f"{self.name}: p-values", tuple(columns), note, "no difference shown")
 
 
 def nemenyi(scores: Any, *, alpha: float = 0.05, higher_is_better: bool = True) -> PairwiseTest:

@@ -46,6 +46,7 @@ class ScoreTable(TabularResult):
     dataset 1  0.900*  0.800
     dataset 2  0.700   0.750*
     dataset 3  0.600*  0.500
+    * best
     """
 
     values: NDArray[np.float64]
@@ -240,7 +241,7 @@ class ScoreTable(TabularResult):
         columns = [Column.of("dataset", self.datasets)]
         for j, name in enumerate(self.methods):
             columns.append(Column.of(name, self.values[:, j], "{:.3f}".format, best[:, j]))
-        return Table(self.measure, tuple(columns))
+        return Table(self.measure, tuple(columns), meaning="best")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ScoreTable):
