@@ -7,8 +7,8 @@
 from __future__ import annotations
 
 from bucketrank.experiments.comparison import compare, cross_validate
+from bucketrank.experiments.job import JobError
 from bucketrank.experiments.learners import PAPER_AGGREGATORS
-from bucketrank.experiments.running import JobError
 from bucketrank.experiments.store import StoreError
 from bucketrank.experiments.study import Study
 from bucketrank.experiments.summary import Summary

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from bucketrank.datasets import Dataset
+from bucketrank.experiments.job import Finished, JobError, failed, run_job
 from bucketrank.experiments.learners import Learner, Outcome
 from bucketrank.experiments.plan import Job, Plan
-from bucketrank.experiments.running import Finished, failed, largest_first, run_job
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def run_on(executor: Executor, plan: Plan, jobs: list[Job], finished: Finished) 
             return executor.submit(_work, data, job, learner, plan.n_folds, seed)
 
         try:
-            for job in largest_first(plan, jobs):
+            for job in _largest_first(plan, jobs):
                 waiting[submit(job, data_for[job.dataset])] = job
             again = _collect(waiting, finished)
             waiting = {submit(job, plan.datasets[job.dataset]): job for job in again}
@@ -68,6 +68,12 @@ def run_on(executor: Executor, plan: Plan, jobs: list[Job], finished: Finished) 
                 future.cancel()
 
 
+def _largest_first(plan: Plan, jobs: list[Job]) -> list[Job]:
+    """Return the jobs so that none of the long ones starts last."""
+    sizes = {name: data.X.size * data.n_labels**2 for name, data in plan.datasets.items()}
+    return sorted(jobs, key=lambda job: -sizes[job.dataset])
+
+
 def _collect(waiting: dict[Future[list[Outcome] | None], Job], finished: Finished) -> list[Job]:
     """Hand results over as they come, and return the jobs whose workers did not reach the data."""
     without_data = []
@@ -75,6 +81,8 @@ def _collect(waiting: dict[Future[list[Outcome] | None], Job], finished: Finishe
         job = waiting[future]
         try:
             outcomes = future.result()
+        except JobError:
+            raise
         except Exception as error:
             raise failed(job, f"{type(error).__name__}: {error}") from error
         if outcomes is None:
@@ -95,7 +103,7 @@ def _work(
 @contextmanager
 def _spread(executor: Executor, plan: Plan) -> Iterator[dict[str, Any]]:
     """Bring the datasets near the workers, and hand out what stands for each of them in a job."""
-    client = getattr(executor, "_client", None)
+    client: Any = getattr(executor, "_client", None)
     if hasattr(client, "scatter"):
         names = list(plan.datasets)
         # To every worker: what only one has would be lost with it.

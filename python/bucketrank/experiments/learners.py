@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -124,10 +125,7 @@ class RankerLearner:
             return [ranker.predict]
         if hasattr(ranker, "with_aggregator"):
             return [ranker.with_aggregator(a).predict for a in self.aggregators.values()]
-        return [
-            lambda X, a=aggregator: a.aggregate_pair_order(ranker.predict_pair_order(X))
-            for aggregator in self.aggregators.values()
-        ]
+        return [partial(_by_pair_order, ranker, a) for a in self.aggregators.values()]
 
 
 Learner = TreeLearner | RankerLearner
@@ -147,11 +145,9 @@ def learners_of(
         )
     for name, ranker in (rankers or {}).items():
         _check_ranker(ranker, f"ranker {name!r}")
-        if not isinstance(name, str) or not name:
-            raise TypeError(f"rankers has the name {name!r}; expected a string")
         if name in learners:
             raise ValueError(f"rankers has the name {name!r}, which is taken; expected another one")
-        learners[name] = RankerLearner(name, ranker, None)
+        learners[str(name)] = RankerLearner(str(name), ranker, None)
     methods = [method for learner in learners.values() for method in learner.methods]
     if not methods:
         raise ValueError("found no method; expected aggregators for the tree, or rankers")
@@ -230,6 +226,10 @@ def _describe(ranker: Any) -> str:
     }
     listed = ", ".join(f"{key}={value!r}" for key, value in params.items())
     return f"{type(ranker).__module__}.{type(ranker).__qualname__}({listed})"
+
+
+def _by_pair_order(ranker: Any, aggregator: Aggregator, X: Any) -> Any:
+    return aggregator.aggregate_pair_order(ranker.predict_pair_order(X))
 
 
 def _asked(ranker: Any, method: str) -> float:

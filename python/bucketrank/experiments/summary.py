@@ -218,7 +218,7 @@ def _indices(values: NDArray[Any], names: Sequence[Any]) -> NDArray[np.int64]:
 
 def _row_maximum(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the largest number of each row, leaving NaN out; of a row without numbers, minus infinity."""
-    return np.max(np.where(np.isnan(values), -np.inf, values), axis=-1, keepdims=True)
+    return np.asarray(np.where(np.isnan(values), -np.inf, values).max(axis=-1, keepdims=True))
 
 
 def _heading(method: str) -> tuple[str, str]:
