@@ -70,7 +70,7 @@ def bars(axes: Any) -> set[tuple[float, float]]:
     row = 0
     previous = None
     for line in axes.lines:
-        if line.get_gid() != "bar":
+        if line.get_label() != "_bar":
             previous = None
             continue
         x, y = line.get_xdata(), float(line.get_ydata()[0])
@@ -175,7 +175,7 @@ def test_bars_of_pairwise_tests_do_not_cover_methods_that_differ() -> None:
     ranks = average_ranks([[3, 2, 1]] * 4)
     test = PairwiseTest("any", ranks.ordered, p_values, ranks, 0.05)
     axes = plot_critical_difference(test)
-    (bar,) = [line for line in axes.lines if line.get_gid() == "bar"]
+    (bar,) = [line for line in axes.lines if line.get_label() == "_bar"]
     assert bar.get_linestyle() == ":"
     dots = next(line for line in axes.lines if line.get_marker() == "o")
     assert np.asarray(dots.get_xdata()).tolist() == [1, 3]
@@ -199,7 +199,7 @@ def test_the_control_version_has_one_bar_and_names_the_control() -> None:
 def test_every_method_is_named_once() -> None:
     for result in (nemenyi(scores()), wilcoxon(scores()), holm(scores())):
         axes = plot_critical_difference(result)
-        named = [text.get_text() for text in axes.texts if text.get_gid() == "method"]
+        named = [text.get_text() for text in axes.texts if text.get_label() == "_method"]
         assert sorted(text.partition(" (")[0] for text in named) == sorted(scores().methods)
 
 

@@ -112,7 +112,7 @@ def _draw_names(axes: Axes, ranks: AverageRanks, names_from: float, control: str
             side - margin / 2 if left else side + margin / 2,
             y,
             text,
-            gid="method",
+            label="_method",
             ha="right" if left else "left",
             va="center",
             fontweight="bold" if name == control else "normal",
@@ -131,7 +131,7 @@ def _draw_bar(axes: Axes, group: tuple[str, ...], ranks: AverageRanks, y: float)
             linewidth=1.5 if passes else 4,
             linestyle=":" if passes else "-",
             solid_capstyle="round",
-            gid="bar",
+            label="_bar",
             clip_on=False,
         )
     axes.plot(places, [y] * len(places), "o", color=_ink(), markersize=5, clip_on=False)

@@ -136,9 +136,7 @@ def _buckets(study: Study) -> Section | None:
         ]
         for j, method in enumerate(study.methods):
             values = cells.mean[level, order, j]
-            columns.append(
-                Column.of(method, values, "{:+.2f}".format, _nearest(cells, level, order, j))
-            )
+            columns.append(Column.of(method, values, _signed, _nearest(cells, level, order, j)))
         title = f"Predicted − true number of buckets at {percent(share)} missing labels"
         tables.append(Table(title, tuple(columns), meaning="closest to 0"))
         scores = cells.finished_scores(level)
@@ -158,6 +156,12 @@ def _buckets(study: Study) -> Section | None:
     return Section(
         "Number of buckets", (text,), tuple(tables[:1]), tuple(figures), tuple(tables[1:])
     )
+
+
+def _signed(difference: float) -> str:
+    # Rounded first, so that what is almost 0 has no sign.
+    rounded = round(difference, 2)
+    return f"{rounded:+.2f}" if rounded else "0.00"
 
 
 def _draw_buckets(scores: ScoreTable, buckets: dict[str, float], ax: Axes) -> None:
@@ -192,18 +196,15 @@ def _times(study: Study) -> Section:
     for level, share in enumerate(study.missing):
         columns = [Column.of("dataset", study.datasets)]
         for j, method in enumerate(study.methods):
-            columns.append(Column.of(method, cells.mean[level, :, j], "{:.2g}".format))
-        title = f"Training seconds at {percent(share)} missing labels"
+            columns.append(Column.of(method, 1000 * cells.mean[level, :, j], "{:.3g}".format))
+        title = f"Training time in milliseconds at {percent(share)} missing labels"
         tables.append(Table(title, tuple(columns)))
         scores = cells.finished_scores(level, higher_is_better=False)
         if scores is not None and (scores.values > 0).all():
-            figures.append(
-                Figure(
-                    title, lambda ax, scores=scores: plot_training_times(scores, ax=ax), (9.0, 4.6)
-                )  # type: ignore[misc]
-            )
+            caption = title.replace("milliseconds", "seconds")
+            figures.append(Figure(caption, partial(_draw_times, scores), (9.0, 4.6)))
     text = (
-        "Seconds to fit on one training fold: growing the tree, which all aggregators share, and the "
+        "Time to fit on one training fold: growing the tree, which all aggregators share, and the "
         "consensus of its leaves. Times depend on the machine and its load."
     )
     return Section("Training times", (text,), tuple(tables[:1]), tuple(figures), tuple(tables[1:]))

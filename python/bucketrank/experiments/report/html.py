@@ -91,7 +91,7 @@ def _section(name: str, section: Section, numbers: count[int]) -> str:
 
 def _figure(figure: Figure, prefix: str) -> str:
     caption = f"<figcaption>{_text(figure.title)}</figcaption>"
-    return f'<figure>\n<div class="drawing">{to_svg(figure, prefix)}</div>\n{caption}\n</figure>'
+    return f'<figure>\n<div class="drawing" tabindex="0">{to_svg(figure, prefix)}</div>\n{caption}\n</figure>'
 
 
 def _table(table: Table) -> str:
@@ -111,7 +111,7 @@ def _table(table: Table) -> str:
             f'<div class="heading"><h3>{_text(table.title)}</h3>'
             '<span><button type="button" class="copy" data-copy="csv">Copy CSV</button> '
             '<button type="button" class="copy" data-copy="latex">Copy LaTeX</button></span></div>',
-            f'<div class="scroll"><table><thead><tr>{heads}</tr></thead>',
+            f'<div class="scroll" tabindex="0"><table><thead><tr>{heads}</tr></thead>',
             f"<tbody>\n{rows}\n</tbody></table></div>",
             note,
             f'<template class="csv">{_text(table.to_csv())}</template>',
