@@ -17,7 +17,7 @@ from bucketrank import _core
 MISSING = {"", "nan", "na", "n/a", "null", "none", "?"}
 """Cells that stand for a missing label, in lower case."""
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|\+?inf", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|\+?inf(inity)?", re.ASCII | re.IGNORECASE)
 
 
 class BadFileError(ValueError):

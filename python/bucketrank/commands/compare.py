@@ -8,9 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from bucketrank.aggregation import METHODS
+from bucketrank.aggregation import METHODS, PAPER_AGGREGATORS
 from bucketrank.commands.datasets import find
-from bucketrank.experiments.learners import PAPER_AGGREGATORS
 
 EPILOG = """\
 For each dataset, level of missing labels, repeat and fold one tree is grown on the other folds, and every aggregator

@@ -97,6 +97,8 @@ def find(names: Sequence[str], *, data: str | None = None, openml: bool = False)
 def _load(name: str) -> Dataset:
     if name.lower().endswith(".csv"):
         return read_csv(name)
+    if Path(name).is_dir():
+        raise ValueError(f"{name} is a folder; --data {name} reads the CSV files in it")
     if name not in known_names():
         raise ValueError(unknown(name, "--openml"))
     return load(name)

@@ -180,16 +180,23 @@ def _classes(y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[np.intp]]
         raise ValueError(
             f"X has {n_rows} rows but y has {len(target)}; expected a class for each row"
         )
-    missing = np.flatnonzero(target != target)
-    if len(missing) or (target.dtype == object and None in target.tolist()):
-        row = int(missing[0]) if len(missing) else target.tolist().index(None)
-        raise ValueError(f"y, row {row}: {target[row]}; expected a class")
+    missing = next((row for row, value in enumerate(target.tolist()) if _is_missing(value)), None)
+    if missing is not None:
+        raise ValueError(f"y, row {missing}: {target[missing]}; expected a class")
     if type_of_target(target) not in ("binary", "multiclass"):
         raise ValueError(f"y holds {type_of_target(target)} values; expected classes")
     classes, codes = np.unique(target, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"y has only the class {classes[0]!r}; expected two or more")
     return classes, codes
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        # What cannot say whether it equals itself is pandas' sign for a missing value.
+        return True
 
 
 def _folds(

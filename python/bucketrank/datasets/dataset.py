@@ -218,7 +218,8 @@ def _as_matrix(X: Any) -> NDArray[Any]:
         ) from None
     if array.dtype.kind in "biuf":
         return array
-    for index, value in np.ndenumerate(array):
+    # Among strings NumPy writes numbers as strings too: look at what was passed.
+    for index, value in np.ndenumerate(np.asarray(X, dtype=object)):
         if not isinstance(value, (int, float, np.number)) and len(index) == 2:
             raise TypeError(f"X, row {index[0]}, column {index[1]}: {value!r}; expected a number")
     raise TypeError(f"X has dtype {array.dtype}; expected numbers, one row an instance")
@@ -255,8 +256,8 @@ def column_names(values: Any, given: Sequence[str], letter: str, number: int) ->
         return tuple(f"{letter}{index}" for index in range(1, number + 1))
     if len(names) != number:
         raise ValueError(f"{what} has {len(names)} names; expected {number}, one a column")
-    repeated = next((name for index, name in enumerate(names) if name in names[:index]), None)
-    if repeated is not None:
+    if len(set(names)) < number:
+        repeated = next(name for name in names if names.count(name) > 1)
         raise ValueError(
             f"{what} has {repeated!r} twice; expected a different name for each column"
         )

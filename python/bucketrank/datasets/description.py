@@ -124,12 +124,12 @@ class DescriptionTable:
         return latex_table([_headings(), *map(_texts, self.rows)])
 
 
-def describe(datasets: Iterable[Dataset]) -> DescriptionTable:
+def describe(datasets: Dataset | Iterable[Dataset]) -> DescriptionTable:
     """Describe several datasets in one table.
 
     Parameters
     ----------
-    datasets : iterable of Dataset
+    datasets : Dataset or iterable of Dataset
 
     Returns
     -------

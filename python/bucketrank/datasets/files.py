@@ -28,8 +28,9 @@ from bucketrank.datasets.dataset import Dataset
 __all__ = ["BadFileError", "read_csv", "read_folder"]
 
 
+_MISSING_WORD = r"[ \t]*(?:na|n/a|null|none|\?)?[ \t]*"
 _MISSING_CELL = re.compile(
-    r"(?<=[,\n])[ \t]*(?:na|n/a|null|none|\?)?[ \t]*(?=[,\r\n]|\Z)", re.IGNORECASE
+    rf"(?<=,){_MISSING_WORD}(?=,|$)|^{_MISSING_WORD}(?=,)", re.IGNORECASE | re.MULTILINE
 )
 """A cell that stands for a missing label, except nan, which needs no translation."""
 
@@ -88,6 +89,8 @@ def read_csv(
     """
     file = Path(path)
     shown = str(file)
+    if file.is_dir():
+        raise BadFileError(f"{shown}: found a folder; expected a file, or use read_folder")
     try:
         text = decode(shown, file.read_bytes())
     except OSError as error:
@@ -209,9 +212,14 @@ def _quick(text: str, header_line: int, width: int, roles: Roles) -> _Values | N
     """
     if len(roles.features) + len(roles.labels) != width:
         return None
-    table = _load(text, header_line)
-    if table is None and '"' not in text:
-        table = _load(_MISSING_CELL.sub("nan", text.rstrip()), header_line)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    body = text.split("\n", header_line)[-1]
+    if not body.strip():
+        return None
+    table = _load(body)
+    if table is None and '"' not in body:
+        table = _load(_MISSING_CELL.sub("nan", body))
     if table is None or table.shape[1] != width:
         return None
     X, Y = _split(table, roles)
@@ -224,16 +232,9 @@ def _quick(text: str, header_line: int, width: int, roles: Roles) -> _Values | N
     return X, Y
 
 
-def _load(text: str, header_line: int) -> NDArray[np.float64] | None:
+def _load(body: str) -> NDArray[np.float64] | None:
     try:
-        return np.loadtxt(
-            io.StringIO(text),
-            delimiter=",",
-            skiprows=header_line,
-            comments=None,
-            quotechar='"',
-            ndmin=2,
-        )
+        return np.loadtxt(io.StringIO(body), delimiter=",", comments=None, quotechar='"', ndmin=2)
     except ValueError:
         return None
 

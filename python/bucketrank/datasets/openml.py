@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
+from http.client import HTTPException
 from typing import Any, NamedTuple
-from urllib.error import HTTPError
+from urllib.error import HTTPError, URLError
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,13 +154,13 @@ def _download(number: int, data_home: str | os.PathLike[str] | None) -> Any:
         if error.code in (404, 412):
             raise ValueError(f"OpenML has no dataset {number}") from None
         raise ConnectionError(_offline(number, error)) from None
-    except OSError as error:
+    except (URLError, TimeoutError, ConnectionError, HTTPException) as error:
         raise ConnectionError(_offline(number, error)) from None
     except ValueError as error:
         raise ValueError(f"OpenML {number}: {error}") from None
 
 
-def _offline(number: int, error: OSError) -> str:
+def _offline(number: int, error: Exception) -> str:
     reason = getattr(error, "reason", None) or error
     return (
         f"cannot get dataset {number} from OpenML ({reason}). Without network: download the CSV of "

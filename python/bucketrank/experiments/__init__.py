@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
+from bucketrank.aggregation import PAPER_AGGREGATORS
 from bucketrank.experiments.comparison import compare, cross_validate
 from bucketrank.experiments.job import JobError
-from bucketrank.experiments.learners import PAPER_AGGREGATORS
 from bucketrank.experiments.store import StoreError
 from bucketrank.experiments.study import Study
 from bucketrank.experiments.summary import Summary

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from bucketrank._validation import resolve_n_jobs
+from bucketrank.aggregation import PAPER_AGGREGATORS
 from bucketrank.datasets import Dataset
 from bucketrank.experiments.executors import run_on
-from bucketrank.experiments.learners import PAPER_AGGREGATORS, Outcome
+from bucketrank.experiments.learners import Outcome
 from bucketrank.experiments.plan import Job, Plan, make_plan, surroundings
 from bucketrank.experiments.progress import progress_bar
 from bucketrank.experiments.running import run_here

@@ -14,20 +14,8 @@ from sklearn.base import clone
 
 from bucketrank import _core
 from bucketrank._validation import as_positions
-from bucketrank.aggregation import METHODS, Aggregator, get_aggregator
+from bucketrank.aggregation import METHODS, PAPER_AGGREGATORS, Aggregator, get_aggregator
 from bucketrank.tree import PartialLabelRankingTree
-
-PAPER_AGGREGATORS = (
-    "bucket_pivot",
-    "borda",
-    "copeland",
-    "mc1",
-    "mc2",
-    "mc3",
-    "mc4",
-    "maximal_lottery",
-)
-"""The eight aggregators that the literature compares, with their usual parameters."""
 
 _WITHOUT_EFFECT = ("n_jobs", "verbose", "random_state")
 """Parameters that results do not depend on; seeds are drawn anew for every split."""
@@ -174,9 +162,9 @@ def _main_learner(tree: Any, aggregators: Any) -> Learner:
         )
     if not hasattr(tree, "with_aggregator"):
         for method, aggregator in named.items():
-            if aggregator._needs_rankings:
+            if aggregator._needs != "pair order":
                 raise ValueError(
-                    f"aggregator {method!r} needs rankings, but {name} only gives pair order "
+                    f"aggregator {method!r} needs {aggregator._needs}, but {name} only gives pair order "
                     "matrices; expected aggregators that work from them"
                 )
     return RankerLearner(name, tree, named)

@@ -21,9 +21,12 @@ Row: TypeAlias = tuple[Any, ...]
 _WAIT_SECONDS = 60
 """How long a process waits for another one that is writing."""
 
+# All or nothing: a process that opens the file at the same time sees both tables or none.
 _SCHEMA = f"""
+BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS result ({", ".join(COLUMNS)}, PRIMARY KEY ({", ".join(KEYS)})) WITHOUT ROWID;
+COMMIT;
 """
 
 
@@ -52,6 +55,8 @@ class Store:
             raise StoreError(f"store {str(path)!r} {problem}; expected the name of a file")
         with _connected(file) as connection:
             store = cls(file, connection)
+            if store._tables():
+                store._refuse_other_database()
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.executescript(_SCHEMA)
@@ -70,7 +75,9 @@ class Store:
         if not file.is_file():
             raise StoreError(f"there is no store {str(path)!r}; compare(..., store=...) makes one")
         with _connected(file) as connection:
-            yield cls(file, connection)
+            store = cls(file, connection)
+            store._refuse_other_database()
+            yield store
 
     def settings(self) -> dict[str, Any]:
         """Return the settings of the study."""
@@ -78,7 +85,9 @@ class Store:
             "SELECT value FROM setting WHERE name = 'study'"
         ).fetchone()
         if found is None:
-            raise StoreError(f"{str(self.path)!r} is not a store of a study; expected another file")
+            raise StoreError(
+                f"{str(self.path)!r} has no study yet; compare(..., store=...) fills it"
+            )
         settings: dict[str, Any] = json.loads(found[0])
         if settings.get("format") != FORMAT:
             raise StoreError(
@@ -112,6 +121,15 @@ class Store:
     def rows(self) -> list[Row]:
         """Return all results."""
         return self._connection.execute(f"SELECT {', '.join(COLUMNS)} FROM result").fetchall()
+
+    def _tables(self) -> set[str]:
+        names = self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        return {name for (name,) in names}
+
+    def _refuse_other_database(self) -> None:
+        """Leave alone a database that somebody else has made."""
+        if self._tables() != {"setting", "result"}:
+            raise StoreError(f"{str(self.path)!r} is not a store of a study; expected another file")
 
     def _refuse_other_study(self, settings: dict[str, Any]) -> None:
         stored = self.settings()

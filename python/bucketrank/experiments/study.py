@@ -79,7 +79,8 @@ class Study(Conclusions):
         Study
         """
         with Store.read(store) as opened:
-            return cls(opened.rows(), opened.settings(), opened.notes())
+            settings = opened.settings()
+            return cls(opened.rows(), settings, opened.notes().get("surroundings", {}))
 
     @property
     def datasets(self) -> list[str]:
