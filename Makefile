@@ -64,6 +64,17 @@ test-rust: ## run the Rust tests and doctests
 test-python: $(EXTENSION) ## run the Python tests, doctests and the README's code
 	$(PY) -m pytest
 
+# Debian and its relatives call it chromium; elsewhere install Chromium and its driver by hand.
+.PHONY: browser
+browser: $(EXTENSION) ## look at the report in a real browser (installs Chromium if it can)
+	@if ! command -v chromium >/dev/null || ! command -v chromedriver >/dev/null; then \
+		echo "apt-get install chromium chromium-driver"; \
+		apt-get install --yes --no-install-recommends chromium chromium-driver \
+			|| sudo -n apt-get install --yes --no-install-recommends chromium chromium-driver \
+			|| echo "Chromium cannot be installed here: the tests will be skipped"; \
+	fi
+	$(PY) -m pytest -rs tests/browser
+
 .PHONY: lint
 lint: lint-rust lint-licences lint-python lint-stubs lint-workflows ## check format, lints, types, stubs, licences, workflows
 

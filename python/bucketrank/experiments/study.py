@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bucketrank.experiments.conclusions import Conclusions
 from bucketrank.experiments.store import COLUMNS, Row, Store
 from bucketrank.experiments.summary import Summary
 
@@ -21,7 +22,7 @@ _TEXTS = ("dataset", "method")
 _WHOLE = ("repeat", "fold")
 
 
-class Study:
+class Study(Conclusions):
     """Results of :func:`bucketrank.experiments.compare`: one row for each dataset, level, method, repeat and fold.
 
     Attributes
@@ -45,6 +46,12 @@ class Study:
     Study(1 dataset × 1 level × 2 methods × 1 repeat × 5 folds: 10 results)
     >>> study.summary().methods
     ['borda', 'mc4']
+
+    With several datasets it says which methods differ:
+
+    >>> study = compare(["iris", "wine"], ["borda", "mc4"], missing=0.3, n_repeats=1, n_folds=5)
+    >>> study.holm(missing=0.3).control
+    'borda'
     """
 
     def __init__(
