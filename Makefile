@@ -44,10 +44,11 @@ SHARED ?= ../shared
 DATA ?= $(SHARED)/data
 PAPER ?= $(SHARED)/paper
 SEED ?= 0
+REPORT ?= reproduce.html
 
 .PHONY: reproduce
 reproduce: $(EXTENSION) ## run the paper's whole study on DATA=folder, beside its published tables
-	$(PY) scripts/reproduce.py --data $(DATA) --paper $(PAPER) --seed $(SEED)
+	$(PY) scripts/reproduce.py --data $(DATA) --paper $(PAPER) --seed $(SEED) --report $(REPORT)
 
 .PHONY: develop
 develop: $(EXTENSION) ## build the extension and install the package into .venv

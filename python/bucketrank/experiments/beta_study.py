@@ -19,7 +19,10 @@ from bucketrank.experiments.study import Study
 from bucketrank.tree import PartialLabelRankingTree
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from pandas import DataFrame
+
+    from bucketrank.experiments.report import Section
 
 BETAS = tuple(round(0.1 * step, 1) for step in range(21))
 LEVELS = tuple(round(0.1 * step, 1) for step in range(7))
@@ -121,6 +124,29 @@ class BetaStudy:
         ndarray of shape (n_levels, n_datasets)
         """
         return np.asarray(self.betas[self._of(aggregator).argmax(axis=-1)])
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the curves of all aggregators and levels; see :func:`bucketrank.figures.plot_beta_curves`.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from bucketrank.figures import plot_beta_curves
+
+        curves = {name: self.curve(name) for name in self.aggregators}
+        return plot_beta_curves(self.betas, curves, missing=self.study.missing, ax=ax)
+
+    def section(self) -> Section:
+        """Return curves and best thresholds as a section for :meth:`Study.report`."""
+        from bucketrank.experiments.report.beta import beta_section
+
+        return beta_section(self)
 
     def to_pandas(self) -> DataFrame:
         """Return one row for each aggregator, level, dataset and threshold.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -22,6 +23,7 @@ from bucketrank.experiments.statistics import (
 )
 
 if TYPE_CHECKING:
+    from bucketrank.experiments.report import Section
     from bucketrank.experiments.study import Study
 
 __all__ = ["Conclusions"]
@@ -124,6 +126,7 @@ class Conclusions:
         *,
         format: str = "html",  # noqa: A002 (the word that people look for)
         title: str | None = None,
+        sections: Sequence[Section] = (),
     ) -> str:
         """Write a report: a summary in words, all tables and figures, settings and hashes of the data.
 
@@ -136,6 +139,8 @@ class Conclusions:
             the others have words and tables.
         title : str, optional
             Heading of the report.
+        sections : sequence of Section, optional
+            More sections, such as that of :meth:`BetaStudy.section`, which come before the settings.
 
         Returns
         -------
@@ -144,7 +149,7 @@ class Conclusions:
         """
         from bucketrank.experiments.report import write_report
 
-        return write_report(self._study(), path, format=format, title=title)
+        return write_report(self._study(), path, format=format, title=title, sections=sections)
 
     def _study(self) -> Study:
         return cast("Study", self)

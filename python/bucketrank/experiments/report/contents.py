@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from bucketrank.experiments.cells import Cells
 from bucketrank.experiments.report.document import Document, Figure, Section
 from bucketrank.experiments.report.findings import findings, unfinished_warning
-from bucketrank.experiments.report.words import counted, percent
+from bucketrank.experiments.report.words import counted, listed, percent
 from bucketrank.experiments.statistics import (
     ScoreTable,
     holm,
@@ -36,18 +37,19 @@ if TYPE_CHECKING:
 __all__ = ["contents"]
 
 
-def contents(study: Study, title: str | None = None) -> Document:
-    """Put together the report of a study, finished or not."""
+def contents(study: Study, title: str | None = None, sections: Sequence[Section] = ()) -> Document:
+    """Put together the report of a study, finished or not; `sections` come before the settings."""
     size = (
         f"{counted(len(study.methods), 'method')} on {counted(len(study.datasets), 'dataset')}, "
         f"{counted(len(study.missing), 'level')} of missing labels, {study.settings['n_repeats']} × "
         f"{study.settings['n_folds']} folds, {len(study)} results"
     )
-    sections = [
+    shown = [
         _accuracy(study),
         *(_tests(study, level) for level in range(len(study.missing))),
         _buckets(study),
         _times(study),
+        *sections,
         _settings(study),
     ]
     return Document(
@@ -55,7 +57,7 @@ def contents(study: Study, title: str | None = None) -> Document:
         subtitle=size,
         warning=unfinished_warning(study),
         summary=findings(study),
-        sections=tuple(section for section in sections if section is not None),
+        sections=tuple(section for section in shown if section is not None),
     )
 
 
@@ -214,6 +216,10 @@ def _settings(study: Study) -> Section:
     entries = {**study.settings, **study.notes}
     hashes = entries.pop("datasets")
     entries.pop("methods", None)
+    # Studies that were put together differ in what they fitted; the rest of their settings is above.
+    for part in entries.pop("joined", []):
+        entries.pop("learners", None)
+        entries[f"learners of {listed(list(part['datasets']))}"] = part["learners"]
     facts = Table(
         "Settings and versions",
         (

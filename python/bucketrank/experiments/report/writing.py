@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bucketrank.experiments.report.contents import contents
+from bucketrank.experiments.report.document import Section
 from bucketrank.experiments.report.html import to_html
 from bucketrank.experiments.report.plain import to_latex, to_markdown
 
@@ -26,6 +28,7 @@ def write_report(
     *,
     format: str = "html",  # noqa: A002 (the word that people look for)
     title: str | None = None,
+    sections: Sequence[Section] = (),
 ) -> str:
     """Write the report of a study.
 
@@ -40,6 +43,8 @@ def write_report(
         the others have words and tables.
     title : str, optional
         Heading of the report.
+    sections : sequence of Section, optional
+        More sections, which come before the settings.
 
     Returns
     -------
@@ -49,7 +54,7 @@ def write_report(
     if format not in _WRITERS:
         known = ", ".join(map(repr, FORMATS))
         raise ValueError(f"format is {format!r}; expected one of {known}")
-    text = _WRITERS[format](contents(study, title))
+    text = _WRITERS[format](contents(study, title, sections))
     if path is not None:
         Path(path).write_text(text, encoding="utf-8")
     return text
