@@ -64,6 +64,12 @@ def draw_all(ax: Any = None) -> dict[str, Any]:
     }
 
 
+def values_by_label(axes: Any) -> dict[str, list[float]]:
+    """What is drawn for each entry of the legend."""
+    named = [line for line in axes.lines if not line.get_label().startswith("_")]
+    return {line.get_label(): list(np.asarray(line.get_ydata())) for line in named}
+
+
 def bars(axes: Any) -> set[tuple[float, float]]:
     """The bars of a critical-difference diagram, from where to where."""
     by_row: dict[tuple[float, int], list[float]] = {}
@@ -138,7 +144,7 @@ def test_bucket_differences_are_ordered_by_mean_buckets() -> None:
     table = ScoreTable([[1, 2], [3, 4], [5, 6]], ["x", "y", "z"], ["a", "b"])
     axes = plot_bucket_differences(table, {"z": 2.0, "x": 7.25, "y": 3.0})
     assert [text.get_text() for text in axes.get_xticklabels()] == ["z (2.0)", "y (3.0)", "x (7.2)"]
-    drawn = {line.get_label(): list(np.asarray(line.get_ydata())) for line in axes.lines}
+    drawn = values_by_label(axes)
     assert drawn["a"] == [5, 3, 1]
 
 
@@ -147,7 +153,7 @@ def test_training_times_have_a_logarithmic_scale_and_a_reference() -> None:
     axes = plot_training_times(times, reference={"slow": 9, "quick": 5}, reference_name="paper")
     assert axes.get_yscale() == "log"
     assert [text.get_text() for text in axes.get_xticklabels()] == ["quick", "slow"]
-    drawn = {line.get_label(): list(np.asarray(line.get_ydata())) for line in axes.lines}
+    drawn = values_by_label(axes)
     assert drawn == {"paper": [5, 9], "a": [0.1, 2], "b": [0.2, 4]}
 
 

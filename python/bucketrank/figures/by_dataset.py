@@ -111,8 +111,11 @@ def _draw_methods(axes: Axes, values: NDArray[np.float64], methods: tuple[str, .
     # Side by side within the place of a dataset, so that equal values do not hide each other.
     shifts = np.linspace(-0.28, 0.28, len(methods))
     for j, name in enumerate(methods):
-        options = look_of[name].options() | {"linewidth": 0.6, "markersize": 5}
+        # No lines: there is nothing between two datasets.
+        options = look_of[name].options() | {"linestyle": "none", "markersize": 6}
         axes.plot(places + shifts[j], values[:, j], label=name, **options)
+    for place in places[1:]:
+        axes.axvline(place - 0.5, color="#888888", alpha=0.3, linewidth=0.7)
 
 
 def _name_datasets(axes: Axes, names: list[str]) -> None:
