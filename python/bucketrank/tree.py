@@ -194,8 +194,10 @@ class PartialLabelRankingTree(BaseEstimator):
         ndarray or DataFrame of shape (n_samples, n_labels)
             Positions of all labels; see :meth:`set_output` for data frames.
         """
-        leaves = self.apply(X)
-        return self._consensus(leaves, self.aggregator_, X)
+        values = self._features(X)
+        n_jobs = resolve_n_jobs(self.n_jobs)
+        positions = self.tree_.predict(self.aggregator_._spec(), values, n_jobs)
+        return self._in_container(positions, X)
 
     def predict_many(self, X: Any, aggregators: Iterable[str | Aggregator]) -> list[Any]:
         """Predict bucket orders by several aggregators in one pass.
@@ -216,7 +218,11 @@ class PartialLabelRankingTree(BaseEstimator):
             raise TypeError(f"aggregators is {aggregators!r}; expected a list of aggregators")
         known = [get_aggregator(aggregator) for aggregator in aggregators]
         leaves = self.apply(X)
-        return [self._consensus(leaves, aggregator, X) for aggregator in known]
+        n_jobs = resolve_n_jobs(self.n_jobs)
+        predicted = [
+            self.tree_.consensus(aggregator._spec(), leaves, n_jobs) for aggregator in known
+        ]
+        return [self._in_container(positions, X) for positions in predicted]
 
     def predict_pair_order(self, X: Any) -> NDArray[np.float64]:
         """Predict how each pair of labels compares.
@@ -253,9 +259,9 @@ class PartialLabelRankingTree(BaseEstimator):
         float
             From -1 to 1.
         """
-        leaves = self.apply(X)
+        values = self._features(X)
         spec, n_jobs = self.aggregator_._spec(), resolve_n_jobs(self.n_jobs)
-        predicted = self.tree_.consensus(spec, leaves, n_jobs)
+        predicted = self.tree_.predict(spec, values, n_jobs)
         labels = frame_labels(Y)
         if labels is not None and labels != self.label_names_in_.tolist():
             raise ValueError(
@@ -277,17 +283,7 @@ class PartialLabelRankingTree(BaseEstimator):
         ndarray of shape (n_samples,)
             Indices of nodes.
         """
-        known = vars(self)
-        is_usual = (
-            is_plain_features(X)
-            and "tree_" in known
-            and "feature_names_in_" not in known
-            and X.shape[1] == self.n_features_in_
-        )
-        if is_usual:
-            return self.tree_.apply(X)
-        check_is_fitted(self)
-        values = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
+        values = self._features(X)
         return self.tree_.apply(values)
 
     def decision_path(self, X: Any) -> csr_matrix[Any]:
@@ -434,9 +430,26 @@ class PartialLabelRankingTree(BaseEstimator):
             raise ValueError(f"node {index} is not a leaf; expected an index that apply(X) returns")
         return index
 
-    def _consensus(self, leaves: NDArray[np.int64], aggregator: Aggregator, X: Any) -> Any:
-        n_jobs = resolve_n_jobs(self.n_jobs)
-        positions = self.tree_.consensus(aggregator._spec(), leaves, n_jobs)
+    def _features(self, X: Any) -> NDArray[np.float64]:
+        """Return what the fitted tree can read, or say why `X` is not like the training data."""
+        known = vars(self)
+        is_usual = (
+            is_plain_features(X)
+            and "tree_" in known
+            and "feature_names_in_" not in known
+            and X.shape[1] == self.n_features_in_
+        )
+        if is_usual:
+            plain: NDArray[np.float64] = X
+            return plain
+        check_is_fitted(self)
+        values: NDArray[np.float64] = validate_data(
+            self, X, reset=False, dtype=np.float64, ensure_all_finite=False
+        )
+        return values
+
+    def _in_container(self, positions: NDArray[np.int64], X: Any) -> Any:
+        """Return predicted positions in the container that was chosen."""
         container = getattr(self, "_sklearn_output_config", {}).get("transform", "default")
         if container == "pandas":
             import pandas as pd

@@ -137,22 +137,19 @@ impl Tree {
         n_jobs: usize,
     ) -> PyResult<Bound<'py, PyArray2<i64>>> {
         let leaves = self.nodes_in(&leaves)?;
-        let table = self.table(py, &spec, n_jobs)?;
-        let out = py.detach(|| {
-            let columns = table.ncols();
-            // Written once, in order: setting the memory to zero first would take as long as the rest.
-            let mut out: Vec<i64> = Vec::with_capacity(leaves.len() * columns);
-            for &leaf in &leaves {
-                let row = table.row(leaf as usize);
-                match row.as_slice() {
-                    Some(row) => out.extend(row.iter().map(|&p| i64::from(p))),
-                    None => out.extend(row.iter().map(|&p| i64::from(p))),
-                }
-            }
-            Array2::from_shape_vec((leaves.len(), columns), out)
-        });
-        let out = out.map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(out.into_pyarray(py))
+        self.gather(py, &spec, &leaves, n_jobs)
+    }
+
+    /// The consensus of the leaf of each row.
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        spec: Spec,
+        x: PyReadonlyArray2<'py, f64>,
+        n_jobs: usize,
+    ) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        let leaves = self.leaves_of(py, &x)?;
+        self.gather(py, &spec, &leaves, n_jobs)
     }
 
     /// The pair order matrix of each node's rows.
@@ -305,6 +302,31 @@ impl Tree {
         let values = x.as_array();
         py.detach(|| self.fitted.tree().apply(values))
             .map_err(to_exception)
+    }
+
+    /// The consensus of each of some leaves.
+    fn gather<'py>(
+        &self,
+        py: Python<'py>,
+        spec: &Spec,
+        leaves: &[u32],
+        n_jobs: usize,
+    ) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        let table = self.table(py, spec, n_jobs)?;
+        let out = py.detach(|| {
+            let columns = table.ncols();
+            // Written once, in order: setting the memory to zero first would take as long as the rest.
+            let mut out: Vec<i64> = Vec::with_capacity(leaves.len() * columns);
+            if let Some(table) = table.as_slice() {
+                for &leaf in leaves {
+                    let row = &table[leaf as usize * columns..][..columns];
+                    out.extend(row.iter().map(|&position| i64::from(position)));
+                }
+            }
+            Array2::from_shape_vec((leaves.len(), columns), out)
+        });
+        let out = out.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(out.into_pyarray(py))
     }
 
     /// The consensus of every leaf, computed when it is first asked for.
