@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bucketrank_core::features::Features;
 use bucketrank_core::tree::{Criterion, FittedTree, Node, Splitter, TreeOptions, TreeParams};
 use ndarray::{Array2, Array3, ArrayViewMut1, Axis};
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{
+    IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
+};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
@@ -313,20 +315,23 @@ impl Tree {
         n_jobs: usize,
     ) -> PyResult<Bound<'py, PyArray2<i64>>> {
         let table = self.table(py, spec, n_jobs)?;
-        let out = py.detach(|| {
-            let columns = table.ncols();
-            // Written once, in order: setting the memory to zero first would take as long as the rest.
-            let mut out: Vec<i64> = Vec::with_capacity(leaves.len() * columns);
-            if let Some(table) = table.as_slice() {
-                for &leaf in leaves {
-                    let row = &table[leaf as usize * columns..][..columns];
-                    out.extend(row.iter().map(|&position| i64::from(position)));
+        let columns = table.ncols();
+        // NumPy's memory comes in large pages; touching that of a vector for the first time takes longer than the rest.
+        let out = PyArray2::zeros(py, (leaves.len(), columns), false);
+        {
+            let mut out = out.try_readwrite()?;
+            let out = out.as_slice_mut()?;
+            py.detach(|| {
+                let rows = out.chunks_exact_mut(columns.max(1)).zip(leaves);
+                for (out, &leaf) in rows {
+                    let row = table.row(leaf as usize);
+                    for (out, &position) in out.iter_mut().zip(row) {
+                        *out = i64::from(position);
+                    }
                 }
-            }
-            Array2::from_shape_vec((leaves.len(), columns), out)
-        });
-        let out = out.map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(out.into_pyarray(py))
+            });
+        }
+        Ok(out)
     }
 
     /// The consensus of every leaf, computed when it is first asked for.

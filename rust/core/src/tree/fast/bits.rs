@@ -28,21 +28,16 @@ impl Column {
         let seen = if complete { rows } else { self.seen & rows };
         let (before, after) = (self.before & rows, self.after & rows);
         let tied = seen & !(before | after);
-        // Pure: at most one of the three is not empty.
-        let impure = (before | after != 0) & (before | tied != 0) & (after | tied != 0);
-        let lowest = |set: u64| set & set.wrapping_neg();
-        let if_meets = |set: u64, row: u64| set & u64::from(set & row != 0).wrapping_neg();
-        // Entropy does not know which kind is which: name them by their lowest rows.
-        let kind_of = |row: u64| if_meets(before, row) | if_meets(after, row) | if_meets(tied, row);
+        let (more, less) = (before.max(after), before.min(after));
+        // Entropy does not know which kind is which: they are named by their sets as numbers, and an empty one comes
+        // last. Ties stay apart from what is not seen.
         let (before, after) = if complete {
-            let first = kind_of(lowest(rows));
-            (first, kind_of(lowest(rows & !first)))
+            (more.max(tied), less.max(more.min(tied)))
         } else {
-            // Ties stay apart from what is not seen.
-            let first = lowest(before | after);
-            let first = if_meets(before, first) | if_meets(after, first);
-            (first, (before | after) & !first)
+            (more, less)
         };
+        // Pure: at most one of the three is not empty.
+        let impure = (before != 0) & (seen & !before != 0);
         let column = Self {
             before,
             after,
@@ -53,13 +48,15 @@ impl Column {
     }
 
     fn hash(&self) -> u64 {
-        let mixed = self
-            .before
-            .wrapping_mul(0x9E37_79B9_7F4A_7C15)
-            .wrapping_add(self.after.rotate_left(29))
-            .wrapping_mul(0xC2B2_AE3D_27D4_EB4F)
-            .wrapping_add(self.seen)
-            .wrapping_mul(0x1656_67B1_9E37_79F9);
+        let mixed = self.before.wrapping_mul(0x9E37_79B9_7F4A_7C15)
+            ^ self
+                .after
+                .wrapping_mul(0xC2B2_AE3D_27D4_EB4F)
+                .rotate_left(32)
+            ^ self
+                .seen
+                .wrapping_mul(0x1656_67B1_9E37_79F9)
+                .rotate_left(16);
         mixed ^ (mixed >> 29)
     }
 }

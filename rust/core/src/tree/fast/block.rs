@@ -20,7 +20,7 @@ fn stride(columns: usize) -> usize {
 }
 
 /// Pairs of labels hardly ever divide more rows than this alike: looking for them would be in vain.
-const MANY_ROWS: usize = 1000;
+pub(super) const MANY_ROWS: usize = 1000;
 
 /// Codes of a pair in a row: added up, the low and the high half of a byte count up to 15 rows.
 const BEFORE: u8 = 1;

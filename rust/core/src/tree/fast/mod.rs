@@ -174,9 +174,15 @@ impl Grower<'_> {
         let options = self.task.options;
         let mut totals = node.totals();
         let kept = impure(node, &totals);
-        let few = 4 * kept.len() <= 3 * node.block.columns();
+        let columns = node.block.columns() as u32;
+        let few = 4 * kept.len() <= 3 * columns as usize;
         if !kept.is_empty() && (few || 4 * node.len() <= node.block.rows.len()) {
-            node.repack(&kept);
+            if few || node.len() <= block::MANY_ROWS {
+                node.repack(&kept);
+            } else {
+                // Whole rows are copied faster than most of their columns.
+                node.repack(&(0..columns).collect::<Vec<_>>());
+            }
             totals = node.totals();
         }
         let rows = node.len();
