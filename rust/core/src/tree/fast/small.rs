@@ -239,9 +239,12 @@ impl<'a> Small<'a> {
         let lowest = place.rows & place.rows.wrapping_neg();
         let is_cheap = self.columns.len() - place.columns <= FEW_COLUMNS;
         for cut in &self.cuts[place.cuts..] {
-            let left_rows = cut.left.count_ones();
-            let possible = left_rows >= leaf
-                && rows - left_rows >= leaf
+            // Both sides of a cut have a row.
+            let is_large = leaf == 1 || {
+                let left_rows = cut.left.count_ones();
+                left_rows >= leaf && rows - left_rows >= leaf
+            };
+            let possible = is_large
                 && drawn
                     .as_ref()
                     .is_none_or(|drawn| drawn.binary_search(&cut.feature).is_ok());

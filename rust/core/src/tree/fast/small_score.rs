@@ -77,28 +77,12 @@ impl SmallScore {
 
     /// The sum of a node of `rows` rows over its columns, in the form of [`Score::sides`].
     pub(super) fn whole(&self, score: &Score, rows: usize, columns: &[Column]) -> i64 {
-        let count = |set: u64| set.count_ones();
-        match score {
-            Score::Exact(_) => {
-                let plain = &self.classes[ceil_log2(rows)].plain;
-                let f = |count: u32| plain[count as usize];
-                columns
-                    .iter()
-                    .map(|column| {
-                        let (b, a) = (count(column.before), count(column.after));
-                        let tied = rows as u32 - b - a;
-                        column.multiplicity * (plain[rows] - f(b) - f(a) - f(tied))
-                    })
-                    .sum()
-            }
-            Score::Seen(tables) => columns
-                .iter()
-                .map(|column| {
-                    let (b, a) = (count(column.before), count(column.after));
-                    column.multiplicity * tables.entropy(b, a, count(column.seen))
-                })
-                .sum(),
-        }
+        dispatch(Whole {
+            tables: self,
+            score,
+            rows,
+            columns,
+        })
     }
 
     /// The improvement of each division of a node (its rows and its sum) into one of `sides` and the rest.
@@ -205,6 +189,43 @@ fn total<const N: usize>(
         }
     }
     totals
+}
+
+struct Whole<'a> {
+    tables: &'a SmallScore,
+    score: &'a Score,
+    rows: usize,
+    columns: &'a [Column],
+}
+
+impl Kernel for Whole<'_> {
+    type Output = i64;
+
+    #[inline(always)]
+    fn run(self) -> i64 {
+        let columns = self.columns.iter();
+        let count = |set: u64| set.count_ones();
+        match self.score {
+            Score::Exact(_) => {
+                let plain = &self.tables.classes[ceil_log2(self.rows)].plain;
+                let f = |count: u32| plain[count as usize];
+                let all = f(self.rows as u32);
+                columns
+                    .map(|column| {
+                        let (b, a) = (count(column.before), count(column.after));
+                        let tied = self.rows as u32 - b - a;
+                        column.multiplicity * (all - f(b) - f(a) - f(tied))
+                    })
+                    .sum()
+            }
+            Score::Seen(tables) => columns
+                .map(|column| {
+                    let (b, a) = (count(column.before), count(column.after));
+                    column.multiplicity * tables.entropy(b, a, count(column.seen))
+                })
+                .sum(),
+        }
+    }
 }
 
 struct Improvements<'a> {
