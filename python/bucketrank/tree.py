@@ -172,7 +172,7 @@ class PartialLabelRankingTree(BaseEstimator):
         # Only now, so that a failed or interrupted fit changes nothing.
         if is_plain:
             self.n_features_in_ = X.shape[1]
-            vars(self).pop("feature_names_in_", None)
+            self.__dict__.pop("feature_names_in_", None)
         else:
             validate_data(self, X, skip_check_array=True)
         self.n_labels_in_ = positions.shape[1]

@@ -53,7 +53,7 @@ mod tests {
             let mut bytes = Aligned::zeroed(len);
             assert_eq!(bytes.len(), len);
             assert!(bytes.iter().all(|&byte| byte == 0));
-            assert!(len == 0 || bytes.as_ptr() as usize % LINE == 0);
+            assert!(len == 0 || (bytes.as_ptr() as usize).is_multiple_of(LINE));
             bytes.fill(1);
             assert_eq!(bytes.iter().map(|&b| usize::from(b)).sum::<usize>(), len);
         }

@@ -37,7 +37,7 @@ impl Column {
             (more, less)
         };
         // Pure: at most one of the three is not empty.
-        let impure = (before != 0) & (seen & !before != 0);
+        let impure = before != 0 && seen & !before != 0;
         let column = Self {
             before,
             after,

@@ -212,9 +212,9 @@ impl<'a> Small<'a> {
         };
         for cut in &known[place.cuts..] {
             let left = cut.left & below.rows;
-            let divides = (left != 0) & (left != below.rows);
+            let divides = left != 0 && left != below.rows;
             // The same rows are below several boundaries of the parent: the gap between values has grown.
-            let same = (left == last.left) & (cut.feature == last.feature);
+            let same = left == last.left && cut.feature == last.feature;
             let next = Cut {
                 left,
                 lower: if same { last.lower } else { cut.lower },
