@@ -21,6 +21,7 @@ from bucketrank._validation import (
     as_whole,
     frame_labels,
     is_pandas,
+    is_plain_features,
     label_names,
     resolve_n_jobs,
     with_missing,
@@ -161,9 +162,8 @@ class PartialLabelRankingTree(BaseEstimator):
                 "expected rankings, one row a ranking, one column a label"
             )
         aggregator = get_aggregator(self.aggregator)
-        values = check_array(
-            X, dtype=np.float64, ensure_all_finite=False, estimator=self, input_name="X"
-        )
+        is_plain = is_plain_features(X)
+        values = X if is_plain else _checked_features(X, self)
         positions = as_positions(Y)
         names = label_names(Y, None, positions.shape[1])
         options = tree_options(self, values.shape, positions.shape[1])
@@ -173,7 +173,11 @@ class PartialLabelRankingTree(BaseEstimator):
             values, positions, as_weights(sample_weight), aggregator._spec(), options
         )
         # Only now, so that a failed or interrupted fit changes nothing.
-        validate_data(self, X, skip_check_array=True)
+        if is_plain:
+            self.n_features_in_ = X.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+        else:
+            validate_data(self, X, skip_check_array=True)
         self.n_labels_in_ = positions.shape[1]
         self.label_names_in_ = _name_array(names)
         self.aggregator_ = aggregator
@@ -193,8 +197,10 @@ class PartialLabelRankingTree(BaseEstimator):
         ndarray or DataFrame of shape (n_samples, n_labels)
             Positions of all labels; see :meth:`set_output` for data frames.
         """
-        leaves = self.apply(X)
-        return self._consensus(leaves, self.aggregator_, X)
+        values = self._features(X)
+        n_jobs = resolve_n_jobs(self.n_jobs)
+        positions = self.tree_.predict(self.aggregator_._spec(), values, n_jobs)
+        return self._in_container(positions, X)
 
     def predict_many(self, X: Any, aggregators: Iterable[str | Aggregator]) -> list[Any]:
         """Predict bucket orders by several aggregators in one pass.
@@ -215,7 +221,11 @@ class PartialLabelRankingTree(BaseEstimator):
             raise TypeError(f"aggregators is {aggregators!r}; expected a list of aggregators")
         known = [get_aggregator(aggregator) for aggregator in aggregators]
         leaves = self.apply(X)
-        return [self._consensus(leaves, aggregator, X) for aggregator in known]
+        n_jobs = resolve_n_jobs(self.n_jobs)
+        predicted = [
+            self.tree_.consensus(aggregator._spec(), leaves, n_jobs) for aggregator in known
+        ]
+        return [self._in_container(positions, X) for positions in predicted]
 
     def predict_pair_order(self, X: Any) -> NDArray[np.float64]:
         """Predict how each pair of labels compares.
@@ -252,9 +262,9 @@ class PartialLabelRankingTree(BaseEstimator):
         float
             From -1 to 1.
         """
-        leaves = self.apply(X)
+        values = self._features(X)
         spec, n_jobs = self.aggregator_._spec(), resolve_n_jobs(self.n_jobs)
-        predicted = self.tree_.consensus(spec, leaves, n_jobs)
+        predicted = self.tree_.predict(spec, values, n_jobs)
         labels = frame_labels(Y)
         if labels is not None and labels != self.label_names_in_.tolist():
             raise ValueError(
@@ -276,8 +286,7 @@ class PartialLabelRankingTree(BaseEstimator):
         ndarray of shape (n_samples,)
             Indices of nodes.
         """
-        check_is_fitted(self)
-        values = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
+        values = self._features(X)
         return self.tree_.apply(values)
 
     def decision_path(self, X: Any) -> csr_matrix[Any]:
@@ -424,9 +433,26 @@ class PartialLabelRankingTree(BaseEstimator):
             raise ValueError(f"node {index} is not a leaf; expected an index that apply(X) returns")
         return index
 
-    def _consensus(self, leaves: NDArray[np.int64], aggregator: Aggregator, X: Any) -> Any:
-        n_jobs = resolve_n_jobs(self.n_jobs)
-        positions = self.tree_.consensus(aggregator._spec(), leaves, n_jobs)
+    def _features(self, X: Any) -> NDArray[np.float64]:
+        """Return what the fitted tree can read, or say why `X` is not like the training data."""
+        known = vars(self)
+        is_usual = (
+            is_plain_features(X)
+            and "tree_" in known
+            and "feature_names_in_" not in known
+            and X.shape[1] == self.n_features_in_
+        )
+        if is_usual:
+            plain: NDArray[np.float64] = X
+            return plain
+        check_is_fitted(self)
+        values: NDArray[np.float64] = validate_data(
+            self, X, reset=False, dtype=np.float64, ensure_all_finite=False
+        )
+        return values
+
+    def _in_container(self, positions: NDArray[np.int64], X: Any) -> Any:
+        """Return predicted positions in the container that was chosen."""
         container = getattr(self, "_sklearn_output_config", {}).get("transform", "default")
         if container == "pandas":
             import pandas as pd
@@ -434,6 +460,14 @@ class PartialLabelRankingTree(BaseEstimator):
             index = X.index if is_pandas(X) else None
             return pd.DataFrame(positions, index=index, columns=self.label_names_in_)
         return positions
+
+
+def _checked_features(X: Any, estimator: BaseEstimator) -> NDArray[np.float64]:
+    """Return a table of numbers by scikit-learn's rules; whether they are finite is checked in the core."""
+    values: NDArray[np.float64] = check_array(
+        X, dtype=np.float64, ensure_all_finite=False, estimator=estimator, input_name="X"
+    )
+    return values
 
 
 def _name_array(names: list[Any]) -> NDArray[np.object_]:
