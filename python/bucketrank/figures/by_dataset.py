@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bucketrank.experiments.statistics import ScoreTable
-from bucketrank.figures.style import legend_beside, light_grid, looks, new_axes
+from bucketrank.figures.style import height_for, legend_beside, light_grid, looks, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +41,7 @@ def plot_bucket_differences(
     table = ScoreTable.of(differences)
     buckets = _by_dataset(mean_buckets, table, "mean_buckets")
     order = np.argsort(buckets, kind="stable")
-    axes = new_axes(ax, (8.4, 4.4), "plot_bucket_differences")
+    axes = new_axes(ax, (8.4, height_for(len(table.methods), 4.4)), "plot_bucket_differences")
     axes.axhline(0, color=axes.spines["bottom"].get_edgecolor(), linewidth=1)
     _draw_methods(axes, table.values[order], table.methods)
     _name_datasets(axes, [f"{table.datasets[i]} ({buckets[i]:.1f})" for i in order])
@@ -85,7 +85,7 @@ def plot_training_times(
         )
     other = None if reference is None else _by_dataset(reference, table, "reference")
     order = np.argsort(table.values.mean(axis=1), kind="stable")
-    axes = new_axes(ax, (8.4, 4.4), "plot_training_times")
+    axes = new_axes(ax, (8.4, height_for(len(table.methods), 4.4)), "plot_training_times")
     axes.set_yscale("log")
     if other is not None:
         axes.plot(

@@ -15,6 +15,7 @@ __all__ = ["plot_critical_difference"]
 
 _BAR_GAP = 0.45
 _NAME_GAP = 0.8
+_MOST_TICKS = 15
 
 
 def plot_critical_difference(result: Any, *, ax: Axes | None = None) -> Axes:
@@ -83,9 +84,12 @@ def _bar_rows(groups: list[tuple[str, ...]], ranks: AverageRanks) -> list[int]:
 def _draw_scale(axes: Axes, k: int) -> None:
     ink = _ink()
     axes.plot([1, k], [0, 0], color=ink, linewidth=1.2, clip_on=False)
+    # More numbers than about a dozen would run into each other.
+    step = -(-k // _MOST_TICKS)
     for rank in range(1, k + 1):
         axes.plot([rank, rank], [-0.22, 0], color=ink, linewidth=1.2, clip_on=False)
-        axes.text(rank, -0.35, str(rank), ha="center", va="bottom")
+        if rank % step == 0 or step == 1:
+            axes.text(rank, -0.35, str(rank), ha="center", va="bottom")
     axes.text(k + 0.06 * (k - 1), 0, "average rank", ha="left", va="center", style="italic")
 
 

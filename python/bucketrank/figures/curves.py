@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bucketrank.figures.style import (
     AGREEMENT,
+    height_for,
     legend_above,
     legend_beside,
     light_grid,
@@ -105,7 +106,7 @@ def plot_accuracy(
     rows = {
         name: _rows(name, values, len(levels), None)[0] for name, values in _named(curves).items()
     }
-    axes = new_axes(ax, (7.2, 4.2), "plot_accuracy")
+    axes = new_axes(ax, (7.2, height_for(len(rows), 4.2)), "plot_accuracy")
     look_of = looks(rows)
     for name in sorted(rows, key=lambda name: -rows[name].mean()):
         axes.plot(100 * levels, rows[name], label=name, markersize=6, **look_of[name].options())

@@ -114,6 +114,11 @@ def new_axes(ax: Axes | None, size: tuple[float, float], wanted_by: str) -> Axes
     return axes
 
 
+def height_for(methods: int, least: float) -> float:
+    """Return a height in inches that leaves room for a legend of so many methods beside the axes."""
+    return max(least, 0.6 + 0.21 * methods)
+
+
 def legend_above(ax: Axes) -> None:
     """Put the legend above the axes, two entries a line."""
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False, ncols=2, handlelength=3)

@@ -28,6 +28,7 @@ from bucketrank.figures import (
     plot_critical_difference,
     plot_training_times,
 )
+from bucketrank.figures.style import height_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,6 +88,7 @@ def _accuracy(study: Study) -> Section:
             Figure(
                 f"Mean τ_X over {over} against the share of missing labels",
                 lambda ax: plot_accuracy(shares, curves, ax=ax),
+                (8.0, height_for(len(study.methods), 4.2)),
             )
         )
     text = (
@@ -122,7 +124,9 @@ def _tests(study: Study, level: int) -> Section | None:
 
 
 def _diagram_height(scores: ScoreTable) -> float:
-    return 1.6 + 0.3 * len(scores.methods) / 2 + 0.14 * min(6, len(scores.methods) / 2)
+    # Two columns of names, and bars of which there are rarely more than a few rows.
+    half = len(scores.methods) / 2
+    return 1.6 + 0.3 * half + 0.14 * min(12.0, half)
 
 
 def _buckets(study: Study) -> Section | None:
@@ -148,7 +152,7 @@ def _buckets(study: Study) -> Section | None:
                 Figure(
                     title,
                     partial(_draw_buckets, scores, buckets),
-                    (9.0, 4.6),
+                    (9.0, height_for(len(study.methods), 4.6)),
                 )
             )
     text = (
@@ -204,7 +208,13 @@ def _times(study: Study) -> Section:
         scores = cells.finished_scores(level, higher_is_better=False)
         if scores is not None and (scores.values > 0).all():
             caption = title.replace("milliseconds", "seconds")
-            figures.append(Figure(caption, partial(_draw_times, scores), (9.0, 4.6)))
+            figures.append(
+                Figure(
+                    caption,
+                    partial(_draw_times, scores),
+                    (9.0, height_for(len(study.methods), 4.6)),
+                )
+            )
     text = (
         "Time to fit on one training fold: growing the tree, which all aggregators share, and the "
         "consensus of its leaves. Times depend on the machine and its load."

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["findings", "unfinished_warning"]
 
+_MOST_NAMES = 4
+"""So many methods are named in a sentence; of more, only the first."""
+
 
 def unfinished_warning(study: Study) -> str:
     """Return what to say about results that are not there yet; nothing for a finished study."""
@@ -88,8 +91,15 @@ def _verdict(test: HolmTest) -> str:
     behind = f"significantly ahead of {_which(test.different, len(test.methods))} (Holm, level {test.alpha:g})"
     if not others:
         return f"{shared}, {behind}."
-    close = listed([f"{name} (p = {p_value_text(test.adjusted_p_value(name))})" for name in others])
+    close = listed(_first_few(test, others))
     return f"{shared}: not significantly ahead of {close}, but {behind}."
+
+
+def _first_few(test: HolmTest, names: list[str]) -> list[str]:
+    """Return names with their p-values, and how many more there are when they are many."""
+    shown = names if len(names) <= _MOST_NAMES else names[: _MOST_NAMES - 1]
+    said = [f"{name} (p = {p_value_text(test.adjusted_p_value(name))})" for name in shown]
+    return said if shown == names else [*said, f"{len(names) - len(shown)} more"]
 
 
 def _which(names: tuple[str, ...], of: int) -> str:
@@ -130,15 +140,15 @@ def _across_levels(cells: Cells) -> str:
     rows = sorted(set(cells.finished(first)) & set(cells.finished(last)))
     if first == last or not rows or len(cells.methods) < 2:
         return ""
-    fall = np.round((cells.mean[first, rows] - cells.mean[last, rows]).mean(axis=0), 3)
+    change = np.round((cells.mean[last, rows] - cells.mean[first, rows]).mean(axis=0), 3) + 0.0
     span = f"From {percent(cells.missing[first])} to {percent(cells.missing[last])} missing labels"
-    if fall.min() == fall.max():
-        return f"{span} all methods lose the same mean τ_X, {fall.min():.3f}."
-    least = listed([cells.methods[j] for j in np.flatnonzero(fall == fall.min())])
-    most = listed([cells.methods[j] for j in np.flatnonzero(fall == fall.max())])
+    if change.min() == change.max():
+        return f"{span} the mean τ_X of every method changes by {change.min():+.3f}."
+    most = listed([cells.methods[j] for j in np.flatnonzero(change == change.max())])
+    least = listed([cells.methods[j] for j in np.flatnonzero(change == change.min())])
     return (
-        f"{span} the mean τ_X falls least for {least} (by {fall.min():.3f}) "
-        f"and most for {most} (by {fall.max():.3f})."
+        f"{span} the mean τ_X of {most} holds up best ({change.max():+.3f}) "
+        f"and that of {least} worst ({change.min():+.3f})."
     )
 
 
@@ -185,4 +195,4 @@ def _time_sentence(study: Study) -> str:
 
 
 def _seconds(seconds: float) -> str:
-    return f"{seconds:.2f} s" if seconds >= 0.1 else f"{1000 * seconds:.2f} ms"
+    return f"{seconds:.3g} s" if seconds >= 0.1 else f"{1000 * seconds:.3g} ms"

@@ -138,9 +138,12 @@ def nemenyi(scores: Any, *, alpha: float = 0.05, higher_is_better: bool = True) 
     values = np.array([ranks[name] for name in names])
     k = len(names)
     # The studentized range is that of k independent normal variables, a difference of two has twice their variance.
-    distances = np.abs(values[:, None] - values[None, :]) / ranks.standard_error * np.sqrt(2)
-    p_values = np.asarray(stats.studentized_range.sf(distances, k, np.inf))
-    p_values = np.clip((p_values + p_values.T) / 2, 0, 1)
+    # Each tail takes a numerical integration: of equal distances, which are many, only one is computed.
+    distances = np.round(np.abs(values[:, None] - values[None, :]), 12)
+    different, place = np.unique(distances, return_inverse=True)
+    scaled = different / ranks.standard_error * np.sqrt(2)
+    tails = np.clip(stats.studentized_range.sf(scaled, k, np.inf), 0, 1)
+    p_values = np.asarray(tails)[place.reshape(k, k)]
     np.fill_diagonal(p_values, 1)
     quantile = float(stats.studentized_range.isf(test.alpha, k, np.inf))
     difference = quantile / np.sqrt(2) * ranks.standard_error
