@@ -37,7 +37,7 @@ pub fn pair_index(labels: usize, u: usize, v: usize) -> usize {
 /// The number of labels that have so many pairs, if there is one.
 #[must_use]
 pub fn labels_of_pairs(pairs: usize) -> Option<usize> {
-    let labels = (1 + (1 + 8 * pairs).isqrt()) / 2;
+    let labels = (8 * pairs + 1).isqrt().div_ceil(2);
     (labels >= 2 && pair_count(labels) == pairs).then_some(labels)
 }
 

@@ -113,8 +113,8 @@ impl FittedTree {
         };
         run(jobs, nodes.len(), state, |(evidence, workspace), item| {
             let evidence = evidence.as_mut().map_err(|error| error.clone())?;
-            evidence.fill(&self.rankings, self.rows_of(nodes[item]))?;
-            aggregator.aggregate(evidence, workspace)
+            let rows = self.rows_of(nodes[item]);
+            aggregator.aggregate_rows(&self.rankings, rows, evidence, workspace)
         })
     }
 
@@ -134,7 +134,7 @@ impl FittedTree {
         matrices.collect()
     }
 
-    fn rows_of(&self, node: u32) -> impl Iterator<Item = usize> + '_ {
+    fn rows_of(&self, node: u32) -> impl Iterator<Item = usize> + Clone + '_ {
         self.tree.node_rows(node).iter().map(|&row| row as usize)
     }
 }
