@@ -6,6 +6,7 @@
 
 pub mod aggregate;
 pub mod bucket_order;
+pub mod cross_validation;
 pub mod error;
 pub mod features;
 pub mod metrics;

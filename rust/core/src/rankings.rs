@@ -83,6 +83,15 @@ impl Rankings {
         }
     }
 
+    /// Some of the rankings with their weights, which must not all be 0, in the order of `rows`.
+    pub(crate) fn select(&self, rows: &[usize]) -> Self {
+        let mut positions = Vec::with_capacity(rows.len() * self.labels);
+        for &row in rows {
+            positions.extend_from_slice(self.row(row));
+        }
+        Self::from_dense(self.labels, positions, self.weights.select(rows))
+    }
+
     /// Number of rankings.
     #[must_use]
     pub fn len(&self) -> usize {

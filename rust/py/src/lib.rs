@@ -1,6 +1,7 @@
 //! The extension module `bucketrank._core`: convert, detach from the interpreter, call the core, convert back.
 
 mod aggregate;
+mod cross_validation;
 mod errors;
 mod interrupt;
 mod metrics;
@@ -18,6 +19,8 @@ mod _core {
         aggregate, aggregate_many, aggregate_pair_order, aggregate_pair_orders,
         aggregate_pair_shares, explain,
     };
+    #[pymodule_export]
+    use crate::cross_validation::{cross_validate, fold_of_rows, split_seeds, Problem};
     #[pymodule_export]
     use crate::metrics::{
         bucket_count_differences, check_weights, kendall_tau_samples, tau_x, tau_x_ranked,
