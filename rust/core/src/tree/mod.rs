@@ -30,10 +30,16 @@ mod fitted;
 mod fitted_bytes;
 mod general;
 mod grow;
+mod leaf_shares;
 mod model;
 mod params;
+mod shrinkage;
+mod soft;
 
 pub use criterion::{Consensus, Sample};
 pub use fitted::FittedTree;
+pub(crate) use leaf_shares::LeafShares;
 pub use model::{Node, Split, Tree};
 pub use params::{Criterion, Splitter, TreeOptions, TreeParams};
+pub use shrinkage::Shrinkage;
+pub use soft::SoftRouting;
