@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -176,6 +176,7 @@ def tables(draw: st.DrawFn) -> tuple[list[list[float]], list[Ranking]]:
 
 
 @given(tables())
+@settings(deadline=None)
 def test_what_was_written_is_read_quickly_and_carefully(
     tmp_path_factory: pytest.TempPathFactory, table: tuple[list[list[float]], list[Ranking]]
 ) -> None:
