@@ -7,6 +7,7 @@ import numbers
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from bucketrank._validation import as_real, as_whole, resolve_n_jobs
 
@@ -17,14 +18,13 @@ if TYPE_CHECKING:
 CRITERIA = ("entropy", "disagreements", "distance")
 SPLITTERS = ("best", "equal_frequency", "equal_width")
 MAX_SPLITS = 1000
+_SEEDS = 2**31 - 1
 
 
 def tree_options(
     tree: PartialLabelRankingTree, shape: tuple[int, int], n_labels: int
 ) -> _TreeOptions:
     """Check all parameters of a tree and resolve fractions and names for X of this shape."""
-    from sklearn.utils import check_random_state
-
     n_samples, n_features = shape
     return {
         "criterion": _one_of(tree.criterion, "criterion", CRITERIA),
@@ -34,7 +34,7 @@ def tree_options(
         "min_samples_split": _min_samples_split(tree.min_samples_split, n_samples, n_labels),
         "min_samples_leaf": _min_samples_leaf(tree.min_samples_leaf, n_samples),
         "max_features": _max_features(tree.max_features, n_features),
-        "seed": int(check_random_state(tree.random_state).randint(np.iinfo(np.int32).max)),
+        "seed": int(check_random_state(tree.random_state).randint(_SEEDS)),
         "n_jobs": resolve_n_jobs(tree.n_jobs),
     }
 

@@ -21,6 +21,7 @@ from bucketrank._validation import (
     as_whole,
     frame_labels,
     is_pandas,
+    is_plain_features,
     label_names,
     resolve_n_jobs,
     with_missing,
@@ -161,9 +162,8 @@ class PartialLabelRankingTree(BaseEstimator):
                 "expected rankings, one row a ranking, one column a label"
             )
         aggregator = get_aggregator(self.aggregator)
-        values = check_array(
-            X, dtype=np.float64, ensure_all_finite=False, estimator=self, input_name="X"
-        )
+        is_plain = is_plain_features(X)
+        values = X if is_plain else _checked_features(X, self)
         positions = as_positions(Y)
         names = label_names(Y, None, positions.shape[1])
         options = tree_options(self, values.shape, positions.shape[1])
@@ -173,7 +173,11 @@ class PartialLabelRankingTree(BaseEstimator):
             values, positions, as_weights(sample_weight), aggregator._spec(), options
         )
         # Only now, so that a failed or interrupted fit changes nothing.
-        validate_data(self, X, skip_check_array=True)
+        if is_plain:
+            self.n_features_in_ = X.shape[1]
+            vars(self).pop("feature_names_in_", None)
+        else:
+            validate_data(self, X, skip_check_array=True)
         self.n_labels_in_ = positions.shape[1]
         self.label_names_in_ = _name_array(names)
         self.aggregator_ = aggregator
@@ -276,6 +280,15 @@ class PartialLabelRankingTree(BaseEstimator):
         ndarray of shape (n_samples,)
             Indices of nodes.
         """
+        known = vars(self)
+        is_usual = (
+            is_plain_features(X)
+            and "tree_" in known
+            and "feature_names_in_" not in known
+            and X.shape[1] == self.n_features_in_
+        )
+        if is_usual:
+            return self.tree_.apply(X)
         check_is_fitted(self)
         values = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
         return self.tree_.apply(values)
@@ -434,6 +447,14 @@ class PartialLabelRankingTree(BaseEstimator):
             index = X.index if is_pandas(X) else None
             return pd.DataFrame(positions, index=index, columns=self.label_names_in_)
         return positions
+
+
+def _checked_features(X: Any, estimator: BaseEstimator) -> NDArray[np.float64]:
+    """Return a table of numbers by scikit-learn's rules; whether they are finite is checked in the core."""
+    values: NDArray[np.float64] = check_array(
+        X, dtype=np.float64, ensure_all_finite=False, estimator=estimator, input_name="X"
+    )
+    return values
 
 
 def _name_array(names: list[Any]) -> NDArray[np.object_]:
