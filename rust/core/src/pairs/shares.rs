@@ -161,6 +161,18 @@ impl PairShares {
         &mut self.values
     }
 
+    /// Divides the numbers of each pair by their sum, where it is not 0.
+    pub(crate) fn normalise(&mut self) {
+        let [before, tied, after] = self.planes_mut();
+        for ((b, t), a) in before.iter_mut().zip(tied).zip(after) {
+            let sum = *b + *t + *a;
+            let divisor = if sum > 0.0 { sum } else { 1.0 };
+            *b /= divisor;
+            *t /= divisor;
+            *a /= divisor;
+        }
+    }
+
     /// Shares of "u before v", "tied" and "u after v", for u ≠ v in any order.
     ///
     /// # Panics

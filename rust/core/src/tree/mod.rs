@@ -34,11 +34,11 @@ mod leaf_shares;
 mod model;
 mod params;
 mod shrinkage;
+mod smoothed;
 mod soft;
 
 pub use criterion::{Consensus, Sample};
 pub use fitted::FittedTree;
-pub(crate) use leaf_shares::LeafShares;
 pub use model::{Node, Split, Tree};
 pub use params::{Criterion, Splitter, TreeOptions, TreeParams};
 pub use shrinkage::Shrinkage;
