@@ -34,6 +34,7 @@ class WithBeta(Aggregator):
     beta: float | str
 
     _method: ClassVar[str]
+    _usual_beta: ClassVar[float]
     _candidates: ClassVar[tuple[float, ...]] = tuple(round(0.05 * step, 2) for step in range(11))
     """Thresholds that a tree tries; from 0.5 on all labels are tied."""
 
@@ -78,6 +79,7 @@ class Borda(WithBeta):
     beta: float | str = 0.9
 
     _method: ClassVar[str] = "borda"
+    _usual_beta: ClassVar[float] = 0.9
     _candidates: ClassVar[tuple[float, ...]] = (
         *(round(0.1 * step, 1) for step in range(21)),
         *(2.5, 3.0, 4.0, 6.0, 10.0),
@@ -105,6 +107,7 @@ class Copeland(WithBeta):
     beta: float | str = 0.4
 
     _method: ClassVar[str] = "copeland"
+    _usual_beta: ClassVar[float] = 0.4
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,7 @@ class BucketPivot(WithBeta):
     beta: float | str = 0.25
 
     _method: ClassVar[str] = "bucket_pivot"
+    _usual_beta: ClassVar[float] = 0.25
 
 
 @dataclass(frozen=True)
