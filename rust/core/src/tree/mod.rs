@@ -21,13 +21,13 @@
 //! ```
 
 mod apply;
-mod bytes;
+pub(crate) mod bytes;
 mod criterion;
 mod draw;
 mod entropy;
 mod fast;
 mod fitted;
-mod fitted_bytes;
+pub(crate) mod fitted_bytes;
 mod general;
 mod grow;
 mod leaf_shares;
@@ -36,6 +36,10 @@ mod params;
 mod shrinkage;
 mod smoothed;
 mod soft;
+
+pub(crate) use draw::child_seed;
+pub(crate) use leaf_shares::LeafShares;
+pub(crate) use smoothed::Consensus as ShareConsensus;
 
 pub use criterion::{Consensus, Sample};
 pub use fitted::FittedTree;
