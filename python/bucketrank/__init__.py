@@ -59,6 +59,8 @@ __all__ = [
     "LabelledRankings",
     "MarkovChain",
     "MaximalLottery",
+    "PartialLabelRankingBaseline",
+    "PartialLabelRankingForest",
     "PartialLabelRankingTree",
     "TauX",
     "__version__",
@@ -84,6 +86,8 @@ __all__ = [
 
 if TYPE_CHECKING:
     from bucketrank import datasets
+    from bucketrank.baseline import PartialLabelRankingBaseline
+    from bucketrank.forest import PartialLabelRankingForest
     from bucketrank.metrics import tau_x_scorer
     from bucketrank.tree import PartialLabelRankingTree
     from bucketrank.tree_export import export_graphviz, export_text, plot_tree
@@ -93,6 +97,8 @@ _PARTS = {"datasets"}
 
 # What needs scikit-learn, whose import takes longer than most calls of this package, and where it is made.
 _NEED_SKLEARN = {
+    "PartialLabelRankingBaseline": "bucketrank.baseline",
+    "PartialLabelRankingForest": "bucketrank.forest",
     "PartialLabelRankingTree": "bucketrank.tree",
     "export_graphviz": "bucketrank.tree_export",
     "export_text": "bucketrank.tree_export",

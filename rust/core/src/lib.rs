@@ -9,6 +9,7 @@ pub mod bucket_order;
 pub mod cross_validation;
 pub mod error;
 pub mod features;
+pub mod forest;
 pub mod metrics;
 pub mod missing;
 pub mod pairs;

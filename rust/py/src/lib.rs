@@ -3,6 +3,7 @@
 mod aggregate;
 mod cross_validation;
 mod errors;
+mod forest;
 mod interrupt;
 mod metrics;
 mod positions;
@@ -21,6 +22,8 @@ mod _core {
     };
     #[pymodule_export]
     use crate::cross_validation::{cross_validate, fold_of_rows, split_seeds, Problem};
+    #[pymodule_export]
+    use crate::forest::Forest;
     #[pymodule_export]
     use crate::metrics::{
         bucket_count_differences, check_weights, kendall_tau_samples, tau_x, tau_x_ranked,

@@ -21,19 +21,29 @@
 //! ```
 
 mod apply;
-mod bytes;
+pub(crate) mod bytes;
 mod criterion;
 mod draw;
 mod entropy;
 mod fast;
 mod fitted;
-mod fitted_bytes;
+pub(crate) mod fitted_bytes;
 mod general;
 mod grow;
+mod leaf_shares;
 mod model;
 mod params;
+mod shrinkage;
+mod smoothed;
+mod soft;
+
+pub(crate) use draw::child_seed;
+pub(crate) use leaf_shares::LeafShares;
+pub(crate) use smoothed::Consensus as ShareConsensus;
 
 pub use criterion::{Consensus, Sample};
 pub use fitted::FittedTree;
 pub use model::{Node, Split, Tree};
 pub use params::{Criterion, Splitter, TreeOptions, TreeParams};
+pub use shrinkage::Shrinkage;
+pub use soft::SoftRouting;
