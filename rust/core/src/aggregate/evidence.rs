@@ -1,9 +1,12 @@
 //! [`Evidence`]: the statistics of a set of rankings that aggregators read.
 
+use std::ops::Range;
+
 use crate::error::{Error, Result};
-use crate::pairs::{PairCounts, PairOrderMatrix, MAX_PAIR_LABELS};
+use crate::pairs::{rows_between_checks, PairCounts, PairOrderMatrix, MAX_PAIR_LABELS};
 use crate::rankings::{Rankings, MISSING};
 use crate::simd::{dispatch, Kernel};
+use crate::stop::StopFlag;
 use crate::weights::Weights;
 
 /// How much of the rankings a method needs. Each level includes those before it.
@@ -57,17 +60,30 @@ impl Evidence {
     /// # Errors
     /// [`Error::TooManyLabels`] above [`MAX_PAIR_LABELS`].
     pub fn from_rankings(rankings: &Rankings, needs: Needs) -> Result<Self> {
-        let counts = PairCounts::from_rankings(rankings)?;
+        Self::from_rankings_until(rankings, needs, &StopFlag::default())
+    }
+
+    /// As [`Self::from_rankings`], until somebody asks to stop.
+    ///
+    /// # Errors
+    /// As [`Self::from_rankings`], and [`Error::Interrupted`].
+    pub fn from_rankings_until(rankings: &Rankings, needs: Needs, stop: &StopFlag) -> Result<Self> {
+        let counts = PairCounts::from_rankings_until(rankings, stop)?;
         let mut evidence = Self::from_pair_order(PairOrderMatrix::from_counts(&counts));
         if needs >= Needs::Counts {
             evidence.counts = Some(counts);
         }
         if needs >= Needs::Rankings {
             let mut shares = RowShares::empty(rankings.labels());
-            dispatch(AddRows {
-                rankings,
-                shares: &mut shares,
-            });
+            let part = rows_between_checks(rankings.labels());
+            for start in (0..rankings.len()).step_by(part) {
+                stop.check()?;
+                dispatch(AddRows {
+                    rankings,
+                    rows: start..rankings.len().min(start + part),
+                    shares: &mut shares,
+                });
+            }
             evidence.shares = Some(shares);
         }
         Ok(evidence)
@@ -181,6 +197,7 @@ pub struct RowShares {
 /// Adds rankings row by row.
 struct AddRows<'a> {
     rankings: &'a Rankings,
+    rows: Range<usize>,
     shares: &'a mut RowShares,
 }
 
@@ -190,8 +207,8 @@ impl Kernel for AddRows<'_> {
     #[inline(always)]
     fn run(self) {
         let weights = self.rankings.weights();
-        for (row, positions) in self.rankings.rows().enumerate() {
-            self.shares.add(positions, weights.get(row));
+        for row in self.rows {
+            self.shares.add(self.rankings.row(row), weights.get(row));
         }
     }
 }

@@ -6,6 +6,7 @@ use super::{Aggregate, Details, Evidence, Explanation, Needs, Workspace};
 use crate::bucket_order::BucketOrder;
 use crate::error::{Error, Result};
 use crate::pairs::{PairCounts, PairOrderMatrix};
+use crate::stop::StopFlag;
 
 use super::evidence::RowShares;
 
@@ -112,7 +113,7 @@ impl Aggregate for MarkovChain {
             ..
         } = workspace;
         self.fill(evidence, chain)?;
-        chain.elimination.run(&mut chain.moves, scores);
+        chain.elimination.run(&mut chain.moves, scores)?;
         Ok(BucketOrder::from_scores_in(
             scores,
             |drop| drop <= TIE,
@@ -147,6 +148,10 @@ pub(super) struct Chain {
 }
 
 impl Chain {
+    pub(super) fn stop_at(&mut self, stop: &StopFlag) {
+        self.elimination.stop_at(stop);
+    }
+
     fn reset(&mut self, labels: usize) {
         self.labels = labels;
         self.moves.clear();

@@ -9,6 +9,9 @@
 //! Reference: W. K. Grassmann, M. I. Taksar and D. P. Heyman, *Regenerative analysis and steady state distributions
 //! for Markov chains*, Operations Research 33, 1985.
 
+use crate::error::Result;
+use crate::stop::StopFlag;
+
 /// Odds within a class are scaled down above this, long before they overflow.
 const LARGE: f64 = 1e100;
 
@@ -18,6 +21,8 @@ const TRANSIENT: usize = usize::MAX;
 /// Scratch memory of the elimination.
 #[derive(Debug, Default)]
 pub(super) struct Elimination {
+    /// Looked at before each state.
+    stop: StopFlag,
     /// States that were found to have no way on, in the order in which they were found.
     roots: Vec<usize>,
     /// Mass that has reached each state from the uniform start.
@@ -34,18 +39,28 @@ pub(super) struct Elimination {
 impl Elimination {
     /// Writes the limit distribution of the chain. `moves` holds the transition probabilities row by row, is
     /// overwritten, and its diagonal is not read: staying is the rest, and must be possible in each class.
-    pub(super) fn run(&mut self, moves: &mut [f64], limit: &mut Vec<f64>) {
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Interrupted`] when somebody asks to stop.
+    pub(super) fn run(&mut self, moves: &mut [f64], limit: &mut Vec<f64>) -> Result<()> {
         let n = moves.len().isqrt();
         self.reset(n);
         for state in (0..n).rev() {
+            self.stop.check()?;
             self.eliminate(state, n, moves);
         }
         limit.clear();
         limit.resize(n, 0.0);
         for state in 0..n {
+            self.stop.check()?;
             self.substitute(state, n, moves, limit);
         }
         self.weigh_classes(limit);
+        Ok(())
+    }
+
+    pub(super) fn stop_at(&mut self, stop: &StopFlag) {
+        self.stop = stop.clone();
     }
 
     fn reset(&mut self, n: usize) {
@@ -169,7 +184,9 @@ mod tests {
 
     fn limit(moves: &[f64]) -> Vec<f64> {
         let mut out = Vec::new();
-        Elimination::default().run(&mut moves.to_vec(), &mut out);
+        Elimination::default()
+            .run(&mut moves.to_vec(), &mut out)
+            .unwrap();
         assert!((out.iter().sum::<f64>() - 1.0).abs() < 1e-14);
         assert!(residual(moves, &out) < 1e-15);
         out
