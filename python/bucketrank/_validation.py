@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 Positions: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 
 _MAX_SEED = 2**64 - 1
-_NATIVE = (np.dtype(np.float64), np.dtype(np.int64))
+NATIVE = frozenset((np.dtype(np.float64), np.dtype(np.int64)))
+"""The types that the kernels read."""
 
 
 def as_positions(Y: Any, name: str = "Y") -> Positions:
@@ -35,12 +36,12 @@ def as_positions(Y: Any, name: str = "Y") -> Positions:
 
 def is_plain(Y: Any) -> TypeGuard[Positions]:
     """Whether `Y` is a 2-D array that the kernels can read as it is, without a further look."""
-    return type(Y) is np.ndarray and Y.ndim == 2 and Y.dtype in _NATIVE and Y.flags.carray
+    return type(Y) is np.ndarray and Y.ndim == 2 and Y.dtype in NATIVE and Y.flags.carray
 
 
 def as_number_array(values: Any, name: str) -> Positions:
     """Return `values` as an array of any shape of native 64-bit integers or floats."""
-    if type(values) is np.ndarray and values.dtype in _NATIVE:
+    if type(values) is np.ndarray and values.dtype in NATIVE:
         return _readable(values)
     if isinstance(values, np.ma.MaskedArray):
         values = _unmasked(values, name)
