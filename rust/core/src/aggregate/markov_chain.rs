@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::pairs::{PairCounts, PairOrderMatrix};
 use crate::stop::StopFlag;
 
-use super::evidence::RowShares;
+use super::row_shares::RowShares;
 
 /// Probabilities that drop by no more than this are tied.
 const TIE: f64 = 1e-10;
