@@ -10,6 +10,7 @@
 //! for Markov chains*, Operations Research 33, 1985.
 
 use crate::error::Result;
+use crate::simd::{dispatch, Kernel};
 use crate::stop::StopFlag;
 
 /// Odds within a class are scaled down above this, long before they overflow.
@@ -43,20 +44,11 @@ impl Elimination {
     /// # Errors
     /// [`crate::error::Error::Interrupted`] when somebody asks to stop.
     pub(super) fn run(&mut self, moves: &mut [f64], limit: &mut Vec<f64>) -> Result<()> {
-        let n = moves.len().isqrt();
-        self.reset(n);
-        for state in (0..n).rev() {
-            self.stop.check()?;
-            self.eliminate(state, n, moves);
-        }
-        limit.clear();
-        limit.resize(n, 0.0);
-        for state in 0..n {
-            self.stop.check()?;
-            self.substitute(state, n, moves, limit);
-        }
-        self.weigh_classes(limit);
-        Ok(())
+        dispatch(Eliminate {
+            elimination: self,
+            moves,
+            limit,
+        })
     }
 
     pub(super) fn stop_at(&mut self, stop: &StopFlag) {
@@ -76,6 +68,7 @@ impl Elimination {
     }
 
     /// Passes on what enters `state`: to states below it, and to the roots above it.
+    #[inline(always)]
     fn eliminate(&mut self, state: usize, n: usize, moves: &mut [f64]) {
         let (above, rest) = moves.split_at_mut(state * n);
         let row = &rest[..n];
@@ -115,6 +108,7 @@ impl Elimination {
     }
 
     /// Odds of `state` within its class, from those of the states below it. A root has odds 1.
+    #[inline(always)]
     fn substitute(&mut self, state: usize, n: usize, moves: &[f64], odds: &mut [f64]) {
         if self.leaving[state] <= 0.0 {
             odds[state] = 1.0;
@@ -158,6 +152,40 @@ impl Elimination {
                 *odds *= self.mass[class] / self.totals[class];
             }
         }
+    }
+}
+
+/// All states of a chain, one after the other.
+struct Eliminate<'a> {
+    elimination: &'a mut Elimination,
+    moves: &'a mut [f64],
+    limit: &'a mut Vec<f64>,
+}
+
+impl Kernel for Eliminate<'_> {
+    type Output = Result<()>;
+
+    #[inline(always)]
+    fn run(self) -> Result<()> {
+        let Self {
+            elimination,
+            moves,
+            limit,
+        } = self;
+        let n = moves.len().isqrt();
+        elimination.reset(n);
+        for state in (0..n).rev() {
+            elimination.stop.check()?;
+            elimination.eliminate(state, n, moves);
+        }
+        limit.clear();
+        limit.resize(n, 0.0);
+        for state in 0..n {
+            elimination.stop.check()?;
+            elimination.substitute(state, n, moves, limit);
+        }
+        elimination.weigh_classes(limit);
+        Ok(())
     }
 }
 
