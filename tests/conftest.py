@@ -13,6 +13,11 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes on a busy machine says nothing about its result.
+settings.register_profile("bucketrank", deadline=None)
+settings.load_profile("bucketrank")
 
 BESIDE_THE_CHECKOUT = Path(__file__).resolve().parents[2] / "shared"
 COMPARED = pytest.StashKey[Counter[str]]()
