@@ -20,7 +20,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import numpy as np  # noqa: E402 (after the environment is set)
-from peer_trees import trees  # noqa: E402
+from peer_trees import large_trees, trees  # noqa: E402
 
 import bucketrank as br  # noqa: E402
 
@@ -323,13 +323,22 @@ SECTIONS: dict[str, Callable[[], None]] = {
     "batches": batches,
     "growth": growth,
     "trees": trees,
+    "large_trees": large_trees,
 }
+
+ON_DEMAND = ("large_trees",)
+"""Sections that take minutes: they run only when they are named."""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sections", nargs="*", help=f"which of {', '.join(SECTIONS)} (default all)")
-    chosen = parser.parse_args().sections or list(SECTIONS)
+    usual = [name for name in SECTIONS if name not in ON_DEMAND]
+    parser.add_argument(
+        "sections",
+        nargs="*",
+        help=f"which of {', '.join(SECTIONS)} (default all but {', '.join(ON_DEMAND)})",
+    )
+    chosen = parser.parse_args().sections or usual
     print(f"{'':<62} {'bucketrank':>13} {'peer':>14} {'ratio':>9}")
     for section in chosen:
         SECTIONS[section]()

@@ -8,12 +8,23 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 /// An array of positions as the Python layer hands it over: native 64-bit integers or floats, any strides.
-#[derive(FromPyObject)]
 pub enum Positions<'py> {
     /// Complete rankings.
     Whole(PyReadonlyArray2<'py, i64>),
     /// NaN marks missing labels.
     Real(PyReadonlyArray2<'py, f64>),
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Positions<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        // Asked first, because an error about the other type would be put into words that nobody reads.
+        if object.cast::<PyArray2<i64>>().is_ok() {
+            return Ok(Self::Whole(object.extract()?));
+        }
+        Ok(Self::Real(object.extract()?))
+    }
 }
 
 /// Optional weights, one a row.
