@@ -166,7 +166,7 @@ def test_scikit_learn_can_handle_it() -> None:
 def test_the_feature_that_matters_is_important() -> None:
     rng = np.random.default_rng(0)
     X = rng.random((80, 4))
-    Y = br.to_dense_ranks(np.outer(X[:, 2] > 0.4, [3, 2, 1]) + [0.0, 1, 2])
+    Y = br.to_dense_ranks(np.outer(X[:, 2] > 0.4, [3, 2, 1]) + np.arange(3.0))
     for variant in VARIANTS:
         forest = Forest(n_estimators=10, variant=variant, random_state=0).fit(X, Y)
         assert forest.feature_importances_[2] > 0.7
