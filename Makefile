@@ -81,7 +81,7 @@ browser: $(EXTENSION) ## look at the report in a real browser (installs Chromium
 	$(PY) -m pytest -rs tests/browser
 
 .PHONY: lint
-lint: lint-rust lint-licences lint-python lint-stubs lint-workflows ## check format, lints, types, stubs, licences, workflows
+lint: lint-rust lint-licences lint-advisories lint-python lint-stubs lint-workflows ## check format, lints, types, stubs, licences, workflows
 
 .PHONY: lint-rust
 lint-rust: $(CREATED)
@@ -95,6 +95,19 @@ lint-licences: $(LINT_TOOLS)
 		echo "cargo deny check licenses bans sources"; cargo deny --locked check licenses bans sources; \
 	else \
 		echo "$(PY) scripts/check_licences.py"; $(PY) scripts/check_licences.py; \
+	fi
+
+# Known vulnerabilities, as far as they are known offline; the workflow fetches the newest list.
+ADVISORIES := $(wildcard $(or $(CARGO_HOME),$(HOME)/.cargo)/advisory-dbs/*)
+
+.PHONY: lint-advisories
+lint-advisories:
+	@if ! cargo deny --version >/dev/null 2>&1; then \
+		echo "advisories: not checked, because cargo-deny is not installed"; \
+	elif [ -z "$(ADVISORIES)" ]; then \
+		echo "advisories: not checked, because their database was never fetched (cargo deny fetch db)"; \
+	else \
+		echo "cargo deny --offline check advisories"; cargo deny --locked --offline check advisories; \
 	fi
 
 .PHONY: lint-python

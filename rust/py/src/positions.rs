@@ -15,15 +15,16 @@ pub enum Positions<'py> {
     Real(PyReadonlyArray2<'py, f64>),
 }
 
-impl<'a, 'py> FromPyObject<'a, 'py> for Positions<'py> {
+impl<'py> FromPyObject<'_, 'py> for Positions<'py> {
     type Error = PyErr;
 
-    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        // Asked first, because an error about the other type would be put into words that nobody reads.
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        // Asked before: an exception for each array of floats would cost more than reading it.
         if object.cast::<PyArray2<i64>>().is_ok() {
-            return Ok(Self::Whole(object.extract()?));
+            object.extract().map(Self::Whole)
+        } else {
+            object.extract().map(Self::Real)
         }
-        Ok(Self::Real(object.extract()?))
     }
 }
 
@@ -39,11 +40,11 @@ pub enum View<'a> {
 }
 
 impl View<'_> {
-    /// How many numbers there are.
-    pub fn len(&self) -> usize {
+    /// Number of rows and of labels.
+    pub fn shape(&self) -> (usize, usize) {
         match self {
-            Self::Whole(view) => view.len(),
-            Self::Real(view) => view.len(),
+            Self::Whole(view) => view.dim(),
+            Self::Real(view) => view.dim(),
         }
     }
 
