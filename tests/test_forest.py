@@ -14,6 +14,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import bucketrank as br
 from bucketrank import _core
+from bucketrank.experiments import compare
 from tree_data import load, random_data, with_missing_labels
 
 Forest = br.PartialLabelRankingForest
@@ -218,3 +219,40 @@ def test_a_forest_beats_a_tree(shared_dir: Path, comparisons: Any) -> None:
         score = forest.score(X[test], Y[test])
         assert score > max(least, tree.score(X[test], Y[test]) + 0.02)
     comparisons("rows of vehicle", int(test.sum()))
+
+
+def test_a_study_holds_forests_and_shrunk_trees_beside_other_methods() -> None:
+    X, Y = data()
+    trees = {
+        kind: br.PartialLabelRankingTree("tau_x", min_samples_split=2, shrinkage=kind)
+        for kind in ("path", "m-estimate")
+    }
+    study = compare(
+        {"small": (X, Y)},
+        ["borda", "tau_x"],
+        missing=[0, 0.3],
+        n_repeats=1,
+        n_folds=3,
+        rankers={
+            **trees,
+            "forest": Forest(n_estimators=5),
+            "all tied": br.PartialLabelRankingBaseline("all_tied"),
+        },
+        progress=False,
+    )
+    assert study.methods == ["borda", "tau_x", "path", "m-estimate", "forest", "all tied"]
+    assert study.is_complete
+    assert np.isfinite(study.columns["tau_x"]).all()
+    shrunk = compare(
+        {"small": (X, Y)},
+        ["borda", "tau_x"],
+        tree=trees["path"],
+        missing=[0, 0.3],
+        n_repeats=1,
+        n_folds=3,
+        progress=False,
+    )
+    # The same folds and missing labels: the ranker is the tree with its own aggregator.
+    expected = study.columns["tau_x"][study.columns["method"] == "path"]
+    found = shrunk.columns["tau_x"][shrunk.columns["method"] == "tau_x"]
+    np.testing.assert_array_equal(found, expected)
