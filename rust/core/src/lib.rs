@@ -2,7 +2,8 @@
 //!
 //! Data enters through [`rankings::Rankings`], whose constructor proves what the kernels rely on; everything
 //! behind it works on valid data. Dependencies point one way:
-//! `error ← stop, weights, raw_position ← rankings, bucket_order ← pairs ← metrics, aggregate ← tree`.
+//! `error ← stop, weights, raw_position ← rankings, bucket_order ← pairs ← metrics, aggregate ← tree ← forest,
+//! cross_validation`.
 
 pub mod aggregate;
 pub mod bucket_order;

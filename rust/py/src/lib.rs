@@ -5,6 +5,7 @@ mod cross_validation;
 mod errors;
 mod forest;
 mod interrupt;
+mod leaf_tables;
 mod metrics;
 mod positions;
 mod rankings;

@@ -134,6 +134,11 @@ impl Aggregator {
         self.method().explain(evidence, workspace)
     }
 
+    /// Whether the method looks at the pair order matrix, where it has the shares of before, tied and after too.
+    pub(crate) fn reads_pair_order(&self) -> bool {
+        !matches!(self, Self::TauX(method) if method.is_by_net_preference())
+    }
+
     fn method(&self) -> &dyn Aggregate {
         match self {
             Self::Borda(method) => method,
