@@ -284,6 +284,14 @@ pub enum Error {
         /// The newest version that can be read.
         newest: u32,
     },
+    /// Rows of which none ranks two labels, where pairs are needed.
+    #[error("none of the {rows} {part} rows ranks two labels; expected at least one pair of labels to compare")]
+    NoPairs {
+        /// What the rows are for.
+        part: &'static str,
+        /// How many there are.
+        rows: usize,
+    },
     /// The threads asked for could not be started.
     #[error("cannot start {n_jobs} threads")]
     Threads {

@@ -5,9 +5,11 @@
 //! `error ← weights, raw_position ← rankings, bucket_order ← pairs ← metrics, aggregate ← tree`.
 
 pub mod aggregate;
+pub mod boost;
 pub mod bucket_order;
 pub mod error;
 pub mod features;
+pub mod latent;
 pub mod metrics;
 pub mod missing;
 pub mod pairs;

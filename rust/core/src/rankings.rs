@@ -83,6 +83,21 @@ impl Rankings {
         }
     }
 
+    /// Some of the rankings, in the order given, with their weights.
+    ///
+    /// # Panics
+    /// When there is no such row, or none of the rows has weight.
+    #[must_use]
+    pub fn select(&self, rows: &[usize]) -> Self {
+        let positions = rows.iter().flat_map(|&row| self.row(row)).copied();
+        let weights = match &self.weights {
+            Weights::Unit(_) => Weights::Unit(rows.len()),
+            Weights::Each(weights) => Weights::Each(rows.iter().map(|&row| weights[row]).collect()),
+        };
+        assert!(weights.total() > 0.0, "rows without any weight");
+        Self::from_dense(self.labels, positions.collect(), weights)
+    }
+
     /// Number of rankings.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -1,6 +1,7 @@
 //! The extension module `bucketrank._core`: convert, detach from the interpreter, call the core, convert back.
 
 mod aggregate;
+mod boost;
 mod errors;
 mod interrupt;
 mod metrics;
@@ -17,6 +18,8 @@ mod _core {
     use crate::aggregate::{
         aggregate, aggregate_many, aggregate_pair_order, aggregate_pair_orders, explain,
     };
+    #[pymodule_export]
+    use crate::boost::Booster;
     #[pymodule_export]
     use crate::metrics::{
         bucket_count_differences, check_weights, kendall_tau_samples, tau_x, tau_x_ranked,

@@ -67,19 +67,19 @@ impl Tree {
     }
 }
 
-pub(super) fn problem(problem: &'static str) -> Error {
+pub(crate) fn problem(problem: &'static str) -> Error {
     Error::SavedTree { problem }
 }
 
 /// Puts a checksum behind the bytes.
-pub(super) fn sign(mut bytes: Vec<u8>) -> Vec<u8> {
+pub(crate) fn sign(mut bytes: Vec<u8>) -> Vec<u8> {
     let checksum = crc32fast::hash(&bytes);
     bytes.extend_from_slice(&checksum.to_le_bytes());
     bytes
 }
 
 /// Checks magic, version and checksum, and returns what stands between them.
-pub(super) fn open(bytes: &[u8], magic: [u8; 8], newest: u32) -> Result<Reader<'_>> {
+pub(crate) fn open(bytes: &[u8], magic: [u8; 8], newest: u32) -> Result<Reader<'_>> {
     let mut header = Reader { bytes };
     if header.take::<8>()? != magic {
         return Err(problem("these bytes are no saved tree"));
@@ -116,12 +116,12 @@ impl Grown {
 }
 
 /// Takes values off the front of a slice.
-pub(super) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn sizes<const N: usize>(&mut self) -> Result<[usize; N]> {
+    pub(crate) fn sizes<const N: usize>(&mut self) -> Result<[usize; N]> {
         let mut sizes = [0; N];
         for size in &mut sizes {
             *size = usize::try_from(u64::from_le_bytes(self.take()?))
@@ -131,7 +131,7 @@ impl<'a> Reader<'a> {
     }
 
     /// So many bytes as they are.
-    pub(super) fn slice(&mut self, count: usize) -> Result<&'a [u8]> {
+    pub(crate) fn slice(&mut self, count: usize) -> Result<&'a [u8]> {
         let (head, rest) = self
             .bytes
             .split_at_checked(count)
@@ -141,7 +141,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Checks that everything was read.
-    pub(super) fn end(&self) -> Result<()> {
+    pub(crate) fn end(&self) -> Result<()> {
         if self.bytes.is_empty() {
             Ok(())
         } else {
@@ -158,7 +158,7 @@ impl<'a> Reader<'a> {
         Ok(*head)
     }
 
-    pub(super) fn many<const N: usize, T>(
+    pub(crate) fn many<const N: usize, T>(
         &mut self,
         count: usize,
         read: impl Fn([u8; N]) -> T,

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 pub(super) const TOLERANCE: f64 = 1e-12;
 
 /// Seed of a child's draws: it depends on the path to the child only, not on the order in which nodes are grown.
-pub(super) fn child_seed(parent: u64, child: usize) -> u64 {
+pub(crate) fn child_seed(parent: u64, child: usize) -> u64 {
     // The finaliser of SplitMix64.
     let mut z = parent
         .wrapping_add(0x9E37_79B9_7F4A_7C15)

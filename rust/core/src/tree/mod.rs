@@ -33,7 +33,9 @@ mod grow;
 mod model;
 mod params;
 
+pub(crate) use bytes::{open, problem, sign, Reader};
 pub use criterion::{Consensus, Sample};
+pub(crate) use draw::child_seed;
 pub use fitted::FittedTree;
 pub use model::{Node, Split, Tree};
 pub use params::{Criterion, Splitter, TreeOptions, TreeParams};

@@ -1,0 +1,190 @@
+//! What splits are worth: histograms of derivatives over bins, a few outputs at a time.
+//!
+//! A task is one node and one group of [`OUTPUTS`] outputs. Its histogram is small enough for the fastest cache, its
+//! sums are made in the order of the rows, and the groups are added in their order: the result does not depend on who
+//! computes what.
+
+use crate::simd::{dispatch, Kernel};
+
+use super::candidates::Candidates;
+use super::gradient::{Line, OUTPUTS};
+
+/// The derivatives of the drawn rows.
+#[derive(Clone, Copy)]
+pub(super) struct Derived<'a> {
+    pub(super) lines: &'a [Line],
+    /// Lines of a row.
+    pub(super) per_row: usize,
+}
+
+/// Σ G²/(H + ridge) over a group of outputs: of the whole node, and of both sides of each boundary.
+#[derive(Debug, Default)]
+pub(super) struct Scores {
+    pub(super) node: f64,
+    pub(super) splits: Vec<f64>,
+}
+
+/// Scores all candidates of a node (rows as places among the drawn ones) by one group of outputs.
+pub(super) fn score(
+    candidates: &Candidates,
+    rows: &[u32],
+    derived: Derived<'_>,
+    group: usize,
+    ridge: f32,
+) -> Scores {
+    dispatch(Score {
+        candidates,
+        rows,
+        derived,
+        group,
+        ridge,
+    })
+}
+
+/// Adds the derivatives of a node's rows in double precision: gradients and curvatures in lines.
+pub(super) fn totals(rows: &[u32], derived: Derived<'_>) -> Vec<[f64; 2 * OUTPUTS]> {
+    dispatch(Totals { rows, derived })
+}
+
+struct Score<'a> {
+    candidates: &'a Candidates,
+    rows: &'a [u32],
+    derived: Derived<'a>,
+    group: usize,
+    ridge: f32,
+}
+
+impl Kernel for Score<'_> {
+    type Output = Scores;
+
+    #[inline(always)]
+    fn run(self) -> Scores {
+        let Derived { lines, per_row } = self.derived;
+        let mut histogram = vec![Line::default(); self.candidates.slot_count()];
+        let mut total = Line::default();
+        for (&row, slots) in self.rows.iter().zip(self.candidates.slots()) {
+            let line = lines[row as usize * per_row + self.group];
+            add(&mut total, &line);
+            for &slot in slots {
+                add(&mut histogram[slot as usize], &line);
+            }
+        }
+        let mut splits = Vec::new();
+        for candidate in self.candidates.features() {
+            let mut left = Line::default();
+            let histogram = &histogram[candidate.first_slot..];
+            for bin in &histogram[..candidate.boundaries.start] {
+                add(&mut left, bin);
+            }
+            for bin in &histogram[candidate.boundaries.clone()] {
+                add(&mut left, bin);
+                let right: Line = std::array::from_fn(|i| total[i] - left[i]);
+                splits.push(worth(&left, self.ridge) + worth(&right, self.ridge));
+            }
+        }
+        Scores {
+            node: worth(&total, self.ridge),
+            splits,
+        }
+    }
+}
+
+#[inline(always)]
+fn add(sum: &mut Line, line: &Line) {
+    for (sum, value) in sum.iter_mut().zip(line) {
+        *sum += value;
+    }
+}
+
+#[inline(always)]
+fn worth(line: &Line, ridge: f32) -> f64 {
+    let each: [f32; OUTPUTS] = std::array::from_fn(|i| {
+        // A difference of sums may miss 0 by a rounding.
+        let curvature = line[i + OUTPUTS];
+        let curvature = if curvature > 0.0 { curvature } else { 0.0 };
+        line[i] * line[i] / (curvature + ridge)
+    });
+    f64::from(
+        ((each[0] + each[4]) + (each[2] + each[6])) + ((each[1] + each[5]) + (each[3] + each[7])),
+    )
+}
+
+struct Totals<'a> {
+    rows: &'a [u32],
+    derived: Derived<'a>,
+}
+
+impl Kernel for Totals<'_> {
+    type Output = Vec<[f64; 2 * OUTPUTS]>;
+
+    #[inline(always)]
+    fn run(self) -> Self::Output {
+        let Derived { lines, per_row } = self.derived;
+        let mut totals = vec![[0.0; 2 * OUTPUTS]; per_row];
+        for &row in self.rows {
+            let start = row as usize * per_row;
+            for (total, line) in totals.iter_mut().zip(&lines[start..start + per_row]) {
+                for (total, &value) in total.iter_mut().zip(line) {
+                    *total += f64::from(value);
+                }
+            }
+        }
+        totals
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bins::Bins;
+    use super::super::candidates::Draw;
+    use super::*;
+    use crate::features::Features;
+    use ndarray::Array2;
+
+    #[test]
+    fn scores_are_those_of_the_two_sides() {
+        let rows = 40;
+        let x = Array2::from_shape_fn((rows, 2), |(i, j)| ((i * (3 + j)) % 11) as f64);
+        let bins = Bins::new(&Features::new(x.view()).unwrap(), 256);
+        let lines: Vec<Line> = (0..rows)
+            .map(|row| {
+                std::array::from_fn(|i| {
+                    let value = ((row * 17 + i * 5) % 23) as f32 / 8.0;
+                    if i < OUTPUTS {
+                        value - 1.4
+                    } else {
+                        value
+                    }
+                })
+            })
+            .collect();
+        let derived = Derived {
+            lines: &lines,
+            per_row: 1,
+        };
+        let drawn: Vec<u32> = (0..rows as u32).filter(|r| r % 4 != 0).collect();
+        let draw = Draw {
+            features: 2,
+            min_samples_leaf: 3,
+            seed: 0,
+        };
+        let candidates = Candidates::draw(&bins, &drawn, draw);
+        let scores = score(&candidates, &drawn, derived, 0, 2.0);
+        assert_eq!(scores.splits.len(), candidates.boundaries().count());
+        assert!(scores.splits.len() > 8);
+        let expected = |keep: &dyn Fn(u32) -> bool| -> f64 {
+            let kept: Vec<u32> = drawn.iter().copied().filter(|&row| keep(row)).collect();
+            let sums = totals(&kept, derived)[0];
+            (0..OUTPUTS)
+                .map(|i| sums[i] * sums[i] / (sums[i + OUTPUTS] + 2.0))
+                .sum()
+        };
+        assert!((scores.node - expected(&|_| true)).abs() < 1e-3);
+        for ((candidate, boundary), found) in candidates.boundaries().zip(scores.splits) {
+            let threshold = candidate.cut(&bins, boundary).threshold;
+            let left = |row: u32| x[[row as usize, candidate.feature]] <= threshold;
+            let wanted = expected(&left) + expected(&|row| !left(row));
+            assert!((found - wanted).abs() < 1e-3, "{found} {wanted}");
+        }
+    }
+}
