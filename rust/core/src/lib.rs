@@ -10,6 +10,7 @@ pub mod bucket_order;
 pub mod error;
 pub mod features;
 pub mod latent;
+pub mod linear;
 pub mod metrics;
 pub mod missing;
 pub mod pairs;

@@ -1,6 +1,8 @@
 //! Bindings of `bucketrank_core::boost`.
 
-use bucketrank_core::boost::{BoostOptions, BoostParams, Booster as Fitted, EarlyStopping, Observer};
+use bucketrank_core::boost::{
+    BoostOptions, BoostParams, Booster as Fitted, EarlyStopping, Observer,
+};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -105,7 +107,10 @@ impl Booster {
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let values = x.as_array();
         let scores = py.detach(|| self.fitted.scores(values, rounds, n_jobs));
-        Ok(scores.map_err(to_exception)?.mapv(f64::from).into_pyarray(py))
+        Ok(scores
+            .map_err(to_exception)?
+            .mapv(f64::from)
+            .into_pyarray(py))
     }
 
     /// Share of each feature in what all splits gained.
@@ -133,7 +138,9 @@ impl Booster {
     /// Reads what `to_bytes` wrote; anything else is an error.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
-        let fitted = py.detach(|| Fitted::from_bytes(data)).map_err(to_exception)?;
+        let fitted = py
+            .detach(|| Fitted::from_bytes(data))
+            .map_err(to_exception)?;
         Ok(Self { fitted })
     }
 
