@@ -21,6 +21,7 @@ EACH = [
     br.BucketPivot(0.3),
     br.MarkovChain(2),
     br.MaximalLottery(),
+    br.TauX("local", order=br.Copeland(0.1)),
 ]
 Y = [[1, 2, 3], [1, 3, 2], [2, 1, 3]]
 

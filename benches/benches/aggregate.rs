@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bucketrank_core::aggregate::{
     aggregate_pair_orders, Aggregator, Borda, BucketPivot, Copeland, Evidence, MarkovChain,
-    MaximalLottery, Needs, Workspace,
+    MaximalLottery, Needs, Search, TauX, Workspace,
 };
 use bucketrank_core::pairs::PairOrderMatrix;
 use bucketrank_core::rankings::Rankings;
@@ -30,6 +30,11 @@ fn aggregators() -> Vec<(&'static str, Aggregator)> {
         ("mc3", chain(3)),
         ("mc4", chain(4)),
         ("lottery", Aggregator::MaximalLottery(MaximalLottery)),
+        ("tau_x_cut", Aggregator::TauX(TauX::default())),
+        (
+            "tau_x_local",
+            Aggregator::TauX(TauX::new(Search::Local, None)),
+        ),
     ]
 }
 
@@ -65,7 +70,12 @@ fn random_pair_order(labels: usize, seed: u64) -> PairOrderMatrix {
 fn statistics(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("evidence");
     let many = rankings(200, LABELS, 1);
-    for needs in [Needs::PairOrder, Needs::Counts, Needs::Rankings] {
+    for needs in [
+        Needs::PairOrder,
+        Needs::Shares,
+        Needs::Counts,
+        Needs::Rankings,
+    ] {
         group.bench_function(
             BenchmarkId::new("200_rankings", format!("{needs:?}")),
             |b| {

@@ -21,12 +21,14 @@ from typing import TYPE_CHECKING, Any
 from bucketrank._core import __version__
 from bucketrank.aggregation import (
     METHODS,
+    PAPER_AGGREGATORS,
     Aggregator,
     Borda,
     BucketPivot,
     Copeland,
     MarkovChain,
     MaximalLottery,
+    TauX,
     aggregate,
     get_aggregator,
 )
@@ -48,6 +50,7 @@ from bucketrank.rankings import drop_labels, pair_order_matrix, to_dense_ranks
 
 __all__ = [
     "METHODS",
+    "PAPER_AGGREGATORS",
     "Aggregator",
     "Borda",
     "BucketPivot",
@@ -57,6 +60,7 @@ __all__ = [
     "MarkovChain",
     "MaximalLottery",
     "PartialLabelRankingTree",
+    "TauX",
     "__version__",
     "aggregate",
     "bucket_count_difference",

@@ -25,7 +25,7 @@ def pair_order_matrix(
     y: _Positions, weights: NDArray[np.float64] | None
 ) -> NDArray[np.float64]: ...
 
-_Spec: TypeAlias = tuple[str, float]
+_Spec: TypeAlias = tuple[str, float] | tuple[str, tuple[str, float]]
 
 def aggregate(
     spec: _Spec, y: _Positions, weights: NDArray[np.float64] | None
@@ -35,6 +35,9 @@ def aggregate_many(spec: _Spec, sets: list[_Positions], n_jobs: int) -> NDArray[
 def aggregate_pair_order(spec: _Spec, matrix: NDArray[np.float64]) -> NDArray[np.int64]: ...
 def aggregate_pair_orders(
     spec: _Spec, matrices: NDArray[np.float64], n_jobs: int
+) -> NDArray[np.int64]: ...
+def aggregate_pair_shares(
+    spec: _Spec, tables: NDArray[np.float64], n_jobs: int
 ) -> NDArray[np.int64]: ...
 
 class _TreeOptions(TypedDict):

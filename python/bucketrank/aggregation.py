@@ -3,196 +3,28 @@
 from __future__ import annotations
 
 import difflib
-from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, TypeVar
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from bucketrank import _core
-from bucketrank._validation import (
-    as_number_array,
-    as_positions,
-    as_real,
-    as_weights,
-    as_whole,
-    check_same_labels,
-    is_frame,
-    is_pandas,
-    label_names,
-    resolve_n_jobs,
-)
-from bucketrank.explanation import Explanation
+from bucketrank._aggregator import Aggregator, Spec
+from bucketrank._validation import as_real, as_whole
 
 __all__ = [
     "METHODS",
+    "PAPER_AGGREGATORS",
     "Aggregator",
     "Borda",
     "BucketPivot",
     "Copeland",
     "MarkovChain",
     "MaximalLottery",
+    "TauX",
     "aggregate",
     "get_aggregator",
 ]
-
-_Self = TypeVar("_Self", bound="Aggregator")
-
-_MANY_VIEWS = 64
-"""From so many views of one array on, copying them is faster than borrowing them one by one."""
-
-
-class Aggregator(ABC):
-    """What all aggregators have in common: they are small values that turn rankings into a bucket order.
-
-    Aggregators do not change: `set_params` returns another one. Equal parameters make equal aggregators.
-    """
-
-    _needs_rankings: ClassVar[bool] = False
-
-    @abstractmethod
-    def _spec(self) -> tuple[str, float]:
-        """Return the method and its parameter as the kernels know them."""
-
-    def aggregate(self, Y: Any, sample_weight: ArrayLike | None = None) -> Any:
-        """Return the consensus of rankings.
-
-        Parameters
-        ----------
-        Y : array-like or DataFrame of shape (n_rankings, n_labels)
-            Positions; NaN for missing labels.
-        sample_weight : array-like of shape (n_rankings,), optional
-            Non-negative weights; weight k equals k copies of the row.
-
-        Returns
-        -------
-        ndarray or Series of shape (n_labels,)
-            Positions of all labels as ``int64``; a Series named by the labels when `Y` is a pandas DataFrame.
-        """
-        positions = _core.aggregate(self._spec(), as_positions(Y), as_weights(sample_weight))
-        return _labelled(positions, Y)
-
-    def aggregate_many(self, sets: Any, n_jobs: int | None = None) -> NDArray[np.int64]:
-        """Return the consensus of each of many sets of rankings.
-
-        Parameters
-        ----------
-        sets : list of array-like of shape (n_rankings, n_labels), or array of shape (n_sets, n_rankings, n_labels)
-            Sets may differ in their number of rankings, not in their number of labels.
-        n_jobs : int, optional
-            Number of threads; None means 1, and -1 one for each core. The result does not depend on it.
-
-        Returns
-        -------
-        ndarray of shape (n_sets, n_labels)
-        """
-        if isinstance(sets, np.ndarray) and sets.ndim == 3:
-            # One check for all: the sets of such an array have one type and one shape.
-            sets = as_number_array(sets, "sets")
-        sets = list(_as_sets(sets))
-        if not sets:
-            raise ValueError("found 0 sets of rankings; expected at least one")
-        arrays = [as_positions(Y, f"set {index}") for index, Y in enumerate(sets)]
-        labelled = any(map(is_frame, sets))
-        n_labels = arrays[0].shape[1]
-        for index, array in enumerate(arrays):
-            if array.shape[1] != n_labels:
-                raise ValueError(
-                    f"set {index} has {array.shape[1]} labels but set 0 has {n_labels}; "
-                    "expected the same labels in every set"
-                )
-            if labelled:
-                check_same_labels(sets[0], sets[index], "set 0", f"set {index}")
-        if len(arrays) > _MANY_VIEWS:
-            # The kernels borrow each array, and check it against all others that share its memory.
-            arrays = [a.copy() if isinstance(a.base, np.ndarray) else a for a in arrays]
-        return _core.aggregate_many(self._spec(), arrays, resolve_n_jobs(n_jobs))
-
-    def aggregate_pair_order(self, C: Any, n_jobs: int | None = None) -> Any:
-        """Return the consensus that a pair order matrix determines, or that each of many does.
-
-        Parameters
-        ----------
-        C : array-like or DataFrame of shape (n_labels, n_labels), or array of shape (n_matrices, n_labels, n_labels)
-            ``C[u, v]`` is the share of rankings that place u before v, ties counting half.
-        n_jobs : int, optional
-            Number of threads for many matrices; None means 1, and -1 one for each core.
-
-        Returns
-        -------
-        ndarray or Series of shape (n_labels,), or ndarray of shape (n_matrices, n_labels)
-
-        See Also
-        --------
-        pair_order_matrix : Computes C from rankings.
-        """
-        if self._needs_rankings:
-            raise ValueError(
-                f"{self!r} needs rankings, which a pair order matrix does not determine; use aggregate(Y), or "
-                "Borda, Copeland, BucketPivot, MarkovChain(variant=4) or MaximalLottery"
-            )
-        matrix = np.asarray(as_number_array(C, "C"), dtype=np.float64)
-        if is_pandas(C) and list(C.index) != list(C.columns):
-            raise ValueError(
-                f"C has the rows {list(C.index)} but the columns {list(C.columns)}; "
-                "expected the same labels in the same order"
-            )
-        if matrix.ndim == 3 and len(matrix) == 0:
-            raise ValueError("found 0 pair order matrices; expected at least one")
-        if matrix.ndim == 3:
-            return _core.aggregate_pair_orders(self._spec(), matrix, resolve_n_jobs(n_jobs))
-        if matrix.ndim != 2:
-            raise ValueError(
-                f"C has {matrix.ndim} dimension(s), shape {matrix.shape}; expected 2, or 3 for many matrices"
-            )
-        return _labelled(_core.aggregate_pair_order(self._spec(), matrix), C)
-
-    def explain(
-        self,
-        Y: Any,
-        sample_weight: ArrayLike | None = None,
-        *,
-        labels: Sequence[Hashable] | None = None,
-    ) -> Explanation:
-        """Return the consensus together with the numbers it comes from.
-
-        Parameters
-        ----------
-        Y : array-like or DataFrame of shape (n_rankings, n_labels)
-            Positions; NaN for missing labels.
-        sample_weight : array-like of shape (n_rankings,), optional
-            Non-negative weights.
-        labels : sequence, optional
-            Names of the labels; by default a DataFrame's columns, or 0, 1, ...
-
-        Returns
-        -------
-        Explanation
-            Prints as a table; `to_dict` gives the numbers.
-        """
-        array = as_positions(Y)
-        names = label_names(Y, labels, array.shape[1])
-        details = _core.explain(self._spec(), array, as_weights(sample_weight))
-        return Explanation(repr(self), names, details.pop("positions"), details)
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 (scikit-learn's signature)
-        """Return the parameters by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-
-    def set_params(self: _Self, **params: Any) -> _Self:
-        """Return an aggregator of the same kind with these parameters changed.
-
-        Aggregators are values: this one stays as it is.
-        """
-        known = self.get_params()
-        for name in params:
-            if name not in known:
-                raise ValueError(
-                    f"{type(self).__name__} has no parameter {name!r}; known: {list(known)}"
-                )
-        return type(self)(**{**known, **params})
 
 
 @dataclass(frozen=True)
@@ -227,7 +59,7 @@ class Borda(_WithBeta):
 
     beta: float = 0.9
 
-    def _spec(self) -> tuple[str, float]:
+    def _spec(self) -> Spec:
         return "borda", self.beta
 
 
@@ -250,7 +82,7 @@ class Copeland(_WithBeta):
 
     beta: float = 0.4
 
-    def _spec(self) -> tuple[str, float]:
+    def _spec(self) -> Spec:
         return "copeland", self.beta
 
 
@@ -274,7 +106,7 @@ class BucketPivot(_WithBeta):
 
     beta: float = 0.25
 
-    def _spec(self) -> tuple[str, float]:
+    def _spec(self) -> Spec:
         return "bucket_pivot", self.beta
 
 
@@ -306,10 +138,10 @@ class MarkovChain(Aggregator):
         object.__setattr__(self, "variant", variant)
 
     @property
-    def _needs_rankings(self) -> bool:  # type: ignore[override]
-        return self.variant != 4
+    def _needs(self) -> str:  # type: ignore[override]
+        return "pair order" if self.variant == 4 else "rankings"
 
-    def _spec(self) -> tuple[str, float]:
+    def _spec(self) -> Spec:
         return "markov_chain", float(self.variant)
 
 
@@ -326,8 +158,81 @@ class MaximalLottery(Aggregator):
     array([1, 1, 1])
     """
 
-    def _spec(self) -> tuple[str, float]:
+    def _spec(self) -> Spec:
         return "maximal_lottery", 0.0
+
+
+_SEARCHES = ("cut", "local", "exact")
+_WITH_SCORES = (Borda, Copeland, MarkovChain, MaximalLottery)
+
+
+@dataclass(frozen=True)
+class TauX(Aggregator):
+    r"""The bucket order with the largest expected :math:`\\tau_X`, without a parameter to tune.
+
+    Placing u before v earns the share of rankings with u before v minus the share with v before u; tying them earns the
+    share of ties. The consensus maximises the mean over all pairs of labels, which is the expected rank correlation
+    with a ranking like those given. Pairs that no ranking compares earn nothing.
+
+    Parameters
+    ----------
+    method : {"cut", "local", "exact"}, default "cut"
+        ``"cut"`` orders the labels by net preference and divides that order into buckets in the best way. ``"local"``
+        goes on from there by moving labels and cutting again. ``"exact"`` finds the best of all bucket orders, for
+        at most 14 labels.
+    order : str or Aggregator, optional
+        What orders the labels instead of net preference (Borda's order): a method with scores, that is ``"borda"``,
+        ``"copeland"``, ``"mc1"`` to ``"mc4"`` or ``"maximal_lottery"``. Equal scores are ordered by net preference,
+        then by index. The exact search needs no order.
+
+    Examples
+    --------
+    >>> TauX().aggregate([[1, 2, 3], [1, 3, 2], [1, 2, 2]])
+    array([1, 2, 2])
+    >>> TauX(order="maximal_lottery").aggregate([[1, 2, 3], [1, 3, 2], [2, 1, 3]])
+    array([1, 2, 3])
+    """
+
+    method: str = "cut"
+    order: str | Aggregator | None = None
+
+    def __post_init__(self) -> None:
+        expected = ", ".join(map(repr, _SEARCHES))
+        if not isinstance(self.method, str):
+            raise TypeError(f"method is {self.method!r}; expected one of {expected}")
+        if self.method not in _SEARCHES:
+            raise ValueError(f"method is {self.method!r}; expected one of {expected}")
+        if self.order is None:
+            return
+        if self.method == "exact":
+            raise ValueError(
+                f"order is {self.order!r} with method 'exact', which goes through all orders; expected order=None"
+            )
+        order = get_aggregator(self.order)
+        if not isinstance(order, _WITH_SCORES):
+            raise ValueError(
+                f"order is {self.order!r}, which has no scores to order labels by; expected Borda, Copeland, "
+                "MarkovChain or MaximalLottery"
+            )
+        object.__setattr__(self, "order", order)
+
+    @property
+    def _needs(self) -> str:  # type: ignore[override]
+        order = self.order
+        return (
+            "rankings"
+            if isinstance(order, Aggregator) and order._needs == "rankings"
+            else "pair shares"
+        )
+
+    def _spec(self) -> Spec:
+        name = f"tau_x_{self.method}"
+        if self.order is None:
+            return name, 0.0
+        method, parameter = get_aggregator(self.order)._spec()
+        if isinstance(parameter, tuple):
+            raise TypeError(f"order is {self.order!r}; expected a method with scores")
+        return name, (method, parameter)
 
 
 _BY_NAME: dict[str, Aggregator] = {
@@ -339,21 +244,25 @@ _BY_NAME: dict[str, Aggregator] = {
     "mc3": MarkovChain(3),
     "mc4": MarkovChain(4),
     "maximal_lottery": MaximalLottery(),
+    "tau_x": TauX(),
 }
 
 
 METHODS = tuple(_BY_NAME)
 """The names that :func:`get_aggregator` knows."""
 
+PAPER_AGGREGATORS = METHODS[: METHODS.index("tau_x")]
+"""The methods that Wang, Alfaro and Bengs compare, in their order; their parameters are the defaults."""
 
-def get_aggregator(method: str | Aggregator, **params: Any) -> Aggregator:
+
+def get_aggregator(method: str | Aggregator, /, **params: Any) -> Aggregator:
     """Return the aggregator that a name stands for, with parameters changed if any are given.
 
     Parameters
     ----------
     method : str or Aggregator
-        ``"borda"``, ``"copeland"``, ``"bucket_pivot"``, ``"mc1"`` to ``"mc4"``, ``"maximal_lottery"``, or an
-        aggregator, which is returned as it is.
+        ``"borda"``, ``"copeland"``, ``"bucket_pivot"``, ``"mc1"`` to ``"mc4"``, ``"maximal_lottery"``,
+        ``"tau_x"``, or an aggregator, which is returned as it is.
     **params
         Parameters such as ``beta``.
 
@@ -417,24 +326,3 @@ def _nearest_first(method: str) -> list[str]:
         return -difflib.SequenceMatcher(None, method.lower(), name).ratio()
 
     return sorted(_BY_NAME, key=distance)
-
-
-def _as_sets(sets: Any) -> Iterable[Any]:
-    if isinstance(sets, np.ndarray) and sets.ndim != 3:
-        raise ValueError(
-            f"sets has {sets.ndim} dimension(s), shape {sets.shape}; expected 3, or a list of 2-D arrays"
-        )
-    if isinstance(sets, (str, Mapping)) or is_frame(sets) or not isinstance(sets, Iterable):
-        raise TypeError(
-            f"sets is {sets!r:.60}; expected a list of 2-D arrays or DataFrames, or a 3-D array"
-        )
-    return sets
-
-
-def _labelled(positions: NDArray[np.int64], source: Any) -> Any:
-    """Give back a Series where a DataFrame came in."""
-    if not is_pandas(source):
-        return positions
-    import pandas as pd
-
-    return pd.Series(positions, index=source.columns, name="position")

@@ -31,7 +31,9 @@ class Explanation:
         in which they were chosen) and ``distance`` (L1 distance between the pair order matrix and the consensus)
         for bucket pivot; ``stationary``, ``iterations`` (0: the distribution is found by elimination) and
         ``residual`` for Markov chains; ``probabilities``, ``margin`` (how the lottery does against its strongest
-        opponent: 0 or more) and ``unique`` for the lottery.
+        opponent: 0 or more) and ``unique`` for the lottery; ``scores``, ``expected_tau_x``, ``boundary_gains`` (what
+        each boundary between neighbouring buckets adds to it), ``upper_bound`` (no bucket order has more) and
+        ``optimal`` (whether the result is proven to be the best) for TauX.
 
     Examples
     --------
@@ -81,6 +83,8 @@ class Explanation:
     def _shown(self, name: str, value: Any) -> str:
         if name == "pivots":
             return ", ".join(str(self.labels[label]) for label in value)
+        if isinstance(value, list):
+            return ", ".join(f"{number:.4g}" for number in value) or "none"
         if isinstance(value, bool):
             return "yes" if value else "no"
         return f"{value:.4g}" if isinstance(value, float) else str(value)

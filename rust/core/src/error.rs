@@ -187,6 +187,28 @@ pub enum Error {
         /// The sum found.
         sum: f64,
     },
+    /// A table of pair shares of an impossible shape.
+    #[error(
+        "the table of pair shares has shape ({pairs}, {columns}); expected one row for each of n(n-1)/2 pairs of \
+         labels and the columns before, tied, after"
+    )]
+    PairTable {
+        /// Number of rows.
+        pairs: usize,
+        /// Number of columns.
+        columns: usize,
+    },
+    /// Shares of a pair that are none.
+    #[error(
+        "pair {pair}: shares {found:?}; expected numbers from 0 to 1 that add up to 1, or 0 three times for a pair \
+         of which nothing is known"
+    )]
+    PairShare {
+        /// Place of the pair.
+        pair: usize,
+        /// What was found for before, tied and after.
+        found: [f64; 3],
+    },
     /// A value to rank that cannot be compared.
     #[error("row {row}, label {label}: {found} cannot be ranked; expected a number above minus infinity")]
     Unrankable {
@@ -238,7 +260,7 @@ pub enum Error {
     },
     /// A method that was given less than it needs.
     #[error(
-        "{method} needs {needed}, but only the pair order matrix is known; Borda, Copeland, BucketPivot, \
+        "{method} needs {needed}, but only {known} is known; Borda, Copeland, BucketPivot, \
          MarkovChain(4) and MaximalLottery work on a pair order matrix"
     )]
     TooLittleKnown {
@@ -246,6 +268,25 @@ pub enum Error {
         method: &'static str,
         /// What it needs.
         needed: &'static str,
+        /// What it was given.
+        known: &'static str,
+    },
+    /// More labels than an exact search can go through.
+    #[error(
+        "found {found} labels; the exact search goes through all bucket orders and takes at most {limit} labels; \
+         method=\"local\" has no limit"
+    )]
+    TooManyForExact {
+        /// The number of labels found.
+        found: usize,
+        /// The largest number that works.
+        limit: usize,
+    },
+    /// An order asked of a method that has no scores.
+    #[error("{method} has no scores to order labels by; expected Borda, Copeland, MarkovChain or MaximalLottery")]
+    NoScores {
+        /// Name of the method.
+        method: &'static str,
     },
     /// Rankings of another number of labels than expected.
     #[error("found rankings of {found} labels; expected {expected} labels")]

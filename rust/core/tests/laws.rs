@@ -2,7 +2,7 @@
 
 use bucketrank_core::aggregate::{
     aggregate_many, Aggregator, Borda, BucketPivot, Copeland, Details, Evidence, MarkovChain,
-    MaximalLottery, Needs, Workspace,
+    MaximalLottery, Needs, Scorer, Search, TauX, Workspace,
 };
 use bucketrank_core::bucket_order::BucketOrder;
 use bucketrank_core::missing::to_dense_ranks;
@@ -30,10 +30,33 @@ fn chain(variant: u8) -> Aggregator {
 
 const LOTTERY: Aggregator = Aggregator::MaximalLottery(MaximalLottery);
 
-fn all() -> Vec<Aggregator> {
-    let mut all = vec![borda(0.9), borda(0.0), copeland(0.4), copeland(0.0)];
-    all.extend([pivot(0.25), pivot(0.0), LOTTERY]);
+fn tau_x(search: Search) -> Aggregator {
+    Aggregator::TauX(TauX::new(search, None))
+}
+
+const SEARCHES: [Search; 3] = [Search::Cut, Search::Local, Search::Exact];
+
+/// The methods that treat labels alike, whatever their order.
+fn impartial() -> Vec<Aggregator> {
+    let mut all = vec![
+        borda(0.9),
+        borda(0.0),
+        copeland(0.4),
+        copeland(0.0),
+        LOTTERY,
+    ];
     all.extend((1..=4).map(chain));
+    all
+}
+
+fn all() -> Vec<Aggregator> {
+    let mut all = impartial();
+    all.extend([pivot(0.25), pivot(0.0)]);
+    all.extend(SEARCHES.map(tau_x));
+    all.extend((1..=4).map(|variant| {
+        let order = Scorer::try_from(chain(variant)).unwrap();
+        Aggregator::TauX(TauX::new(Search::Cut, Some(order)))
+    }));
     all
 }
 
@@ -138,6 +161,12 @@ proptest! {
                     prop_assert!(pivots.len() <= y.labels() && distance >= 0.0);
                 }
                 Details::MaximalLottery { margin, .. } => prop_assert!(margin >= -1e-9),
+                Details::TauX { expected_tau_x, upper_bound, boundary_gains, scores, .. } => {
+                    prop_assert!(expected_tau_x <= upper_bound + 1e-12 && scores.len() == y.labels());
+                    prop_assert_eq!(boundary_gains.len(), consensus(aggregator, &y).buckets() - 1);
+                    // A boundary that did not pay would not be there.
+                    prop_assert!(boundary_gains.iter().all(|&gain| gain >= -1e-8));
+                }
                 Details::Scores { scores } => prop_assert_eq!(scores.len(), y.labels()),
             }
         }
@@ -148,7 +177,7 @@ proptest! {
         let permutation = shortened(&longer, values.ncols());
         let renamed = Array2::from_shape_fn(values.dim(), |(r, l)| values[[r, permutation[l]]]);
         let (y, renamed) = (to_dense_ranks(values.view()).unwrap(), to_dense_ranks(renamed.view()).unwrap());
-        for aggregator in all().into_iter().filter(|a| !matches!(a, Aggregator::BucketPivot(_))) {
+        for aggregator in impartial() {
             let order = consensus(aggregator, &y);
             let expected: Vec<u16> = permutation.iter().map(|&u| order.positions()[u]).collect();
             let found = consensus(aggregator, &renamed);
@@ -162,7 +191,8 @@ proptest! {
         let row = to_dense_ranks(row.view()).unwrap().row(0).to_vec();
         let y = Array2::from_shape_fn((copies, row.len()), |(_, l)| i64::from(row[l]));
         let y = Rankings::new(y.view(), None).unwrap();
-        for aggregator in [borda(0.0), borda(0.9), copeland(0.0), copeland(0.4), pivot(0.0), pivot(0.25), pivot(0.49)] {
+        for aggregator in [borda(0.0), borda(0.9), copeland(0.0), copeland(0.4), pivot(0.0), pivot(0.25), pivot(0.49),
+            tau_x(Search::Cut), tau_x(Search::Local), tau_x(Search::Exact)] {
             let order = consensus(aggregator, &y);
             prop_assert_eq!(order.positions(), row.as_slice(), "{:?}", aggregator);
         }
@@ -189,6 +219,54 @@ proptest! {
         let (y, repeated) = (weighted(&values, &weights), to_dense_ranks(repeated.view()).unwrap());
         for aggregator in all() {
             prop_assert_eq!(consensus(aggregator, &y), consensus(aggregator, &repeated), "{:?}", aggregator);
+        }
+    }
+
+    #[test]
+    fn a_larger_search_never_expects_less(values in values(0.3), beta in 0.0..2.0_f64) {
+        let y = to_dense_ranks(values.view()).unwrap();
+        let evidence = Evidence::from_rankings(&y, Needs::Rankings).unwrap();
+        let shares = evidence.pair_shares().unwrap();
+        let expected = |aggregator: Aggregator| shares.expected_tau_x(&consensus(aggregator, &y));
+        let [cut, local, exact] = SEARCHES.map(|search| expected(tau_x(search)));
+        prop_assert!(exact >= local - 1e-9 && local >= cut - 1e-9);
+        prop_assert!(cut >= expected(borda(beta)) - 1e-8);
+        for aggregator in all() {
+            prop_assert!(exact >= expected(aggregator) - 1e-9, "{:?}", aggregator);
+        }
+    }
+
+    #[test]
+    fn mostly_tied_labels_are_all_tied(values in values(0.3), ties in 9..30_usize) {
+        // So many rows that tie everything that no pair is decided.
+        let (rows, labels) = values.dim();
+        let tied = Array2::from_shape_fn((rows + ties, labels), |(r, l)| {
+            if r < rows { values[[r, l]] } else { 0.0 }
+        });
+        let y = to_dense_ranks(tied.view()).unwrap();
+        for search in SEARCHES {
+            prop_assert_eq!(consensus(tau_x(search), &y), BucketOrder::all_tied(labels));
+        }
+    }
+
+    #[test]
+    fn names_do_not_matter_to_tau_x_where_net_preferences_differ(values in values(0.3), longer in permutation()) {
+        let y = to_dense_ranks(values.view()).unwrap();
+        let evidence = Evidence::from_rankings(&y, Needs::Shares).unwrap();
+        let Details::TauX { scores, .. } = tau_x(Search::Cut).explain(&evidence).unwrap().details else {
+            panic!("details of another method");
+        };
+        let mut sorted = scores;
+        sorted.sort_by(f64::total_cmp);
+        prop_assume!(sorted.windows(2).all(|pair| pair[1] - pair[0] > 1e-6));
+        let permutation = shortened(&longer, values.ncols());
+        let renamed = Array2::from_shape_fn(values.dim(), |(r, l)| values[[r, permutation[l]]]);
+        let renamed = to_dense_ranks(renamed.view()).unwrap();
+        for search in SEARCHES {
+            let order = consensus(tau_x(search), &y);
+            let expected: Vec<u16> = permutation.iter().map(|&u| order.positions()[u]).collect();
+            let found = consensus(tau_x(search), &renamed);
+            prop_assert_eq!(found.positions(), expected, "{:?}", search);
         }
     }
 
@@ -234,7 +312,7 @@ proptest! {
         let (rows, labels) = values.dim();
         let doubled = Array2::from_shape_fn((rows, labels + 1), |(r, l)| values[[r, l % labels]]);
         let y = to_dense_ranks(doubled.view()).unwrap();
-        for aggregator in all().into_iter().filter(|a| !matches!(a, Aggregator::BucketPivot(_))) {
+        for aggregator in impartial() {
             let order = consensus(aggregator, &y);
             prop_assert_eq!(order.positions()[0], order.positions()[labels], "{:?}", aggregator);
         }
@@ -248,11 +326,12 @@ proptest! {
         let y = to_dense_ranks(values.view()).unwrap();
         let part = to_dense_ranks(values.view().split_at(ndarray::Axis(0), last).0).unwrap();
         let mut evidence = Evidence::new(y.labels(), Needs::Rankings).unwrap();
-        let mut few = Evidence::new(y.labels(), Needs::PairOrder).unwrap();
+        let mut few = Evidence::new(y.labels(), Needs::Shares).unwrap();
         evidence.fill(&y, 0..y.len()).unwrap();
         evidence.fill(&y, 0..last).unwrap();
         few.fill(&y, 0..last).unwrap();
         prop_assert_eq!(few.pair_order(), evidence.pair_order());
+        prop_assert_eq!(few.pair_shares(), evidence.pair_shares());
         let mut workspace = Workspace::default();
         for aggregator in all() {
             let found = aggregator.aggregate(&evidence, &mut workspace).unwrap();
@@ -270,7 +349,8 @@ fn the_number_of_threads_does_not_matter() {
             to_dense_ranks(Array2::from_shape_fn((4, 30), value).view()).unwrap()
         })
         .collect();
-    for aggregator in all() {
+    let exact = |aggregator: &Aggregator| *aggregator == tau_x(Search::Exact);
+    for aggregator in all().into_iter().filter(|aggregator| !exact(aggregator)) {
         let serial = aggregate_many(&aggregator, &sets, 1, &|| false).unwrap();
         for n_jobs in [0, 2, 3] {
             let parallel = aggregate_many(&aggregator, &sets, n_jobs, &|| false).unwrap();

@@ -2,11 +2,11 @@
 
 use bucketrank_core::aggregate::{
     Aggregator, Borda, BucketPivot, Copeland, Details, Evidence, MarkovChain, MaximalLottery,
-    Workspace,
+    Scorer, Search, TauX, Workspace,
 };
 use bucketrank_core::bucket_order::BucketOrder;
 use bucketrank_core::error::Result;
-use bucketrank_core::pairs::PairOrderMatrix;
+use bucketrank_core::pairs::{PairOrderMatrix, PairShares};
 use bucketrank_core::parallel::{self, Jobs};
 use bucketrank_core::rankings::Rankings;
 use ndarray::Array2;
@@ -22,23 +22,46 @@ use crate::positions::{weights_to_vec, MaybeWeights, Positions, View};
 /// Numbers that a thread reads before it looks for more work: about a millisecond.
 const CHUNK_NUMBERS: usize = 1 << 19;
 
-/// An aggregator as the Python layer names it: a method and its one parameter.
+/// An aggregator as the Python layer names it.
 #[derive(Clone, PartialEq, FromPyObject)]
-pub struct Spec(String, f64);
+pub enum Spec {
+    /// A method and its one parameter.
+    Plain((String, f64)),
+    /// A method that starts from the scores of another one.
+    Ordered((String, (String, f64))),
+}
 
 impl Spec {
     /// The aggregator that the core knows.
     pub fn aggregator(&self) -> PyResult<Aggregator> {
-        let Self(method, parameter) = self;
+        let (method, parameter) = match self {
+            Self::Plain((method, parameter)) => (method, parameter),
+            Self::Ordered((method, order)) => {
+                let order = Self::Plain(order.clone()).aggregator()?;
+                let order = Scorer::try_from(order).map_err(to_exception)?;
+                let tau_x = TauX::new(search(method)?, Some(order));
+                return Ok(Aggregator::TauX(tau_x));
+            }
+        };
         let checked: Result<Aggregator> = match method.as_str() {
             "borda" => Borda::new(*parameter).map(Aggregator::Borda),
             "copeland" => Copeland::new(*parameter).map(Aggregator::Copeland),
             "bucket_pivot" => BucketPivot::new(*parameter).map(Aggregator::BucketPivot),
             "markov_chain" => MarkovChain::new(*parameter as u8).map(Aggregator::MarkovChain),
             "maximal_lottery" => Ok(Aggregator::MaximalLottery(MaximalLottery)),
-            other => return Err(PyValueError::new_err(format!("unknown method {other:?}"))),
+            other => Ok(Aggregator::TauX(TauX::new(search(other)?, None))),
         };
         checked.map_err(to_exception)
+    }
+}
+
+/// The search that a variant of `TauX` does.
+fn search(method: &str) -> PyResult<Search> {
+    match method {
+        "tau_x_cut" => Ok(Search::Cut),
+        "tau_x_local" => Ok(Search::Local),
+        "tau_x_exact" => Ok(Search::Exact),
+        other => Err(PyValueError::new_err(format!("unknown method {other:?}"))),
     }
 }
 
@@ -116,6 +139,19 @@ pub fn explain<'py>(
             result.set_item("probabilities", probabilities.into_pyarray(py))?;
             result.set_item("margin", margin)?;
             result.set_item("unique", unique)?;
+        }
+        Details::TauX {
+            scores,
+            expected_tau_x,
+            boundary_gains,
+            upper_bound,
+            optimal,
+        } => {
+            result.set_item("scores", scores.into_pyarray(py))?;
+            result.set_item("expected_tau_x", expected_tau_x)?;
+            result.set_item("boundary_gains", boundary_gains)?;
+            result.set_item("upper_bound", upper_bound)?;
+            result.set_item("optimal", optimal)?;
         }
     }
     Ok(result)
@@ -203,6 +239,34 @@ pub fn aggregate_pair_orders<'py>(
     let signals = Signals::default();
     let orders = py.detach(|| {
         bucketrank_core::aggregate::aggregate_pair_orders(&aggregator, &checked, n_jobs, &|| {
+            signals.pending()
+        })
+    });
+    signals.raise()?;
+    Ok(to_table(&orders.map_err(to_exception)?).into_pyarray(py))
+}
+
+/// The consensus that each of many tables of pair shares determines: one row a pair, before, tied and after.
+#[pyfunction]
+pub fn aggregate_pair_shares<'py>(
+    py: Python<'py>,
+    spec: Spec,
+    tables: PyReadonlyArray3<'py, f64>,
+    n_jobs: usize,
+) -> PyResult<Bound<'py, PyArray2<i64>>> {
+    let aggregator = spec.aggregator()?;
+    let view = tables.as_array();
+    let checked: Vec<PairShares> = py
+        .detach(|| {
+            view.outer_iter()
+                .enumerate()
+                .map(|(index, table)| PairShares::new(table).map_err(|e| (index, e)))
+                .collect::<std::result::Result<_, _>>()
+        })
+        .map_err(|(index, error)| PyValueError::new_err(format!("table {index}: {error}")))?;
+    let signals = Signals::default();
+    let orders = py.detach(|| {
+        bucketrank_core::aggregate::aggregate_pair_shares(&aggregator, &checked, n_jobs, &|| {
             signals.pending()
         })
     });

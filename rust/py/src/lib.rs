@@ -16,7 +16,8 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use crate::aggregate::{
-        aggregate, aggregate_many, aggregate_pair_order, aggregate_pair_orders, explain,
+        aggregate, aggregate_many, aggregate_pair_order, aggregate_pair_orders,
+        aggregate_pair_shares, explain,
     };
     #[pymodule_export]
     use crate::boost::Booster;

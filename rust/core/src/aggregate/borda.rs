@@ -32,6 +32,15 @@ impl Borda {
         self.beta
     }
 
+    /// Borda scores of all labels.
+    pub(super) fn fill_scores(pair_order: &PairOrderMatrix, scores: &mut Vec<f64>) {
+        scores.clear();
+        scores.extend((0..pair_order.labels()).map(|u| {
+            // The diagonal is ½, and u is not compared with itself.
+            sum(pair_order.row(u)) - 0.5
+        }));
+    }
+
     fn order(self, scores: &[f64], order: &mut Vec<usize>) -> BucketOrder {
         BucketOrder::from_scores_in(scores, |drop| !exceeds(drop, self.beta), order)
     }
@@ -47,7 +56,7 @@ impl Default for Borda {
 impl Aggregate for Borda {
     fn aggregate(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<BucketOrder> {
         let Workspace { scores, order, .. } = workspace;
-        fill_scores(evidence.pair_order(), scores);
+        Self::fill_scores(evidence.pair_order(), scores);
         Ok(self.order(scores, order))
     }
 
@@ -60,15 +69,6 @@ impl Aggregate for Borda {
             },
         })
     }
-}
-
-/// Borda scores of all labels.
-fn fill_scores(pair_order: &PairOrderMatrix, scores: &mut Vec<f64>) {
-    scores.clear();
-    scores.extend((0..pair_order.labels()).map(|u| {
-        // The diagonal is ½, and u is not compared with itself.
-        sum(pair_order.row(u)) - 0.5
-    }));
 }
 
 /// A sum in four strands, because one strand waits for each addition.

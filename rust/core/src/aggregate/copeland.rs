@@ -46,6 +46,14 @@ impl Copeland {
             doubled - 1
         }));
     }
+
+    /// Points of all labels.
+    pub(super) fn fill_scores(self, pair_order: &PairOrderMatrix, workspace: &mut Workspace) {
+        let Workspace { levels, scores, .. } = workspace;
+        self.fill_levels(pair_order, levels);
+        scores.clear();
+        scores.extend(levels.iter().map(|&level| f64::from(level) / 2.0));
+    }
 }
 
 impl Default for Copeland {

@@ -1,16 +1,20 @@
 //! [`Evidence`]: the statistics of a set of rankings that aggregators read.
 
 use crate::error::{Error, Result};
-use crate::pairs::{PairCounts, PairOrderMatrix, MAX_PAIR_LABELS};
+use crate::pairs::{PairCounts, PairOrderMatrix, PairShares, MAX_PAIR_LABELS};
 use crate::rankings::{Rankings, MISSING};
 use crate::simd::{dispatch, Kernel};
 use crate::weights::Weights;
+
+use super::few_rows::FewRows;
 
 /// How much of the rankings a method needs. Each level includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Needs {
     /// The pair order matrix C.
     PairOrder,
+    /// Also the shares of before, tied and after of each pair.
+    Shares,
     /// Also the weights of before and tied for each pair.
     Counts,
     /// Also what depends on whole rows: [`RowShares`].
@@ -21,8 +25,9 @@ pub enum Needs {
 #[derive(Debug, Clone)]
 pub struct Evidence {
     pair_order: PairOrderMatrix,
+    pair_shares: Option<PairShares>,
     counts: Option<PairCounts>,
-    shares: Option<RowShares>,
+    row_shares: Option<RowShares>,
     few: FewRows,
     rows: Vec<usize>,
 }
@@ -43,11 +48,14 @@ impl Evidence {
             });
         }
         let mut evidence = Self::from_pair_order(PairOrderMatrix::undecided(labels));
+        if needs >= Needs::Shares {
+            evidence.pair_shares = Some(PairShares::unknown(labels)?);
+        }
         if needs >= Needs::Counts {
             evidence.counts = Some(PairCounts::empty(labels)?);
         }
         if needs >= Needs::Rankings {
-            evidence.shares = Some(RowShares::empty(labels));
+            evidence.row_shares = Some(RowShares::empty(labels));
         }
         Ok(evidence)
     }
@@ -59,6 +67,9 @@ impl Evidence {
     pub fn from_rankings(rankings: &Rankings, needs: Needs) -> Result<Self> {
         let counts = PairCounts::from_rankings(rankings)?;
         let mut evidence = Self::from_pair_order(PairOrderMatrix::from_counts(&counts));
+        if needs >= Needs::Shares {
+            evidence.pair_shares = Some(PairShares::from_counts(&counts)?);
+        }
         if needs >= Needs::Counts {
             evidence.counts = Some(counts);
         }
@@ -68,7 +79,7 @@ impl Evidence {
                 rankings,
                 shares: &mut shares,
             });
-            evidence.shares = Some(shares);
+            evidence.row_shares = Some(shares);
         }
         Ok(evidence)
     }
@@ -78,10 +89,41 @@ impl Evidence {
     pub fn from_pair_order(pair_order: PairOrderMatrix) -> Self {
         Self {
             pair_order,
+            pair_shares: None,
             counts: None,
-            shares: None,
+            row_shares: None,
             few: FewRows::default(),
             rows: Vec::new(),
+        }
+    }
+
+    /// Evidence that consists of the shares of the pairs only: those of a model, or smoothed ones.
+    #[must_use]
+    pub fn from_pair_shares(shares: PairShares) -> Self {
+        let mut evidence = Self::from_pair_order(shares.pair_order());
+        evidence.pair_shares = Some(shares);
+        evidence
+    }
+
+    /// Overwrites evidence of [`Needs::Shares`] with what `write` makes of its shares.
+    ///
+    /// # Errors
+    /// Whatever `write` reports, and [`Error::TooLittleKnown`] for other evidence.
+    pub fn write_pair_shares(
+        &mut self,
+        write: impl FnOnce(&mut PairShares) -> Result<()>,
+    ) -> Result<()> {
+        match (&mut self.pair_shares, &self.counts) {
+            (Some(shares), None) => {
+                write(shares)?;
+                shares.write_pair_order(&mut self.pair_order);
+                Ok(())
+            }
+            _ => Err(Error::TooLittleKnown {
+                method: "this method",
+                needed: "rankings",
+                known: "the shares of pairs",
+            }),
         }
     }
 
@@ -103,27 +145,34 @@ impl Evidence {
         self.rows.clear();
         self.rows.extend(rows);
         let weights = rankings.weights();
-        if let Some(shares) = &mut self.shares {
+        if let Some(shares) = &mut self.row_shares {
             shares.clear();
             for &row in &self.rows {
                 shares.add(rankings.row(row), weights.get(row));
             }
         }
         let unit = matches!(weights, Weights::Unit(_));
-        if let Some(counts) = &mut self.counts {
-            counts.clear();
-            for &row in &self.rows {
-                counts.add(rankings.row(row), weights.get(row));
-            }
-            self.pair_order.fill_from(counts);
-        } else if unit && self.rows.len() <= FewRows::LIMIT {
+        if self.counts.is_none() && unit && self.rows.len() <= FewRows::LIMIT {
             self.few.write(rankings, &self.rows, &mut self.pair_order);
-        } else {
-            let mut counts = PairCounts::empty(rankings.labels())?;
-            for &row in &self.rows {
-                counts.add(rankings.row(row), weights.get(row));
+            if let Some(shares) = &mut self.pair_shares {
+                self.few.write_shares(rankings, &self.rows, shares);
             }
-            self.pair_order.fill_from(&counts);
+            return Ok(());
+        }
+        let mut fresh = None;
+        let counts = match &mut self.counts {
+            Some(counts) => {
+                counts.clear();
+                counts
+            }
+            None => fresh.insert(PairCounts::empty(rankings.labels())?),
+        };
+        for &row in &self.rows {
+            counts.add(rankings.row(row), weights.get(row));
+        }
+        self.pair_order.fill_from(counts);
+        if let Some(shares) = &mut self.pair_shares {
+            shares.fill_from(counts);
         }
         Ok(())
     }
@@ -137,9 +186,10 @@ impl Evidence {
     /// What this evidence suffices for.
     #[must_use]
     pub fn suffices(&self) -> Needs {
-        match (&self.counts, &self.shares) {
-            (Some(_), Some(_)) => Needs::Rankings,
-            (Some(_), None) => Needs::Counts,
+        match (&self.pair_shares, &self.counts, &self.row_shares) {
+            (Some(_), Some(_), Some(_)) => Needs::Rankings,
+            (Some(_), Some(_), None) => Needs::Counts,
+            (Some(_), None, _) => Needs::Shares,
             _ => Needs::PairOrder,
         }
     }
@@ -148,6 +198,21 @@ impl Evidence {
     #[must_use]
     pub fn pair_order(&self) -> &PairOrderMatrix {
         &self.pair_order
+    }
+
+    /// What is known, for messages about what is not.
+    pub(super) fn known(&self) -> &'static str {
+        if self.pair_shares.is_some() {
+            "the share of before, tied and after of each pair"
+        } else {
+            "the pair order matrix"
+        }
+    }
+
+    /// The shares of before, tied and after, from [`Needs::Shares`] on.
+    #[must_use]
+    pub fn pair_shares(&self) -> Option<&PairShares> {
+        self.pair_shares.as_ref()
     }
 
     /// The weights of before and tied, from [`Needs::Counts`] on.
@@ -159,7 +224,7 @@ impl Evidence {
     /// The statistic of whole rows, for [`Needs::Rankings`].
     #[must_use]
     pub fn row_shares(&self) -> Option<&RowShares> {
-        self.shares.as_ref()
+        self.row_shares.as_ref()
     }
 }
 
@@ -255,110 +320,6 @@ impl RowShares {
     }
 }
 
-/// Pair order matrices of a few rows of unit weight in small integers: most leaves of a tree are like that.
-#[derive(Debug, Clone, Default)]
-struct FewRows {
-    /// `2 · before + tied`.
-    doubled: Vec<u16>,
-    /// Rows that rank both labels; all rows when none has a missing label.
-    seen: Vec<u16>,
-    /// C for each number of rows seen and each `2 · before + tied`.
-    table: Vec<f64>,
-    /// Positions of a single row, NaN where a label is missing.
-    single: Vec<f64>,
-}
-
-impl FewRows {
-    /// The largest number of rows: a table of all values of C stays in the first-level cache.
-    const LIMIT: usize = 24;
-    const STRIDE: usize = 2 * Self::LIMIT + 1;
-
-    fn write(&mut self, rankings: &Rankings, rows: &[usize], pair_order: &mut PairOrderMatrix) {
-        if let &[row] = rows {
-            self.write_single(rankings.row(row), pair_order);
-            return;
-        }
-        self.prepare(rankings.labels());
-        if rankings.is_complete() {
-            for &row in rows {
-                self.count_complete(rankings.row(row));
-            }
-            let values = &self.table[rows.len() * Self::STRIDE..][..Self::STRIDE];
-            for (share, &doubled) in pair_order.shares_mut().iter_mut().zip(&self.doubled) {
-                *share = values[usize::from(doubled)];
-            }
-        } else {
-            for &row in rows {
-                self.count(rankings.row(row));
-            }
-            let counted = self.doubled.iter().zip(&self.seen);
-            for (share, (&doubled, &seen)) in pair_order.shares_mut().iter_mut().zip(counted) {
-                *share = self.table[usize::from(seen) * Self::STRIDE + usize::from(doubled)];
-            }
-        }
-    }
-
-    fn write_single(&mut self, positions: &[u16], pair_order: &mut PairOrderMatrix) {
-        self.single.clear();
-        self.single.extend(positions.iter().map(|&p| match p {
-            MISSING => f64::NAN,
-            p => f64::from(p),
-        }));
-        let single = &self.single;
-        let shares = pair_order.shares_mut().chunks_exact_mut(single.len());
-        for (shares, &pu) in shares.zip(single) {
-            for (share, &pv) in shares.iter_mut().zip(single) {
-                // NaN is neither smaller nor larger: a missing label is undecided.
-                let before = if pu < pv { 0.5 } else { 0.0 };
-                let after = if pu > pv { 0.5 } else { 0.0 };
-                *share = 0.5 + before - after;
-            }
-        }
-    }
-
-    fn prepare(&mut self, labels: usize) {
-        if self.table.is_empty() {
-            self.table = vec![0.5; (Self::LIMIT + 1) * Self::STRIDE];
-            for seen in 1..=Self::LIMIT {
-                for doubled in 0..=2 * seen {
-                    self.table[seen * Self::STRIDE + doubled] = doubled as f64 / (2 * seen) as f64;
-                }
-            }
-        }
-        for counts in [&mut self.doubled, &mut self.seen] {
-            counts.clear();
-            counts.resize(labels * labels, 0);
-        }
-    }
-
-    fn count_complete(&mut self, positions: &[u16]) {
-        let doubled = self.doubled.chunks_exact_mut(positions.len());
-        for (doubled, &pu) in doubled.zip(positions) {
-            for (doubled, &pv) in doubled.iter_mut().zip(positions) {
-                *doubled += u16::from(pu < pv) + u16::from(pu <= pv);
-            }
-        }
-    }
-
-    fn count(&mut self, positions: &[u16]) {
-        let n = positions.len();
-        let counts = self
-            .doubled
-            .chunks_exact_mut(n)
-            .zip(self.seen.chunks_exact_mut(n));
-        for ((doubled, seen), &pu) in counts.zip(positions) {
-            if pu == MISSING {
-                continue;
-            }
-            for ((doubled, seen), &pv) in doubled.iter_mut().zip(seen).zip(positions) {
-                // MISSING is below every position, so neither comparison holds for it.
-                *doubled += u16::from(pu < pv) + u16::from(pu <= pv);
-                *seen += u16::from(pv != MISSING);
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -383,7 +344,12 @@ mod tests {
         for weights in [None, Some([1.0, 2.0, 0.0, 0.5, 1.0, 1.0].as_slice())] {
             let y = rankings(weights);
             let all = Evidence::from_rankings(&y, Needs::Rankings).unwrap();
-            for needs in [Needs::PairOrder, Needs::Counts, Needs::Rankings] {
+            for needs in [
+                Needs::PairOrder,
+                Needs::Shares,
+                Needs::Counts,
+                Needs::Rankings,
+            ] {
                 let mut filled = Evidence::new(4, needs).unwrap();
                 filled.fill(&y, [3, 3, 3].into_iter()).unwrap();
                 filled.fill(&y, 0..6).unwrap();
@@ -393,6 +359,9 @@ mod tests {
                     counted.fill(&y, row..=row).unwrap();
                     filled.fill(&y, row..=row).unwrap();
                     assert_eq!(filled.pair_order(), counted.pair_order());
+                    if needs >= Needs::Shares {
+                        assert_eq!(filled.pair_shares(), counted.pair_shares());
+                    }
                 }
                 assert_eq!(filled.suffices(), needs);
                 filled.fill(&y, (0..6).cycle().take(60)).unwrap();
@@ -410,11 +379,12 @@ mod tests {
         let y = array![[1, 2, 3, 3_i64], [2, 1, 1, 3], [4, 3, 2, 1]];
         let y = Rankings::new(y.view(), None).unwrap();
         for rows in [0..1, 0..2, 0..3, 1..3, 2..3] {
-            let mut few = Evidence::new(4, Needs::PairOrder).unwrap();
+            let mut few = Evidence::new(4, Needs::Shares).unwrap();
             let mut counted = Evidence::new(4, Needs::Counts).unwrap();
             few.fill(&y, rows.clone()).unwrap();
             counted.fill(&y, rows).unwrap();
             assert_eq!(few.pair_order(), counted.pair_order());
+            assert_eq!(few.pair_shares(), counted.pair_shares());
         }
     }
 

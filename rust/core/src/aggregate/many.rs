@@ -3,7 +3,7 @@
 use super::{Aggregator, Evidence, Workspace};
 use crate::bucket_order::BucketOrder;
 use crate::error::Result;
-use crate::pairs::PairOrderMatrix;
+use crate::pairs::{PairOrderMatrix, PairShares};
 use crate::parallel::{run, Jobs};
 use crate::rankings::Rankings;
 
@@ -64,10 +64,33 @@ pub fn aggregate_pair_orders(
     )
 }
 
+/// The consensus of each set of pair shares; otherwise as [`aggregate_many`].
+///
+/// # Errors
+/// As [`aggregate_many`].
+pub fn aggregate_pair_shares(
+    aggregator: &Aggregator,
+    sets: &[PairShares],
+    n_jobs: usize,
+    should_stop: &dyn Fn() -> bool,
+) -> Result<Vec<BucketOrder>> {
+    let labels = sets.iter().map(PairShares::labels).max();
+    let jobs = Jobs {
+        n_jobs,
+        chunk: CHUNK_STEPS / steps(aggregator, labels.unwrap_or(1)).max(1),
+        should_stop,
+    };
+    run(jobs, sets.len(), Workspace::default, |workspace, item| {
+        let evidence = Evidence::from_pair_shares(sets[item].clone());
+        aggregator.aggregate(&evidence, workspace)
+    })
+}
+
 /// A rough number of elementary steps for one consensus.
 fn steps(aggregator: &Aggregator, labels: usize) -> usize {
     match aggregator {
         Aggregator::MarkovChain(_) | Aggregator::MaximalLottery(_) => labels.pow(3),
+        Aggregator::TauX(method) => method.steps(labels),
         _ => 4 * labels.pow(2),
     }
 }

@@ -10,7 +10,7 @@ use crate::pairs::{PairCounts, PairOrderMatrix};
 use super::evidence::RowShares;
 
 /// Probabilities that drop by no more than this are tied.
-const TIE: f64 = 1e-10;
+pub(super) const TIE: f64 = 1e-10;
 
 /// One of the four Markov chains of rank aggregation.
 ///
@@ -80,10 +80,19 @@ impl MarkovChain {
             Variant::Mc2 => chain.fill_mc2(evidence.row_shares().ok_or(Error::TooLittleKnown {
                 method: "MarkovChain(2)",
                 needed: "the rankings themselves",
+                known: evidence.known(),
             })?),
             Variant::Mc3 => chain.fill_mc3(counts(evidence, "MarkovChain(3)")?),
             Variant::Mc4 => chain.fill_mc4(evidence.pair_order()),
         }
+        Ok(())
+    }
+
+    /// The stationary distribution.
+    pub(super) fn fill_scores(self, evidence: &Evidence, workspace: &mut Workspace) -> Result<()> {
+        let Workspace { chain, scores, .. } = workspace;
+        self.fill(evidence, chain)?;
+        chain.elimination.run(&mut chain.moves, scores);
         Ok(())
     }
 }
@@ -92,6 +101,7 @@ fn counts<'a>(evidence: &'a Evidence, method: &'static str) -> Result<&'a PairCo
     evidence.counts().ok_or(Error::TooLittleKnown {
         method,
         needed: "the rankings or their pair counts",
+        known: evidence.known(),
     })
 }
 
@@ -105,14 +115,8 @@ impl Aggregate for MarkovChain {
     }
 
     fn aggregate(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<BucketOrder> {
-        let Workspace {
-            chain,
-            scores,
-            order,
-            ..
-        } = workspace;
-        self.fill(evidence, chain)?;
-        chain.elimination.run(&mut chain.moves, scores);
+        self.fill_scores(evidence, workspace)?;
+        let Workspace { scores, order, .. } = workspace;
         Ok(BucketOrder::from_scores_in(
             scores,
             |drop| drop <= TIE,

@@ -10,7 +10,7 @@ use crate::bucket_order::BucketOrder;
 use crate::error::{Error, Result};
 
 /// Probabilities that drop by no more than this are tied.
-const TIE: f64 = 1e-9;
+pub(super) const TIE: f64 = 1e-9;
 
 /// How often the simplex method tries to walk around trouble with rounding.
 const PATTERNS: u64 = 4;
@@ -35,6 +35,13 @@ impl MaximalLottery {
     #[must_use]
     pub fn new() -> Self {
         Self
+    }
+
+    /// The probabilities of the canonical lottery.
+    pub(super) fn fill_scores(self, evidence: &Evidence, workspace: &mut Workspace) -> Result<()> {
+        let (lottery, _) = solve(evidence, workspace)?;
+        workspace.scores = lottery.probabilities;
+        Ok(())
     }
 }
 

@@ -7,23 +7,28 @@ mod borda;
 mod bucket_pivot;
 mod copeland;
 mod evidence;
+mod few_rows;
 mod leximin;
 mod lottery_lp;
 mod many;
 mod markov_chain;
 mod maximal_lottery;
+mod scorer;
 mod stationary;
 mod symmetric_game;
 mod tableau;
+mod tau_x;
 pub(crate) mod threshold;
 
 pub use borda::Borda;
 pub use bucket_pivot::BucketPivot;
 pub use copeland::Copeland;
 pub use evidence::{Evidence, Needs, RowShares};
-pub use many::{aggregate_many, aggregate_pair_orders};
+pub use many::{aggregate_many, aggregate_pair_orders, aggregate_pair_shares};
 pub use markov_chain::MarkovChain;
 pub use maximal_lottery::MaximalLottery;
+pub use scorer::Scorer;
+pub use tau_x::{Search, TauX, MAX_EXACT_LABELS};
 
 use crate::bucket_order::BucketOrder;
 use crate::error::{Error, Result};
@@ -55,6 +60,8 @@ pub enum Aggregator {
     MarkovChain(MarkovChain),
     /// Equilibrium of the majority game.
     MaximalLottery(MaximalLottery),
+    /// Largest expected τ_X.
+    TauX(TauX),
 }
 
 impl Aggregator {
@@ -88,6 +95,7 @@ impl Aggregator {
             Self::BucketPivot(method) => method,
             Self::MarkovChain(method) => method,
             Self::MaximalLottery(method) => method,
+            Self::TauX(method) => method,
         }
     }
 }
@@ -114,6 +122,7 @@ pub struct Workspace {
     chain: markov_chain::Chain,
     game: symmetric_game::SymmetricGame,
     tableau: tableau::Tableau,
+    cut: tau_x::Cut,
 }
 
 impl Workspace {
@@ -168,6 +177,19 @@ pub enum Details {
         margin: f64,
         /// Whether there is no other maximal lottery.
         unique: bool,
+    },
+    /// Largest expected τ_X.
+    TauX {
+        /// What the labels were ordered by: net preference, or the scores of another method.
+        scores: Vec<f64>,
+        /// Expected τ_X of the result.
+        expected_tau_x: f64,
+        /// For each boundary between neighbouring buckets how much expected τ_X would be lost without it.
+        boundary_gains: Vec<f64>,
+        /// No bucket order has a larger expected τ_X.
+        upper_bound: f64,
+        /// Whether the result is proven to be the best.
+        optimal: bool,
     },
 }
 

@@ -1,6 +1,9 @@
-//! Pair statistics of a set of rankings: [`PairCounts`] and the [`PairOrderMatrix`] C.
+//! Pair statistics of a set of rankings: [`PairCounts`], [`PairShares`] and the [`PairOrderMatrix`] C.
 
+mod shares;
 mod unit;
+
+pub use shares::{labels_of_pairs, pair_count, pair_index, PairShares};
 
 use ndarray::ArrayView2;
 

@@ -1,0 +1,128 @@
+//! Cutting an order of labels into buckets by dynamic programming.
+
+use crate::bucket_order::BucketOrder;
+use crate::pairs::PairShares;
+use crate::simd::{dispatch, Kernel};
+
+use super::super::threshold::TOLERANCE;
+
+/// Buffers of the cut.
+#[derive(Debug, Default)]
+pub(in super::super) struct Cut {
+    /// Net preference of each label.
+    pub(super) net: Vec<f64>,
+    /// `gains[v * n + u]`: what is gained when u and v are tied instead of u placed before v.
+    gains: Vec<f64>,
+    /// What the bucket from each place to the current one earns more than its labels one after the other.
+    sums: Vec<f64>,
+    /// The same for the best buckets of the first places.
+    best: Vec<f64>,
+    /// Where the last of those buckets starts.
+    starts: Vec<usize>,
+}
+
+impl Cut {
+    /// Reads the shares: net preferences and gains.
+    pub(super) fn read(&mut self, shares: &PairShares) {
+        dispatch(Read { cut: self, shares });
+    }
+
+    /// Cuts the order of the labels whose shares were read last.
+    pub(super) fn run(&mut self, order: &[usize]) -> BucketOrder {
+        let n = order.len();
+        let gains = std::mem::take(&mut self.gains);
+        self.solve(n, |i, j| gains[order[j] * n + order[i]]);
+        self.gains = gains;
+        let mut positions = vec![0; n];
+        self.write(|place, bucket| positions[order[place]] = bucket as u16 + 1);
+        BucketOrder::from_dense(positions)
+    }
+
+    /// The bucket of each of n places, with the gain of tying the places i < j instead of leaving i before j.
+    pub(super) fn places(&mut self, n: usize, gain: impl Fn(usize, usize) -> f64) -> Vec<usize> {
+        self.solve(n, gain);
+        let mut places = vec![0; n];
+        self.write(|place, bucket| places[place] = bucket);
+        places
+    }
+
+    #[inline(always)]
+    fn solve(&mut self, n: usize, gain: impl Fn(usize, usize) -> f64) {
+        let Self {
+            sums, best, starts, ..
+        } = self;
+        sums.clear();
+        sums.resize(n, 0.0);
+        best.clear();
+        best.push(0.0);
+        starts.clear();
+        for j in 0..n {
+            let (mut top, mut start, mut joined) = (best[j], j, 0.0);
+            for i in (0..j).rev() {
+                joined += gain(i, j);
+                sums[i] += joined;
+                let value = best[i] + sums[i];
+                if value > top + TOLERANCE {
+                    (top, start) = (value, i);
+                }
+            }
+            best.push(top);
+            starts.push(start);
+        }
+    }
+
+    /// Calls `put` with each place, from the last to the first, and its bucket.
+    fn write(&self, mut put: impl FnMut(usize, usize)) {
+        let (mut buckets, mut end) = (0, self.starts.len());
+        while end > 0 {
+            buckets += 1;
+            end = self.starts[end - 1];
+        }
+        end = self.starts.len();
+        while end > 0 {
+            buckets -= 1;
+            let start = self.starts[end - 1];
+            for place in start..end {
+                put(place, buckets);
+            }
+            end = start;
+        }
+    }
+}
+
+struct Read<'a> {
+    cut: &'a mut Cut,
+    shares: &'a PairShares,
+}
+
+impl Kernel for Read<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Cut { net, gains, .. } = self.cut;
+        let n = self.shares.labels();
+        net.clear();
+        net.resize(n, 0.0);
+        gains.resize(n * n, 0.0);
+        let [before, tied, after] = self.shares.planes();
+        let mut start = 0;
+        for u in 0..n {
+            let pairs = start..start + n - u - 1;
+            let planes = before[pairs.clone()]
+                .iter()
+                .zip(&tied[pairs.clone()])
+                .zip(&after[pairs.clone()]);
+            let mut own = 0.0;
+            for (v, ((b, t), a)) in (u + 1..n).zip(planes) {
+                let lead = b - a;
+                own += lead;
+                net[v] -= lead;
+                gains[u * n + v] = t + lead;
+                gains[v * n + u] = t - lead;
+            }
+            net[u] += own;
+            start = pairs.end;
+        }
+    }
+}

@@ -1,0 +1,168 @@
+use super::*;
+use crate::aggregate::{Borda, Copeland, MarkovChain, MaximalLottery};
+use crate::rankings::Rankings;
+use ndarray::{array, Array2};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+
+/// Every bucket order of n labels.
+fn all_orders(n: usize) -> Vec<BucketOrder> {
+    fn extend(positions: &mut Vec<u16>, n: usize, out: &mut Vec<BucketOrder>) {
+        if positions.len() == n {
+            let last = positions.iter().copied().max().unwrap_or(0);
+            if (1..=last).all(|p| positions.contains(&p)) {
+                out.push(BucketOrder::from_dense(positions.clone()));
+            }
+            return;
+        }
+        for position in 1..=n as u16 {
+            positions.push(position);
+            extend(positions, n, out);
+            positions.pop();
+        }
+    }
+    let mut out = Vec::new();
+    extend(&mut Vec::new(), n, &mut out);
+    out
+}
+
+/// Shares that no rankings need to have; coarse, so that equal values are common.
+fn random_shares(n: usize, levels: u32, rng: &mut Pcg64) -> PairShares {
+    let mut table = Array2::from_shape_fn((n * (n - 1) / 2, 3), |(_, column)| {
+        // Few ties: with many, tying everything would always be best.
+        let scale = if column == 1 { 0.2 } else { 1.0 };
+        scale * f64::from(rng.random_range(0..=levels))
+    });
+    for mut row in table.rows_mut() {
+        let sum: f64 = row.sum();
+        row.mapv_inplace(|x| if sum > 0.0 { x / sum } else { 0.0 });
+    }
+    PairShares::new(table.view()).unwrap()
+}
+
+fn found(shares: &PairShares, search: Search, order: Option<Scorer>) -> (BucketOrder, f64) {
+    let evidence = Evidence::from_pair_shares(shares.clone());
+    let order = TauX::new(search, order)
+        .aggregate(&evidence, &mut Workspace::default())
+        .unwrap();
+    let value = shares.expected_tau_x(&order);
+    (order, value)
+}
+
+#[test]
+fn exact_is_the_best_of_all_bucket_orders() {
+    let mut rng = Pcg64::seed_from_u64(1);
+    for n in 2..=6 {
+        let orders = all_orders(n);
+        for round in 0..40 {
+            let shares = random_shares(n, 1 + round % 9, &mut rng);
+            let best = orders
+                .iter()
+                .map(|order| shares.expected_tau_x(order))
+                .fold(f64::NEG_INFINITY, f64::max);
+            let [cut, local, exact] =
+                [Search::Cut, Search::Local, Search::Exact].map(|s| found(&shares, s, None).1);
+            assert!((exact - best).abs() < 1e-12, "{n} {round}: {exact} {best}");
+            assert!(best >= local - 1e-12 && local >= cut - 1e-12);
+        }
+    }
+}
+
+#[test]
+fn the_cut_is_the_best_of_its_order() {
+    let mut rng = Pcg64::seed_from_u64(2);
+    for n in 2..=7 {
+        for round in 0..40 {
+            let shares = random_shares(n, 1 + round % 9, &mut rng);
+            let mut cut = Cut::default();
+            cut.read(&shares);
+            let mut order: Vec<usize> = (0..n).collect();
+            order.rotate_left(round as usize % n);
+            let value = shares.expected_tau_x(&cut.run(&order));
+            for boundaries in 0..1_usize << (n - 1) {
+                let mut positions = vec![1; n];
+                for place in 1..n {
+                    let step = (boundaries >> (place - 1) & 1) as u16;
+                    positions[order[place]] = positions[order[place - 1]] + step;
+                }
+                let other = shares.expected_tau_x(&BucketOrder::from_dense(positions));
+                assert!(value >= other - 1e-9, "{n} {round} {boundaries:b}");
+            }
+        }
+    }
+}
+
+#[test]
+fn equally_good_cuts_have_the_shortest_last_bucket() {
+    // Nothing is known: everything earns nothing.
+    let shares = PairShares::unknown(4).unwrap();
+    assert_eq!(
+        found(&shares, Search::Cut, None).0.positions(),
+        [1, 2, 3, 4]
+    );
+}
+
+#[test]
+fn the_scores_of_other_methods_order_the_labels() {
+    // Label 2 wins clearly, 0 and 1 are close, and 3 loses.
+    let y = array![[2, 3, 1, 4_i64], [3, 2, 1, 4], [2, 3, 1, 4]];
+    let rankings = Rankings::new(y.view(), None).unwrap();
+    let evidence = Evidence::from_rankings(&rankings, Needs::Rankings).unwrap();
+    let scorers = [
+        Scorer::Borda(Borda::default()),
+        Scorer::Copeland(Copeland::new(0.0).unwrap()),
+        Scorer::MarkovChain(MarkovChain::new(1).unwrap()),
+        Scorer::MarkovChain(MarkovChain::new(4).unwrap()),
+        Scorer::MaximalLottery(MaximalLottery),
+    ];
+    for scorer in scorers {
+        let order = TauX::new(Search::Cut, Some(scorer))
+            .aggregate(&evidence, &mut Workspace::default())
+            .unwrap();
+        assert_eq!(order.positions(), [2, 3, 1, 4], "{scorer:?}");
+    }
+    let pivot = crate::aggregate::Aggregator::BucketPivot(crate::aggregate::BucketPivot::default());
+    assert!(Scorer::try_from(pivot).is_err());
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let tau_x = TauX::default();
+    let matrix = crate::pairs::PairOrderMatrix::undecided(3);
+    let error = tau_x
+        .aggregate(
+            &Evidence::from_pair_order(matrix),
+            &mut Workspace::default(),
+        )
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("before, tied and after"),
+        "{error}"
+    );
+    let many = Evidence::from_pair_shares(PairShares::unknown(MAX_EXACT_LABELS + 1).unwrap());
+    let error = TauX::new(Search::Exact, None)
+        .aggregate(&many, &mut Workspace::default())
+        .unwrap_err();
+    assert!(error.to_string().contains("at most 14 labels"), "{error}");
+    let smoothed = Evidence::from_pair_shares(PairShares::unknown(3).unwrap());
+    for variant in 1..=3 {
+        let chain = Scorer::MarkovChain(MarkovChain::new(variant).unwrap());
+        let refused =
+            TauX::new(Search::Cut, Some(chain)).aggregate(&smoothed, &mut Workspace::default());
+        assert!(matches!(refused, Err(Error::TooLittleKnown { .. })));
+    }
+}
+
+#[test]
+fn the_largest_exact_search_is_optimal_where_the_cut_is_not() {
+    let mut rng = Pcg64::seed_from_u64(3);
+    let mut better = 0;
+    for _ in 0..3 {
+        let shares = random_shares(MAX_EXACT_LABELS, 50, &mut rng);
+        let [cut, local, exact] =
+            [Search::Cut, Search::Local, Search::Exact].map(|s| found(&shares, s, None).1);
+        assert!(exact >= local - 1e-12 && local >= cut - 1e-12);
+        better += usize::from(exact > cut + 1e-6);
+    }
+    assert!(better > 0);
+}

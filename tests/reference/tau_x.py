@@ -1,0 +1,82 @@
+"""The bucket order with the largest expected rank correlation, in exact fractions."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TypeAlias
+
+from .pairs import Weights, pair_counts
+from .rankings import Row, all_weak_orders
+
+Shares: TypeAlias = dict[tuple[int, int], tuple[Fraction, Fraction, Fraction]]
+"""For every ordered pair of different labels the shares of before, tied and after."""
+
+
+def pair_shares(Y: Sequence[Row], weights: Weights = None) -> Shares:
+    """Return the shares of before, tied and after; zeros where no row ranks both labels."""
+    before, tied = pair_counts(Y, weights)
+    shares: Shares = {}
+    for u in range(len(before)):
+        for v in range(len(before)):
+            if u != v:
+                counts = (before[u][v], tied[u][v], before[v][u])
+                seen = sum(counts)
+                shares[u, v] = tuple(c / seen if seen else Fraction(0) for c in counts)  # type: ignore[assignment]
+    return shares
+
+
+def expected_tau_x(shares: Shares, positions: Sequence[int]) -> Fraction:
+    """Return the mean over pairs of what the order earns: b - a, t or a - b."""
+    n = len(positions)
+    total = Fraction(0)
+    for u in range(n):
+        for v in range(u + 1, n):
+            b, t, a = shares[u, v]
+            if positions[u] == positions[v]:
+                total += t
+            else:
+                total += b - a if positions[u] < positions[v] else a - b
+    return total * 2 / (n * (n - 1))
+
+
+def net_preferences(shares: Shares, n: int) -> list[Fraction]:
+    """Return s(u), the sum over v of P[u before v] - P[v before u]."""
+    others = [[v for v in range(n) if v != u] for u in range(n)]
+    return [
+        sum((shares[u, v][0] - shares[u, v][2] for v in others[u]), Fraction(0)) for u in range(n)
+    ]
+
+
+def best_cut(shares: Shares, order: Sequence[int]) -> list[int]:
+    """Cut an order: F(j) = max over i of F(i-1) + G(i,j), on ties the shortest last bucket."""
+    n = len(order)
+
+    def gain(i: int, j: int) -> Fraction:
+        pairs = [(order[k], order[m]) for k in range(i, j + 1) for m in range(k + 1, j + 1)]
+        return sum((shares[p][1] - (shares[p][0] - shares[p][2]) for p in pairs), Fraction(0))
+
+    best, start = [Fraction(0)], [0]
+    for j in range(1, n + 1):
+        options = [(best[i - 1] + gain(i - 1, j - 1), i) for i in range(1, j + 1)]
+        value, first = max(options)
+        best.append(value)
+        start.append(first)
+    positions = [0] * n
+    bounds, end = [], n
+    while end > 0:
+        bounds.append((start[end] - 1, end))
+        end = start[end] - 1
+    for bucket, (first, last) in enumerate(reversed(bounds), 1):
+        for place in range(first, last):
+            positions[order[place]] = bucket
+    return positions
+
+
+def cut(shares: Shares, n: int) -> list[int]:
+    """Order by net preference, equal ones by index, and cut."""
+    net = net_preferences(shares, n)
+    return best_cut(shares, sorted(range(n), key=lambda u: (-net[u], u)))
+
+
+def largest_expected_tau_x(shares: Shares, n: int) -> Fraction:
+    """Return the largest expected value over all bucket orders."""
+    return max(expected_tau_x(shares, positions) for positions in all_weak_orders(n))

@@ -1,0 +1,192 @@
+"""TauX: the bucket order with the largest expected rank correlation."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import bucketrank as br
+from reference import tau_x as reference
+from strategies import Ranking, bucket_orders, integer_weights, profiles
+
+SEARCHES = ("cut", "local", "exact")
+SCORERS = ("borda", "copeland", "mc1", "mc2", "mc3", "mc4", "maximal_lottery")
+OTHERS = [
+    *(br.get_aggregator(name) for name in br.PAPER_AGGREGATORS),
+    *(br.TauX("local", order=name) for name in SCORERS),
+]
+
+
+def table(shares: reference.Shares, n: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """The shares in the order in which bucketrank takes them."""
+    pairs = [(u, v) for u in range(n) for v in range(u + 1, n)]
+    return np.array([[float(share) for share in shares[pair]] for pair in pairs])
+
+
+@given(st.data())
+def test_the_cut_equals_the_reference(data: st.DataObject) -> None:
+    Y = data.draw(profiles(max_labels=7))
+    weights = data.draw(st.none() | integer_weights(len(Y)))
+    shares = reference.pair_shares(Y, weights)
+    n = len(Y[0])
+    expected = reference.cut(shares, n)
+    assert br.TauX().aggregate(Y, weights).tolist() == expected
+    assert br.TauX().aggregate_pair_shares(table(shares, n)).tolist() == expected
+    details = br.TauX().explain(Y, weights).details
+    net = [float(s) for s in reference.net_preferences(shares, n)]
+    np.testing.assert_allclose(details["scores"], net, atol=1e-12)
+    value = float(reference.expected_tau_x(shares, expected))
+    assert details["expected_tau_x"] == pytest.approx(value, abs=1e-12)
+
+
+@settings(max_examples=40)
+@given(profiles(max_labels=5))
+def test_exact_equals_the_best_of_all_bucket_orders(Y: list[Ranking]) -> None:
+    shares, n = reference.pair_shares(Y), len(Y[0])
+    best = float(reference.largest_expected_tau_x(shares, n))
+    details = br.TauX("exact").explain(Y).details
+    assert details["expected_tau_x"] == pytest.approx(best, abs=1e-9)
+    assert details["optimal"]
+    assert details["upper_bound"] == details["expected_tau_x"]
+
+
+@given(profiles(max_labels=7), st.floats(0, 2))
+def test_a_larger_search_never_expects_less(Y: list[Ranking], beta: float) -> None:
+    shares = reference.pair_shares(Y)
+
+    def expected(aggregator: br.Aggregator) -> float:
+        return float(reference.expected_tau_x(shares, aggregator.aggregate(Y).tolist()))
+
+    cut, local, exact = (expected(br.TauX(search)) for search in SEARCHES)
+    assert exact >= local - 1e-9
+    assert local >= cut - 1e-9
+    assert cut >= expected(br.Borda(beta)) - 1e-8
+    for other in OTHERS:
+        assert exact >= expected(other) - 1e-9, other
+
+
+@given(profiles(max_labels=7), st.sampled_from(SCORERS))
+def test_cutting_an_order_is_never_worse_than_the_method_itself(
+    Y: list[Ranking], name: str
+) -> None:
+    shares = reference.pair_shares(Y)
+    own = br.aggregate(Y, name).tolist()
+    # Buckets of an order that ties nothing are cuts of that order, whatever it does within them.
+    assume(len(set(own)) == len(own))
+    found = br.TauX(order=name).aggregate(Y).tolist()
+    order = sorted(range(len(own)), key=own.__getitem__)
+    assert found == reference.best_cut(shares, order)
+
+
+@given(st.integers(2, 8).flatmap(bucket_orders), st.integers(1, 30))
+def test_unanimous_complete_rankings_come_back(row: Ranking, copies: int) -> None:
+    for search in SEARCHES:
+        np.testing.assert_array_equal(br.TauX(search).aggregate([row] * copies), row)
+
+
+@given(profiles(max_labels=7, max_rows=6))
+def test_mostly_tied_labels_are_all_tied(Y: list[Ranking]) -> None:
+    n = len(Y[0])
+    mostly = Y + [[1.0] * n] * 7
+    for search in SEARCHES:
+        assert br.TauX(search).aggregate(mostly).tolist() == [1] * n
+
+
+@given(st.data())
+def test_relabelling_relabels_the_result(data: st.DataObject) -> None:
+    Y = np.array(data.draw(profiles(max_labels=7)))
+    order = data.draw(st.permutations(range(Y.shape[1])))
+    net = sorted(br.TauX().explain(Y).details["scores"])
+    assume(all(b - a > 1e-6 for a, b in pairwise(net)))
+    for search in SEARCHES:
+        expected = br.TauX(search).aggregate(Y)[order]
+        np.testing.assert_array_equal(br.TauX(search).aggregate(Y[:, order]), expected)
+
+
+def test_many_sets_and_tables_do_not_depend_on_the_number_of_threads() -> None:
+    rng = np.random.default_rng(0)
+    sets = [br.to_dense_ranks(rng.integers(0, 9, (5, 12)).astype(float)) for _ in range(800)]
+    tables = rng.dirichlet(np.ones(3), (800, 66))
+    for search in ("cut", "local"):
+        aggregator = br.TauX(search)
+        orders = aggregator.aggregate_many(sets)
+        assert orders[7].tolist() == aggregator.aggregate(sets[7]).tolist()
+        by_tables = aggregator.aggregate_pair_shares(tables)
+        for n_jobs in (2, -1):
+            np.testing.assert_array_equal(aggregator.aggregate_many(sets, n_jobs), orders)
+            again = aggregator.aggregate_pair_shares(tables, n_jobs)
+            np.testing.assert_array_equal(again, by_tables)
+
+
+def test_boundaries_say_what_they_add() -> None:
+    Y = [[1, 2, 3], [1, 2, 3], [1, 3, 2], [1, 1, 2]]
+    explanation = br.TauX().explain(Y)
+    assert explanation.positions.tolist() == [1, 2, 3]
+    # (0,1): 3/4 before, 1/4 tied. (1,2): 3/4 against 1/4. Without a boundary: 1/4, and 0.
+    assert explanation.details["boundary_gains"] == pytest.approx([0.5 / 3, 0.5 / 3])
+    assert "boundary_gains: 0.1667, 0.1667" in str(explanation)
+    alone = br.TauX().explain([[1, 1, 1]])
+    assert alone.details["boundary_gains"] == []
+    assert "boundary_gains: none" in str(alone)
+
+
+def test_orders_of_other_methods() -> None:
+    Y = [[2, 3, 1, 4], [3, 2, 1, 4], [2, 3, 1, 4]]
+    for name in SCORERS:
+        assert br.TauX(order=name).aggregate(Y).tolist() == [2, 3, 1, 4], name
+    assert br.TauX(order="mc1") == br.TauX(order=br.MarkovChain(1))
+    assert br.get_aggregator("tau_x", method="local") == br.TauX("local")
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "message"),
+    [
+        ({"method": "best"}, ValueError, r"method is 'best'; expected one of 'cut', 'local'"),
+        ({"method": 3}, TypeError, r"method is 3; expected one of"),
+        ({"order": "bucket_pivot"}, ValueError, r"'bucket_pivot', which has no scores"),
+        ({"order": "tau_x"}, ValueError, r"which has no scores"),
+        ({"order": "cop"}, ValueError, r"unknown method 'cop'"),
+        ({"order": 1.0}, TypeError, r"expected a name or an aggregator"),
+        ({"method": "exact", "order": "borda"}, ValueError, r"expected order=None"),
+    ],
+)
+def test_bad_parameters(params: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        br.TauX(**params)
+
+
+def test_what_a_pair_order_matrix_does_not_determine() -> None:
+    with pytest.raises(ValueError, match=r"TauX\(.*needs the shares of before, tied and after"):
+        br.TauX().aggregate_pair_order([[0.5, 0.5], [0.5, 0.5]])
+    with pytest.raises(ValueError, match=r"needs rankings"):
+        br.TauX(order="mc1").aggregate_pair_order([[0.5, 0.5], [0.5, 0.5]])
+    with pytest.raises(ValueError, match=r"needs rankings, which shares of pairs"):
+        br.TauX(order="mc1").aggregate_pair_shares([[1, 0, 0]])
+
+
+@pytest.mark.parametrize(
+    ("shares", "message"),
+    [
+        ([1, 0, 0], r"shares has 1 dimension"),
+        (np.zeros((0, 3, 3)), r"found 0 tables"),
+        ([[0.5, 0.5]], r"shape \(1, 2\); expected one row"),
+        (np.zeros((2, 3)), r"shape \(2, 3\); expected one row for each"),
+        ([[1.0, 0.5, 0.0]], r"table 0: pair 0: shares \[1.0, 0.5, 0.0\]; expected numbers"),
+        ([[np.nan, 0.5, 0.5]], r"table 0: pair 0"),
+    ],
+)
+def test_bad_shares(shares: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        br.TauX().aggregate_pair_shares(shares)
+
+
+def test_the_exact_search_has_a_limit() -> None:
+    with pytest.raises(ValueError, match=r"found 15 labels; the exact search .* at most 14"):
+        br.TauX("exact").aggregate([list(range(1, 16))])
+    order = list(range(1, 15))
+    assert br.TauX("exact").aggregate([order, order[::-1], order]).tolist() == order
