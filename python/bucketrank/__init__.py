@@ -26,6 +26,7 @@ from bucketrank.aggregation import (
     Borda,
     BucketPivot,
     Copeland,
+    Davidson,
     MarkovChain,
     MaximalLottery,
     TauX,
@@ -55,10 +56,13 @@ __all__ = [
     "Borda",
     "BucketPivot",
     "Copeland",
+    "Davidson",
     "Explanation",
     "LabelledRankings",
     "MarkovChain",
     "MaximalLottery",
+    "PartialLabelRankingBooster",
+    "PartialLabelRankingLinear",
     "PartialLabelRankingTree",
     "TauX",
     "__version__",
@@ -82,12 +86,16 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from bucketrank.boosting import PartialLabelRankingBooster
+    from bucketrank.linear import PartialLabelRankingLinear
     from bucketrank.metrics import tau_x_scorer
     from bucketrank.tree import PartialLabelRankingTree
     from bucketrank.tree_export import export_graphviz, export_text, plot_tree
 
 # What needs scikit-learn, whose import takes longer than most calls of this package, and where it is made.
 _NEED_SKLEARN = {
+    "PartialLabelRankingBooster": "bucketrank.boosting",
+    "PartialLabelRankingLinear": "bucketrank.linear",
     "PartialLabelRankingTree": "bucketrank.tree",
     "export_graphviz": "bucketrank.tree_export",
     "export_text": "bucketrank.tree_export",

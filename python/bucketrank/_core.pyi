@@ -1,5 +1,6 @@
 """Types of the compiled kernels. Arrays are native 64-bit; 0 marks a missing label in what comes back."""
 
+from collections.abc import Callable
 from typing import Any, TypeAlias, TypedDict, final
 
 import numpy as np
@@ -39,6 +40,82 @@ def aggregate_pair_orders(
 def aggregate_pair_shares(
     spec: _Spec, tables: NDArray[np.float64], n_jobs: int
 ) -> NDArray[np.int64]: ...
+def latent_pair_shares(
+    scores: NDArray[np.float64], compared: NDArray[np.bool_]
+) -> NDArray[np.float64]: ...
+def aggregate_scores(
+    spec: _Spec, scores: NDArray[np.float64], compared: NDArray[np.bool_], n_jobs: int
+) -> NDArray[np.int64]: ...
+def observed_shares(y: _Positions, tables: NDArray[np.float64]) -> NDArray[np.float64]: ...
+def observed_counts(y: _Positions) -> NDArray[np.int64]: ...
+def mixture_weights(
+    shares: NDArray[np.float64], counts: NDArray[np.int64], start: list[float]
+) -> NDArray[np.float64]: ...
+
+class _BoostOptions(TypedDict):
+    rounds: int
+    learning_rate: float
+    max_depth: int
+    min_samples_leaf: int
+    ridge: float
+    row_share: float
+    feature_share: float | None
+    max_bins: int
+    early_stopping: tuple[float, int] | None
+    seed: int
+    n_jobs: int
+
+@final
+class Booster:
+    @staticmethod
+    def fit(
+        x: NDArray[np.float64],
+        y: _Positions,
+        weights: NDArray[np.float64] | None,
+        options: _BoostOptions,
+        on_round: Callable[[int, float | None], None] | None,
+    ) -> Booster: ...
+    @property
+    def rounds(self) -> int: ...
+    def staged_scores(
+        self, x: NDArray[np.float64], rounds: list[int], n_jobs: int
+    ) -> list[NDArray[np.float64]]: ...
+    def compared_labels(self) -> NDArray[np.bool_]: ...
+    def feature_importances(self) -> NDArray[np.float64]: ...
+    def validation_scores(self) -> NDArray[np.float64]: ...
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(data: bytes) -> Booster: ...
+    def __reduce__(self) -> tuple[Any, tuple[bytes]]: ...
+
+class _LinearOptions(TypedDict):
+    ridge: float
+    intercept_ridge: float
+    tolerance: float
+    max_steps: int
+    n_jobs: int
+
+@final
+class LinearModel:
+    @staticmethod
+    def fit(
+        x: NDArray[np.float64],
+        y: _Positions,
+        weights: NDArray[np.float64] | None,
+        options: _LinearOptions,
+    ) -> LinearModel: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def converged(self) -> bool: ...
+    def scores(self, x: NDArray[np.float64]) -> NDArray[np.float64]: ...
+    def coefficients(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+    def scale(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+    def compared_labels(self) -> NDArray[np.bool_]: ...
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(data: bytes) -> LinearModel: ...
+    def __reduce__(self) -> tuple[Any, tuple[bytes]]: ...
 
 class _TreeOptions(TypedDict):
     criterion: str

@@ -13,6 +13,7 @@ pub mod latent;
 pub mod linear;
 pub mod metrics;
 pub mod missing;
+pub mod mixture;
 pub mod pairs;
 pub mod parallel;
 pub mod rankings;

@@ -91,7 +91,7 @@ fn boosting_learns_what_the_features_say() {
         }
     }
     let importances = booster.feature_importances();
-    assert!(importances[0] > 0.8, "{importances:?}");
+    assert!(importances[0] > 0.6, "{importances:?}");
 }
 
 #[test]

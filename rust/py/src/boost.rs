@@ -97,20 +97,27 @@ impl Booster {
         Ok(Self { fitted })
     }
 
-    /// Utilities and tie terms of each row after so many rounds.
-    fn scores<'py>(
+    /// Utilities and tie terms of each row after each of some ascending numbers of rounds.
+    fn staged_scores<'py>(
         &self,
         py: Python<'py>,
         x: PyReadonlyArray2<'py, f64>,
-        rounds: usize,
+        rounds: Vec<usize>,
         n_jobs: usize,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    ) -> PyResult<Vec<Bound<'py, PyArray2<f64>>>> {
         let values = x.as_array();
-        let scores = py.detach(|| self.fitted.scores(values, rounds, n_jobs));
-        Ok(scores
-            .map_err(to_exception)?
-            .mapv(f64::from)
-            .into_pyarray(py))
+        let stages = py
+            .detach(|| self.fitted.staged_scores(values, &rounds, n_jobs))
+            .map_err(to_exception)?;
+        let each = stages.into_iter();
+        Ok(each
+            .map(|scores| scores.mapv(f64::from).into_pyarray(py))
+            .collect())
+    }
+
+    /// Which labels the training rankings compare with another label.
+    fn compared_labels<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
+        self.fitted.compared_labels().to_vec().into_pyarray(py)
     }
 
     /// Share of each feature in what all splits gained.

@@ -4,6 +4,8 @@ mod aggregate;
 mod boost;
 mod errors;
 mod interrupt;
+mod latent;
+mod linear;
 mod metrics;
 mod positions;
 mod rankings;
@@ -21,6 +23,12 @@ mod _core {
     };
     #[pymodule_export]
     use crate::boost::Booster;
+    #[pymodule_export]
+    use crate::latent::{
+        aggregate_scores, latent_pair_shares, mixture_weights, observed_counts, observed_shares,
+    };
+    #[pymodule_export]
+    use crate::linear::LinearModel;
     #[pymodule_export]
     use crate::metrics::{
         bucket_count_differences, check_weights, kendall_tau_samples, tau_x, tau_x_ranked,

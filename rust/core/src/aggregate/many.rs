@@ -8,7 +8,7 @@ use crate::parallel::{run, Jobs};
 use crate::rankings::Rankings;
 
 /// Elementary steps that are worth a thread's attention: about a millisecond.
-const CHUNK_STEPS: usize = 1 << 21;
+pub(super) const CHUNK_STEPS: usize = 1 << 21;
 
 /// The consensus of each set of rankings, on `n_jobs` threads (0: as many as there are). The result does not
 /// depend on `n_jobs`. `should_stop` is asked now and then on the calling thread.
@@ -87,10 +87,12 @@ pub fn aggregate_pair_shares(
 }
 
 /// A rough number of elementary steps for one consensus.
-fn steps(aggregator: &Aggregator, labels: usize) -> usize {
+pub(super) fn steps(aggregator: &Aggregator, labels: usize) -> usize {
     match aggregator {
         Aggregator::MarkovChain(_) | Aggregator::MaximalLottery(_) => labels.pow(3),
         Aggregator::TauX(method) => method.steps(labels),
+        // A dozen factorisations of a matrix of twice the labels.
+        Aggregator::Davidson(_) => 100 * labels.pow(3),
         _ => 4 * labels.pow(2),
     }
 }

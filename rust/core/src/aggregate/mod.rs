@@ -6,8 +6,10 @@
 mod borda;
 mod bucket_pivot;
 mod copeland;
+mod davidson;
 mod evidence;
 mod few_rows;
+mod latent_scores;
 mod leximin;
 mod lottery_lp;
 mod many;
@@ -23,7 +25,9 @@ pub(crate) mod threshold;
 pub use borda::Borda;
 pub use bucket_pivot::BucketPivot;
 pub use copeland::Copeland;
+pub use davidson::Davidson;
 pub use evidence::{Evidence, Needs, RowShares};
+pub use latent_scores::aggregate_scores;
 pub use many::{aggregate_many, aggregate_pair_orders, aggregate_pair_shares};
 pub use markov_chain::MarkovChain;
 pub use maximal_lottery::MaximalLottery;
@@ -62,6 +66,8 @@ pub enum Aggregator {
     MaximalLottery(MaximalLottery),
     /// Largest expected τ_X.
     TauX(TauX),
+    /// Most probable latent model.
+    Davidson(Davidson),
 }
 
 impl Aggregator {
@@ -96,6 +102,7 @@ impl Aggregator {
             Self::MarkovChain(method) => method,
             Self::MaximalLottery(method) => method,
             Self::TauX(method) => method,
+            Self::Davidson(method) => method,
         }
     }
 }
@@ -190,6 +197,17 @@ pub enum Details {
         upper_bound: f64,
         /// Whether the result is proven to be the best.
         optimal: bool,
+    },
+    /// Davidson's model.
+    Davidson {
+        /// Most probable utility of each label.
+        utilities: Vec<f64>,
+        /// Most probable tie term of each label.
+        tie_terms: Vec<f64>,
+        /// How uncertain the utilities are.
+        utility_errors: Vec<f64>,
+        /// How uncertain the tie terms are.
+        tie_term_errors: Vec<f64>,
     },
 }
 

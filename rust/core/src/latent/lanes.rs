@@ -8,8 +8,8 @@ pub(crate) const LANES: usize = 8;
 
 type Lane<T> = [T; LANES];
 
-/// What a label's pairs add up to, over all other labels v: Σ d, Σ p_tied, Σ (p_before + p_after − d²) and
-/// Σ p_tied (1 − p_tied), with d = p_before − p_after.
+/// What a label's pairs add up to, over all other labels: with the shares b, t and a of before, tied and after and
+/// d = b − a, these are Σ d, Σ t, Σ (b + a − d²) and Σ t (1 − t).
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Sums<T> {
     pub(crate) net: Lane<T>,
@@ -24,9 +24,9 @@ pub(crate) struct Sums<T> {
 /// it, which adds 1 to the label's Σ d and nothing to the other sums: whoever knows how many labels are missing can
 /// take that away, and no pair needs a mask.
 pub(crate) struct Block<T> {
-    /// exp(f_u − max f), 0 for a missing label.
+    /// `exp(f_u − max f)`, 0 for a missing label.
     strengths: Vec<Lane<T>>,
-    /// exp((f_u − max f) / 2 + h_u), 0 for a missing label.
+    /// `exp((f_u − max f) / 2 + h_u)`, 0 for a missing label.
     ties: Vec<Lane<T>>,
     /// The largest utility of each row.
     largest: Lane<T>,
@@ -137,7 +137,7 @@ impl<T: Real> Block<T> {
 }
 
 impl Block<f64> {
-    /// For each row the sum over its ranked pairs of ln(a_u + a_v + t_u·t_v).
+    /// For each row the sum over its ranked pairs of `ln(a_u + a_v + t_u · t_v)`.
     #[inline(always)]
     pub(crate) fn log_normalisers(&self) -> Lane<f64> {
         let n = self.labels();

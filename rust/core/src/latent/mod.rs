@@ -20,6 +20,7 @@
 mod counts;
 mod lanes;
 mod pair;
+mod posterior;
 mod product;
 mod real;
 mod row;
@@ -27,4 +28,5 @@ mod row;
 pub use counts::compared_labels;
 pub(crate) use lanes::{Block, LANES};
 pub use pair::{pair_log_weights, pair_shares};
+pub use posterior::{Posterior, MAX_POSTERIOR_LABELS};
 pub use row::{Derivatives, LatentRow};

@@ -55,7 +55,7 @@ impl<'a> LatentRow<'a> {
         pair_shares(f, h)
     }
 
-    fn pair(&self, u: usize, v: usize) -> ([f64; 2], [f64; 2]) {
+    pub(super) fn pair(&self, u: usize, v: usize) -> ([f64; 2], [f64; 2]) {
         (
             [self.utilities[u], self.utilities[v]],
             [self.ties[u], self.ties[v]],
@@ -79,6 +79,28 @@ impl<'a> LatentRow<'a> {
         let each = (0..n).flat_map(|u| (u + 1..n).map(move |v| (u, v)));
         for (pair, (u, v)) in each.enumerate() {
             [before[pair], tied[pair], after[pair]] = self.shares(u, v);
+        }
+    }
+
+    /// As [`Self::write_shares`], but a pair with a label that was never compared with any other is anybody's guess: ⅓
+    /// each.
+    ///
+    /// # Panics
+    /// When a plane does not have n(n−1)/2 places, or `compared` not n.
+    pub fn write_known_shares(&self, compared: &[bool], mut planes: [&mut [f64]; 3]) {
+        let n = self.labels();
+        assert_eq!(compared.len(), n, "flags of other labels");
+        self.write_shares(planes.each_mut().map(|plane| &mut **plane));
+        if compared.iter().all(|&compared| compared) {
+            return;
+        }
+        let each = (0..n).flat_map(|u| (u + 1..n).map(move |v| (u, v)));
+        for (pair, (u, v)) in each.enumerate() {
+            if !(compared[u] && compared[v]) {
+                for plane in &mut planes {
+                    plane[pair] = 1.0 / 3.0;
+                }
+            }
         }
     }
 
@@ -125,7 +147,7 @@ impl<'a> LatentRow<'a> {
         });
     }
 
-    /// exp(f_u − max f) and exp((f_u − max f) / 2 + h_u), unless the numbers are too far apart for that.
+    /// `exp(f_u − max f)` and `exp((f_u − max f) / 2 + h_u)`, unless the numbers are too far apart for that.
     fn strengths(&self) -> Option<Strengths> {
         let bounds = |values: &[f64]| {
             let low = values.iter().copied().fold(f64::MAX, f64::min);
