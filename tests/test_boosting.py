@@ -6,6 +6,9 @@ import os
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,7 +46,7 @@ def test_shares_are_those_of_the_reference(data: st.DataObject, row: list[list[f
 def test_scores_are_those_of_the_reference(seed: int, missing: float) -> None:
     X, Y = smooth_data(40, 4, seed)
     Y = with_missing_labels(Y, missing, seed)
-    options = {
+    options: dict[str, Any] = {
         "rounds": 6,
         "learning_rate": 0.3,
         "max_depth": 3,
@@ -79,7 +82,7 @@ def test_the_model_does_not_depend_on_vector_instructions() -> None:
         fitted = PartialLabelRankingBooster(rounds=10, random_state=0).fit(*random_data(2, rows=200))
         print(hashlib.sha256(fitted.booster_.to_bytes()).hexdigest())
     """
-    program = textwrap.dedent(code.format(tests=os.path.dirname(__file__)))
+    program = textwrap.dedent(code.format(tests=str(Path(__file__).parent)))
     digests = {
         subprocess.run(
             [sys.executable, "-c", program],
@@ -105,16 +108,18 @@ def test_any_profile_can_be_learned(Y: list[list[float]], seed: int) -> None:
     np.testing.assert_array_equal(booster.predict(X), expected)
 
 
-def test_boosting_beats_a_constant(shared_dir: object, comparisons: object) -> None:
+def test_boosting_reaches_known_scores(
+    shared_dir: Path, comparisons: Callable[[str, int], None]
+) -> None:
     count = 0
     for name, least in (("iris", 0.88), ("wine", 0.85), ("glass", 0.78)):
-        X, Y = load(shared_dir, name)  # type: ignore[arg-type]
+        X, Y = load(shared_dir, name)
         order = np.random.default_rng(5).permutation(len(X))
         train, test = order[: len(X) * 3 // 4], order[len(X) * 3 // 4 :]
         booster = PartialLabelRankingBooster(random_state=0).fit(X[train], Y[train])
         assert booster.score(X[test], Y[test]) > least
         count += len(test)
-    comparisons("boosted test rows", count)  # type: ignore[operator]
+    comparisons("boosted test rows", count)
 
 
 def test_stages_are_what_shorter_boosting_predicts() -> None:
@@ -165,9 +170,9 @@ def test_importances_are_shares() -> None:
 def test_identical_rows_and_constant_features(rows: int) -> None:
     X, Y = np.ones((rows, 2)), np.tile([1, 2, 2], (rows, 1))
     booster = PartialLabelRankingBooster(random_state=0).fit(X, Y)
-    assert booster.predict(X[:1]).tolist() == (
-        [[1, 2, 2]] if rows > 2 else booster.predict(X[:1]).tolist()
-    )
+    if rows > 2:
+        # One or two rows are not enough evidence against the ridge.
+        assert booster.predict(X[:1]).tolist() == [[1, 2, 2]]
     assert np.isfinite(booster.predict_utilities(X)).all()
 
 

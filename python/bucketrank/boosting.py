@@ -169,7 +169,7 @@ class PartialLabelRankingBooster(LatentEstimator):
         def tell(done: int, score: float | None) -> None:
             if done % every == 0 or done == options["rounds"]:
                 shown = "" if score is None else f", validation log-likelihood {score:.6f}"
-                print(f"round {done} of {options['rounds']}{shown}", flush=True)
+                print(f"round {done} of {options['rounds']}{shown}", flush=True)  # noqa: T201 (asked for)
 
         booster = _core.Booster.fit(
             data.values, data.positions, data.weights, options, tell if every else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any, TypeAlias
 
 Scores: TypeAlias = list[float]
@@ -109,7 +109,7 @@ def leaves(
     split = None
     for feature in range(len(X[0])) if depth > 0 else ():
         values = sorted({X[row][feature] for row in rows})
-        for lower, upper in zip(values, values[1:], strict=False):
+        for lower, upper in pairwise(values):
             threshold = (lower + upper) / 2
             left = [row for row in rows if X[row][feature] <= threshold]
             right = [row for row in rows if X[row][feature] > threshold]
