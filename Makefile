@@ -36,8 +36,18 @@ help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: compare
-compare: $(EXTENSION) ## compare the aggregators on example data
+compare: $(EXTENSION) ## compare the aggregators on the embedded datasets
 	$(PY) -m bucketrank compare
+
+# The paper's datasets and published tables are not part of the project; SHARED is where they are.
+SHARED ?= ../shared
+DATA ?= $(SHARED)/data
+PAPER ?= $(SHARED)/paper
+SEED ?= 0
+
+.PHONY: reproduce
+reproduce: $(EXTENSION) ## run the paper's whole study on DATA=folder, beside its published tables
+	$(PY) scripts/reproduce.py --data $(DATA) --paper $(PAPER) --seed $(SEED)
 
 .PHONY: develop
 develop: $(EXTENSION) ## build the extension and install the package into .venv

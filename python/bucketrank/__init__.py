@@ -68,6 +68,7 @@ __all__ = [
     "__version__",
     "aggregate",
     "bucket_count_difference",
+    "datasets",
     "drop_labels",
     "export_graphviz",
     "export_text",
@@ -88,9 +89,13 @@ __all__ = [
 if TYPE_CHECKING:
     from bucketrank.boosting import PartialLabelRankingBooster
     from bucketrank.linear import PartialLabelRankingLinear
+    from bucketrank import datasets
     from bucketrank.metrics import tau_x_scorer
     from bucketrank.tree import PartialLabelRankingTree
     from bucketrank.tree_export import export_graphviz, export_text, plot_tree
+
+# Parts that are imported when they are first asked for.
+_PARTS = {"datasets"}
 
 # What needs scikit-learn, whose import takes longer than most calls of this package, and where it is made.
 _NEED_SKLEARN = {
@@ -105,7 +110,9 @@ _NEED_SKLEARN = {
 
 
 def __getattr__(name: str) -> Any:
-    """Hand on what needs scikit-learn when it is first asked for, so that a plain import stays quick."""
+    """Hand on what takes long to import when it is first asked for, so that a plain import stays quick."""
+    if name in _PARTS:
+        return import_module(f"{__name__}.{name}")
     if name not in _NEED_SKLEARN:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(_NEED_SKLEARN[name]), name)

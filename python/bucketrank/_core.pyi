@@ -128,6 +128,34 @@ class _TreeOptions(TypedDict):
     seed: int
     n_jobs: int
 
+class _CrossValidationMethods(TypedDict):
+    trees: list[_TreeOptions]
+    tree_aggregator: _Spec
+    aggregators: list[list[_Spec]]
+
+@final
+class Problem:
+    def __new__(
+        cls,
+        x: NDArray[np.float64],
+        y: _Positions,
+        weights: NDArray[np.float64] | None,
+        seed: int,
+    ) -> Problem: ...
+
+def fold_of_rows(rows: int, n_folds: int, seed: int, repeat: int) -> NDArray[np.int64]: ...
+def split_seeds(seed: int, missing: float, repeat: int, fold: int) -> tuple[int, int]: ...
+def cross_validate(
+    problems: list[Problem],
+    tasks: list[tuple[int, float, int, int, int, int]],
+    methods: _CrossValidationMethods,
+    n_folds: int,
+    n_jobs: int,
+    finished: Callable[
+        [int, tuple[int, int, float, float, list[tuple[float, float, float]]]], None
+    ],
+) -> tuple[int, str] | None: ...
+
 class _Nodes(TypedDict):
     parent: NDArray[np.int64]
     depth: NDArray[np.int64]

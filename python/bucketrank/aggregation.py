@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bucketrank._aggregator import Aggregator, Spec
+from bucketrank._names import nearest_first
 from bucketrank._validation import as_real, as_whole
 
 __all__ = [
@@ -29,26 +29,44 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class _WithBeta(Aggregator):
-    beta: float
+class WithBeta(Aggregator):
+    """An aggregator with a threshold for ties, which a tree can choose."""
+
+    beta: float | str
+
+    _method: ClassVar[str]
+    _candidates: ClassVar[tuple[float, ...]] = tuple(round(0.05 * step, 2) for step in range(11))
+    """Thresholds that a tree tries; from 0.5 on all labels are tied."""
 
     def __post_init__(self) -> None:
+        if isinstance(self.beta, str):
+            if self.beta != "auto":
+                raise TypeError(f"beta is {self.beta!r}; expected a number or 'auto'")
+            return
         beta = as_real(self.beta, "beta")
         if not 0 <= beta < np.inf:
             raise ValueError(f"beta is {beta}; expected a finite number that is not negative")
         object.__setattr__(self, "beta", beta)
 
+    def _spec(self) -> Spec:
+        if isinstance(self.beta, str):
+            raise ValueError(
+                f"{self!r} has no threshold yet: a tree chooses it in fit; expected a number here"
+            )
+        return self._method, self.beta
+
 
 @dataclass(frozen=True)
-class Borda(_WithBeta):
+class Borda(WithBeta):
     """Labels ordered by the sum of their shares in the pair order matrix.
 
     A label joins the bucket of the label before it when their scores differ by at most `beta`.
 
     Parameters
     ----------
-    beta : float, default 0.9
-        0 gives the classical method, in which only equal scores are tied.
+    beta : float or "auto", default 0.9
+        0 gives the classical method, in which only equal scores are tied. With "auto" a tree chooses it in fit, by
+        cross-validation on the training data.
 
     Examples
     --------
@@ -58,22 +76,26 @@ class Borda(_WithBeta):
     array([1, 1, 1])
     """
 
-    beta: float = 0.9
+    beta: float | str = 0.9
 
-    def _spec(self) -> Spec:
-        return "borda", self.beta
+    _method: ClassVar[str] = "borda"
+    _candidates: ClassVar[tuple[float, ...]] = (
+        *(round(0.1 * step, 1) for step in range(21)),
+        *(2.5, 3.0, 4.0, 6.0, 10.0),
+    )
 
 
 @dataclass(frozen=True)
-class Copeland(_WithBeta):
+class Copeland(WithBeta):
     """Labels ordered by their number of won comparisons, a draw counting half.
 
     A comparison is won when its share is above 0.5 + `beta`; labels of equal score are tied.
 
     Parameters
     ----------
-    beta : float, default 0.4
-        0 gives the classical method; from 0.5 on all labels are tied.
+    beta : float or "auto", default 0.4
+        0 gives the classical method; from 0.5 on all labels are tied. With "auto" a tree chooses it in fit, by
+        cross-validation on the training data.
 
     Examples
     --------
@@ -81,14 +103,13 @@ class Copeland(_WithBeta):
     array([1, 2, 3])
     """
 
-    beta: float = 0.4
+    beta: float | str = 0.4
 
-    def _spec(self) -> Spec:
-        return "copeland", self.beta
+    _method: ClassVar[str] = "copeland"
 
 
 @dataclass(frozen=True)
-class BucketPivot(_WithBeta):
+class BucketPivot(WithBeta):
     """Buckets around pivots: least indecision, multiple pivots, two stages.
 
     Labels whose mean share against a bucket is within 0.5 ± `beta` join it; the others go before or after it and
@@ -96,8 +117,9 @@ class BucketPivot(_WithBeta):
 
     Parameters
     ----------
-    beta : float, default 0.25
-        How far from 0.5 a share may be for a tie.
+    beta : float or "auto", default 0.25
+        How far from 0.5 a share may be for a tie. With "auto" a tree chooses it in fit, by cross-validation on the
+        training data.
 
     Examples
     --------
@@ -105,10 +127,9 @@ class BucketPivot(_WithBeta):
     array([1, 2, 2])
     """
 
-    beta: float = 0.25
+    beta: float | str = 0.25
 
-    def _spec(self) -> Spec:
-        return "bucket_pivot", self.beta
+    _method: ClassVar[str] = "bucket_pivot"
 
 
 @dataclass(frozen=True)
@@ -323,7 +344,7 @@ def get_aggregator(method: str | Aggregator, /, **params: Any) -> Aggregator:
     if isinstance(method, str):
         if method not in _BY_NAME:
             raise ValueError(
-                f"unknown method {method!r}; known: {', '.join(_nearest_first(method))}"
+                f"unknown method {method!r}; known: {', '.join(nearest_first(method, _BY_NAME))}"
             )
         method = _BY_NAME[method]
     if not isinstance(method, Aggregator):
@@ -362,10 +383,3 @@ def aggregate(
     array([1, 2, 3])
     """
     return get_aggregator(method, **params).aggregate(Y, sample_weight)
-
-
-def _nearest_first(method: str) -> list[str]:
-    def distance(name: str) -> float:
-        return -difflib.SequenceMatcher(None, method.lower(), name).ratio()
-
-    return sorted(_BY_NAME, key=distance)

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from bucketrank import _core
+from bucketrank._beta_search import needs_beta, with_chosen_beta
 from bucketrank._tree_parameters import tree_options
 from bucketrank._validation import (
     Positions,
@@ -166,6 +167,8 @@ class PartialLabelRankingTree(BaseEstimator):
         positions = as_positions(Y)
         names = label_names(Y, None, positions.shape[1])
         options = tree_options(self, values.shape, positions.shape[1])
+        if needs_beta(aggregator):
+            aggregator = with_chosen_beta(aggregator, self, values, positions, sample_weight)
         tree = _core.Tree.fit(
             values, positions, as_weights(sample_weight), aggregator._spec(), options
         )

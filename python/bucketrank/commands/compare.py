@@ -1,53 +1,151 @@
-"""``bucketrank compare``: the aggregators side by side, on rankings that it makes itself."""
+"""``bucketrank compare``: methods side by side, over datasets, missing labels and folds."""
 
 from __future__ import annotations
 
 import argparse
+import os
+import sys
+from pathlib import Path
 from typing import Any
 
-import numpy as np
+from bucketrank.aggregation import METHODS, PAPER_AGGREGATORS
+from bucketrank.commands.datasets import find
 
-from bucketrank._validation import as_seed
-from bucketrank.aggregation import METHODS, aggregate
-from bucketrank.metrics import tau_x, tau_x_samples
-from bucketrank.notation import to_text
-from bucketrank.rankings import drop_labels, pair_order_matrix, to_dense_ranks
+EPILOG = """\
+For each dataset, level of missing labels, repeat and fold one tree is grown on the other folds, and every aggregator
+predicts by it. Without --data, --openml and --datasets the embedded datasets are used.
 
-LABELS = ["ash", "birch", "cedar", "elm", "fir"]
+In the table * marks the best method of a row and ~ those whose interval (mean ± 1.96 standard deviations) overlaps
+the interval of the best.
+
+examples:
+  bucketrank compare
+  bucketrank compare --datasets iris wine --aggregators borda copeland mc4 --missing 0 0.5
+  bucketrank compare --data my_folder --jobs -1 --store study.db
+  bucketrank compare --data my_folder --format latex --out table.tex
+"""
 
 
 def add_parser(commands: Any) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser(
-        "compare", help="compare the aggregators on noisy copies of a known ranking"
+        "compare",
+        help="compare the aggregators over datasets, missing labels and folds",
+        description="Compare aggregators by repeated cross-validation with labels missing.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--seed", type=int, default=0, help="seed of the rankings (default 0)")
+    place = parser.add_mutually_exclusive_group()
+    place.add_argument("--data", metavar="DIR", help="a folder with a CSV file for each dataset")
+    place.add_argument("--openml", action="store_true", help="get the datasets from OpenML")
+    parser.add_argument(
+        "--datasets", nargs="+", default=[], metavar="NAME", help="only these (default all)"
+    )
+    parser.add_argument(
+        "--aggregators",
+        nargs="+",
+        default=PAPER_AGGREGATORS,
+        metavar="NAME",
+        help=f"some of {', '.join(METHODS)} (default the paper's eight)",
+    )
+    parser.add_argument(
+        "--missing",
+        nargs="+",
+        type=float,
+        default=[0.0, 0.3, 0.6],
+        metavar="SHARE",
+        help="shares of training labels to drop (default 0 0.3 0.6)",
+    )
+    for name, default, text in (
+        ("repeats", 5, "repeats of the folds"),
+        ("folds", 10, "folds of each repeat"),
+        ("seed", 0, "seed of folds and missing labels"),
+        ("jobs", -1, "threads; -1 is one for each core"),
+    ):
+        parser.add_argument(
+            f"--{name}", type=int, default=default, metavar="N", help=f"{text} (default {default})"
+        )
+    parser.add_argument(
+        "--store", metavar="FILE", help="write results here as they come, and resume from here"
+    )
+    parser.add_argument(
+        "--format",
+        choices=["table", "csv", "latex", "json"],
+        default="table",
+        help="what to write (default table)",
+    )
+    parser.add_argument("--out", metavar="FILE", help="write to a file, not to the terminal")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print generated rankings and what each aggregator makes of them."""
-    rng = np.random.default_rng(as_seed(options.seed))
-    truth = np.array([1, 2, 2, 3, 4])
-    Y = to_dense_ranks(np.round(truth + rng.normal(scale=0.6, size=(200, len(truth)))))
-    print(f"truth: {to_text(truth, LABELS)}\n")
-    agreement = tau_x_samples(np.tile(truth, (len(Y), 1)), Y)
-    print("the first of 200 noisy copies, and how well each agrees with the truth")
-    for text, value in zip(to_text(Y[:4], LABELS), agreement, strict=False):
-        print(f"  {text:<36} tau_x {value:+.3f}")
-    print(f"  {'mean over all 200':<36} tau_x {agreement.mean():+.3f}\n")
-    print("share of the copies that place the row's label first (ties count half)")
-    print(" " * 8 + "".join(f"{label:>8}" for label in LABELS))
-    for label, row in zip(LABELS, pair_order_matrix(Y), strict=True):
-        print(f"  {label:<6}" + "".join(f"{share:8.2f}" for share in row))
-    print("\nconsensus of the copies, and of copies that lost 60 % of their labels")
-    incomplete = drop_labels(Y, 0.6, options.seed)
-    for name in METHODS:
-        cells = []
-        for rankings in (Y, incomplete):
-            consensus = aggregate(rankings, name)
-            value = tau_x([truth], [consensus])
-            cells.append(f"{to_text(consensus, LABELS):<34}{value:+.3f}")
-        print(f"  {name:<17}" + "    ".join(cells))
-    print("\ntry next: bucketrank aggregate --help")
+    """Run the study, then write its summary."""
+    from bucketrank.experiments import JobError, compare
+
+    out = None if options.out is None else _writable(options.out)
+    try:
+        study = compare(
+            find(options.datasets, data=options.data, openml=options.openml),
+            options.aggregators,
+            missing=options.missing,
+            n_repeats=options.repeats,
+            n_folds=options.folds,
+            seed=options.seed,
+            n_jobs=options.jobs,
+            store=options.store,
+        )
+    except JobError as error:
+        sys.stderr.write(f"bucketrank compare: {error}\n")
+        return 1
+    summary = study.summary()
+    form = options.format
+    if form == "table":
+        coloured = out is None and _wants_colour()
+        text = f"{_heading(study)}\n\n{summary.to_text(colour=coloured)}"
+    else:
+        text = getattr(summary, f"to_{form}")().rstrip("\n")
+    if out is not None:
+        out.write_text(f"{text}\n", encoding="utf-8")
+        return 0
+    print(text)
+    if form == "table":
+        print(f"\n{_try_next(options)}")
     return 0
+
+
+def _heading(study: Any) -> str:
+    settings = study.settings
+    return (
+        f"{settings['n_repeats']} × {settings['n_folds']} folds, seed {settings['seed']}; mean ± "
+        "standard deviation; * best of its row, ~ interval overlaps that of the best"
+    )
+
+
+def _try_next(options: argparse.Namespace) -> str:
+    lines = ["try next:"]
+    if options.data is None and not options.openml:
+        lines += [
+            "  bucketrank compare --data FOLDER       your own CSV files: features A1 A2 …, positions L1 L2 …",
+            "  bucketrank compare --openml            the 17 datasets of the paper",
+        ]
+    if options.store is None:
+        lines.append(
+            "  bucketrank compare --store study.db    keep the results, and resume when stopped"
+        )
+    lines.append("  bucketrank compare --help              all options")
+    return "\n".join(lines)
+
+
+def _writable(name: str) -> Path:
+    """Return the file to write, after a look at whether it can be: before the work, not after it."""
+    path = Path(name)
+    if path.is_dir():
+        raise IsADirectoryError(21, f"--out {name} is a folder; expected the name of a file")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise PermissionError(13, f"--out {name} cannot be written")
+    return path
+
+
+def _wants_colour() -> bool:
+    """Whether somebody looks at a terminal; see https://no-color.org."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")

@@ -333,6 +333,16 @@ pub enum Error {
         /// How many there are.
         rows: usize,
     },
+    /// A number of folds that the rows cannot be dealt into.
+    #[error(
+        "found {found} folds for {rows} rows; expected at least 2 folds and at most one a row"
+    )]
+    Folds {
+        /// Number of folds asked for.
+        found: usize,
+        /// Number of rows.
+        rows: usize,
+    },
     /// The threads asked for could not be started.
     #[error("cannot start {n_jobs} threads")]
     Threads {

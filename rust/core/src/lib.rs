@@ -7,6 +7,7 @@
 pub mod aggregate;
 pub mod boost;
 pub mod bucket_order;
+pub mod cross_validation;
 pub mod error;
 pub mod features;
 pub mod latent;

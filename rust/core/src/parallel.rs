@@ -38,11 +38,7 @@ pub fn run<S, T: Send>(
     f: impl Fn(&mut S, usize) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
     let chunk = jobs.chunk.max(1);
-    let wanted = match jobs.n_jobs {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        n => n,
-    };
-    let threads = wanted.min(items.div_ceil(chunk));
+    let threads = wanted_threads(jobs.n_jobs).min(items.div_ceil(chunk));
     if threads > 1 {
         // Where no thread can be made (some sandboxes and browsers), the serial loop computes the same.
         if let Ok(pool) = rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
@@ -129,6 +125,79 @@ fn run_in<S, T: Send>(
         results.extend(part?);
     }
     Ok(results)
+}
+
+/// Computes `f` for the items 0..`items`, taken in this order by `n_jobs` threads, and hands every result to `each` on
+/// the calling thread as soon as it is there. When `each` answers false, no more items are taken; those that are
+/// running end and are handed over. `f` is told when to give up.
+///
+/// # Errors
+/// [`Error::Interrupted`] when `should_stop` says so, [`Error::Threads`] when no thread can be started.
+pub(crate) fn stream<T: Send>(
+    jobs: Jobs<'_>,
+    items: usize,
+    f: impl Fn(usize, &(dyn Fn() -> bool + Sync)) -> T + Sync,
+    each: &mut dyn FnMut(usize, T) -> bool,
+) -> Result<()> {
+    let threads = wanted_threads(jobs.n_jobs).min(items).max(1);
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|_| Error::Threads { n_jobs: threads })?;
+    let next = AtomicUsize::new(0);
+    // Two wishes: to take no more items, and to leave the running ones too.
+    let (enough, give_up) = (AtomicBool::new(false), AtomicBool::new(false));
+    let (sender, receiver) = channel();
+    pool.in_place_scope(|scope| {
+        for _ in 0..threads {
+            let sender = sender.clone();
+            let (next, enough, give_up, f) = (&next, &enough, &give_up, &f);
+            scope.spawn(move |_| {
+                while !enough.load(Ordering::Relaxed) {
+                    let item = next.fetch_add(1, Ordering::Relaxed);
+                    if item >= items {
+                        break;
+                    }
+                    let result = f(item, &|| give_up.load(Ordering::Relaxed));
+                    if sender.send((item, result)).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let mut asked = Instant::now();
+        loop {
+            match receiver.recv_timeout(POLL) {
+                Ok((item, result)) => {
+                    // After an interruption results are those of jobs that were told to give up.
+                    if !give_up.load(Ordering::Relaxed) && !each(item, result) {
+                        enough.store(true, Ordering::Relaxed);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if asked.elapsed() >= POLL {
+                if (jobs.should_stop)() {
+                    enough.store(true, Ordering::Relaxed);
+                    give_up.store(true, Ordering::Relaxed);
+                }
+                asked = Instant::now();
+            }
+        }
+    });
+    if give_up.into_inner() {
+        return Err(Error::Interrupted);
+    }
+    Ok(())
+}
+
+fn wanted_threads(n_jobs: usize) -> usize {
+    match n_jobs {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        n => n,
+    }
 }
 
 /// Runs `f` in a private pool of `n_jobs` threads, so that parallel iterators inside it use that pool; with one
@@ -241,6 +310,49 @@ mod tests {
             let result = run(jobs(n_jobs, &|| false), 1000, || (), fail);
             assert_eq!(result, Err(Error::TooFewLabels { found: 7 }));
         }
+    }
+
+    #[test]
+    fn a_stream_hands_everything_over_once() {
+        for n_jobs in 0..4 {
+            let mut seen = vec![0; 50];
+            let pool = jobs(n_jobs, &|| false);
+            stream(pool, 50, |item, _| item * 2, &mut |item, double| {
+                assert_eq!(double, 2 * item);
+                seen[item] += 1;
+                true
+            })
+            .unwrap();
+            assert_eq!(seen, [1; 50]);
+        }
+    }
+
+    #[test]
+    fn a_stream_ends_early_when_asked() {
+        let mut handed = 0;
+        stream(
+            jobs(2, &|| false),
+            100_000,
+            |_, _| std::thread::sleep(Duration::from_millis(1)),
+            &mut |_, ()| {
+                handed += 1;
+                handed < 10
+            },
+        )
+        .unwrap();
+        assert!((10..1000).contains(&handed), "{handed}");
+        let forever = |_, stop: &(dyn Fn() -> bool + Sync)| {
+            while !stop() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        };
+        let asked = std::cell::Cell::new(0);
+        let later = || {
+            asked.set(asked.get() + 1);
+            asked.get() > 2
+        };
+        let result = stream(jobs(2, &later), 10, forever, &mut |_, ()| true);
+        assert_eq!(result, Err(Error::Interrupted));
     }
 
     #[test]

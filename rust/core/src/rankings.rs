@@ -83,19 +83,13 @@ impl Rankings {
         }
     }
 
-    /// Some of the rankings, in the order given, with their weights.
-    ///
-    /// # Panics
-    /// When there is no such row, or none of the rows has weight.
-    #[must_use]
-    pub fn select(&self, rows: &[usize]) -> Self {
-        let positions = rows.iter().flat_map(|&row| self.row(row)).copied();
-        let weights = match &self.weights {
-            Weights::Unit(_) => Weights::Unit(rows.len()),
-            Weights::Each(weights) => Weights::Each(rows.iter().map(|&row| weights[row]).collect()),
-        };
-        assert!(weights.total() > 0.0, "rows without any weight");
-        Self::from_dense(self.labels, positions.collect(), weights)
+    /// Some of the rankings with their weights, which must not all be 0, in the order of `rows`.
+    pub(crate) fn select(&self, rows: &[usize]) -> Self {
+        let mut positions = Vec::with_capacity(rows.len() * self.labels);
+        for &row in rows {
+            positions.extend_from_slice(self.row(row));
+        }
+        Self::from_dense(self.labels, positions, self.weights.select(rows))
     }
 
     /// Number of rankings.

@@ -57,6 +57,14 @@ impl Weights {
         Ok(Self::Each(scaled(weights)))
     }
 
+    /// The weights of some rows, which must not all be 0.
+    pub(crate) fn select(&self, rows: &[usize]) -> Self {
+        match self {
+            Self::Unit(_) => Self::Unit(rows.len()),
+            Self::Each(weights) => Self::Each(rows.iter().map(|&row| weights[row]).collect()),
+        }
+    }
+
     /// Weight of one row.
     #[must_use]
     pub fn get(&self, row: usize) -> f64 {

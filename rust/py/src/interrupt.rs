@@ -22,13 +22,17 @@ impl Signals {
     pub fn pending(&self) -> bool {
         // The method itself, which clippy suggests, is not general enough in its lifetime.
         #[allow(clippy::redundant_closure_for_method_calls)]
-        let Err(error) = Python::attach(|py| py.check_signals()) else {
-            return false;
-        };
+        if let Err(error) = Python::attach(|py| py.check_signals()) {
+            self.keep(error);
+        }
+        self.raised.lock().is_ok_and(|raised| raised.is_some())
+    }
+
+    /// Keeps an exception that must end the work; the first one wins.
+    pub fn keep(&self, error: PyErr) {
         if let Ok(mut raised) = self.raised.lock() {
             raised.get_or_insert(error);
         }
-        true
     }
 
     /// Raises what a handler raised while the work was going on.

@@ -2,6 +2,7 @@
 
 mod aggregate;
 mod boost;
+mod cross_validation;
 mod errors;
 mod interrupt;
 mod latent;
@@ -23,6 +24,8 @@ mod _core {
     };
     #[pymodule_export]
     use crate::boost::Booster;
+    #[pymodule_export]
+    use crate::cross_validation::{cross_validate, fold_of_rows, split_seeds, Problem};
     #[pymodule_export]
     use crate::latent::{
         aggregate_scores, latent_pair_shares, mixture_weights, observed_counts, observed_shares,

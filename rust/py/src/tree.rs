@@ -37,7 +37,8 @@ pub struct Options {
 }
 
 impl Options {
-    fn params(self) -> PyResult<TreeParams> {
+    /// The checked parameters.
+    pub fn params(self) -> PyResult<TreeParams> {
         let max_splits = self.max_splits;
         let options = TreeOptions {
             criterion: match self.criterion.as_str() {

@@ -152,7 +152,7 @@ impl Block<f64> {
                 }
             }
         }
-        products.map(|product| product.ln())
+        products.map(LogProduct::ln)
     }
 
     /// The largest utility of each row: what the others are measured from.

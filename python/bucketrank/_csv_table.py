@@ -1,0 +1,136 @@
+"""CSV tables of numbers, and what is said about a cell that is none: file, line and column."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bucketrank import _core
+
+MISSING = {"", "nan", "na", "n/a", "null", "none", "?"}
+"""Cells that stand for a missing label, in lower case."""
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|\+?inf(inity)?", re.ASCII | re.IGNORECASE)
+
+
+class BadFileError(ValueError):
+    """A file that cannot be read; the message says which, where and why."""
+
+
+class Column(NamedTuple):
+    """A column as people find it in their file: counted from 1, with the name in the header."""
+
+    number: int
+    name: str
+
+    def __str__(self) -> str:
+        return f"column {self.number} ({self.name})"
+
+
+def decode(name: str, raw: bytes) -> str:
+    """Return the text of a file in UTF-8, with or without a byte order mark."""
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = raw[: error.start]
+        line = before.count(b"\n") + 1
+        column = error.start - (before.rfind(b"\n") + 1) + 1
+        raise BadFileError(
+            f"{name}, line {line}, byte {column}: 0x{raw[error.start]:02x} is not UTF-8; expected text in UTF-8"
+        ) from None
+
+
+def records(name: str, text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the cells of each line that is not blank, with the number of the line."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        for cells in reader:
+            if len(cells) > 1 or any(cell.strip() for cell in cells):
+                yield reader.line_num, cells
+    except csv.Error as error:
+        raise BadFileError(f"{name}, line {reader.line_num}: {error}") from None
+
+
+def column_names(name: str, line: int, cells: Sequence[str]) -> list[str]:
+    """Return the names in a header after checking that each column has one of its own."""
+    names = [cell.strip() for cell in cells]
+    first: dict[str, int] = {}
+    for number, column in enumerate(names, start=1):
+        if not column:
+            raise BadFileError(
+                f"{name}, line {line}, column {number}: no name; expected a name for each column"
+            )
+        if column in first:
+            raise BadFileError(
+                f"{name}, line {line}, column {number}: {column!r} names column {first[column]} already; "
+                "expected a different name for each column"
+            )
+        first[column] = number
+    if all(map(is_number, names)):
+        raise BadFileError(
+            f"{name}, line {line}: only numbers; expected a header with the names of the columns"
+        )
+    return names
+
+
+def is_number(word: str) -> bool:
+    """Whether a cell without blanks around it is a number; ``inf`` is the rest of a top-k list."""
+    return _NUMBER.fullmatch(word) is not None
+
+
+def is_position(word: str) -> bool:
+    """Whether a cell without blanks around it is a number or stands for a missing label."""
+    return is_number(word) or word.lower() in MISSING
+
+
+def position(name: str, line: int, column: Column, cell: str) -> float:
+    """Read the cell of a label: a number, or NaN for a missing label."""
+    word = cell.strip()
+    if is_number(word):
+        return float(word)
+    if word.lower() in MISSING:
+        return math.nan
+    raise BadFileError(
+        f"{name}, line {line}, {column}: {word!r} is not a number; "
+        "expected a position, or nothing for a missing label"
+    )
+
+
+def feature(name: str, line: int, column: Column, cell: str) -> float:
+    """Read the cell of a feature, which must be a finite number."""
+    word = cell.strip()
+    value = float(word) if is_number(word) else math.nan
+    if math.isfinite(value):
+        return value
+    found = f"{word!r} is not a finite number" if word else "nothing"
+    raise BadFileError(f"{name}, line {line}, {column}: {found}; expected the value of a feature")
+
+
+def check_width(name: str, line: int, cells: Sequence[str], expected: int) -> None:
+    """Refuse a line with more or fewer cells than the header."""
+    if len(cells) != expected:
+        raise BadFileError(
+            f"{name}, line {line}: {len(cells)} cells; expected {expected}, one for each column of the header"
+        )
+
+
+def check_positions(
+    name: str, Y: NDArray[np.float64], lines: Sequence[int], columns: Sequence[Column]
+) -> None:
+    """Refuse rankings that are not dense, saying where in the file the first of them stands."""
+    try:
+        _core.parse_positions(Y)
+    except ValueError as error:
+        # The kernels count rows and labels from 0; people look for line and column.
+        found = re.match(r"row (\d+)(?:, label (\d+))?: (.*)", str(error), re.DOTALL)
+        if found is None:
+            raise BadFileError(f"{name}: {error}") from None
+        label = "" if found[2] is None else f", {columns[int(found[2])]}"
+        raise BadFileError(f"{name}, line {lines[int(found[1])]}{label}: {found[3]}") from None

@@ -1,0 +1,43 @@
+"""Datasets of features and rankings: embedded, generated, from files and from OpenML.
+
+Examples
+--------
+>>> from bucketrank import datasets
+>>> print(datasets.describe(map(datasets.load, datasets.names())))
+dataset        instances  features  labels  unique rankings  mean buckets  missing
+iris                 150         4       3  ...
+wine                 178        13       3  ...
+digits              1797        64      10  ...
+breast_cancer        569        30       2                3  ...
+"""
+
+from __future__ import annotations
+
+from bucketrank._csv_table import BadFileError
+from bucketrank.datasets.conversion import from_classification, rank_scores
+from bucketrank.datasets.dataset import Dataset
+from bucketrank.datasets.description import Description, DescriptionTable, describe
+from bucketrank.datasets.embedded import EMBEDDED_DATASETS, EmbeddedDataset, load, names
+from bucketrank.datasets.files import read_csv, read_folder
+from bucketrank.datasets.generator import make_rankings
+from bucketrank.datasets.openml import PAPER_DATASETS, PaperDataset, fetch
+
+__all__ = [
+    "EMBEDDED_DATASETS",
+    "PAPER_DATASETS",
+    "BadFileError",
+    "Dataset",
+    "Description",
+    "DescriptionTable",
+    "EmbeddedDataset",
+    "PaperDataset",
+    "describe",
+    "fetch",
+    "from_classification",
+    "load",
+    "make_rankings",
+    "names",
+    "rank_scores",
+    "read_csv",
+    "read_folder",
+]

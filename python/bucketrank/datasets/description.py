@@ -1,0 +1,184 @@
+"""What tables of datasets show: size, number of different rankings, mean number of buckets."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, astuple, dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from bucketrank.datasets.dataset import Dataset
+
+__all__ = ["Description", "DescriptionTable", "describe"]
+
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        **{letter: f"\\{letter}" for letter in "&%$#_{}"},
+    }
+)
+
+
+@dataclass(frozen=True)
+class Description:
+    """The numbers that describe a dataset.
+
+    Attributes
+    ----------
+    name : str
+        What the dataset is called.
+    instances, features, labels : int
+        Its size.
+    unique_rankings : int
+        Number of different rankings; rankings that lack different labels are different.
+    mean_buckets : float
+        Mean number of buckets of a ranking; a ranking without labels has none.
+    missing : float
+        Share of the labels that rankings lack, from 0 to 1.
+    """
+
+    name: str
+    instances: int
+    features: int
+    labels: int
+    unique_rankings: int
+    mean_buckets: float
+    missing: float
+
+    @classmethod
+    def of(cls, name: str, n_features: int, Y: NDArray[np.float64]) -> Description:
+        """Compute the numbers from dense positions with NaN for missing labels."""
+        n_rows, n_labels = Y.shape
+        missing = np.isnan(Y)
+        compact = np.where(missing, 0, Y).astype(np.min_scalar_type(n_labels))
+        # A row as one opaque value: sorting these is much quicker than sorting rows by columns.
+        rows = np.ascontiguousarray(compact).view(np.dtype((np.void, compact.itemsize * n_labels)))
+        return cls(
+            name=name,
+            instances=n_rows,
+            features=n_features,
+            labels=n_labels,
+            unique_rankings=len(np.unique(rows)),
+            mean_buckets=float(compact.max(axis=1).mean()),
+            missing=float(missing.mean()),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers by name, ready for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return str(DescriptionTable((self,)))
+
+
+@dataclass(frozen=True)
+class DescriptionTable:
+    """Descriptions of several datasets, one a row; prints as a table.
+
+    Attributes
+    ----------
+    rows : tuple of Description
+    """
+
+    rows: tuple[Description, ...]
+
+    def __iter__(self) -> Iterator[Description]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __str__(self) -> str:
+        return text_table([_headings(), *map(_texts, self.rows)])
+
+    def to_pandas(self) -> DataFrame:
+        """Return a data frame indexed by the names of the datasets; needs pandas."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError(
+                'to_pandas needs pandas, which is not installed: pip install "bucketrank[datasets]"'
+            ) from None
+        columns = [field.name for field in fields(Description)]
+        return pd.DataFrame([astuple(row) for row in self.rows], columns=columns).set_index("name")
+
+    def to_csv(self) -> str:
+        """Return CSV with all digits, under the names of the attributes."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(field.name for field in fields(Description))
+        writer.writerows(map(astuple, self.rows))
+        return out.getvalue()
+
+    def to_latex(self) -> str:
+        """Return a ``tabular`` for the package ``booktabs``."""
+        return latex_table([_headings(), *map(_texts, self.rows)])
+
+
+def describe(datasets: Dataset | Iterable[Dataset]) -> DescriptionTable:
+    """Describe several datasets in one table.
+
+    Parameters
+    ----------
+    datasets : Dataset or iterable of Dataset
+
+    Returns
+    -------
+    DescriptionTable
+        Prints as text; ``to_pandas()``, ``to_csv()`` and ``to_latex()`` give it in other forms.
+
+    Examples
+    --------
+    >>> from bucketrank.datasets import Dataset, describe
+    >>> drinks = Dataset("drinks", [[8], [15]], [[1, 2, 2], [2, float("nan"), 1]])
+    >>> print(describe([drinks]))
+    dataset  instances  features  labels  unique rankings  mean buckets  missing
+    drinks           2         1       3                2         2.000    16.7%
+    """
+    from bucketrank.datasets.dataset import Dataset
+
+    if isinstance(datasets, Dataset):
+        datasets = [datasets]
+    rows = []
+    for index, dataset in enumerate(datasets):
+        if not isinstance(dataset, Dataset):
+            raise TypeError(f"datasets[{index}] is {dataset!r:.60}; expected a Dataset")
+        rows.append(dataset.describe())
+    return DescriptionTable(tuple(rows))
+
+
+def _headings() -> list[str]:
+    return ["dataset", *(field.name.replace("_", " ") for field in fields(Description)[1:])]
+
+
+def _texts(row: Description) -> list[str]:
+    counts = (row.instances, row.features, row.labels, row.unique_rankings)
+    return [row.name, *map(str, counts), f"{row.mean_buckets:.3f}", f"{row.missing:.1%}"]
+
+
+def text_table(rows: Sequence[Sequence[str]]) -> str:
+    """Align cells below a heading: the first column to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for name, *numbers in rows:
+        right = (text.rjust(width) for text, width in zip(numbers, widths[1:], strict=True))
+        lines.append("  ".join([name.ljust(widths[0]), *right]))
+    return "\n".join(lines)
+
+
+def latex_table(rows: Sequence[Sequence[str]]) -> str:
+    """Write cells below a heading as a ``tabular`` for the package ``booktabs``."""
+    heading, *body = (" & ".join(cell.translate(_LATEX) for cell in row) + r" \\" for row in rows)
+    columns = "l" + "r" * (len(rows[0]) - 1)
+    lines = ["\\toprule", heading, "\\midrule", *body, "\\bottomrule"]
+    inner = "\n".join(f"  {line}" for line in lines)
+    return f"\\begin{{tabular}}{{{columns}}}\n{inner}\n\\end{{tabular}}\n"

@@ -1,0 +1,263 @@
+"""Datasets from CSV files: columns of features and columns of positions under one header."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bucketrank._csv_table import (
+    BadFileError,
+    Column,
+    check_positions,
+    check_width,
+    column_names,
+    decode,
+    feature,
+    position,
+    records,
+)
+from bucketrank.datasets.dataset import Dataset
+
+__all__ = ["BadFileError", "read_csv", "read_folder"]
+
+
+_MISSING_WORD = r"[ \t]*(?:na|n/a|null|none|\?)?[ \t]*"
+_MISSING_CELL = re.compile(
+    rf"(?<=,){_MISSING_WORD}(?=,|$)|^{_MISSING_WORD}(?=,)", re.IGNORECASE | re.MULTILINE
+)
+"""A cell that stands for a missing label, except nan, which needs no translation."""
+
+
+class Roles(NamedTuple):
+    """Which columns hold features and which hold positions, counted from 0."""
+
+    features: list[int]
+    labels: list[int]
+
+
+def read_csv(
+    path: str | os.PathLike[str],
+    *,
+    label_columns: Sequence[str] | None = None,
+    feature_columns: Sequence[str] | None = None,
+    name: str | None = None,
+) -> Dataset:
+    r"""Read features and rankings from a CSV file.
+
+    The first line names the columns. By default ``A1``, ``A2``, ... are features and ``L1``, ``L2``, ... the positions
+    of labels: 1 is best, equal positions are ties, an empty cell (or ``nan``, ``NA``, ``?``) is a missing label, and
+    ``inf`` the rest of a top-k list.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file in UTF-8 with commas between cells.
+    label_columns, feature_columns : sequence of str, optional
+        Names of the columns, for files with other headers. If only one of them is given, all other columns are of
+        the other kind; if both are, columns in neither are ignored.
+    name : str, optional
+        By default the file's name without folder and ending.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    BadFileError
+        A ValueError that names file, line and column.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "drinks.csv")
+    ...     _ = file.write_text("hour,heat,tea,coffee\n8,21,1,2\n15,30,1,\n")
+    ...     drinks = read_csv(file, label_columns=["tea", "coffee"])
+    >>> drinks.feature_names
+    ('hour', 'heat')
+    >>> drinks.Y
+    array([[ 1.,  2.],
+           [ 1., nan]])
+    """
+    file = Path(path)
+    shown = str(file)
+    if file.is_dir():
+        raise BadFileError(f"{shown}: found a folder; expected a file, or use read_folder")
+    try:
+        text = decode(shown, file.read_bytes())
+    except OSError as error:
+        raise BadFileError(f"{shown}: {error.strerror or error}") from None
+    lines = records(shown, text)
+    first = next(lines, None)
+    if first is None:
+        raise BadFileError(f"{shown}: the file is empty; expected a header and rows of numbers")
+    header_line, cells = first
+    header = column_names(shown, header_line, cells)
+    try:
+        roles = choose_columns(header, label_columns, feature_columns)
+    except ValueError as error:
+        raise BadFileError(f"{shown}, line {header_line}: {error}") from None
+    values = _quick(text, header_line, len(header), roles)
+    if values is None:
+        values = _careful(shown, lines, header, roles)
+    X, Y = values
+    X.flags.writeable = False
+    return Dataset(
+        name=file.stem if name is None else name,
+        X=X,
+        Y=Y,
+        feature_names=tuple(header[column] for column in roles.features),
+        label_names=tuple(header[column] for column in roles.labels),
+        source=shown,
+    )
+
+
+def read_folder(path: str | os.PathLike[str]) -> list[Dataset]:
+    """Read every CSV file of a folder, as :func:`read_csv` does.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Files whose names do not end in ``.csv`` and subfolders are left alone.
+
+    Returns
+    -------
+    list of Dataset
+        Sorted by name.
+    """
+    return [read_csv(file) for file in csv_files(path)]
+
+
+def csv_files(path: str | os.PathLike[str]) -> list[Path]:
+    """Return the CSV files of a folder, sorted by the names of their datasets."""
+    folder = Path(path)
+    if not folder.is_dir():
+        found = "a file" if folder.exists() else "nothing"
+        raise BadFileError(f"{folder}: found {found}; expected a folder with CSV files")
+    files = [file for file in folder.iterdir() if file.suffix.lower() == ".csv" and file.is_file()]
+    if not files:
+        raise BadFileError(f"{folder}: no file that ends in .csv; expected one for each dataset")
+    return sorted(files, key=lambda file: (file.stem, file.name))
+
+
+def choose_columns(
+    header: Sequence[str],
+    label_columns: Sequence[str] | None,
+    feature_columns: Sequence[str] | None,
+) -> Roles:
+    """Decide which columns are features and which are labels."""
+    labels = _indices(header, label_columns, "label_columns")
+    features = _indices(header, feature_columns, "feature_columns")
+    if labels is None and features is None:
+        labels = [i for i, name in enumerate(header) if re.fullmatch(r"L\d+", name)]
+        features = [i for i, name in enumerate(header) if re.fullmatch(r"A\d+", name)]
+        hint = "; for another header pass label_columns and feature_columns"
+        if not labels:
+            raise ValueError(
+                f"no column L1, L2, ...; expected the positions of the labels in them{hint}"
+            )
+        strange = sorted(set(range(len(header))).difference(labels, features))
+        if strange:
+            column = Column(strange[0] + 1, header[strange[0]])
+            raise ValueError(
+                f"{column} is neither a feature A1, A2, ... nor a label L1, L2, ...{hint}"
+            )
+    elif labels is None:
+        labels = [i for i in range(len(header)) if i not in set(features or ())]
+    elif features is None:
+        features = [i for i in range(len(header)) if i not in set(labels)]
+    both = sorted(set(labels).intersection(features or ()))
+    if both:
+        raise ValueError(f"column {header[both[0]]!r} stands in label_columns and feature_columns")
+    if len(labels) < 2:
+        raise ValueError(f"{len(labels)} column(s) with positions; expected at least 2 labels")
+    if not features:
+        raise ValueError("no column with a feature; expected at least one")
+    return Roles(features, labels)
+
+
+def _indices(
+    header: Sequence[str], columns: Sequence[str] | None, argument: str
+) -> list[int] | None:
+    if columns is None:
+        return None
+    if isinstance(columns, str):
+        raise TypeError(f"{argument} is the string {columns!r}; expected a list of names")
+    place = {name: index for index, name in enumerate(header)}
+    chosen: list[int] = []
+    for column in columns:
+        if column not in place:
+            raise ValueError(f"no column {column!r}, which {argument} names")
+        if place[column] in chosen:
+            raise ValueError(f"{argument} names column {column!r} twice")
+        chosen.append(place[column])
+    return chosen
+
+
+_Values = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+def _quick(text: str, header_line: int, width: int, roles: Roles) -> _Values | None:
+    """Read a file whose columns are all used and whose cells are numbers, or missing; None if anything is odd.
+
+    What is odd is found, or forgiven, by reading again cell by cell.
+    """
+    if len(roles.features) + len(roles.labels) != width:
+        return None
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    body = text.split("\n", header_line)[-1]
+    if not body.strip():
+        return None
+    table = _load(body)
+    if table is None and '"' not in body:
+        table = _load(_MISSING_CELL.sub("nan", body))
+    if table is None or table.shape[1] != width:
+        return None
+    X, Y = _split(table, roles)
+    if not np.isfinite(X).all():
+        return None
+    try:
+        check_positions("", Y, range(len(Y)), [Column(0, "")] * len(roles.labels))
+    except BadFileError:
+        return None
+    return X, Y
+
+
+def _load(body: str) -> NDArray[np.float64] | None:
+    try:
+        return np.loadtxt(io.StringIO(body), delimiter=",", comments=None, quotechar='"', ndmin=2)
+    except ValueError:
+        return None
+
+
+def _careful(
+    name: str, lines: Iterator[tuple[int, list[str]]], header: Sequence[str], roles: Roles
+) -> _Values:
+    """Read cell by cell: missing labels, ignored columns, and errors with their places."""
+    columns = [Column(number, column) for number, column in enumerate(header, start=1)]
+    numbers, X, Y = [], [], []
+    for line, cells in lines:
+        check_width(name, line, cells, len(header))
+        X.append([feature(name, line, columns[i], cells[i]) for i in roles.features])
+        Y.append([position(name, line, columns[i], cells[i]) for i in roles.labels])
+        numbers.append(line)
+    if not numbers:
+        raise BadFileError(f"{name}: a header but no rows; expected one instance a line below it")
+    positions = np.array(Y)
+    check_positions(name, positions, numbers, [columns[i] for i in roles.labels])
+    return np.array(X), positions
+
+
+def _split(table: NDArray[np.float64], roles: Roles) -> _Values:
+    return np.ascontiguousarray(table[:, roles.features]), np.ascontiguousarray(
+        table[:, roles.labels]
+    )

@@ -1,0 +1,198 @@
+"""Generated datasets: scores that depend on features, cut into bucket orders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bucketrank._validation import as_real, as_seed, as_whole
+from bucketrank.datasets.conversion import rank
+from bucketrank.datasets.dataset import Dataset
+from bucketrank.rankings import drop_labels
+
+__all__ = ["make_rankings"]
+
+_PILOT_ROWS = 8192
+"""Rows that are made beforehand, to measure how far apart neighbours are."""
+
+_BLOCK_CELLS = 2**20
+"""About so many numbers are made at once, whatever the size of the dataset."""
+
+_WAVES = 24
+"""Number of waves whose sums are the non-linear scores; few enough that trees can follow them."""
+
+_Array = NDArray[np.float64]
+
+
+def make_rankings(
+    n_samples: int = 1000,
+    n_features: int = 8,
+    n_labels: int = 5,
+    *,
+    relation: str = "linear",
+    n_informative: int | None = None,
+    noise: float = 0.1,
+    ties: float = 0.2,
+    missing: float = 0.0,
+    random_state: int = 0,
+    name: str = "generated",
+) -> Dataset:
+    r"""Generate features, and rankings that depend on them.
+
+    The features are independent standard normal numbers. Each label has a score, a random function of the
+    features with variance 1 over all labels and rows; normal noise is added; the labels are ranked by score, and
+    neighbours with close scores are tied. Memory beyond the result does not grow with the number of rows, and
+    a dataset begins with the rows of a shorter one that is made alike.
+
+    Parameters
+    ----------
+    n_samples, n_features, n_labels : int
+        Size of the dataset; at least 1, 1 and 2.
+    relation : {"linear", "nonlinear"}, default "linear"
+        A score is a weighted sum of the features, or a sum of waves through the space of features.
+    n_informative : int, optional
+        Number of features that the scores depend on, by default all; they come first.
+    noise : float, default 0.1
+        Standard deviation of the noise, in units of the scores' own: with 0 the features determine the rankings,
+        with 1 half of the variance is noise.
+    ties : float, default 0.2
+        Share of neighbours in the order of a row that are tied: 0 makes total orders, 1 ties everything, and the
+        expected number of buckets is 1 + (n_labels - 1) (1 - ties) when no label is missing.
+    missing : float, default 0
+        Probability that a label is dropped from a ranking, as :func:`bucketrank.drop_labels` does it.
+    random_state : int, default 0
+        Seed.
+    name : str, optional
+        For the dataset.
+
+    Returns
+    -------
+    Dataset
+
+    Examples
+    --------
+    >>> data = make_rankings(1000, n_features=4, n_labels=6, ties=0.4, missing=0.3, random_state=1)
+    >>> data
+    Dataset('generated': 1,000 rows, 4 features, 6 labels, 30% missing)
+    >>> round(make_rankings(1000, n_labels=6, ties=0.4).describe().mean_buckets, 1)
+    4.0
+    """
+    shape = _Shape(
+        _at_least(n_samples, "n_samples", 1),
+        _at_least(n_features, "n_features", 1),
+        _at_least(n_labels, "n_labels", 2),
+    )
+    informative = shape.features
+    if n_informative is not None:
+        informative = _at_least(n_informative, "n_informative", 1)
+        if informative > shape.features:
+            raise ValueError(
+                f"n_informative is {informative}; expected at most n_features={shape.features}"
+            )
+    if relation not in _RELATIONS:
+        raise ValueError(f"relation is {relation!r}; expected {' or '.join(map(repr, _RELATIONS))}")
+    spread = as_real(noise, "noise")
+    if not 0 <= spread < np.inf:
+        raise ValueError(f"noise is {spread}; expected a finite number that is not negative")
+    tied, dropped = _share(ties, "ties"), _share(missing, "missing")
+    seed = as_seed(random_state, "random_state")
+    scores = _RELATIONS[relation](_stream(seed, 0), informative, shape.labels)
+    source = _Source(seed, shape, scores, spread)
+    X = np.empty((shape.samples, shape.features))
+    Y = np.empty((shape.samples, shape.labels))
+    largest_drop = source.largest_drop(tied)
+    for block, start in enumerate(range(0, shape.samples, shape.block_rows)):
+        rows = slice(start, min(start + shape.block_rows, shape.samples))
+        X[rows], values = source.draw(2 + block, rows.stop - rows.start)
+        positions: Any = rank(values, largest_drop)
+        if dropped:
+            positions = drop_labels(positions, dropped, _seed(seed, 2 + block))
+        Y[rows] = positions
+    X.flags.writeable = False
+    return Dataset(name, X, Y, source=f"make_rankings(..., random_state={seed})")
+
+
+@dataclass(frozen=True)
+class _Shape:
+    samples: int
+    features: int
+    labels: int
+
+    @property
+    def block_rows(self) -> int:
+        """Rows made at once: by the width of a row only, so that longer datasets begin as shorter ones."""
+        return max(64, _BLOCK_CELLS // (self.features + self.labels))
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Makes rows of features and noisy scores, each block from random numbers of its own."""
+
+    seed: int
+    shape: _Shape
+    scores: Callable[[_Array], _Array]
+    noise: float
+
+    def draw(self, block: int, rows: int) -> tuple[_Array, _Array]:
+        features, noise = _stream(self.seed, block, 0), _stream(self.seed, block, 1)
+        X = features.standard_normal((rows, self.shape.features))
+        values = self.scores(X)
+        if self.noise:
+            values += self.noise * noise.standard_normal(values.shape)
+        return X, values
+
+    def largest_drop(self, ties: float) -> float:
+        """Return the drop in score up to which that share of the neighbours is tied."""
+        if ties in (0.0, 1.0):
+            return np.inf if ties else -1.0
+        _, values = self.draw(1, min(_PILOT_ROWS, self.shape.block_rows))
+        values.sort(axis=1)
+        return float(np.quantile(np.diff(values, axis=1), ties))
+
+
+def _linear(rng: np.random.Generator, n_features: int, n_labels: int) -> Callable[[_Array], _Array]:
+    weights = rng.standard_normal((n_features, n_labels))
+    weights /= np.linalg.norm(weights, axis=0)
+    return lambda X: X[:, :n_features] @ weights
+
+
+def _nonlinear(
+    rng: np.random.Generator, n_features: int, n_labels: int
+) -> Callable[[_Array], _Array]:
+    directions = rng.standard_normal((n_features, _WAVES))
+    directions /= np.linalg.norm(directions, axis=0)
+    shift = rng.uniform(0, 2 * np.pi, _WAVES)
+    weights = rng.standard_normal((_WAVES, n_labels))
+    # Over random shifts a wave has the mean square 1/2.
+    weights *= np.sqrt(2) / np.linalg.norm(weights, axis=0)
+    return lambda X: np.cos(2 * (X[:, :n_features] @ directions) + shift) @ weights
+
+
+_RELATIONS = {"linear": _linear, "nonlinear": _nonlinear}
+
+
+def _stream(seed: int, *key: int) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key)))
+
+
+def _seed(seed: int, block: int) -> int:
+    sequence = np.random.SeedSequence(seed, spawn_key=(block, 2))
+    return int(sequence.generate_state(1, np.uint64)[0])
+
+
+def _at_least(value: Any, name: str, least: int) -> int:
+    number = as_whole(value, name)
+    if number < least:
+        raise ValueError(f"{name} is {number}; expected at least {least}")
+    return number
+
+
+def _share(value: Any, name: str) -> float:
+    share = as_real(value, name)
+    if not 0 <= share <= 1:
+        raise ValueError(f"{name} is {share}; expected a share from 0 to 1")
+    return share

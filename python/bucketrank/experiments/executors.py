@@ -1,0 +1,119 @@
+"""Doing the jobs of a plan on somebody else's workers: any executor of `concurrent.futures`, such as Dask's.
+
+A dataset goes to each worker once, not with every job. Dask has a way of its own to spread data. For other
+executors the data lie in a file that each worker process reads once; a worker that cannot see the file says so, and
+gets the job again with the data.
+"""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import Executor, Future, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bucketrank.datasets import Dataset
+from bucketrank.experiments.job import Finished, JobError, failed, run_job
+from bucketrank.experiments.learners import Learner, Outcome
+from bucketrank.experiments.plan import Job, Plan
+
+
+@dataclass(frozen=True)
+class _InFile:
+    """Data that a worker process reads from a file when it first needs them."""
+
+    path: str
+    content_hash: str
+
+    def load(self) -> Dataset | None:
+        if self.content_hash not in _LOADED:
+            try:
+                data = pickle.loads(Path(self.path).read_bytes())
+            except OSError:
+                return None
+            _LOADED[self.content_hash] = data
+        return _LOADED[self.content_hash]
+
+
+_LOADED: dict[str, Dataset] = {}
+"""What this process has read, by content."""
+
+
+def run_on(executor: Executor, plan: Plan, jobs: list[Job], finished: Finished) -> None:
+    """Do the jobs on the executor's workers; results are the same as on this machine."""
+    if not hasattr(executor, "submit"):
+        raise TypeError(
+            f"executor is {executor!r}; expected an executor of concurrent.futures, such as "
+            "client.get_executor() of Dask"
+        )
+    waiting: dict[Future[list[Outcome] | None], Job] = {}
+    with _spread(executor, plan) as data_for:
+
+        def submit(job: Job, data: Any) -> Future[list[Outcome] | None]:
+            learner, seed = plan.learners[job.learner], plan.dataset_seed(job.dataset)
+            return executor.submit(_work, data, job, learner, plan.n_folds, seed)
+
+        try:
+            for job in _largest_first(plan, jobs):
+                waiting[submit(job, data_for[job.dataset])] = job
+            again = _collect(waiting, finished)
+            waiting = {submit(job, plan.datasets[job.dataset]): job for job in again}
+            _collect(waiting, finished)
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def _largest_first(plan: Plan, jobs: list[Job]) -> list[Job]:
+    """Return the jobs so that none of the long ones starts last."""
+    sizes = {name: data.X.size * data.n_labels**2 for name, data in plan.datasets.items()}
+    return sorted(jobs, key=lambda job: -sizes[job.dataset])
+
+
+def _collect(waiting: dict[Future[list[Outcome] | None], Job], finished: Finished) -> list[Job]:
+    """Hand results over as they come, and return the jobs whose workers did not reach the data."""
+    without_data = []
+    for future in as_completed(waiting):
+        job = waiting[future]
+        try:
+            outcomes = future.result()
+        except JobError:
+            raise
+        except Exception as error:
+            raise failed(job, f"{type(error).__name__}: {error}") from error
+        if outcomes is None:
+            without_data.append(job)
+        else:
+            finished(job, outcomes)
+    return without_data
+
+
+def _work(
+    data: Dataset | _InFile, job: Job, learner: Learner, n_folds: int, seed: int
+) -> list[Outcome] | None:
+    """Do a job on a worker; None when the data cannot be reached from there."""
+    loaded = data.load() if isinstance(data, _InFile) else data
+    return None if loaded is None else run_job(loaded, job, learner, n_folds, seed)
+
+
+@contextmanager
+def _spread(executor: Executor, plan: Plan) -> Iterator[dict[str, Any]]:
+    """Bring the datasets near the workers, and hand out what stands for each of them in a job."""
+    client: Any = getattr(executor, "_client", None)
+    if hasattr(client, "scatter"):
+        names = list(plan.datasets)
+        # To every worker: what only one has would be lost with it.
+        handles = client.scatter([plan.datasets[name] for name in names], broadcast=True)
+        yield dict(zip(names, handles, strict=True))
+        return
+    with tempfile.TemporaryDirectory(prefix="bucketrank-") as folder:
+        handles = {}
+        for index, (name, data) in enumerate(plan.datasets.items()):
+            path = Path(folder) / f"{index}.pickle"
+            path.write_bytes(pickle.dumps(data, protocol=pickle.HIGHEST_PROTOCOL))
+            handles[name] = _InFile(str(path), data.content_hash)
+        yield handles

@@ -1,0 +1,113 @@
+"""One job, on any machine: the data of its fold, and what its learner makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bucketrank import _core
+from bucketrank._tree_parameters import tree_options
+from bucketrank._validation import with_missing
+from bucketrank.aggregation import get_aggregator
+from bucketrank.datasets import Dataset
+from bucketrank.experiments.learners import Fold, Learner, Outcome, RankerLearner, TreeLearner
+from bucketrank.experiments.plan import Job
+
+Finished = Callable[[Job, list[Outcome]], None]
+"""Takes the results of a job, one for each method of its learner."""
+
+
+class JobError(RuntimeError):
+    """A job of a study failed; the message names it. Jobs that had been finished are kept in the store."""
+
+
+def failed(job: Job, reason: object) -> JobError:
+    """Return the error of a job."""
+    return JobError(f"job failed ({job}): {reason}")
+
+
+def run_job(data: Dataset, job: Job, learner: Learner, n_folds: int, seed: int) -> list[Outcome]:
+    """Do one job, on any machine. `seed` is that of the dataset."""
+    if isinstance(learner, RankerLearner):
+        return learner.evaluate(training_fold(data, job, n_folds, seed))
+    results: list[list[Outcome]] = []
+    engine = TreeJobs(learner, n_folds)
+    engine.add(data, job, seed)
+    engine.run(1, lambda _job, outcomes: results.append(outcomes))
+    return results[0]
+
+
+def training_fold(data: Dataset, job: Job, n_folds: int, seed: int) -> Fold:
+    """Return the data of a job: the same rows and the same missing labels that the engine uses for trees."""
+    folds = _core.fold_of_rows(data.n_samples, n_folds, seed, job.repeat)
+    held_out = folds == job.fold
+    missing_seed, learner_seed = _core.split_seeds(seed, job.missing, job.repeat, job.fold)
+    Y = data.Y[~held_out]
+    if job.missing > 0:
+        Y = np.asarray(
+            with_missing(_core.drop_labels(Y, job.missing, missing_seed)), dtype=np.float64
+        )
+    return Fold(data.X[~held_out], Y, data.X[held_out], data.Y[held_out], learner_seed)
+
+
+class TreeJobs:
+    """Jobs of a tree learner in the form that the engine takes: data and parameters once, jobs by index."""
+
+    def __init__(self, learner: TreeLearner, n_folds: int) -> None:
+        self.learner = learner
+        self.n_folds = n_folds
+        self.jobs: list[Job] = []
+        self.tasks: list[tuple[int, float, int, int, int, int]] = []
+        self.problems: dict[str, tuple[int, _core.Problem]] = {}
+        self.trees: dict[tuple[int, int, int], tuple[int, Any]] = {}
+
+    def add(self, data: Dataset, job: Job, seed: int) -> None:
+        """Take a job on. `seed` is that of the dataset."""
+        if job.dataset not in self.problems:
+            problem = _core.Problem(data.X, data.Y, None, seed)
+            self.problems[job.dataset] = (len(self.problems), problem)
+        longer = job.fold < data.n_samples % self.n_folds
+        size = (data.n_samples - data.n_samples // self.n_folds - longer, *data.X.shape[1:])
+        key = (*size, data.n_labels)
+        if key not in self.trees:
+            options = tree_options(self.learner.tree, size, data.n_labels)
+            self.trees[key] = (len(self.trees), options)
+        self.jobs.append(job)
+        problem_index, tree_index = self.problems[job.dataset][0], self.trees[key][0]
+        self.tasks.append((problem_index, job.missing, job.repeat, job.fold, tree_index, 0))
+
+    def run(self, n_jobs: int, finished: Finished) -> None:
+        """Do the jobs, and say of each when it is finished."""
+        if not self.jobs:
+            return
+        aggregators = [aggregator._spec() for aggregator in self.learner.aggregators.values()]
+        failure = _core.cross_validate(
+            [problem for _, problem in self.problems.values()],
+            self.tasks,
+            {
+                "trees": [options for _, options in self.trees.values()],
+                "tree_aggregator": get_aggregator(self.learner.tree.aggregator)._spec(),
+                "aggregators": [aggregators],
+            },
+            self.n_folds,
+            n_jobs,
+            lambda index, row: finished(self.jobs[index], _outcomes(*row)),
+        )
+        if failure is not None:
+            index, reason = failure
+            raise failed(self.jobs[index], reason)
+
+
+def _outcomes(
+    leaves: int,
+    depth: int,
+    tree_seconds: float,
+    buckets_true: float,
+    rows: list[tuple[float, float, float]],
+) -> list[Outcome]:
+    return [
+        Outcome(tau_x, buckets, buckets_true, leaves, depth, tree_seconds, seconds)
+        for tau_x, buckets, seconds in rows
+    ]

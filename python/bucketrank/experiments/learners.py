@@ -1,0 +1,224 @@
+"""What is fitted on a training fold: the tree with many aggregators, or any ranker in scikit-learn's manner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from bucketrank import _core
+from bucketrank._validation import as_positions
+from bucketrank.aggregation import METHODS, PAPER_AGGREGATORS, Aggregator, get_aggregator
+from bucketrank.tree import PartialLabelRankingTree
+
+_WITHOUT_EFFECT = ("n_jobs", "verbose", "random_state")
+"""Parameters that results do not depend on; seeds are drawn anew for every split."""
+
+
+class Outcome(NamedTuple):
+    """How one method did on the rows held out, and what it cost."""
+
+    tau_x: float
+    buckets_predicted: float
+    buckets_true: float
+    leaves: float
+    depth: float
+    fit_seconds: float
+    consensus_seconds: float
+
+
+class Fold(NamedTuple):
+    """Training data, with labels missing, and the rows held out."""
+
+    X: NDArray[np.float64]
+    Y: NDArray[np.float64]
+    X_test: NDArray[np.float64]
+    Y_test: NDArray[np.float64]
+    seed: int
+
+
+@dataclass(frozen=True)
+class TreeLearner:
+    """The tree, grown once for all aggregators."""
+
+    tree: PartialLabelRankingTree
+    aggregators: dict[str, Aggregator]
+
+    @property
+    def methods(self) -> list[str]:
+        """Names of the methods: those of the aggregators."""
+        return list(self.aggregators)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the results depend on, as JSON can hold it."""
+        methods = {name: repr(aggregator) for name, aggregator in self.aggregators.items()}
+        return {"ranker": _describe(self.tree), "aggregators": methods}
+
+
+@dataclass(frozen=True)
+class RankerLearner:
+    """An estimator in scikit-learn's manner, predicting by itself or by several aggregators."""
+
+    name: str
+    ranker: Any
+    aggregators: dict[str, Aggregator] | None
+
+    @property
+    def methods(self) -> list[str]:
+        """Names of the methods: those of the aggregators, or that of the ranker."""
+        return [self.name] if self.aggregators is None else list(self.aggregators)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the results depend on, as JSON can hold it."""
+        described: dict[str, Any] = {"ranker": _describe(self.ranker)}
+        if self.aggregators is not None:
+            methods = {name: repr(aggregator) for name, aggregator in self.aggregators.items()}
+            described["aggregators"] = methods
+        return described
+
+    def evaluate(self, fold: Fold) -> list[Outcome]:
+        """Fit a copy on the training data and compare its predictions with the truth."""
+        ranker = clone(self.ranker)
+        seeds = [key for key in ranker.get_params() if key.split("__")[-1] == "random_state"]
+        ranker.set_params(**dict.fromkeys(seeds, fold.seed % 2**32))
+        started = perf_counter()
+        ranker.fit(fold.X, fold.Y)
+        fit_seconds = perf_counter() - started
+        outcomes = []
+        for predict in self._predictions(ranker):
+            started = perf_counter()
+            predicted = as_positions(np.asarray(predict(fold.X_test)), "predictions")
+            seconds = perf_counter() - started
+            outcomes.append(
+                Outcome(
+                    tau_x=_core.tau_x_ranked(fold.Y_test, predicted, None),
+                    buckets_predicted=float(predicted.max(axis=1).mean()),
+                    buckets_true=float(np.nanmax(fold.Y_test, axis=1, initial=0).mean()),
+                    leaves=_asked(ranker, "get_n_leaves"),
+                    depth=_asked(ranker, "get_depth"),
+                    fit_seconds=fit_seconds,
+                    consensus_seconds=seconds,
+                )
+            )
+        return outcomes
+
+    def _predictions(self, ranker: Any) -> list[Callable[[Any], Any]]:
+        if self.aggregators is None:
+            return [ranker.predict]
+        if hasattr(ranker, "with_aggregator"):
+            return [ranker.with_aggregator(a).predict for a in self.aggregators.values()]
+        return [partial(_by_pair_order, ranker, a) for a in self.aggregators.values()]
+
+
+Learner = TreeLearner | RankerLearner
+
+
+def learners_of(
+    tree: Any, aggregators: Any, rankers: Mapping[str, Any] | None
+) -> dict[str, Learner]:
+    """Check tree, aggregators and rankers, and name what is fitted."""
+    learners: dict[str, Learner] = {}
+    if tree is not None:
+        learner = _main_learner(tree, aggregators)
+        learners[learner.name if isinstance(learner, RankerLearner) else "tree"] = learner
+    if rankers is not None and not isinstance(rankers, Mapping):
+        raise TypeError(
+            f"rankers is {rankers!r}; expected a dictionary from names to fitted-to-be estimators"
+        )
+    for name, ranker in (rankers or {}).items():
+        _check_ranker(ranker, f"ranker {name!r}")
+        if name in learners:
+            raise ValueError(f"rankers has the name {name!r}, which is taken; expected another one")
+        learners[str(name)] = RankerLearner(str(name), ranker, None)
+    methods = [method for learner in learners.values() for method in learner.methods]
+    if not methods:
+        raise ValueError("found no method; expected aggregators for the tree, or rankers")
+    for method in methods:
+        if methods.count(method) > 1:
+            raise ValueError(f"method {method!r} stands twice; expected different methods")
+    return learners
+
+
+def _main_learner(tree: Any, aggregators: Any) -> Learner:
+    _check_ranker(tree, "tree")
+    gives_pair_order = hasattr(tree, "predict_pair_order") or hasattr(tree, "with_aggregator")
+    by_itself = aggregators is None or (aggregators is PAPER_AGGREGATORS and not gives_pair_order)
+    if by_itself:
+        return RankerLearner(type(tree).__name__, tree, None)
+    named = _named_aggregators(aggregators)
+    if _grows_once(tree):
+        return TreeLearner(tree, named)
+    name = type(tree).__name__
+    if not gives_pair_order:
+        raise ValueError(
+            f"{name} has neither with_aggregator nor predict_pair_order, so aggregators cannot be "
+            "asked; pass aggregators=None for its own predictions"
+        )
+    if not hasattr(tree, "with_aggregator"):
+        for method, aggregator in named.items():
+            if aggregator._needs != "pair order":
+                raise ValueError(
+                    f"aggregator {method!r} needs {aggregator._needs}, but {name} only gives pair order "
+                    "matrices; expected aggregators that work from them"
+                )
+    return RankerLearner(name, tree, named)
+
+
+def _grows_once(tree: Any) -> bool:
+    """Whether the engine can grow this tree: a subclass may predict in ways of its own."""
+    return type(tree) is PartialLabelRankingTree
+
+
+def _check_ranker(ranker: Any, what: str) -> None:
+    lacking = [name for name in ("fit", "predict", "get_params") if not hasattr(ranker, name)]
+    if lacking or isinstance(ranker, type):
+        found = f"the class {ranker.__name__}" if isinstance(ranker, type) else repr(ranker)
+        raise TypeError(
+            f"{what} is {found}; expected an estimator with fit, predict and get_params"
+        )
+
+
+def _named_aggregators(aggregators: Any) -> dict[str, Aggregator]:
+    if isinstance(aggregators, (str, Aggregator)):
+        aggregators = [aggregators]
+    if isinstance(aggregators, Mapping):
+        return {str(name): get_aggregator(value) for name, value in aggregators.items()}
+    if not isinstance(aggregators, Iterable):
+        raise TypeError(f"aggregators is {aggregators!r}; expected a list of aggregators")
+    named: dict[str, Aggregator] = {}
+    for value in aggregators:
+        aggregator = get_aggregator(value)
+        name = _name_of(aggregator)
+        if name in named:
+            raise ValueError(f"aggregator {name!r} stands twice; expected different ones")
+        named[name] = aggregator
+    return named
+
+
+def _name_of(aggregator: Aggregator) -> str:
+    """Return the short name of an aggregator with its usual parameters, else its full form."""
+    return next((name for name in METHODS if get_aggregator(name) == aggregator), repr(aggregator))
+
+
+def _describe(ranker: Any) -> str:
+    params = {
+        key: value
+        for key, value in sorted(ranker.get_params().items())
+        if key.split("__")[-1] not in _WITHOUT_EFFECT
+    }
+    listed = ", ".join(f"{key}={value!r}" for key, value in params.items())
+    return f"{type(ranker).__module__}.{type(ranker).__qualname__}({listed})"
+
+
+def _by_pair_order(ranker: Any, aggregator: Aggregator, X: Any) -> Any:
+    return aggregator.aggregate_pair_order(ranker.predict_pair_order(X))
+
+
+def _asked(ranker: Any, method: str) -> float:
+    return float(getattr(ranker, method)()) if hasattr(ranker, method) else float("nan")

@@ -1,0 +1,186 @@
+"""What a study is to compute, checked: datasets, methods, levels of missing labels, folds, seed."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sklearn
+
+from bucketrank import __version__
+from bucketrank._validation import as_real, as_seed, as_whole
+from bucketrank.datasets import Dataset
+from bucketrank.experiments.learners import Learner, learners_of
+
+FORMAT = 1
+"""Changes with the meaning of stored results."""
+
+
+@dataclass(frozen=True, order=True)
+class Job:
+    """One learner on one split of one dataset: fit on the other folds, test on this one."""
+
+    dataset: str
+    missing: float
+    repeat: int
+    fold: int
+    learner: str
+
+    def __str__(self) -> str:
+        share = f"{100 * self.missing:g} % missing"
+        return f"{self.dataset}, {share}, repeat {self.repeat}, fold {self.fold}, {self.learner}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All jobs of a study. The constructor functions below check what people pass."""
+
+    datasets: dict[str, Dataset]
+    learners: dict[str, Learner]
+    missing: tuple[float, ...]
+    n_repeats: int
+    n_folds: int
+    seed: int
+
+    @property
+    def methods(self) -> list[str]:
+        """Names of the methods, in the order of the tables."""
+        return [method for learner in self.learners.values() for method in learner.methods]
+
+    def jobs(self) -> list[Job]:
+        """Return all jobs in the order of the tables."""
+        return [
+            Job(dataset, missing, repeat, fold, learner)
+            for dataset in self.datasets
+            for missing in self.missing
+            for repeat in range(self.n_repeats)
+            for fold in range(self.n_folds)
+            for learner in self.learners
+        ]
+
+    def dataset_seed(self, dataset: str) -> int:
+        """Return the seed of everything that is drawn for a dataset; other datasets do not matter for it."""
+        text = f"{self.seed} {self.datasets[dataset].content_hash}"
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
+
+    def settings(self) -> dict[str, Any]:
+        """Return all that the results depend on, as JSON can hold it."""
+        return {
+            "format": FORMAT,
+            "bucketrank": __version__,
+            "seed": self.seed,
+            "n_repeats": self.n_repeats,
+            "n_folds": self.n_folds,
+            "missing": list(self.missing),
+            "datasets": {name: data.content_hash for name, data in self.datasets.items()},
+            "learners": {name: learner.describe() for name, learner in self.learners.items()},
+            "methods": self.methods,
+        }
+
+
+def surroundings() -> dict[str, str]:
+    """Return versions that a reader of results may want to know; results should not depend on them."""
+    return {
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scikit-learn": sklearn.__version__,
+        "machine": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def make_plan(
+    datasets: Any,
+    *,
+    aggregators: Any,
+    tree: Any,
+    rankers: Mapping[str, Any] | None,
+    missing: Any,
+    n_repeats: Any,
+    n_folds: Any,
+    seed: Any,
+) -> Plan:
+    """Check what the user asked for."""
+    named = _named_datasets(datasets)
+    folds = as_whole(n_folds, "n_folds")
+    if folds < 2:
+        raise ValueError(f"n_folds is {folds}; expected at least 2")
+    for name, data in named.items():
+        if data.n_samples < folds:
+            raise ValueError(
+                f"dataset {name!r} has {data.n_samples} rows; expected at least n_folds = {folds}"
+            )
+    repeats = as_whole(n_repeats, "n_repeats")
+    if not 1 <= repeats < 2**32:
+        raise ValueError(f"n_repeats is {repeats}; expected at least 1")
+    return Plan(
+        datasets=named,
+        learners=learners_of(tree, aggregators, rankers),
+        missing=_levels(missing),
+        n_repeats=repeats,
+        n_folds=folds,
+        seed=as_seed(seed),
+    )
+
+
+def _named_datasets(datasets: Any) -> dict[str, Dataset]:
+    if isinstance(datasets, (str, Dataset)):
+        datasets = [datasets]
+    if isinstance(datasets, Mapping):
+        datasets = [_renamed(name, data) for name, data in datasets.items()]
+    if not isinstance(datasets, Iterable):
+        raise TypeError(f"datasets is {datasets!r}; expected a list of datasets or their names")
+    named: dict[str, Dataset] = {}
+    for item in datasets:
+        data = _as_dataset(item)
+        if data.name in named:
+            raise ValueError(f"two datasets are called {data.name!r}; expected different names")
+        named[data.name] = data
+    if not named:
+        raise ValueError("found 0 datasets; expected at least one")
+    return named
+
+
+def _as_dataset(item: Any) -> Dataset:
+    if isinstance(item, Dataset):
+        return item
+    if isinstance(item, str):
+        from bucketrank.datasets import load
+
+        return load(item)
+    raise TypeError(
+        f"datasets has an entry of type {type(item).__name__}; expected a Dataset or the name of an "
+        "embedded one; Dataset(name, X, Y) makes one of arrays"
+    )
+
+
+def _renamed(name: str, data: Any) -> Dataset:
+    if isinstance(data, tuple) and len(data) == 2:
+        return Dataset(name, *data)
+    known = _as_dataset(data)
+    return Dataset(
+        name, known.X, known.Y, known.feature_names, known.label_names, source=known.source
+    )
+
+
+def _levels(missing: Any) -> tuple[float, ...]:
+    values: Sequence[Any] = (
+        list(missing)
+        if isinstance(missing, Iterable) and not isinstance(missing, str)
+        else [missing]
+    )
+    # Rounded, so that 0.1 + 0.2 and 0.3 are one level with one name.
+    levels = [round(as_real(value, "missing"), 9) for value in values]
+    for level in levels:
+        if not 0 <= level < 1:
+            raise ValueError(
+                f"missing has the level {level}; expected shares from 0 to below 1, such as 0.3"
+            )
+    if not levels:
+        raise ValueError("missing has no level; expected at least one, such as 0")
+    if len(set(levels)) < len(levels):
+        raise ValueError(f"missing is {levels}; expected different levels")
+    return tuple(levels)

@@ -1,0 +1,46 @@
+"""Doing the jobs of a plan on this machine: trees in the engine, other rankers in processes of joblib."""
+
+from __future__ import annotations
+
+from bucketrank.experiments.executors import run_on
+from bucketrank.experiments.job import Finished, JobError, TreeJobs, failed, run_job
+from bucketrank.experiments.learners import TreeLearner
+from bucketrank.experiments.plan import Job, Plan
+
+
+def run_here(plan: Plan, jobs: list[Job], n_jobs: int, finished: Finished) -> None:
+    """Do the jobs with so many threads, or processes for rankers other than the tree."""
+    others = []
+    for name, learner in plan.learners.items():
+        own = [job for job in jobs if job.learner == name]
+        if isinstance(learner, TreeLearner):
+            _run_trees(plan, learner, own, n_jobs, finished)
+        else:
+            others += own
+    if n_jobs == 1 or len(others) < 2:
+        _run_in_turn(plan, others, finished)
+    else:
+        from joblib.externals.loky import get_reusable_executor
+
+        run_on(get_reusable_executor(max_workers=n_jobs), plan, others, finished)
+
+
+def _run_trees(
+    plan: Plan, learner: TreeLearner, jobs: list[Job], n_jobs: int, finished: Finished
+) -> None:
+    engine = TreeJobs(learner, plan.n_folds)
+    for job in jobs:
+        engine.add(plan.datasets[job.dataset], job, plan.dataset_seed(job.dataset))
+    engine.run(n_jobs, finished)
+
+
+def _run_in_turn(plan: Plan, jobs: list[Job], finished: Finished) -> None:
+    for job in jobs:
+        learner, seed = plan.learners[job.learner], plan.dataset_seed(job.dataset)
+        try:
+            outcomes = run_job(plan.datasets[job.dataset], job, learner, plan.n_folds, seed)
+        except JobError:
+            raise
+        except Exception as error:
+            raise failed(job, f"{type(error).__name__}: {error}") from error
+        finished(job, outcomes)

@@ -1,0 +1,191 @@
+"""Results on disk: every finished job is written to SQLite as it ends, so that a study can be resumed."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from bucketrank.experiments.learners import Outcome
+from bucketrank.experiments.plan import FORMAT, Job
+
+KEYS = ("dataset", "missing", "method", "repeat", "fold")
+COLUMNS = (*KEYS, *Outcome._fields)
+
+Row: TypeAlias = tuple[Any, ...]
+"""A row of results, in the order of COLUMNS."""
+
+_WAIT_SECONDS = 60
+"""How long a process waits for another one that is writing."""
+
+# All or nothing: a process that opens the file at the same time sees both tables or none.
+_SCHEMA = f"""
+BEGIN IMMEDIATE;
+CREATE TABLE IF NOT EXISTS setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS result ({", ".join(COLUMNS)}, PRIMARY KEY ({", ".join(KEYS)})) WITHOUT ROWID;
+COMMIT;
+"""
+
+
+class StoreError(ValueError):
+    """A store cannot be used: it belongs to another study, is damaged, or cannot be written."""
+
+
+class Store:
+    """A file of results that belongs to one study.
+
+    A job's results are written in one transaction: after a crash they are there as a whole or not at all. Two
+    processes may use one store at the same time; what is there already is not written again.
+    """
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._connection = connection
+
+    @classmethod
+    @contextmanager
+    def open(cls, path: str | Path, settings: dict[str, Any]) -> Iterator[Store]:
+        """Open or make the store of a study with these settings; refuse that of another study."""
+        file = Path(path)
+        if file.is_dir() or not file.parent.is_dir():
+            problem = "is a folder" if file.is_dir() else "is in a folder that does not exist"
+            raise StoreError(f"store {str(path)!r} {problem}; expected the name of a file")
+        with _connected(file) as connection:
+            store = cls(file, connection)
+            if store._tables():
+                store._refuse_other_database()
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.executescript(_SCHEMA)
+            with connection:
+                connection.execute(
+                    "INSERT OR IGNORE INTO setting VALUES ('study', ?)", (json.dumps(settings),)
+                )
+            store._refuse_other_study(settings)
+            yield store
+
+    @classmethod
+    @contextmanager
+    def read(cls, path: str | Path) -> Iterator[Store]:
+        """Open a store that exists, finished or not."""
+        file = Path(path)
+        if not file.is_file():
+            raise StoreError(f"there is no store {str(path)!r}; compare(..., store=...) makes one")
+        with _connected(file) as connection:
+            store = cls(file, connection)
+            store._refuse_other_database()
+            yield store
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings of the study."""
+        found = self._connection.execute(
+            "SELECT value FROM setting WHERE name = 'study'"
+        ).fetchone()
+        if found is None:
+            raise StoreError(
+                f"{str(self.path)!r} has no study yet; compare(..., store=...) fills it"
+            )
+        settings: dict[str, Any] = json.loads(found[0])
+        if settings.get("format") != FORMAT:
+            raise StoreError(
+                f"store {str(self.path)!r} has format {settings.get('format')}; this version of "
+                f"bucketrank reads format {FORMAT}"
+            )
+        return settings
+
+    def note(self, name: str, value: Any) -> None:
+        """Keep a fact about the study that is no setting."""
+        with self._connection:
+            self._connection.execute(
+                "INSERT OR REPLACE INTO setting VALUES (?, ?)", (f"note {name}", json.dumps(value))
+            )
+
+    def notes(self) -> dict[str, Any]:
+        """Return what :meth:`note` kept."""
+        query = "SELECT name, value FROM setting WHERE name LIKE 'note %'"
+        return {
+            name.removeprefix("note "): json.loads(value)
+            for name, value in self._connection.execute(query)
+        }
+
+    def add(self, job: Job, methods: Sequence[str], outcomes: Iterable[Outcome]) -> None:
+        """Write the results of a job, unless another process already has."""
+        rows = result_rows(job, methods, outcomes)
+        marks = ", ".join("?" * len(COLUMNS))
+        with _explained(self.path), self._connection:
+            self._connection.executemany(f"INSERT OR IGNORE INTO result VALUES ({marks})", rows)
+
+    def rows(self) -> list[Row]:
+        """Return all results."""
+        return self._connection.execute(f"SELECT {', '.join(COLUMNS)} FROM result").fetchall()
+
+    def _tables(self) -> set[str]:
+        names = self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        return {name for (name,) in names}
+
+    def _refuse_other_database(self) -> None:
+        """Leave alone a database that somebody else has made."""
+        if self._tables() != {"setting", "result"}:
+            raise StoreError(f"{str(self.path)!r} is not a store of a study; expected another file")
+
+    def _refuse_other_study(self, settings: dict[str, Any]) -> None:
+        stored = self.settings()
+        wanted = json.loads(json.dumps(settings))
+        for name in wanted:
+            if stored.get(name) != wanted[name]:
+                found, expected = _difference(stored.get(name), wanted[name])
+                raise StoreError(
+                    f"store {str(self.path)!r} belongs to another study: its {name} is {found}, "
+                    f"expected {expected}; choose another file, or call with its settings"
+                )
+
+
+def result_rows(job: Job, methods: Sequence[str], outcomes: Iterable[Outcome]) -> list[Row]:
+    """Return the rows that a job adds to the table of results."""
+    return [
+        (job.dataset, job.missing, method, job.repeat, job.fold, *outcome)
+        for method, outcome in zip(methods, outcomes, strict=True)
+    ]
+
+
+def _difference(found: Any, expected: Any) -> tuple[str, str]:
+    """Show where two settings differ, not all of what may be long."""
+    if isinstance(found, dict) and isinstance(expected, dict):
+        for key in [*expected, *found]:
+            if found.get(key) != expected.get(key):
+                inner = _difference(found.get(key), expected.get(key))
+                return (f"{key}: {inner[0]}", f"{key}: {inner[1]}")
+    return (_short(found), _short(expected))
+
+
+def _short(value: Any) -> str:
+    text = "absent" if value is None else json.dumps(value)
+    return text if len(text) <= 300 else f"{text[:300]} …"
+
+
+@contextmanager
+def _connected(path: Path) -> Iterator[sqlite3.Connection]:
+    with _explained(path):
+        connection = sqlite3.connect(path, timeout=_WAIT_SECONDS)
+    try:
+        with _explained(path):
+            sound = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if sound != "ok":
+                raise StoreError(f"store {str(path)!r} is damaged: {sound}")
+            yield connection
+    finally:
+        connection.close()
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Turn errors of SQLite into errors that name the file."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise StoreError(f"store {str(path)!r} cannot be used: {error}") from error
+    except sqlite3.DatabaseError as error:
+        raise StoreError(f"{str(path)!r} is not a store, or is damaged: {error}") from error

@@ -1,0 +1,254 @@
+"""Mean and standard deviation of each method on each dataset, as tables for people, programs and papers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+_INTERVAL = 1.96
+"""Half the width of an interval, in standard deviations."""
+
+_BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """Mean and standard deviation over repeats and folds.
+
+    Attributes
+    ----------
+    datasets, methods : list of str
+        Names of rows and columns.
+    missing : list of float
+        Levels of missing labels: one table each.
+    mean, sd : ndarray of shape (n_levels, n_datasets, n_methods)
+        NaN where there is no result. The deviation divides by n - 1.
+    """
+
+    datasets: list[str]
+    methods: list[str]
+    missing: list[float]
+    mean: NDArray[np.float64]
+    sd: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls,
+        columns: Mapping[str, NDArray[Any]],
+        *,
+        datasets: Sequence[str],
+        methods: Sequence[str],
+        missing: Sequence[float],
+    ) -> Summary:
+        """Summarise the column ``tau_x`` of a table of results."""
+        shape = (len(missing), len(datasets), len(methods))
+        cell = np.ravel_multi_index(
+            (
+                _indices(columns["missing"], missing),
+                _indices(columns["dataset"], datasets),
+                _indices(columns["method"], methods),
+            ),
+            shape,
+        )
+        size = int(np.prod(shape))
+        values = columns["tau_x"]
+        count = np.bincount(cell, minlength=size).astype(np.float64)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = np.bincount(cell, values, size) / count
+            squares = np.bincount(cell, (values - mean[cell]) ** 2, size)
+            sd = np.sqrt(squares / np.where(count > 1, count - 1, np.nan))
+        return cls(
+            list(datasets), list(methods), list(missing), mean.reshape(shape), sd.reshape(shape)
+        )
+
+    @property
+    def best(self) -> NDArray[np.bool_]:
+        """Which methods have the best mean of their row, to three decimals."""
+        rounded = np.round(self.mean, 3)
+        return np.asarray(rounded == _row_maximum(rounded))
+
+    @property
+    def near_best(self) -> NDArray[np.bool_]:
+        """For which methods mean ± 1.96 standard deviations overlaps the interval of the best one."""
+        spread = np.nan_to_num(_INTERVAL * self.sd)
+        lowest = np.where(self.mean == _row_maximum(self.mean), self.mean - spread, -np.inf)
+        return np.asarray(self.mean + spread >= _row_maximum(lowest))
+
+    def to_text(self, *, colour: bool = False) -> str:
+        """Return the tables for a terminal.
+
+        Parameters
+        ----------
+        colour : bool, default False
+            Show the best in bold and what is not near the best dimmed, by terminal codes.
+
+        Returns
+        -------
+        str
+            The best of a row is marked ``*``; ``~`` marks methods whose interval overlaps that of the best.
+        """
+        return "\n\n".join(self._level_text(level, colour) for level in range(len(self.missing)))
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return levels, datasets and methods as nested dictionaries of mean and sd, for JSON."""
+        return {
+            f"{level:g}": {
+                dataset: {
+                    method: {"mean": _number(self.mean[i, j, k]), "sd": _number(self.sd[i, j, k])}
+                    for k, method in enumerate(self.methods)
+                }
+                for j, dataset in enumerate(self.datasets)
+            }
+            for i, level in enumerate(self.missing)
+        }
+
+    def to_json(self) -> str:
+        """Return :meth:`to_dict` as text."""
+        return json.dumps(self.to_dict(), indent=2)
+
+    def to_csv(self) -> str:
+        """Return one line for each dataset, level and method."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        names = ["dataset", "missing", "method", "tau_x_mean", "tau_x_sd"]
+        writer.writerow([*names, "best", "near_best"])
+        writer.writerows(self._rows())
+        return text.getvalue()
+
+    def to_pandas(self) -> DataFrame:
+        """Return one row for each dataset, level and method.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        import pandas as pd
+
+        names = ["dataset", "missing", "method", "tau_x_mean", "tau_x_sd", "best", "near_best"]
+        return pd.DataFrame(list(self._rows()), columns=names)
+
+    def to_latex(self) -> str:
+        """Return one ``tabular`` for each level, in the style of ``booktabs``.
+
+        Returns
+        -------
+        str
+            Bold where mean ± 1.96 standard deviations overlaps the interval of the best method.
+        """
+        return "\n\n".join(self._level_latex(level) for level in range(len(self.missing)))
+
+    def _rows(self) -> list[tuple[Any, ...]]:
+        best, near = self.best, self.near_best
+        return [
+            (
+                dataset,
+                level,
+                method,
+                float(self.mean[i, j, k]),
+                float(self.sd[i, j, k]),
+                bool(best[i, j, k]),
+                bool(near[i, j, k]),
+            )
+            for i, level in enumerate(self.missing)
+            for j, dataset in enumerate(self.datasets)
+            for k, method in enumerate(self.methods)
+        ]
+
+    def _level_text(self, level: int, colour: bool) -> str:
+        best, near = self.best[level], self.near_best[level]
+        width = max(10, *(len(part) for method in self.methods for part in _heading(method)))
+        first = max(7, *map(len, self.datasets))
+        heads = [_heading(method) for method in self.methods]
+        lines = [f"tau_x, {100 * self.missing[level]:g} % of the training labels missing"]
+        lines += [
+            " " * first + "".join(f"  {head[line]:>{width}}" for head in heads)
+            for line in range(2)
+            if any(head[line] for head in heads)
+        ]
+        for j, dataset in enumerate(self.datasets):
+            cells = ""
+            for k in range(len(self.methods)):
+                mark = "*" if best[j, k] else "~" if near[j, k] else " "
+                text = f"{_cell(self.mean[level, j, k], self.sd[level, j, k])}{mark}"
+                cells += "  " + _painted(f"{text:>{width}}", best[j, k], near[j, k], colour)
+            lines.append(f"{dataset:<{first}}{cells}".rstrip())
+        if len(self.datasets) > 1:
+            means = self.mean[level].mean(axis=0)
+            cells = "".join(f"  {_decimals(mean) + '     ':>{width}}" for mean in means)
+            lines.append(f"{'mean':<{first}}{cells}".rstrip())
+        return "\n".join(lines)
+
+    def _level_latex(self, level: int) -> str:
+        near = self.near_best[level]
+        heads = [rf"\textsc{{{_escaped(method)}}}" for method in self.methods]
+        lines = [
+            f"% tau_x, {100 * self.missing[level]:g} % of the training labels missing",
+            rf"\begin{{tabular}}{{l{'r' * len(heads)}}}",
+            r"\toprule",
+            f"dataset & {' & '.join(heads)} " + r"\\",
+            r"\midrule",
+        ]
+        for j, dataset in enumerate(self.datasets):
+            cells = []
+            for k in range(len(heads)):
+                cell = rf"{self.mean[level, j, k]:.3f} \pm {self.sd[level, j, k]:.3f}"
+                cells.append(rf"$\mathbf{{{cell}}}$" if near[j, k] else f"${cell}$")
+            lines.append(f"{_escaped(dataset)} & {' & '.join(cells)} " + r"\\")
+        lines += [r"\bottomrule", r"\end{tabular}"]
+        return "\n".join(lines)
+
+
+def _indices(values: NDArray[Any], names: Sequence[Any]) -> NDArray[np.int64]:
+    place = {name: index for index, name in enumerate(names)}
+    return np.array([place[value] for value in values.tolist()], dtype=np.int64)
+
+
+def _row_maximum(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the largest number of each row, leaving NaN out; of a row without numbers, minus infinity."""
+    return np.asarray(np.where(np.isnan(values), -np.inf, values).max(axis=-1, keepdims=True))
+
+
+def _heading(method: str) -> tuple[str, str]:
+    """Break a long name in two, so that a table of eight methods fits a terminal."""
+    if len(method) <= 10 or "_" not in method:
+        return ("", method)
+    head, _, tail = method.rpartition("_")
+    return (f"{head}_", tail)
+
+
+def _cell(mean: float, sd: float) -> str:
+    if np.isnan(mean):
+        return "-"
+    return _decimals(mean) + ("     " if np.isnan(sd) else f"±{_decimals(sd)}")
+
+
+def _decimals(value: float) -> str:
+    """Three decimals without the zero in front, as tables of correlations are printed."""
+    return f"{value:.3f}".replace("0.", ".", 1) if not np.isnan(value) else "-"
+
+
+def _painted(text: str, best: bool, near: bool, colour: bool) -> str:
+    if not colour or (near and not best):
+        return text
+    return f"{_BOLD if best else _DIM}{text}{_PLAIN}"
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _escaped(text: str) -> str:
+    return "".join(f"\\{letter}" if letter in "_&%#$" else letter for letter in text)

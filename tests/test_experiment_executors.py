@@ -1,0 +1,171 @@
+"""Studies on workers: pools of this machine, and a Dask cluster of processes that talk over TCP."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+
+from bucketrank.datasets import Dataset, make_rankings
+from bucketrank.experiments import JobError, compare
+from bucketrank.experiments.executors import _InFile
+from test_experiments import numbers, small
+
+SETTINGS: dict[str, Any] = {"missing": [0, 0.3], "n_repeats": 2, "n_folds": 4}
+
+
+def test_threads_and_processes() -> None:
+    data = [small("a", 1), small("b", 2)]
+    expected = numbers(compare(data, **SETTINGS))
+    with ThreadPoolExecutor(2) as threads:
+        assert numbers(compare(data, executor=threads, **SETTINGS)) == expected
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
+        assert numbers(compare(data, executor=processes, **SETTINGS)) == expected
+
+
+def test_workers_that_do_not_see_the_files_get_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = [small("a", 1)]
+    expected = numbers(compare(data, **SETTINGS))
+    monkeypatch.setattr(_InFile, "load", lambda _self: None)
+    with ThreadPoolExecutor(2) as threads:
+        assert numbers(compare(data, executor=threads, **SETTINGS)) == expected
+
+
+class Failing(BaseEstimator):
+    """Raises in the worker."""
+
+    def fit(self, _X: Any, _Y: Any) -> Failing:
+        raise ArithmeticError("the sum of the parts")
+
+    def predict(self, X: Any) -> Any:
+        return X
+
+
+def test_a_worker_that_raises_is_named_with_its_job() -> None:
+    with (
+        ThreadPoolExecutor(2) as threads,
+        pytest.raises(JobError, match=r"a, .* % missing.*, bad\): ArithmeticError: the sum"),
+    ):
+        compare([small("a", 1)], tree=None, rankers={"bad": Failing()}, executor=threads)
+
+
+class TestDask:
+    """A real cluster: two worker processes, reached over TCP."""
+
+    @pytest.fixture
+    def client(self) -> Iterator[Any]:
+        pytest.importorskip("distributed", reason="needs the extra bucketrank[distributed]")
+        import dask
+        from distributed import Client, LocalCluster
+
+        with (
+            dask.config.set({"distributed.worker.daemon": False}),
+            LocalCluster(  # type: ignore[no-untyped-call]
+                n_workers=2,
+                threads_per_worker=1,
+                processes=True,
+                protocol="tcp://",
+                host="127.0.0.1",
+                dashboard_address=None,
+            ) as cluster,
+            Client(cluster) as client,  # type: ignore[no-untyped-call]
+        ):
+            yield client
+
+    @pytest.mark.filterwarnings("ignore")
+    def test_the_same_numbers_and_data_sent_once(
+        self, client: Any, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        data = make_rankings(3000, 20, 6, random_state=0)
+        data = Dataset("big", data.X, data.Y)
+        settings: dict[str, Any] = {"missing": [0, 0.3], "n_repeats": 1, "n_folds": 10}
+        expected = numbers(compare([data], **settings))
+        executor = client.get_executor()
+        sizes, workers = record(executor)
+        study = compare([data], executor=executor, **settings)
+        assert numbers(study) == expected
+        whole = len(pickle.dumps(data))
+        with capsys.disabled():
+            print(
+                f"\nDask: {len(sizes)} jobs on worker processes {sorted(set(workers))}; "
+                f"{max(sizes)} bytes a job at most, {whole} bytes of data"
+            )
+        assert len(set(workers)) >= 2
+        assert os.getpid() not in workers
+        assert max(sizes) < 20_000 < whole
+
+    @pytest.mark.filterwarnings("ignore")
+    @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+    def test_a_killed_worker_changes_nothing(self, client: Any) -> None:
+        data = [small("a", 1, rows=300), small("b", 2, rows=200)]
+        settings: dict[str, Any] = {"missing": [0, 0.3], "n_repeats": 2, "n_folds": 10}
+        expected = numbers(compare(data, rankers={"slow": SlowRanker(0)}, **settings))
+        killed: list[int] = []
+
+        def kill_one() -> None:
+            time.sleep(1)
+            victim = next(iter(client.run(os.getpid).values()))
+            os.kill(victim, signal.SIGKILL)
+            killed.append(victim)
+
+        killer = threading.Thread(target=kill_one)
+        killer.start()
+        study = compare(
+            data, rankers={"slow": SlowRanker(0.05)}, executor=client.get_executor(), **settings
+        )
+        killer.join()
+        assert killed
+        assert numbers(study) == expected
+
+
+class SlowRanker(BaseEstimator):
+    """Takes its time, so that a worker can be killed while it works."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def fit(self, _X: Any, Y: Any) -> SlowRanker:
+        time.sleep(self.seconds)
+        self.n_labels_ = np.shape(Y)[1]
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return np.ones((len(X), self.n_labels_), dtype=int)
+
+
+def record(executor: Executor) -> tuple[list[int], list[int]]:
+    """Measure what each job sends, and learn which process did it."""
+    sizes: list[int] = []
+    workers: list[int] = []
+    plain = executor.submit
+
+    def submit(function: Any, *arguments: Any) -> Future[Any]:
+        sizes.append(len(pickle.dumps((function, arguments))))
+        inner = plain(with_process_id, function, *arguments)
+        outer: Future[Any] = Future()
+
+        def hand_on(done: Future[Any]) -> None:
+            worker, result = done.result()
+            workers.append(worker)
+            outer.set_result(result)
+
+        inner.add_done_callback(hand_on)
+        return outer
+
+    executor.submit = submit  # type: ignore[method-assign, assignment]
+    return sizes, workers
+
+
+def with_process_id(function: Any, *arguments: Any) -> tuple[int, Any]:
+    return os.getpid(), function(*arguments)

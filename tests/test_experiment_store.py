@@ -1,0 +1,204 @@
+"""Stores: what was finished survives a kill, what belongs to another study is refused."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+
+from bucketrank.experiments import JobError, StoreError, Study, compare
+from test_experiments import numbers, small
+
+SETTINGS: dict[str, Any] = {"missing": [0, 0.3], "n_repeats": 2, "n_folds": 4}
+
+
+def test_a_study_from_a_store_is_the_study(tmp_path: Path) -> None:
+    data = [small("a", 1), small("b", 2)]
+    plain = compare(data, **SETTINGS)
+    stored = compare(data, store=tmp_path / "study.db", **SETTINGS)
+    loaded = Study.load(tmp_path / "study.db")
+    assert numbers(plain) == numbers(stored) == numbers(loaded)
+    assert loaded.is_complete
+    assert loaded.settings == stored.settings
+    assert loaded.notes["numpy"] == np.__version__
+    before = (tmp_path / "study.db").read_bytes()
+    again = compare(data, store=tmp_path / "study.db", **SETTINGS)
+    assert again.to_csv() == stored.to_csv()
+    assert (tmp_path / "study.db").read_bytes() == before
+
+
+class FailsOn(BaseEstimator):
+    """Fails on the third fit of its process."""
+
+    fits = 0
+
+    def fit(self, _X: Any, _Y: Any) -> FailsOn:
+        type(self).fits += 1
+        if type(self).fits == 3:
+            raise OSError("disk of the worker is full")
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return np.ones((len(X), 4), dtype=int)
+
+
+def test_a_failing_job_keeps_what_was_finished_and_resumes(tmp_path: Path) -> None:
+    FailsOn.fits = 0
+    settings: dict[str, Any] = {"tree": None, "rankers": {"r": FailsOn()}, **SETTINGS}
+    store = tmp_path / "study.db"
+    with pytest.raises(
+        JobError, match=r"job failed \(a, 0 % missing, repeat 0, fold 2, r\): OSError"
+    ):
+        compare([small("a", 1)], store=store, **settings)
+    unfinished = Study.load(store)
+    assert len(unfinished) == 2
+    assert not unfinished.is_complete
+    assert "2 results of 16, unfinished" in repr(unfinished)
+    assert "nan" not in str(unfinished.summary())
+    done = compare([small("a", 1)], store=store, **settings)
+    assert len(done) == 16
+    assert FailsOn.fits == 3 + 14
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"seed": 1}, "its seed is 0, expected 1"),
+        ({"n_folds": 5}, "n_folds"),
+        ({"missing": [0, 0.4]}, "missing"),
+        ({"aggregators": ["borda"]}, "learners"),
+        ({"datasets": [small("a", 3)]}, "its datasets is a: "),
+    ],
+)
+def test_another_study_is_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    store = tmp_path / "study.db"
+    good: dict[str, Any] = {"datasets": [small("a", 1)], **SETTINGS}
+    first = compare(store=store, **good)
+    with pytest.raises(StoreError, match=message):
+        compare(store=store, **{**good, **change})
+    assert numbers(Study.load(store)) == numbers(first)
+
+
+def test_stores_that_cannot_be_used(tmp_path: Path) -> None:
+    data = [small("a", 1)]
+    text = tmp_path / "notes.txt"
+    text.write_text("not a database, but a text of some length" * 100)
+    with pytest.raises(StoreError, match="is not a store, or is damaged"):
+        compare(data, store=text, **SETTINGS)
+    assert text.read_text().startswith("not a database")
+    with pytest.raises(StoreError, match="folder that does not exist"):
+        compare(data, store=tmp_path / "none" / "study.db", **SETTINGS)
+    with pytest.raises(StoreError, match="is a folder"):
+        compare(data, store=tmp_path, **SETTINGS)
+    with pytest.raises(StoreError, match="there is no store"):
+        Study.load(tmp_path / "none.db")
+    other = tmp_path / "other.db"
+    with sqlite3.connect(other) as connection:
+        connection.execute("CREATE TABLE setting (name, value)")
+    connection.close()
+    with pytest.raises(StoreError, match="is not a store"):
+        Study.load(other)
+    before = other.read_bytes()
+    with pytest.raises(StoreError, match="is not a store"):
+        compare(data, store=other, **SETTINGS)
+    assert other.read_bytes() == before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a folder that even root cannot write to")
+def test_a_store_in_a_folder_that_cannot_be_written() -> None:
+    with pytest.raises(StoreError, match="cannot be used"):
+        compare([small("a", 1)], store="/proc/study.db", **SETTINGS)
+
+
+def test_damage_is_noticed(tmp_path: Path) -> None:
+    store = tmp_path / "study.db"
+    data = [small("a", 1)]
+    compare(data, store=store, **SETTINGS)
+    content = bytearray(store.read_bytes())
+    for start in range(5000, len(content), 997):
+        content[start : start + 50] = os.urandom(len(content[start : start + 50]))
+    store.write_bytes(bytes(content))
+    with pytest.raises(StoreError, match="damaged"):
+        compare(data, store=store, **SETTINGS)
+
+
+STUDY_IN_A_PROCESS = """
+import sys
+from bucketrank.datasets import make_rankings
+from bucketrank.experiments import compare
+data = make_rankings(400, 5, 8, random_state=0)
+print("ready", flush=True)
+study = compare([data], missing=[0, 0.3], n_repeats=int(sys.argv[2]), n_folds=10, n_jobs=2, store=sys.argv[1])
+print(len(study), flush=True)
+"""
+
+
+def start(store: Path, repeats: int) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", STUDY_IN_A_PROCESS, str(store), str(repeats)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def complete_study(repeats: int) -> Study:
+    from bucketrank.datasets import make_rankings
+
+    data = make_rankings(400, 5, 8, random_state=0)
+    return compare([data], missing=[0, 0.3], n_repeats=repeats, n_folds=10)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_kill_loses_only_running_jobs(tmp_path: Path) -> None:
+    store = tmp_path / "study.db"
+    expected = complete_study(repeats=10)
+    counts = [0]
+    # Each attempt is killed a moment after it has written something new.
+    for _ in range(3):
+        process = start(store, 10)
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and process.poll() is None:
+            if store.exists() and count(store) > counts[-1] + 100:
+                break
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        counts.append(count(store))
+    assert counts == sorted(counts)
+    unfinished = Study.load(store)
+    if not unfinished.is_complete:
+        assert len(unfinished) % 8 == 0, "a job is there as a whole or not at all"
+    finished = start(store, 10)
+    out, _ = finished.communicate(timeout=120)
+    assert out.split() == ["ready", str(len(expected))]
+    assert numbers(Study.load(store)) == numbers(expected)
+    assert 0 < counts[1] < len(expected), "the first kill came in the middle"
+
+
+def count(store: Path) -> int:
+    connection = sqlite3.connect(f"file:{store}?mode=ro", uri=True, timeout=10)
+    try:
+        found: int = connection.execute("SELECT count(*) FROM result").fetchone()[0]
+    except sqlite3.OperationalError:
+        return 0
+    finally:
+        connection.close()
+    return found
+
+
+def test_two_processes_on_one_store(tmp_path: Path) -> None:
+    store = tmp_path / "study.db"
+    both = [start(store, 3) for _ in range(2)]
+    outputs = [process.communicate(timeout=120)[0] for process in both]
+    expected = complete_study(repeats=3)
+    assert [output.split() for output in outputs] == [["ready", str(len(expected))]] * 2
+    assert numbers(Study.load(store)) == numbers(expected)

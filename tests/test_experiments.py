@@ -1,0 +1,410 @@
+"""Studies: the same numbers as a plain loop over folds, whatever the number of threads and the company."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+
+from bucketrank import (
+    METHODS,
+    Borda,
+    MarkovChain,
+    PartialLabelRankingTree,
+    _core,
+    aggregate,
+    drop_labels,
+    tau_x,
+)
+from bucketrank.datasets import Dataset, make_rankings
+from bucketrank.experiments import Study, compare, cross_validate
+from bucketrank.experiments.plan import Job, make_plan
+
+SECONDS = ("fit_seconds", "consensus_seconds")
+
+
+def small(name: str, seed: int, rows: int = 60, labels: int = 4) -> Dataset:
+    made = make_rankings(rows, 3, labels, random_state=seed)
+    return Dataset(name, made.X, made.Y)
+
+
+def numbers(study: Study) -> dict[str, list[Any]]:
+    """All columns but the times, as lists that compare equal also for NaN."""
+    return {
+        name: [None if value != value else value for value in column.tolist()]
+        for name, column in study.columns.items()
+        if name not in SECONDS
+    }
+
+
+def rows_of(study: Study, dataset: str) -> dict[str, list[Any]]:
+    chosen = study.columns["dataset"] == dataset
+    return {
+        name: np.array(column, dtype=object)[chosen].tolist()
+        for name, column in numbers(study).items()
+    }
+
+
+class PairOrderRanker(BaseEstimator):
+    """Gives only the pair order of all training rankings."""
+
+    def fit(self, _X: Any, Y: Any) -> PairOrderRanker:
+        from bucketrank import pair_order_matrix
+
+        self.order_ = pair_order_matrix(Y)
+        return self
+
+    def predict_pair_order(self, X: Any) -> Any:
+        return np.repeat(self.order_[None], len(X), axis=0)
+
+    def predict(self, X: Any) -> Any:
+        return Borda().aggregate_pair_order(self.predict_pair_order(X))
+
+
+class ConstantRanker(BaseEstimator):
+    """Predicts the consensus of the training rankings."""
+
+    def __init__(self, fails: bool = False, random_state: int | None = None) -> None:
+        self.fails = fails
+        self.random_state = random_state
+
+    def fit(self, _X: Any, Y: Any) -> ConstantRanker:
+        if self.fails:
+            raise ZeroDivisionError("no way")
+        self.consensus_ = aggregate(Y)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return np.tile(self.consensus_, (len(X), 1))
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.4])
+def test_a_plain_loop_gives_the_same_numbers(missing: float) -> None:
+    data = small("a", 1)
+    study = compare([data], METHODS, missing=missing, n_repeats=2, n_folds=3)
+    plan = make_plan(
+        [data],
+        aggregators=METHODS,
+        tree=PartialLabelRankingTree(),
+        rankers=None,
+        missing=missing,
+        n_repeats=2,
+        n_folds=3,
+        seed=0,
+    )
+    seed = plan.dataset_seed("a")
+    expected = {}
+    for repeat in range(2):
+        folds = _core.fold_of_rows(60, 3, seed, repeat)
+        for fold in range(3):
+            test = folds == fold
+            drop_seed, _ = _core.split_seeds(seed, missing, repeat, fold)
+            Y = drop_labels(data.Y[~test], missing, drop_seed) if missing else data.Y[~test]
+            tree = PartialLabelRankingTree().fit(data.X[~test], Y)
+            predictions = tree.predict_many(data.X[test], METHODS)
+            for name, predicted in zip(METHODS, predictions, strict=True):
+                expected[name, repeat, fold] = (
+                    tau_x(data.Y[test], predicted),
+                    predicted.max(axis=1).mean(),
+                    data.Y[test].max(axis=1).mean(),
+                    tree.get_n_leaves(),
+                    tree.get_depth(),
+                )
+    keys = zip(*(study.columns[k].tolist() for k in ("method", "repeat", "fold")), strict=True)
+    columns = ("tau_x", "buckets_predicted", "buckets_true", "leaves", "depth")
+    found = dict(zip(keys, zip(*(study.columns[k] for k in columns), strict=True), strict=True))
+    assert found.keys() == expected.keys()
+    for key, values in expected.items():
+        np.testing.assert_allclose(found[key], values, atol=1e-12)
+    assert all((study.columns[name] >= 0).all() for name in SECONDS)
+
+
+def test_each_row_is_held_out_once_in_a_repeat() -> None:
+    for repeat in range(3):
+        folds = _core.fold_of_rows(103, 10, 5, repeat)
+        assert sorted(np.bincount(folds).tolist()) == [10] * 7 + [11] * 3
+
+
+def test_threads_order_and_company_do_not_matter() -> None:
+    a, b = small("a", 1), small("b", 2, rows=40, labels=3)
+    settings: dict[str, Any] = {"n_repeats": 2, "n_folds": 4, "missing": [0, 0.3]}
+    both = compare([a, b], **settings)
+    for n_jobs in (2, 3):
+        assert numbers(compare([a, b], n_jobs=n_jobs, **settings)) == numbers(both)
+    alone = compare([b], **settings)
+    turned = compare([b, a], ["mc4", "borda"], n_repeats=2, n_folds=4, missing=[0.3, 0])
+    assert rows_of(alone, "b") == rows_of(both, "b")
+    few = compare([a], ["borda"], missing=0.3, n_repeats=1, n_folds=4)
+    shared = {
+        (k, r, f): v
+        for k, m, r, f, v in zip(
+            *(
+                turned.columns[c].tolist()
+                for c in ("dataset", "missing", "repeat", "fold", "tau_x")
+            ),
+            strict=True,
+        )
+        if m == 0.3
+    }
+    chosen = turned.columns["method"] == "borda"
+    assert chosen.sum() == 32
+    borda = {
+        (d, m, r, f): v
+        for d, m, r, f, v in zip(
+            *(
+                turned.columns[c][chosen].tolist()
+                for c in ("dataset", "missing", "repeat", "fold", "tau_x")
+            ),
+            strict=True,
+        )
+    }
+    for repeat, fold, value in zip(
+        *(few.columns[c].tolist() for c in ("repeat", "fold", "tau_x")), strict=True
+    ):
+        assert borda["a", 0.3, repeat, fold] == value
+    assert shared
+
+
+def test_seeds_matter_and_repeat() -> None:
+    data = small("a", 1)
+    first = compare([data], ["borda"], missing=0.3, n_repeats=1, n_folds=4, seed=1)
+    again = compare([data], ["borda"], missing=0.3, n_repeats=1, n_folds=4, seed=1)
+    other = compare([data], ["borda"], missing=0.3, n_repeats=1, n_folds=4, seed=2)
+    assert numbers(first) == numbers(again) != numbers(other)
+
+
+def test_levels_share_their_folds() -> None:
+    data = small("a", 1)
+    study = compare([data], ["borda"], missing=[0, 0.5], n_repeats=1, n_folds=4)
+    true = study.columns["buckets_true"].reshape(2, 4)
+    np.testing.assert_array_equal(true[0], true[1])
+
+
+def test_a_ranker_sees_the_folds_and_labels_of_the_tree() -> None:
+    class SameTree(PartialLabelRankingTree):
+        """The slow path is for everything that is not exactly the tree."""
+
+    data = small("a", 1)
+    settings: dict[str, Any] = {"missing": [0, 0.4], "n_repeats": 1, "n_folds": 3}
+    fast = compare([data], **settings)
+    slow = compare([data], tree=SameTree(), **settings)
+    assert numbers(slow) == numbers(fast)
+    beside = compare([data], ["borda"], rankers={"same": PartialLabelRankingTree()}, **settings)
+    borda = beside.columns["method"] == "borda"
+    np.testing.assert_array_equal(beside.columns["tau_x"][borda], beside.columns["tau_x"][~borda])
+
+
+def test_rankers_of_other_kinds() -> None:
+    data = small("a", 1)
+    settings: dict[str, Any] = {"missing": 0.2, "n_repeats": 1, "n_folds": 3}
+    own = compare([data], tree=ConstantRanker(), **settings)
+    assert own.methods == ["ConstantRanker"]
+    assert np.isnan(own.columns["leaves"]).all()
+    ordered = compare([data], ["borda", "mc4"], tree=PairOrderRanker(), **settings)
+    assert ordered.methods == ["borda", "mc4"]
+    np.testing.assert_allclose(ordered.columns["tau_x"][:3], own.columns["tau_x"])
+    only = compare([data], tree=None, rankers={"constant": ConstantRanker()}, **settings)
+    np.testing.assert_array_equal(only.columns["tau_x"], own.columns["tau_x"])
+    two = compare([data], tree=ConstantRanker(), n_jobs=2, **settings)
+    assert numbers(two) == numbers(own)
+
+
+def test_trees_of_every_criterion_and_splitter() -> None:
+    data = small("a", 1, rows=40)
+    for tree in (
+        PartialLabelRankingTree(criterion="distance", aggregator="copeland"),
+        PartialLabelRankingTree(splitter="equal_width", max_splits=3, min_samples_split=0.2),
+        PartialLabelRankingTree(max_features="sqrt", min_samples_split=2),
+    ):
+        study = compare([data], ["borda"], missing=0, n_repeats=1, n_folds=3, tree=tree)
+        again = compare([data], ["borda"], missing=0, n_repeats=1, n_folds=3, tree=tree, n_jobs=2)
+        assert numbers(study) == numbers(again)
+
+
+def test_rankings_that_are_incomplete_from_the_start() -> None:
+    made = make_rankings(80, 3, 4, missing=0.3, random_state=0)
+    study = cross_validate(made.X, made.Y, missing=[0, 0.2], n_repeats=1, n_folds=4)
+    assert np.isfinite(study.columns["tau_x"]).all()
+    assert study.datasets == ["data"]
+
+
+def test_parameters_show_in_the_names_of_methods() -> None:
+    data = small("a", 1)
+    study = compare(
+        [data],
+        [Borda(), Borda(beta=0.5), MarkovChain(2)],
+        missing=0,
+        n_repeats=1,
+        n_folds=3,
+    )
+    assert study.methods == ["borda", "Borda(beta=0.5)", "mc2"]
+    named = compare(
+        {"b": (data.X, data.Y), "c": data},
+        {"none": Borda(beta=0), "much": Borda(beta=2)},
+        missing=0,
+        n_repeats=1,
+        n_folds=3,
+    )
+    assert (named.methods, named.datasets) == (["none", "much"], ["b", "c"])
+
+
+def test_jobs_say_what_they_are() -> None:
+    assert str(Job("a", 0.3, 1, 2, "tree")) == "a, 30 % missing, repeat 1, fold 2, tree"
+
+
+def test_a_failing_ranker_is_named_with_its_job() -> None:
+    data = small("a", 1)
+    for n_jobs in (1, 2):
+        with pytest.raises(RuntimeError, match=r"a, 0 % missing, repeat 0, fold \d.*no way"):
+            compare(
+                [data],
+                tree=None,
+                rankers={"bad": ConstantRanker(fails=True)},
+                missing=0,
+                n_folds=3,
+                n_jobs=n_jobs,
+            )
+
+
+def test_a_fold_without_anything_to_compare_is_named() -> None:
+    Y = np.full((6, 3), np.nan)
+    Y[:, 0] = 1
+    with pytest.raises(RuntimeError, match="a, 0 % missing, repeat 0, fold"):
+        compare([Dataset("a", np.arange(6.0)[:, None], Y)], missing=0, n_folds=2)
+
+
+BAD_SETTINGS = [
+    ({"datasets": []}, ValueError, "found 0 datasets"),
+    ({"datasets": 3}, TypeError, "expected a list of datasets"),
+    ({"datasets": [3]}, TypeError, "expected a Dataset"),
+    ({"datasets": ["irys"]}, ValueError, "iris"),
+    ({"datasets": [small("a", 1), small("a", 2)]}, ValueError, "two datasets are called 'a'"),
+    ({"n_folds": 61}, ValueError, "60 rows; expected at least n_folds = 61"),
+    ({"n_folds": 1}, ValueError, "n_folds is 1; expected at least 2"),
+    ({"n_folds": 2.5}, TypeError, "n_folds is 2.5"),
+    ({"n_repeats": 0}, ValueError, "n_repeats is 0"),
+    ({"missing": 1}, ValueError, "from 0 to below 1"),
+    ({"missing": -0.1}, ValueError, "from 0 to below 1"),
+    ({"missing": float("nan")}, ValueError, "from 0 to below 1"),
+    ({"missing": "0.3"}, TypeError, "missing is '0.3'"),
+    ({"missing": []}, ValueError, "no level"),
+    ({"missing": [0.3, 0.1 + 0.2]}, ValueError, "different levels"),
+    ({"seed": -1}, ValueError, "seed is -1"),
+    ({"aggregators": ["borda", "borda"]}, ValueError, "'borda' stands twice"),
+    ({"aggregators": ["borda", Borda()]}, ValueError, "'borda' stands twice"),
+    ({"aggregators": ["bordo"]}, ValueError, "borda"),
+    ({"aggregators": []}, ValueError, "found no method"),
+    ({"aggregators": 7}, TypeError, "expected a list of aggregators"),
+    ({"tree": "tree"}, TypeError, "expected an estimator"),
+    ({"tree": PartialLabelRankingTree}, TypeError, "the class PartialLabelRankingTree"),
+    ({"tree": PairOrderRanker(), "aggregators": ["mc1"]}, ValueError, "'mc1' needs rankings"),
+    ({"tree": ConstantRanker(), "aggregators": ["mc4"]}, ValueError, "aggregators=None"),
+    ({"rankers": [ConstantRanker()]}, TypeError, "rankers"),
+    ({"rankers": {"tree": ConstantRanker()}}, ValueError, "taken"),
+    ({"rankers": {"borda": ConstantRanker()}}, ValueError, "'borda' stands twice"),
+    ({"rankers": {"x": 3}}, TypeError, "ranker 'x'"),
+    ({"n_jobs": 0}, ValueError, "n_jobs is 0"),
+    ({"executor": 3}, TypeError, "executor is 3"),
+    ({"tree": PartialLabelRankingTree(max_depth=0)}, ValueError, "max_depth"),
+]
+
+
+@pytest.mark.parametrize(("settings", "error", "message"), BAD_SETTINGS)
+def test_bad_settings(settings: dict[str, Any], error: type[Exception], message: str) -> None:
+    good: dict[str, Any] = {"datasets": [small("a", 1)], "n_repeats": 1, "n_folds": 3}
+    with pytest.raises(error, match=message):
+        compare(**{**good, **settings})
+
+
+STUDY_IN_A_PROCESS = """
+import sys
+from bucketrank.datasets import make_rankings
+from bucketrank.experiments import compare
+data = make_rankings(4000, 8, 12, random_state=0)
+print("ready", flush=True)
+compare([data], n_repeats=100, n_folds=10, n_jobs=2)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_interrupting_a_study_stops_it_soon() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", STUDY_IN_A_PROCESS],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ},
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(1)
+    started = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert "KeyboardInterrupt" in errors
+    assert time.monotonic() - started < 10
+
+
+class TestSummary:
+    study = compare(
+        [small("a", 1), small("b", 2)],
+        ["borda", "copeland", "mc4"],
+        missing=[0, 0.5],
+        n_repeats=2,
+        n_folds=3,
+    )
+
+    def test_means_and_deviations(self) -> None:
+        summary = self.study.summary()
+        frame = self.study.to_pandas()
+        grouped = frame.groupby(["missing", "dataset", "method"])["tau_x"]
+        for i, level in enumerate(summary.missing):
+            for j, dataset in enumerate(summary.datasets):
+                for k, method in enumerate(summary.methods):
+                    values = grouped.get_group((level, dataset, method))
+                    assert summary.mean[i, j, k] == pytest.approx(values.mean())
+                    assert summary.sd[i, j, k] == pytest.approx(values.std(ddof=1))
+
+    def test_what_is_near_the_best(self) -> None:
+        summary = self.study.summary()
+        for i, j in np.ndindex(2, 2):
+            mean, sd = summary.mean[i, j], summary.sd[i, j]
+            best = int(mean.argmax())
+            overlaps = mean + 1.96 * sd >= mean[best] - 1.96 * sd[best]
+            assert summary.near_best[i, j].tolist() == overlaps.tolist()
+            assert summary.best[i, j].tolist() == (mean.round(3) == mean.max().round(3)).tolist()
+
+    def test_text(self) -> None:
+        text = str(self.study.summary())
+        assert "tau_x, 0 % of the training labels missing" in text
+        assert "tau_x, 50 % of the training labels missing" in text
+        assert "\x1b" not in text
+        assert "\x1b[1m" in self.study.summary().to_text(colour=True)
+        mean = self.study.summary().mean[0].mean(axis=0)[0]
+        assert f"{mean:.3f}".lstrip("0") in text
+
+    def test_forms(self) -> None:
+        summary = self.study.summary()
+        assert json.loads(summary.to_json())["0.5"]["b"]["mc4"]["mean"] == summary.mean[1, 1, 2]
+        assert len(summary.to_csv().splitlines()) == 1 + 2 * 2 * 3
+        latex = self.study.to_latex()
+        assert latex.count(r"\begin{tabular}{lrrr}") == 2
+        assert r"\mathbf{" in latex
+        assert len(summary.to_pandas()) == 12
+
+    def test_table(self, tmp_path: Path) -> None:
+        assert len(self.study) == 2 * 2 * 3 * 6
+        text = self.study.to_csv(tmp_path / "study.csv")
+        assert (tmp_path / "study.csv").read_text(encoding="utf-8") == text
+        assert len(text.splitlines()) == 1 + len(self.study)
+        assert "2 datasets × 2 levels × 3 methods × 2 repeats × 3 folds" in repr(self.study)
+        assert str(self.study).startswith(repr(self.study))
