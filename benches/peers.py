@@ -20,6 +20,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import numpy as np  # noqa: E402 (after the environment is set)
+from peer_boosting import boosting  # noqa: E402
 from peer_trees import trees  # noqa: E402
 
 import bucketrank as br  # noqa: E402
@@ -323,6 +324,7 @@ SECTIONS: dict[str, Callable[[], None]] = {
     "batches": batches,
     "growth": growth,
     "trees": trees,
+    "boosting": boosting,
 }
 
 

@@ -87,9 +87,9 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from bucketrank import datasets
     from bucketrank.boosting import PartialLabelRankingBooster
     from bucketrank.linear import PartialLabelRankingLinear
-    from bucketrank import datasets
     from bucketrank.metrics import tau_x_scorer
     from bucketrank.tree import PartialLabelRankingTree
     from bucketrank.tree_export import export_graphviz, export_text, plot_tree
