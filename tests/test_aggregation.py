@@ -34,11 +34,11 @@ betas = st.sampled_from([0.0, 0.1, 0.25, 0.4, 0.5, 0.9, 1.3])
 def by_reference(aggregator: br.Aggregator, Y: list[Ranking], weights: Any = None) -> list[int]:
     C = pair_order(Y, weights)
     if isinstance(aggregator, br.Borda):
-        return reference.borda(C, aggregator.beta)
+        return reference.borda(C, float(aggregator.beta))
     if isinstance(aggregator, br.Copeland):
-        return reference.copeland(C, aggregator.beta)
+        return reference.copeland(C, float(aggregator.beta))
     if isinstance(aggregator, br.BucketPivot):
-        return reference.bucket_pivot(C, aggregator.beta)
+        return reference.bucket_pivot(C, float(aggregator.beta))
     if isinstance(aggregator, br.MarkovChain):
         return markov.markov_chain(markov.transition_matrix(Y, aggregator.variant, weights))
     return lottery.lottery_ranking(lottery.maximal_lottery(C))

@@ -35,6 +35,7 @@ class WithBeta(Aggregator):
     beta: float | str
 
     _method: ClassVar[str]
+    _usual_beta: ClassVar[float]
     _candidates: ClassVar[tuple[float, ...]] = tuple(round(0.05 * step, 2) for step in range(11))
     """Thresholds that a tree tries; from 0.5 on all labels are tied."""
 
@@ -79,6 +80,7 @@ class Borda(WithBeta):
     beta: float | str = 0.9
 
     _method: ClassVar[str] = "borda"
+    _usual_beta: ClassVar[float] = 0.9
     _candidates: ClassVar[tuple[float, ...]] = (
         *(round(0.1 * step, 1) for step in range(21)),
         *(2.5, 3.0, 4.0, 6.0, 10.0),
@@ -106,6 +108,7 @@ class Copeland(WithBeta):
     beta: float | str = 0.4
 
     _method: ClassVar[str] = "copeland"
+    _usual_beta: ClassVar[float] = 0.4
 
 
 @dataclass(frozen=True)
@@ -130,6 +133,7 @@ class BucketPivot(WithBeta):
     beta: float | str = 0.25
 
     _method: ClassVar[str] = "bucket_pivot"
+    _usual_beta: ClassVar[float] = 0.25
 
 
 @dataclass(frozen=True)
