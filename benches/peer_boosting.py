@@ -1,8 +1,8 @@
 """Boosting: our model of whole rankings against scikit-learn's boosting of one classification problem.
 
 Nobody else boosts rankings with ties. The yardstick is `HistGradientBoostingClassifier` with as many rounds of the same
-depth: on the one problem of the top label, and on the pairs of labels one by one, of which a few are fitted and the rest
-extrapolated. Two threads each, in a process of their own, because scikit-learn reads their number only at its start.
+depth: on the one problem of the top label, and on the pairs of labels one by one, of which a few are fitted and the
+rest extrapolated. Two threads each, in a process of their own, because scikit-learn reads their number at its start.
 """
 
 from __future__ import annotations
@@ -64,7 +64,9 @@ def against_classifiers() -> None:
     print(f"boosting letter ({len(X):,} rows, {ROUNDS} rounds, depth {DEPTH}, {THREADS} threads)")
     verdict = "ok" if theirs > best else "MISSED"
     print(f"    the ranking of 26 labels   {best:8.2f} s")
-    print(f"    one classifier, top label  {theirs:8.2f} s  {theirs / best:6.1f}x  goal 1x {verdict}")
+    print(
+        f"    one classifier, top label  {theirs:8.2f} s  {theirs / best:6.1f}x  goal 1x {verdict}"
+    )
     rng = np.random.default_rng(0)
     pairs = [(u, v) for u in range(26) for v in range(u + 1, 26)]
     chosen = rng.choice(len(pairs), PAIRS, replace=False)

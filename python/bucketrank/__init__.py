@@ -76,8 +76,10 @@ __all__ = [
     "from_text",
     "get_aggregator",
     "kendall_tau",
+    "load_model",
     "pair_order_matrix",
     "plot_tree",
+    "save_model",
     "tau_x",
     "tau_x_samples",
     "tau_x_scorer",
@@ -91,6 +93,7 @@ if TYPE_CHECKING:
     from bucketrank.boosting import PartialLabelRankingBooster
     from bucketrank.linear import PartialLabelRankingLinear
     from bucketrank.metrics import tau_x_scorer
+    from bucketrank.saving import load_model, save_model
     from bucketrank.tree import PartialLabelRankingTree
     from bucketrank.tree_export import export_graphviz, export_text, plot_tree
 
@@ -104,6 +107,8 @@ _NEED_SKLEARN = {
     "PartialLabelRankingTree": "bucketrank.tree",
     "export_graphviz": "bucketrank.tree_export",
     "export_text": "bucketrank.tree_export",
+    "load_model": "bucketrank.saving",
+    "save_model": "bucketrank.saving",
     "plot_tree": "bucketrank.tree_export",
     "tau_x_scorer": "bucketrank.metrics",
 }

@@ -98,15 +98,21 @@ fn add(sum: &mut Line, line: &Line) {
 
 #[inline(always)]
 fn worth(line: &Line, ridge: f32) -> f64 {
-    let each: [f32; OUTPUTS] = std::array::from_fn(|i| {
+    let mut each: [f32; OUTPUTS] = std::array::from_fn(|i| {
         // A difference of sums may miss 0 by a rounding.
         let curvature = line[i + OUTPUTS];
         let curvature = if curvature > 0.0 { curvature } else { 0.0 };
         line[i] * line[i] / (curvature + ridge)
     });
-    f64::from(
-        ((each[0] + each[4]) + (each[2] + each[6])) + ((each[1] + each[5]) + (each[3] + each[7])),
-    )
+    // Halves are added to halves: that is how vectors are added up, and the order is part of the result.
+    let mut width = OUTPUTS / 2;
+    while width > 0 {
+        for i in 0..width {
+            each[i] += each[i + width];
+        }
+        width /= 2;
+    }
+    f64::from(each[0])
 }
 
 struct Totals<'a> {
