@@ -127,6 +127,9 @@ class _TreeOptions(TypedDict):
     max_features: int | None
     seed: int
     n_jobs: int
+    soft: bool
+
+_Smoothing: TypeAlias = tuple[str, float]
 
 class _CrossValidationMethods(TypedDict):
     trees: list[_TreeOptions]
@@ -183,8 +186,21 @@ class Tree:
     def n_leaves(self) -> int: ...
     def apply(self, x: NDArray[np.float64]) -> NDArray[np.int64]: ...
     def consensus(
-        self, spec: _Spec, leaves: NDArray[np.int64], n_jobs: int
+        self,
+        spec: _Spec,
+        leaves: NDArray[np.int64],
+        n_jobs: int,
+        smoothing: _Smoothing | None = None,
     ) -> NDArray[np.int64]: ...
+    def pair_shares(
+        self, smoothing: _Smoothing, leaves: NDArray[np.int64]
+    ) -> NDArray[np.float64]: ...
+    def soft_consensus(
+        self, spec: _Spec, x: NDArray[np.float64], n_jobs: int, smoothing: _Smoothing
+    ) -> NDArray[np.int64]: ...
+    def soft_pair_shares(
+        self, smoothing: _Smoothing, x: NDArray[np.float64], n_jobs: int
+    ) -> NDArray[np.float64]: ...
     def pair_orders(self, nodes: NDArray[np.int64]) -> NDArray[np.float64]: ...
     def node_rows(self, node: int) -> NDArray[np.int64]: ...
     def node_rankings(self, node: int) -> NDArray[np.int64]: ...

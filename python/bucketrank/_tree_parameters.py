@@ -7,6 +7,7 @@ import numbers
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from bucketrank._validation import as_real, as_whole, resolve_n_jobs
 
@@ -17,14 +18,16 @@ if TYPE_CHECKING:
 CRITERIA = ("entropy", "disagreements", "distance")
 SPLITTERS = ("best", "equal_frequency", "equal_width")
 MAX_SPLITS = 1000
+ROUTINGS = ("hard", "soft")
+STRENGTHS = {"path": 32.0, "m-estimate": 8.0}
+"""Kinds of shrinkage and their usual strengths."""
+_SEEDS = 2**31 - 1
 
 
 def tree_options(
     tree: PartialLabelRankingTree, shape: tuple[int, int], n_labels: int
 ) -> _TreeOptions:
     """Check all parameters of a tree and resolve fractions and names for X of this shape."""
-    from sklearn.utils import check_random_state
-
     n_samples, n_features = shape
     return {
         "criterion": _one_of(tree.criterion, "criterion", CRITERIA),
@@ -34,9 +37,38 @@ def tree_options(
         "min_samples_split": _min_samples_split(tree.min_samples_split, n_samples, n_labels),
         "min_samples_leaf": _min_samples_leaf(tree.min_samples_leaf, n_samples),
         "max_features": _max_features(tree.max_features, n_features),
-        "seed": int(check_random_state(tree.random_state).randint(np.iinfo(np.int32).max)),
+        "seed": int(check_random_state(tree.random_state).randint(_SEEDS)),
         "n_jobs": resolve_n_jobs(tree.n_jobs),
+        "soft": _routing(tree) == "soft",
     }
+
+
+def smoothing_of(tree: Any) -> tuple[str, float] | None:
+    """Return the kind of shrinkage and its strength, or None where the rankings of a leaf are aggregated."""
+    kind, strength = tree.shrinkage, tree.shrinkage_strength
+    if kind is None:
+        if strength is not None:
+            raise ValueError(
+                f"shrinkage_strength is {strength!r} without shrinkage; expected None, or a kind of shrinkage"
+            )
+        return ("none", 0.0) if tree.routing == "soft" else None
+    kind = _one_of(kind, "shrinkage", tuple(STRENGTHS))
+    if strength is None:
+        return kind, STRENGTHS[kind]
+    number = as_real(strength, "shrinkage_strength")
+    if not (0 <= number < math.inf) or (kind == "m-estimate" and number == 0):
+        least = "above 0" if kind == "m-estimate" else "that is not negative"
+        raise ValueError(f"shrinkage_strength is {number}; expected a finite number {least}")
+    return kind, number
+
+
+def _routing(tree: PartialLabelRankingTree) -> str:
+    routing = _one_of(tree.routing, "routing", ROUTINGS)
+    if routing == "soft" and tree.splitter != "best":
+        raise ValueError(
+            f"routing is 'soft' with splitter {tree.splitter!r}; expected splitter 'best', whose splits are binary"
+        )
+    return routing
 
 
 def _one_of(value: Any, name: str, known: tuple[str, ...]) -> str:

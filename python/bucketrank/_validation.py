@@ -16,12 +16,27 @@ from numpy.typing import ArrayLike, NDArray
 Positions: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 
 _MAX_SEED = 2**64 - 1
-_NATIVE = (np.dtype(np.float64), np.dtype(np.int64))
+_FLOAT = np.dtype(np.float64)
+_NATIVE = (_FLOAT, np.dtype(np.int64))
+
+
+def is_plain_features(X: Any) -> bool:
+    """Whether `X` is a table that scikit-learn's checks would hand back as it is.
+
+    Those checks take longer than growing a tree on some hundred rows. Whether the numbers are finite is not asked.
+    """
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype == _FLOAT
+        and X.size > 0
+        and _is_contiguous(X)
+    )
 
 
 def as_positions(Y: Any, name: str = "Y") -> Positions:
     """Return `Y` as a 2-D array of native 64-bit integers or floats, copying only when needed."""
-    if type(Y) is np.ndarray and Y.ndim == 2 and Y.dtype in _NATIVE and Y.flags.carray:
+    if type(Y) is np.ndarray and Y.ndim == 2 and Y.dtype in _NATIVE and _is_contiguous(Y):
         return Y
     array = as_number_array(Y, name)
     if array.ndim != 2:
@@ -60,12 +75,17 @@ def _readable(array: Positions) -> Positions:
 
     Fields of a structured array are such: the kernels step from number to number, not from byte to byte.
     """
-    flags = array.flags
-    if flags.aligned and (flags.c_contiguous or flags.f_contiguous):
+    if _is_contiguous(array):
         return array
-    if flags.aligned and all(stride % array.itemsize == 0 for stride in array.strides):
+    if array.flags.aligned and all(stride % array.itemsize == 0 for stride in array.strides):
         return array
     return array.copy()
+
+
+def _is_contiguous(array: NDArray[Any]) -> bool:
+    """Whether the numbers lie one behind the other, by rows or by columns."""
+    flags = array.flags
+    return flags.aligned and (flags.c_contiguous or flags.f_contiguous)
 
 
 def _unmasked(values: Any, name: str) -> Any:

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from bucketrank import _core
 from bucketrank._beta_search import needs_beta, with_chosen_beta
-from bucketrank._tree_parameters import tree_options
-from bucketrank._validation import (
-    Positions,
-    as_positions,
-    as_weights,
-    as_whole,
-    frame_labels,
-    is_pandas,
-    label_names,
-    resolve_n_jobs,
-    with_missing,
-)
+from bucketrank._label_ranker import LabelRanker, pair_order_of
+from bucketrank._tree_parameters import smoothing_of, tree_options
+from bucketrank._validation import Positions, as_weights, as_whole, resolve_n_jobs, with_missing
 from bucketrank.aggregation import Aggregator, get_aggregator
-from bucketrank.metrics import tau_x
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -35,10 +22,8 @@ __all__ = ["PartialLabelRankingTree"]
 
 _Self = TypeVar("_Self", bound="PartialLabelRankingTree")
 
-_CONTAINERS = ("default", "pandas")
 
-
-class PartialLabelRankingTree(BaseEstimator):
+class PartialLabelRankingTree(LabelRanker):
     r"""A decision tree whose leaves are rankings with ties.
 
     The tree splits the features so that the training rankings in each node agree as much as possible. It is grown
@@ -69,8 +54,19 @@ class PartialLabelRankingTree(BaseEstimator):
     max_features : int, float, {"sqrt", "log2"}, optional
         Number of features that are drawn for each node, by default all. Features that are constant in the node are
         not counted.
+    shrinkage : {"path", "m-estimate"}, optional
+        Pulls the shares of before, tied and after in a leaf towards those of the nodes above it, which suits a fully
+        grown tree (``min_samples_split=2``) and `aggregator` ``"tau_x"``. ``"path"`` adds up the differences along the
+        path from the root, the one below a node divided by 1 + strength / rows of the node; ``"m-estimate"`` lets the
+        parent's shares count for as many rows as the strength says.
+    shrinkage_strength : float, optional
+        By default 32 for ``"path"`` and 8 for ``"m-estimate"``. On the path, a pair of labels that few rows rank is
+        shrunk less, by the square root of their share.
+    routing : {"hard", "soft"}, default "hard"
+        With ``"soft"`` a row near a threshold goes both ways, and its prediction is made of the mean of the leaves that
+        it reaches. Needs binary splits.
     random_state : int, RandomState instance, optional
-        Seed of these draws.
+        Seed of the draws of features.
     n_jobs : int, optional
         Number of threads; None means 1, and -1 one for each core. The tree does not depend on it.
 
@@ -124,6 +120,9 @@ class PartialLabelRankingTree(BaseEstimator):
         min_samples_split: str | float = "paper",
         min_samples_leaf: float = 1,
         max_features: str | float | None = None,
+        shrinkage: str | None = None,
+        shrinkage_strength: float | None = None,
+        routing: str = "hard",
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -135,8 +134,41 @@ class PartialLabelRankingTree(BaseEstimator):
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
+        self.shrinkage = shrinkage
+        self.shrinkage_strength = shrinkage_strength
+        self.routing = routing
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    @classmethod
+    def paper(cls: type[_Self], aggregator: str | Aggregator = "borda", **params: Any) -> _Self:
+        """Return the tree of Wang, Alfaro and Bengs: entropy, binary splits, no shrinkage, hard routing.
+
+        Parameters
+        ----------
+        aggregator : str or Aggregator, default "borda"
+            Makes one bucket order of the rankings in a leaf.
+        **params
+            Parameters that differ from theirs, such as ``n_jobs``.
+
+        Returns
+        -------
+        PartialLabelRankingTree
+            Not fitted.
+
+        Examples
+        --------
+        >>> PartialLabelRankingTree.paper("mc4").min_samples_split
+        'paper'
+        """
+        theirs: dict[str, Any] = {
+            "criterion": "entropy",
+            "splitter": "best",
+            "min_samples_split": "paper",
+            "shrinkage": None,
+            "routing": "hard",
+        }
+        return cls(aggregator, **{**theirs, **params})
 
     def fit(self: _Self, X: Any, Y: Any, sample_weight: ArrayLike | None = None) -> _Self:
         """Grow the tree.
@@ -155,67 +187,20 @@ class PartialLabelRankingTree(BaseEstimator):
         PartialLabelRankingTree
             The fitted estimator. An error or Ctrl-C leaves it as it was.
         """
-        if Y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None; "
-                "expected rankings, one row a ranking, one column a label"
-            )
-        aggregator = get_aggregator(self.aggregator)
-        values = check_array(
-            X, dtype=np.float64, ensure_all_finite=False, estimator=self, input_name="X"
-        )
-        positions = as_positions(Y)
-        names = label_names(Y, None, positions.shape[1])
+        values, positions, names = self._training_data(X, Y)
+        smoothing = smoothing_of(self)
+        aggregator = _check(get_aggregator(self.aggregator), smoothing)
         options = tree_options(self, values.shape, positions.shape[1])
         if needs_beta(aggregator):
             aggregator = with_chosen_beta(aggregator, self, values, positions, sample_weight)
         tree = _core.Tree.fit(
             values, positions, as_weights(sample_weight), aggregator._spec(), options
         )
-        # Only now, so that a failed or interrupted fit changes nothing.
-        validate_data(self, X, skip_check_array=True)
-        self.n_labels_in_ = positions.shape[1]
-        self.label_names_in_ = _name_array(names)
-        self.aggregator_ = aggregator
+        self._remember(X, names, aggregator)
+        self._smoothing = smoothing
+        self._soft = options["soft"]
         self.tree_ = tree
         return self
-
-    def predict(self, X: Any) -> Any:
-        """Predict bucket orders.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Finite numbers.
-
-        Returns
-        -------
-        ndarray or DataFrame of shape (n_samples, n_labels)
-            Positions of all labels; see :meth:`set_output` for data frames.
-        """
-        leaves = self.apply(X)
-        return self._consensus(leaves, self.aggregator_, X)
-
-    def predict_many(self, X: Any, aggregators: Iterable[str | Aggregator]) -> list[Any]:
-        """Predict bucket orders by several aggregators in one pass.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Finite numbers.
-        aggregators : iterable of str or Aggregator
-            See :func:`bucketrank.get_aggregator`.
-
-        Returns
-        -------
-        list of ndarray or DataFrame of shape (n_samples, n_labels)
-            What :meth:`predict` returns for each aggregator.
-        """
-        if isinstance(aggregators, (str, Aggregator)):
-            raise TypeError(f"aggregators is {aggregators!r}; expected a list of aggregators")
-        known = [get_aggregator(aggregator) for aggregator in aggregators]
-        leaves = self.apply(X)
-        return [self._consensus(leaves, aggregator, X) for aggregator in known]
 
     def predict_pair_order(self, X: Any) -> NDArray[np.float64]:
         """Predict how each pair of labels compares.
@@ -231,37 +216,32 @@ class PartialLabelRankingTree(BaseEstimator):
             For each row the pair order matrix of its leaf: the share of rankings that place the first label before the
             second, ties counting half; 0.5 where no ranking has both, and on the diagonal.
         """
-        leaves, row_of = np.unique(self.apply(X), return_inverse=True)
-        return self.tree_.pair_orders(leaves)[row_of]
+        check_is_fitted(self)
+        if self._smoothing is None:
+            leaves, row_of = np.unique(self.apply(X), return_inverse=True)
+            return self.tree_.pair_orders(leaves)[row_of]
+        return pair_order_of(self.predict_pair_shares(X), self.n_labels_in_)
 
-    def score(self, X: Any, Y: Any, sample_weight: ArrayLike | None = None) -> float:
-        r"""Return the mean rank correlation :math:`\tau_X` of the predictions with the truth.
+    def predict_pair_shares(self, X: Any) -> NDArray[np.float64]:
+        """Predict how likely each pair of labels is before, tied and after.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
             Finite numbers.
-        Y : array-like or DataFrame of shape (n_samples, n_labels)
-            True positions. Where a label is missing (NaN), only the pairs of labels that the row ranks count; rows
-            with fewer than two labels are left out.
-        sample_weight : array-like of shape (n_samples,), optional
-            Non-negative weights of the rows.
 
         Returns
         -------
-        float
-            From -1 to 1.
+        ndarray of shape (n_samples, n_pairs, 3)
+            For each row and each pair u < v of labels, in the order (0, 1), (0, 2), ..., (1, 2), ..., the shares of u
+            before v, tied, and u after v. They add up to 1; where no ranking of the leaf has both labels and nothing
+            is shrunk, they are 0.
         """
-        leaves = self.apply(X)
-        spec, n_jobs = self.aggregator_._spec(), resolve_n_jobs(self.n_jobs)
-        predicted = self.tree_.consensus(spec, leaves, n_jobs)
-        labels = frame_labels(Y)
-        if labels is not None and labels != self.label_names_in_.tolist():
-            raise ValueError(
-                f"Y has the columns {labels}, but the tree was fitted on the labels "
-                f"{self.label_names_in_.tolist()}; expected the same in the same order"
-            )
-        return tau_x(as_positions(Y), predicted, sample_weight, missing="ignore")
+        values = self._features(X)
+        smoothing = self._smoothing or ("none", 0.0)
+        if self._soft:
+            return self.tree_.soft_pair_shares(smoothing, values, resolve_n_jobs(self.n_jobs))
+        return self.tree_.pair_shares(smoothing, self.tree_.apply(values))
 
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Return the leaf of each row.
@@ -276,8 +256,7 @@ class PartialLabelRankingTree(BaseEstimator):
         ndarray of shape (n_samples,)
             Indices of nodes.
         """
-        check_is_fitted(self)
-        values = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
+        values = self._features(X)
         return self.tree_.apply(values)
 
     def decision_path(self, X: Any) -> csr_matrix[Any]:
@@ -331,26 +310,6 @@ class PartialLabelRankingTree(BaseEstimator):
         index = self._leaf(leaf)
         return self.tree_.node_rows(index)
 
-    def with_aggregator(self: _Self, aggregator: str | Aggregator) -> _Self:
-        """Return an estimator with the same tree that predicts by another aggregator.
-
-        Parameters
-        ----------
-        aggregator : str or Aggregator
-            See :func:`bucketrank.get_aggregator`.
-
-        Returns
-        -------
-        PartialLabelRankingTree
-            A fitted estimator that shares the tree; nothing is grown again. The criteria that compare rankings with
-            their consensus did so by the aggregator of the fit.
-        """
-        check_is_fitted(self)
-        other = copy.copy(self)
-        other.aggregator = aggregator
-        other.aggregator_ = get_aggregator(aggregator)
-        return other
-
     def get_depth(self) -> int:
         """Return the depth of the tree: 0 for a tree that is only a leaf."""
         check_is_fitted(self)
@@ -367,56 +326,6 @@ class PartialLabelRankingTree(BaseEstimator):
         check_is_fitted(self)
         return self.tree_.feature_importances()
 
-    def set_output(self: _Self, *, transform: str | None = None) -> _Self:
-        """Choose the container of predicted rankings.
-
-        Parameters
-        ----------
-        transform : {"default", "pandas"}, optional
-            ``"default"`` is a NumPy array; None leaves the choice as it is. The name is scikit-learn's.
-
-        Returns
-        -------
-        PartialLabelRankingTree
-            This estimator.
-        """
-        if transform is None:
-            return self
-        if transform not in _CONTAINERS:
-            known = ", ".join(map(repr, _CONTAINERS))
-            raise ValueError(f"transform is {transform!r}; expected one of {known}")
-        # The attribute that scikit-learn's clone takes along.
-        self._sklearn_output_config = {"transform": transform}
-        return self
-
-    def set_params(self: _Self, **params: Any) -> _Self:
-        """Set parameters; ``aggregator__beta`` and the like replace the aggregator by a changed one.
-
-        Parameters
-        ----------
-        **params
-            Parameters by name.
-
-        Returns
-        -------
-        PartialLabelRankingTree
-            This estimator.
-        """
-        prefix = "aggregator__"
-        nested = {k.removeprefix(prefix): v for k, v in params.items() if k.startswith(prefix)}
-        super().set_params(**{k: v for k, v in params.items() if not k.startswith(prefix)})
-        if nested:
-            self.aggregator = get_aggregator(self.aggregator, **nested)
-        return self
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.two_d_labels = True
-        tags.target_tags.multi_output = True
-        tags.target_tags.single_output = False
-        return tags
-
     def _leaf(self, leaf: Any) -> int:
         check_is_fitted(self)
         index = as_whole(leaf, "leaf")
@@ -424,20 +333,25 @@ class PartialLabelRankingTree(BaseEstimator):
             raise ValueError(f"node {index} is not a leaf; expected an index that apply(X) returns")
         return index
 
-    def _consensus(self, leaves: NDArray[np.int64], aggregator: Aggregator, X: Any) -> Any:
-        n_jobs = resolve_n_jobs(self.n_jobs)
-        positions = self.tree_.consensus(aggregator._spec(), leaves, n_jobs)
-        container = getattr(self, "_sklearn_output_config", {}).get("transform", "default")
-        if container == "pandas":
-            import pandas as pd
+    def _positions(
+        self, values: NDArray[np.float64], aggregators: list[Aggregator]
+    ) -> list[NDArray[np.int64]]:
+        tree, n_jobs, smoothing = self.tree_, resolve_n_jobs(self.n_jobs), self._smoothing
+        if self._soft and smoothing is not None:
+            return [tree.soft_consensus(a._spec(), values, n_jobs, smoothing) for a in aggregators]
+        leaves = tree.apply(values)
+        return [tree.consensus(a._spec(), leaves, n_jobs, smoothing) for a in aggregators]
 
-            index = X.index if is_pandas(X) else None
-            return pd.DataFrame(positions, index=index, columns=self.label_names_in_)
-        return positions
+    def _usable(self, aggregator: Aggregator) -> Aggregator:
+        check_is_fitted(self)
+        return _check(aggregator, self._smoothing)
 
 
-def _name_array(names: list[Any]) -> NDArray[np.object_]:
-    """Return names as a one-dimensional array, even where a name is a tuple."""
-    array = np.empty(len(names), dtype=object)
-    array[:] = names
-    return array
+def _check(aggregator: Aggregator, smoothing: tuple[str, float] | None) -> Aggregator:
+    """Refuse aggregators that need rankings where there are only smoothed shares."""
+    if smoothing is not None and aggregator._needs == "rankings":
+        raise ValueError(
+            f"{aggregator!r} needs rankings, but leaves with shrinkage or soft routing only have shares of before, "
+            "tied and after; expected TauX, Borda, Copeland, BucketPivot, MarkovChain(variant=4) or MaximalLottery"
+        )
+    return aggregator

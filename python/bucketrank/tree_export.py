@@ -249,7 +249,7 @@ def _shown(
     nodes = tree.tree_.nodes()
     leaves = tree.tree_.leaves()
     spec = tree.aggregator_._spec()
-    texts = to_text(tree.tree_.consensus(spec, leaves, 1), labels)
+    texts = to_text(tree.tree_.consensus(spec, leaves, 1, tree._smoothing), labels)
     orders = dict(zip(leaves.tolist(), texts, strict=True))
     shown: dict[int, _Node] = {}
     for index, parent in enumerate(nodes["parent"].tolist()):

@@ -171,8 +171,9 @@ def _main_learner(tree: Any, aggregators: Any) -> Learner:
 
 
 def _grows_once(tree: Any) -> bool:
-    """Whether the engine can grow this tree: a subclass may predict in ways of its own."""
-    return type(tree) is PartialLabelRankingTree
+    """Whether the engine can grow this tree and ask its leaves; a subclass may predict in ways of its own."""
+    plain = type(tree) is PartialLabelRankingTree
+    return plain and tree.shrinkage is None and tree.routing == "hard"
 
 
 def _check_ranker(ranker: Any, what: str) -> None:

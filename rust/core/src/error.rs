@@ -309,6 +309,12 @@ pub enum Error {
         "this criterion compares rankings with a consensus; expected an aggregator, found none"
     )]
     NoConsensus,
+    /// Soft routing asked of a tree with several thresholds in a node.
+    #[error("soft routing needs binary splits; expected splitter \"best\"")]
+    SoftMultiway,
+    /// Soft routing asked of a tree that was fitted without it.
+    #[error("the tree was fitted without soft routing; expected routing \"soft\" at the fit")]
+    NoSoftRouting,
     /// Bytes that are no saved model of this version.
     #[error("cannot read the saved tree: {problem}")]
     SavedTree {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use bucketrank_core::aggregate::{
     Aggregator, Borda, BucketPivot, Copeland, Details, Evidence, MarkovChain, MaximalLottery,
-    Needs, Workspace,
+    Needs, Search, TauX, Workspace,
 };
 use bucketrank_core::bucket_order::BucketOrder;
 use bucketrank_core::missing::{drop_labels, to_dense_ranks};
@@ -36,7 +36,8 @@ fn consensus(aggregator: Aggregator, y: &Rankings) -> BucketOrder {
 /// Every method finishes, with finite numbers behind its result.
 fn check_all(y: &Rankings) {
     let evidence = Evidence::from_rankings(y, Needs::Rankings).unwrap();
-    for aggregator in all() {
+    let tau_x = [Search::Cut, Search::Local].map(|s| Aggregator::TauX(TauX::new(s, None)));
+    for aggregator in all().into_iter().chain(tau_x) {
         let explained = aggregator.explain(&evidence).unwrap();
         let numbers = match explained.details {
             Details::Scores { scores } => scores,
@@ -57,6 +58,15 @@ fn check_all(y: &Rankings) {
             } => {
                 assert!(margin >= -1e-9);
                 probabilities
+            }
+            Details::TauX {
+                scores,
+                expected_tau_x,
+                upper_bound,
+                ..
+            } => {
+                assert!(expected_tau_x.is_finite() && expected_tau_x <= upper_bound + 1e-12);
+                scores
             }
         };
         assert_eq!(numbers.len(), y.labels());

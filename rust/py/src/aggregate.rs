@@ -289,6 +289,11 @@ pub fn aggregate_pair_shares<'py>(
 /// One row of positions a bucket order.
 pub fn to_table(orders: &[BucketOrder]) -> Array2<i64> {
     let labels = orders.first().map_or(0, |order| order.positions().len());
+    table_of(orders, labels)
+}
+
+/// As [`to_table`], also for no bucket order of so many labels.
+pub fn table_of(orders: &[BucketOrder], labels: usize) -> Array2<i64> {
     Array2::from_shape_fn((orders.len(), labels), |(row, label)| {
         orders[row].positions()[label].into()
     })

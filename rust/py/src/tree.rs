@@ -1,16 +1,21 @@
 //! Bindings of `bucketrank_core::tree`.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bucketrank_core::features::Features;
-use bucketrank_core::tree::{Criterion, FittedTree, Node, Splitter, TreeOptions, TreeParams};
-use ndarray::{Array2, Array3, ArrayViewMut1, Axis};
+use bucketrank_core::pairs::PairShares;
+use bucketrank_core::parallel::Jobs;
+use bucketrank_core::tree::{
+    Criterion, FittedTree, Node, Shrinkage, Splitter, TreeOptions, TreeParams,
+};
+use ndarray::{Array2, Array3, ArrayViewMut1, ArrayViewMut2, Axis};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 
-use crate::aggregate::Spec;
+use crate::aggregate::{table_of, Spec};
 use crate::errors::to_exception;
 use crate::interrupt::{interruptible, Signals};
 use crate::positions::{weights_to_vec, MaybeWeights, Positions};
@@ -34,6 +39,8 @@ pub struct Options {
     max_features: Option<usize>,
     seed: u64,
     n_jobs: usize,
+    /// Whether rows near a threshold are to go both ways.
+    soft: bool,
 }
 
 impl Options {
@@ -68,6 +75,28 @@ impl Options {
     }
 }
 
+/// A kind of shrinkage and its strength as the Python layer names them.
+#[derive(Clone, PartialEq, FromPyObject)]
+pub struct Smoothing(String, f64);
+
+impl Smoothing {
+    /// The shrinkage that the core knows.
+    pub fn shrinkage(&self) -> PyResult<Shrinkage> {
+        let strength = self.1;
+        let shrinkage = match self.0.as_str() {
+            "none" => Shrinkage::None,
+            "path" => Shrinkage::Path { strength },
+            "m-estimate" => Shrinkage::MEstimate { strength },
+            other => {
+                return Err(PyValueError::new_err(format!(
+                    "unknown shrinkage {other:?}"
+                )))
+            }
+        };
+        shrinkage.check().map_err(to_exception)
+    }
+}
+
 /// The consensus of every leaf: positions by node, empty rows for inner nodes.
 type Table = Arc<Array2<u16>>;
 
@@ -79,8 +108,11 @@ type Vector<'py> = Bound<'py, PyArray1<i64>>;
 pub struct Tree {
     fitted: FittedTree,
     /// The last tables that were asked for, so that many predictions aggregate each leaf once.
-    tables: Mutex<Vec<(Spec, Table)>>,
+    tables: Mutex<Vec<(Key, Table)>>,
 }
+
+/// What a table depends on: the aggregator and, if the leaves are smoothed, how.
+type Key = (Spec, Option<Smoothing>);
 
 impl From<FittedTree> for Tree {
     fn from(fitted: FittedTree) -> Self {
@@ -104,6 +136,7 @@ impl Tree {
         options: Options,
     ) -> PyResult<Self> {
         let aggregator = spec.aggregator()?;
+        let soft = options.soft;
         let params = options.params()?;
         let weights = weights_to_vec(&weights);
         let rankings = y.rankings(py, weights.as_deref())?;
@@ -112,7 +145,12 @@ impl Tree {
         let is_short = steps < SHORT_FIT && params.options().criterion == Criterion::Entropy;
         let fit = |should_stop: &(dyn Fn() -> bool + Sync)| {
             let features = Features::new_unless(values, should_stop)?;
-            FittedTree::fit(&features, rankings, &params, &aggregator, should_stop)
+            let tree = FittedTree::fit(&features, rankings, &params, &aggregator, should_stop)?;
+            if soft {
+                tree.with_soft_routing(&features)
+            } else {
+                Ok(tree)
+            }
         };
         let fitted = if is_short {
             py.detach(|| fit(&|| false))
@@ -130,15 +168,17 @@ impl Tree {
     }
 
     /// The consensus of each of some leaves; a leaf may stand there many times.
+    #[pyo3(signature = (spec, leaves, n_jobs, smoothing=None))]
     fn consensus<'py>(
         &self,
         py: Python<'py>,
         spec: Spec,
         leaves: PyReadonlyArray1<'py, i64>,
         n_jobs: usize,
+        smoothing: Option<Smoothing>,
     ) -> PyResult<Bound<'py, PyArray2<i64>>> {
         let leaves = self.nodes_in(&leaves)?;
-        let table = self.table(py, &spec, n_jobs)?;
+        let table = self.table(py, &(spec, smoothing), n_jobs)?;
         let out = py.detach(|| {
             let columns = table.ncols();
             // Written once, in order: setting the memory to zero first would take as long as the rest.
@@ -172,6 +212,91 @@ impl Tree {
             for (value, &share) in block.iter_mut().zip(matrix.as_slice()) {
                 *value = share;
             }
+        }
+        Ok(out.into_pyarray(py))
+    }
+
+    /// The smoothed shares of some leaves: for each pair of labels before, tied and after.
+    fn pair_shares<'py>(
+        &self,
+        py: Python<'py>,
+        smoothing: Smoothing,
+        leaves: PyReadonlyArray1<'py, i64>,
+    ) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        let leaves = self.nodes_in(&leaves)?;
+        let shrinkage = smoothing.shrinkage()?;
+        let n = self.fitted.tree().labels();
+        let mut rows_of: HashMap<u32, Vec<usize>> = HashMap::new();
+        for (row, &leaf) in leaves.iter().enumerate() {
+            rows_of.entry(leaf).or_default().push(row);
+        }
+        let mut out = Array3::zeros((leaves.len(), n * (n - 1) / 2, 3));
+        py.detach(|| {
+            self.fitted
+                .visit_pair_shares(shrinkage, &leaves, |leaf, shares| {
+                    for &row in rows_of.get(&leaf).into_iter().flatten() {
+                        write_shares(out.index_axis_mut(Axis(0), row), shares);
+                    }
+                    Ok(())
+                })
+        })
+        .map_err(to_exception)?;
+        Ok(out.into_pyarray(py))
+    }
+
+    /// The consensus of each row with soft routing.
+    fn soft_consensus<'py>(
+        &self,
+        py: Python<'py>,
+        spec: Spec,
+        x: PyReadonlyArray2<'py, f64>,
+        n_jobs: usize,
+        smoothing: Smoothing,
+    ) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        let aggregator = spec.aggregator()?;
+        let shrinkage = smoothing.shrinkage()?;
+        let values = x.as_array();
+        let signals = Signals::default();
+        let orders = py.detach(|| {
+            let jobs = Jobs {
+                n_jobs,
+                chunk: 1,
+                should_stop: &|| signals.pending(),
+            };
+            self.fitted
+                .soft_consensus(&aggregator, shrinkage, values, jobs)
+        });
+        signals.raise()?;
+        Ok(table_of(&orders.map_err(to_exception)?, self.fitted.tree().labels()).into_pyarray(py))
+    }
+
+    /// The smoothed shares of each row with soft routing.
+    fn soft_pair_shares<'py>(
+        &self,
+        py: Python<'py>,
+        smoothing: Smoothing,
+        x: PyReadonlyArray2<'py, f64>,
+        n_jobs: usize,
+    ) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        let shrinkage = smoothing.shrinkage()?;
+        let values = x.as_array();
+        let n = self.fitted.tree().labels();
+        let signals = Signals::default();
+        let rows = py.detach(|| {
+            let jobs = Jobs {
+                n_jobs,
+                chunk: 1,
+                should_stop: &|| signals.pending(),
+            };
+            let keep = |(): &mut (), shares: &PairShares| Ok(shares.clone());
+            self.fitted
+                .map_soft_shares(shrinkage, values, jobs, || (), keep)
+        });
+        signals.raise()?;
+        let rows = rows.map_err(to_exception)?;
+        let mut out = Array3::zeros((rows.len(), n * (n - 1) / 2, 3));
+        for (table, shares) in out.axis_iter_mut(Axis(0)).zip(&rows) {
+            write_shares(table, shares);
         }
         Ok(out.into_pyarray(py))
     }
@@ -309,9 +434,9 @@ impl Tree {
     }
 
     /// The consensus of every leaf, computed when it is first asked for.
-    fn table(&self, py: Python<'_>, spec: &Spec, n_jobs: usize) -> PyResult<Table> {
-        let remembered = |tables: &Vec<(Spec, Table)>| {
-            let found = tables.iter().find(|(known, _)| known == spec);
+    fn table(&self, py: Python<'_>, key: &Key, n_jobs: usize) -> PyResult<Table> {
+        let remembered = |tables: &Vec<(Key, Table)>| {
+            let found = tables.iter().find(|(known, _)| known == key);
             found.map(|(_, table)| Arc::clone(table))
         };
         // The lock is never held while the interpreter or another thread is waited for.
@@ -319,13 +444,25 @@ impl Tree {
         if let Some(table) = remembered(&lock()) {
             return Ok(table);
         }
+        let (spec, smoothing) = key;
         let aggregator = spec.aggregator()?;
+        let shrinkage = smoothing.as_ref().map(Smoothing::shrinkage).transpose()?;
         let tree = self.fitted.tree();
         let leaves: Vec<u32> = tree.leaf_indices().collect();
         let signals = Signals::default();
-        let orders = py.detach(|| {
-            self.fitted
-                .consensus(&aggregator, &leaves, n_jobs, &|| signals.pending())
+        let orders = py.detach(|| match shrinkage {
+            None => self
+                .fitted
+                .consensus(&aggregator, &leaves, n_jobs, &|| signals.pending()),
+            Some(shrinkage) => {
+                let jobs = Jobs {
+                    n_jobs,
+                    chunk: 1,
+                    should_stop: &|| signals.pending(),
+                };
+                self.fitted
+                    .smoothed_consensus(&aggregator, shrinkage, &leaves, jobs)
+            }
         });
         signals.raise()?;
         let mut table = Array2::zeros((tree.nodes().len(), tree.labels()));
@@ -340,8 +477,18 @@ impl Tree {
         if tables.len() == TABLES {
             tables.remove(0);
         }
-        tables.push((spec.clone(), Arc::clone(&table)));
+        tables.push((key.clone(), Arc::clone(&table)));
         Ok(table)
+    }
+}
+
+/// One row a pair; before, tied and after.
+pub fn write_shares(mut table: ArrayViewMut2<'_, f64>, shares: &PairShares) {
+    let planes = shares.planes();
+    for (pair, mut row) in table.rows_mut().into_iter().enumerate() {
+        for (value, plane) in row.iter_mut().zip(planes) {
+            *value = plane[pair];
+        }
     }
 }
 

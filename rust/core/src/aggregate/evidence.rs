@@ -105,26 +105,17 @@ impl Evidence {
         evidence
     }
 
-    /// Overwrites evidence of [`Needs::Shares`] with what `write` makes of its shares.
-    ///
-    /// # Errors
-    /// Whatever `write` reports, and [`Error::TooLittleKnown`] for other evidence.
-    pub fn write_pair_shares(
-        &mut self,
-        write: impl FnOnce(&mut PairShares) -> Result<()>,
-    ) -> Result<()> {
-        match (&mut self.pair_shares, &self.counts) {
-            (Some(shares), None) => {
-                write(shares)?;
-                shares.write_pair_order(&mut self.pair_order);
-                Ok(())
+    /// Forgets everything and takes over the shares of a model; what rankings would tell besides is not known then.
+    pub(crate) fn fill_from_shares(&mut self, shares: &PairShares) {
+        self.counts = None;
+        self.row_shares = None;
+        match &mut self.pair_shares {
+            Some(own) if own.labels() == shares.labels() => {
+                own.as_mut_slice().copy_from_slice(shares.as_slice());
             }
-            _ => Err(Error::TooLittleKnown {
-                method: "this method",
-                needed: "rankings",
-                known: "the shares of pairs",
-            }),
+            own => *own = Some(shares.clone()),
         }
+        shares.write_pair_order(&mut self.pair_order);
     }
 
     /// Forgets everything and reads the given rows of the rankings. O(n²) a row; a few rows of unit weight take

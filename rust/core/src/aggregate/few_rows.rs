@@ -15,8 +15,7 @@ pub(super) struct FewRows {
     table: Vec<f64>,
     /// Positions of a single row, NaN where a label is missing.
     single: Vec<f64>,
-    /// Rows that place the first label of each pair before the second, tie them, and place it after.
-    counts: [Vec<u16>; 3],
+    counts: SquareCounts,
     /// Each count divided by each number of rows seen.
     quotients: Vec<f64>,
 }
@@ -25,6 +24,8 @@ impl FewRows {
     /// The largest number of rows: a table of all values of C stays in the first-level cache.
     pub(super) const LIMIT: usize = 24;
     const STRIDE: usize = 2 * Self::LIMIT + 1;
+    /// A power of two above the limit.
+    const QUOTIENTS: usize = 32;
 
     pub(super) fn write(
         &mut self,
@@ -123,15 +124,11 @@ impl FewRows {
         rows: &[usize],
         shares: &mut PairShares,
     ) {
-        for counts in &mut self.counts {
-            counts.clear();
-            counts.resize(shares.pairs(), 0);
-        }
         if self.quotients.is_empty() {
-            self.quotients = vec![0.0; (Self::LIMIT + 1) * (Self::LIMIT + 1)];
+            self.quotients = vec![0.0; (Self::LIMIT + 1) * Self::QUOTIENTS];
             for seen in 1..=Self::LIMIT {
                 for count in 0..=seen {
-                    self.quotients[seen * (Self::LIMIT + 1) + count] = count as f64 / seen as f64;
+                    self.quotients[seen * Self::QUOTIENTS + count] = count as f64 / seen as f64;
                 }
             }
         }
@@ -140,32 +137,36 @@ impl FewRows {
             rows,
             counts: &mut self.counts,
         });
-        let [before, tied, after] = &self.counts;
-        let planes = shares.planes_mut();
-        if rankings.is_complete() {
-            let quotients = &self.quotients[rows.len() * (Self::LIMIT + 1)..][..=Self::LIMIT];
-            for (plane, counts) in planes.into_iter().zip([before, tied, after]) {
-                for (share, &count) in plane.iter_mut().zip(counts) {
-                    *share = quotients[usize::from(count)];
-                }
-            }
-            return;
-        }
-        let [b, t, a] = planes;
-        for (pair, ((b, t), a)) in b.iter_mut().zip(t).zip(a).enumerate() {
-            let counts = [before[pair], tied[pair], after[pair]].map(usize::from);
-            let seen: usize = counts.iter().sum();
-            let quotients = &self.quotients[seen * (Self::LIMIT + 1)..][..=Self::LIMIT];
-            [*b, *t, *a] = counts.map(|count| quotients[count]);
-        }
+        dispatch(DividePairs {
+            counts: &self.counts,
+            quotients: &self.quotients,
+            seen: rankings.is_complete().then_some(rows.len()),
+            shares,
+        });
     }
 }
 
-/// Counts before, tied and after of each pair u < v.
+/// Labels compared at once: as many bytes as a vector register holds.
+const LANES: usize = 32;
+
+/// For each label and each other one how many rows place it before, tie both, and place it after, in bytes: tables of
+/// as many rows as labels, whose width is a multiple of [`LANES`].
+#[derive(Debug, Clone, Default)]
+struct SquareCounts {
+    labels: usize,
+    width: usize,
+    before: Vec<u8>,
+    tied: Vec<u8>,
+    after: Vec<u8>,
+    /// The positions of a row with room for the lanes behind the last label.
+    low: Vec<u16>,
+    high: Vec<u16>,
+}
+
 struct CountPairs<'a> {
     rankings: &'a Rankings,
     rows: &'a [usize],
-    counts: &'a mut [Vec<u16>; 3],
+    counts: &'a mut SquareCounts,
 }
 
 impl Kernel for CountPairs<'_> {
@@ -173,26 +174,104 @@ impl Kernel for CountPairs<'_> {
 
     #[inline(always)]
     fn run(self) {
-        let [before, tied, after] = self.counts;
+        let n = self.rankings.labels();
+        let counts = self.counts;
+        counts.labels = n;
+        counts.width = n.next_multiple_of(LANES);
+        for table in [&mut counts.before, &mut counts.tied, &mut counts.after] {
+            table.clear();
+            table.resize(n * counts.width, 0);
+        }
+        counts.low.resize(counts.width, 0);
+        counts.high.resize(counts.width, 0);
         for &row in self.rows {
-            let positions = self.rankings.row(row);
-            let mut start = 0;
-            for (u, &pu) in positions.iter().enumerate() {
-                let behind = &positions[u + 1..];
-                let end = start + behind.len();
-                if pu != MISSING {
-                    let counts = before[start..end]
-                        .iter_mut()
-                        .zip(&mut tied[start..end])
-                        .zip(&mut after[start..end]);
-                    for (((before, tied), after), &pv) in counts.zip(behind) {
-                        *before += u16::from(pu < pv);
-                        *tied += u16::from(pu == pv);
-                        // MISSING is below every position.
-                        *after += u16::from(pu > pv) & u16::from(pv != MISSING);
-                    }
+            counts.add(self.rankings.row(row));
+        }
+    }
+}
+
+impl SquareCounts {
+    #[inline(always)]
+    fn add(&mut self, positions: &[u16]) {
+        // Twice, so that a missing label is never behind and never before another one.
+        for (at, &position) in positions.iter().enumerate() {
+            self.low[at] = position;
+            self.high[at] = if position == MISSING {
+                u16::MAX
+            } else {
+                position
+            };
+        }
+        for (u, &own) in positions.iter().enumerate() {
+            if own == MISSING {
+                continue;
+            }
+            for start in (u + 1) / LANES..self.width / LANES {
+                let at = start * LANES;
+                let from = u * self.width + at;
+                let (Some(low), Some(high), Some(before), Some(tied), Some(after)) = (
+                    self.low[at..].first_chunk::<LANES>(),
+                    self.high[at..].first_chunk::<LANES>(),
+                    self.before[from..].first_chunk_mut::<LANES>(),
+                    self.tied[from..].first_chunk_mut::<LANES>(),
+                    self.after[from..].first_chunk_mut::<LANES>(),
+                ) else {
+                    continue;
+                };
+                for lane in 0..LANES {
+                    before[lane] += u8::from(own < low[lane]);
+                    tied[lane] += u8::from(own == low[lane]);
+                    after[lane] += u8::from(own > high[lane]);
                 }
-                start = end;
+            }
+        }
+    }
+}
+
+struct DividePairs<'a> {
+    counts: &'a SquareCounts,
+    quotients: &'a [f64],
+    /// How many rows rank both labels of every pair, if that is the same number.
+    seen: Option<usize>,
+    shares: &'a mut PairShares,
+}
+
+impl Kernel for DividePairs<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let SquareCounts { labels, width, .. } = *self.counts;
+        let planes = self.shares.planes_mut();
+        let tables = [&self.counts.before, &self.counts.tied, &self.counts.after];
+        if let Some(seen) = self.seen {
+            let row = &self.quotients[seen * FewRows::QUOTIENTS..];
+            let Some(row) = row.first_chunk::<{ FewRows::QUOTIENTS }>() else {
+                return;
+            };
+            for (plane, table) in planes.into_iter().zip(tables) {
+                let mut start = 0;
+                for u in 0..labels {
+                    let counts = &table[u * width + u + 1..u * width + labels];
+                    for (share, &count) in plane[start..].iter_mut().zip(counts) {
+                        *share = row[usize::from(count) % FewRows::QUOTIENTS];
+                    }
+                    start += counts.len();
+                }
+            }
+            return;
+        }
+        let [before, tied, after] = planes;
+        let mut pair = 0;
+        for u in 0..labels {
+            for at in u * width + u + 1..u * width + labels {
+                let counts = tables.map(|table| usize::from(table[at]));
+                let seen: usize = counts.iter().sum();
+                let row = &self.quotients[seen * FewRows::QUOTIENTS..][..FewRows::QUOTIENTS];
+                before[pair] = row[counts[0]];
+                tied[pair] = row[counts[1]];
+                after[pair] = row[counts[2]];
+                pair += 1;
             }
         }
     }

@@ -38,7 +38,7 @@ impl MaximalLottery {
     }
 
     /// The probabilities of the canonical lottery.
-    pub(super) fn fill_scores(self, evidence: &Evidence, workspace: &mut Workspace) -> Result<()> {
+    pub(super) fn fill_scores(evidence: &Evidence, workspace: &mut Workspace) -> Result<()> {
         let (lottery, _) = solve(evidence, workspace)?;
         workspace.scores = lottery.probabilities;
         Ok(())

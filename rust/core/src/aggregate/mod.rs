@@ -36,6 +36,7 @@ pub use tau_x::{Search, TauX, MAX_EXACT_LABELS};
 
 use crate::bucket_order::BucketOrder;
 use crate::error::{Error, Result};
+use crate::rankings::{Rankings, MISSING};
 
 /// A method of rank aggregation with its parameters, checked.
 ///
@@ -86,6 +87,34 @@ impl Aggregator {
         self.method().aggregate(evidence, workspace)
     }
 
+    /// The consensus of some rows of the rankings, with evidence of as many labels and all that the method needs as
+    /// scratch memory.
+    ///
+    /// # Errors
+    /// As [`Self::aggregate`] and [`Evidence::fill`].
+    ///
+    /// # Panics
+    /// When there is no such row.
+    pub fn aggregate_rows(
+        &self,
+        rankings: &Rankings,
+        rows: impl Iterator<Item = usize> + Clone,
+        evidence: &mut Evidence,
+        workspace: &mut Workspace,
+    ) -> Result<BucketOrder> {
+        let method = self.method();
+        if method.keeps_agreement() {
+            let mut others = rows.clone();
+            let first = others.next().map(|row| rankings.row(row));
+            let mut same = |first: &[u16]| others.all(|row| rankings.row(row) == first);
+            if let Some(first) = first.filter(|&first| !first.contains(&MISSING) && same(first)) {
+                return Ok(BucketOrder::from_dense(first.to_vec()));
+            }
+        }
+        evidence.fill(rankings, rows)?;
+        method.aggregate(evidence, workspace)
+    }
+
     /// The consensus and the numbers it comes from.
     ///
     /// # Errors
@@ -111,6 +140,11 @@ impl Aggregator {
 trait Aggregate {
     fn needs(&self) -> Needs {
         Needs::PairOrder
+    }
+
+    /// Whether the consensus of equal complete rankings is that ranking, so that nothing needs to be counted.
+    fn keeps_agreement(&self) -> bool {
+        false
     }
 
     fn aggregate(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<BucketOrder>;

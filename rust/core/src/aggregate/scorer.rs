@@ -40,7 +40,7 @@ impl Scorer {
                 Ok(())
             }
             Self::MarkovChain(method) => method.fill_scores(evidence, workspace),
-            Self::MaximalLottery(method) => method.fill_scores(evidence, workspace),
+            Self::MaximalLottery(_) => MaximalLottery::fill_scores(evidence, workspace),
         }
     }
 

@@ -37,7 +37,7 @@ pub fn pair_index(labels: usize, u: usize, v: usize) -> usize {
 /// The number of labels that have so many pairs, if there is one.
 #[must_use]
 pub fn labels_of_pairs(pairs: usize) -> Option<usize> {
-    let labels = (1 + (1 + 8 * pairs).isqrt()) / 2;
+    let labels = (8 * pairs + 1).isqrt().div_ceil(2);
     (labels >= 2 && pair_count(labels) == pairs).then_some(labels)
 }
 
@@ -159,6 +159,18 @@ impl PairShares {
     /// All numbers, to be overwritten. What is written must be shares again.
     pub fn as_mut_slice(&mut self) -> &mut [f64] {
         &mut self.values
+    }
+
+    /// Divides the numbers of each pair by their sum, where it is not 0.
+    pub(crate) fn normalise(&mut self) {
+        let [before, tied, after] = self.planes_mut();
+        for ((b, t), a) in before.iter_mut().zip(tied).zip(after) {
+            let sum = *b + *t + *a;
+            let divisor = if sum > 0.0 { sum } else { 1.0 };
+            *b /= divisor;
+            *t /= divisor;
+            *a /= divisor;
+        }
     }
 
     /// Shares of "u before v", "tied" and "u after v", for u ≠ v in any order.

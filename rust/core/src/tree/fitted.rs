@@ -12,6 +12,7 @@ use super::bytes::problem;
 use super::criterion::{Consensus, Sample};
 use super::model::Tree;
 use super::params::TreeParams;
+use super::soft::SoftRouting;
 
 /// Leaves that a thread takes at once: the smallest leaves take a microsecond each.
 const LEAVES_AT_ONCE: usize = 64;
@@ -40,6 +41,7 @@ const LEAVES_AT_ONCE: usize = 64;
 pub struct FittedTree {
     tree: Tree,
     rankings: Rankings,
+    soft: Option<SoftRouting>,
 }
 
 impl FittedTree {
@@ -56,11 +58,24 @@ impl FittedTree {
         should_stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<Self> {
         let tree = Tree::fit(features, &rankings, params, Some(aggregator), should_stop)?;
-        Ok(Self { tree, rankings })
+        Ok(Self {
+            tree,
+            rankings,
+            soft: None,
+        })
+    }
+
+    /// Adds what soft routing needs, from the features that the tree was grown on.
+    ///
+    /// # Errors
+    /// As [`SoftRouting::new`].
+    pub fn with_soft_routing(mut self, features: &Features) -> Result<Self> {
+        self.soft = Some(SoftRouting::new(&self.tree, features)?);
+        Ok(self)
     }
 
     /// Puts together what was saved.
-    pub(super) fn new(tree: Tree, rankings: Rankings) -> Result<Self> {
+    pub(super) fn new(tree: Tree, rankings: Rankings, soft: Option<SoftRouting>) -> Result<Self> {
         if tree.labels() != rankings.labels() || tree.training_rows() != rankings.len() {
             return Err(problem("the rankings do not belong to the tree"));
         }
@@ -71,7 +86,11 @@ impl FittedTree {
         if !weighted || positive.count() != in_leaves.len() {
             return Err(problem("the leaves do not hold the rows that have weight"));
         }
-        Ok(Self { tree, rankings })
+        Ok(Self {
+            tree,
+            rankings,
+            soft,
+        })
     }
 
     /// The tree alone.
@@ -84,6 +103,12 @@ impl FittedTree {
     #[must_use]
     pub fn rankings(&self) -> &Rankings {
         &self.rankings
+    }
+
+    /// The intervals of soft routing, if the tree has them.
+    #[must_use]
+    pub fn soft_routing(&self) -> Option<&SoftRouting> {
+        self.soft.as_ref()
     }
 
     /// The consensus of the training rows of each of some nodes, on `n_jobs` threads (0: as many as there are).
@@ -113,8 +138,8 @@ impl FittedTree {
         };
         run(jobs, nodes.len(), state, |(evidence, workspace), item| {
             let evidence = evidence.as_mut().map_err(|error| error.clone())?;
-            evidence.fill(&self.rankings, self.rows_of(nodes[item]))?;
-            aggregator.aggregate(evidence, workspace)
+            let rows = self.rows_of(nodes[item]);
+            aggregator.aggregate_rows(&self.rankings, rows, evidence, workspace)
         })
     }
 
@@ -134,7 +159,7 @@ impl FittedTree {
         matrices.collect()
     }
 
-    fn rows_of(&self, node: u32) -> impl Iterator<Item = usize> + '_ {
+    fn rows_of(&self, node: u32) -> impl Iterator<Item = usize> + Clone + '_ {
         self.tree.node_rows(node).iter().map(|&row| row as usize)
     }
 }

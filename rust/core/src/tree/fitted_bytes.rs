@@ -9,9 +9,12 @@ use crate::weights::Weights;
 use super::bytes::{open, problem, sign, Reader};
 use super::fitted::FittedTree;
 use super::model::Tree;
+use super::soft::SoftRouting;
 
 const MAGIC: [u8; 8] = *b"BRKFITT\n";
-const VERSION: u32 = 1;
+/// Version 2 adds the intervals of soft routing; trees without them are written as version 1, which older releases
+/// read too.
+const NEWEST: u32 = 2;
 
 impl FittedTree {
     /// The tree and its rankings as bytes that [`FittedTree::from_bytes`] reads back.
@@ -26,7 +29,8 @@ impl FittedTree {
         let positions = rankings.len() * rankings.labels();
         let mut out = Vec::with_capacity(64 + 2 * positions + 8 * weights.len() + tree.len());
         out.extend_from_slice(&MAGIC);
-        out.extend_from_slice(&VERSION.to_le_bytes());
+        let version = 1 + u32::from(self.soft_routing().is_some());
+        out.extend_from_slice(&version.to_le_bytes());
         for size in [rankings.len(), rankings.labels(), weights.len(), tree.len()] {
             out.extend_from_slice(&(size as u64).to_le_bytes());
         }
@@ -37,6 +41,11 @@ impl FittedTree {
             out.extend_from_slice(&weight.to_le_bytes());
         }
         out.extend_from_slice(&tree);
+        if let Some(soft) = self.soft_routing() {
+            for end in soft.windows.iter().flatten() {
+                out.extend_from_slice(&end.to_le_bytes());
+            }
+        }
         sign(out)
     }
 
@@ -45,13 +54,36 @@ impl FittedTree {
     /// # Errors
     /// As [`Tree::from_bytes`]; also rankings that are none, or that the tree was not grown on.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let mut reader = open(bytes, MAGIC, VERSION)?;
+        let mut reader = open(bytes, MAGIC, NEWEST)?;
+        let has_windows = bytes.get(MAGIC.len()).is_some_and(|&version| version == 2);
         let [rows, labels, weights, tree] = reader.sizes()?;
         let rankings = read_rankings(&mut reader, rows, labels, weights)?;
         let tree = Tree::from_bytes(reader.slice(tree)?)?;
+        let soft = if has_windows {
+            Some(read_windows(&mut reader, &tree)?)
+        } else {
+            None
+        };
         reader.end()?;
-        Self::new(tree, rankings)
+        Self::new(tree, rankings, soft)
     }
+}
+
+fn read_windows(reader: &mut Reader<'_>, tree: &Tree) -> Result<SoftRouting> {
+    let ends = reader.many(2 * tree.nodes().len(), f64::from_le_bytes)?;
+    let windows: Vec<[f64; 2]> = ends.chunks_exact(2).map(|end| [end[0], end[1]]).collect();
+    for (index, &[low, high]) in windows.iter().enumerate() {
+        if let Some(split) = tree.split(index as u32) {
+            let around = |&threshold: &f64| low <= threshold && threshold <= high;
+            let possible = low.is_finite() && high.is_finite() && low < high;
+            if split.thresholds.len() != 1 || !possible || !split.thresholds.iter().all(around) {
+                return Err(problem(
+                    "an interval of soft routing is not around its threshold",
+                ));
+            }
+        }
+    }
+    Ok(SoftRouting { windows })
 }
 
 fn read_rankings(
@@ -94,6 +126,15 @@ mod tests {
             false
         })
         .unwrap()
+        .with_soft_routing(&features)
+        .unwrap()
+    }
+
+    /// The tree without soft routing, as the first version saved it.
+    fn hard(mut bytes: Vec<u8>, nodes: usize) -> Vec<u8> {
+        bytes.truncate(bytes.len() - 4 - 16 * nodes);
+        bytes[8] = 1;
+        sign(bytes)
     }
 
     /// Bytes with checksums that fit, to get behind them.
@@ -106,7 +147,12 @@ mod tests {
     fn saved_trees_come_back_equal() {
         let weights: Vec<f64> = (0..12).map(|i| f64::from(i % 3)).collect();
         for tree in [fitted(None), fitted(Some(&weights))] {
-            assert_eq!(FittedTree::from_bytes(&tree.to_bytes()).unwrap(), tree);
+            let bytes = tree.to_bytes();
+            assert_eq!(FittedTree::from_bytes(&bytes).unwrap(), tree);
+            let first = hard(bytes, tree.tree().nodes().len());
+            let read = FittedTree::from_bytes(&first).unwrap();
+            assert!(read.soft_routing().is_none());
+            assert_eq!((read.to_bytes(), read.tree()), (first, tree.tree()));
         }
     }
 
@@ -148,7 +194,7 @@ mod tests {
             FittedTree::from_bytes(&bytes).unwrap_err(),
             Error::SavedTreeVersion {
                 found: 7,
-                newest: 1
+                newest: 2
             }
         );
     }

@@ -30,8 +30,12 @@ mod fitted;
 mod fitted_bytes;
 mod general;
 mod grow;
+mod leaf_shares;
 mod model;
 mod params;
+mod shrinkage;
+mod smoothed;
+mod soft;
 
 pub(crate) use bytes::{open, problem, sign, Reader};
 pub use criterion::{Consensus, Sample};
@@ -39,3 +43,5 @@ pub(crate) use draw::child_seed;
 pub use fitted::FittedTree;
 pub use model::{Node, Split, Tree};
 pub use params::{Criterion, Splitter, TreeOptions, TreeParams};
+pub use shrinkage::Shrinkage;
+pub use soft::SoftRouting;

@@ -13,6 +13,8 @@ pub(in super::super) struct Cut {
     pub(super) net: Vec<f64>,
     /// `gains[v * n + u]`: what is gained when u and v are tied instead of u placed before v.
     gains: Vec<f64>,
+    /// What place j gains when it is tied with the places from i to j - 1.
+    joined: Vec<f64>,
     /// What the bucket from each place to the current one earns more than its labels one after the other.
     sums: Vec<f64>,
     /// The same for the best buckets of the first places.
@@ -31,7 +33,11 @@ impl Cut {
     pub(super) fn run(&mut self, order: &[usize]) -> BucketOrder {
         let n = order.len();
         let gains = std::mem::take(&mut self.gains);
-        self.solve(n, |i, j| gains[order[j] * n + order[i]]);
+        dispatch(Solve {
+            cut: self,
+            n,
+            gain: |i: usize, j: usize| gains[order[j] * n + order[i]],
+        });
         self.gains = gains;
         let mut positions = vec![0; n];
         self.write(|place, bucket| positions[order[place]] = bucket as u16 + 1);
@@ -40,35 +46,10 @@ impl Cut {
 
     /// The bucket of each of n places, with the gain of tying the places i < j instead of leaving i before j.
     pub(super) fn places(&mut self, n: usize, gain: impl Fn(usize, usize) -> f64) -> Vec<usize> {
-        self.solve(n, gain);
+        dispatch(Solve { cut: self, n, gain });
         let mut places = vec![0; n];
         self.write(|place, bucket| places[place] = bucket);
         places
-    }
-
-    #[inline(always)]
-    fn solve(&mut self, n: usize, gain: impl Fn(usize, usize) -> f64) {
-        let Self {
-            sums, best, starts, ..
-        } = self;
-        sums.clear();
-        sums.resize(n, 0.0);
-        best.clear();
-        best.push(0.0);
-        starts.clear();
-        for j in 0..n {
-            let (mut top, mut start, mut joined) = (best[j], j, 0.0);
-            for i in (0..j).rev() {
-                joined += gain(i, j);
-                sums[i] += joined;
-                let value = best[i] + sums[i];
-                if value > top + TOLERANCE {
-                    (top, start) = (value, i);
-                }
-            }
-            best.push(top);
-            starts.push(start);
-        }
     }
 
     /// Calls `put` with each place, from the last to the first, and its bucket.
@@ -86,6 +67,56 @@ impl Cut {
                 put(place, buckets);
             }
             end = start;
+        }
+    }
+}
+
+struct Solve<'a, G> {
+    cut: &'a mut Cut,
+    n: usize,
+    gain: G,
+}
+
+impl<G: Fn(usize, usize) -> f64> Kernel for Solve<'_, G> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { cut, n, gain } = self;
+        let Cut {
+            joined,
+            sums,
+            best,
+            starts,
+            ..
+        } = cut;
+        joined.clear();
+        joined.resize(n, 0.0);
+        sums.clear();
+        sums.resize(n, 0.0);
+        best.clear();
+        best.push(0.0);
+        starts.clear();
+        for j in 0..n {
+            let mut total = 0.0;
+            for i in (0..j).rev() {
+                total += gain(i, j);
+                joined[i] = total;
+            }
+            // The bucket of place j alone.
+            let mut top = best[j];
+            for ((sum, &joined), &best) in sums[..j].iter_mut().zip(&joined[..j]).zip(&best[..j]) {
+                *sum += joined;
+                top = if best + *sum > top { best + *sum } else { top };
+            }
+            let good = |i: usize| best[i] + sums[i] >= top - TOLERANCE;
+            let start = if best[j] >= top - TOLERANCE {
+                j
+            } else {
+                (0..j).rev().find(|&i| good(i)).unwrap_or(j)
+            };
+            best.push(best[start] + sums[start]);
+            starts.push(start);
         }
     }
 }

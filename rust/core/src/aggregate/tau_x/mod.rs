@@ -31,7 +31,7 @@ pub enum Search {
 ///
 /// With the shares before, tied and after of each pair, placing u before v earns before − after, tying them earns
 /// tied; a pair of which nothing is known earns nothing. There is no threshold to tune. The labels are ordered by their
-/// net preference Σ_v (P[u before v] − P[v before u]), equal ones by index, or by the scores of another method,
+/// net preference `Σ_v (P[u before v] − P[v before u])`, equal ones by index, or by the scores of another method,
 /// equal ones by net preference; that order is cut by dynamic programming, among equally good cuts with the
 /// shortest last bucket. Comparisons treat values within 1e-9 as equal.
 ///
@@ -82,12 +82,11 @@ impl TauX {
         order.extend(0..evidence.labels());
         let by_index = |run: &mut [usize]| run.sort_unstable();
         let by_net = |order: &mut [usize]| descending(order, &cut.net, TOLERANCE, by_index);
-        match &self.order {
-            Some(scorer) => descending(order, scores, scorer.tie(), by_net),
-            None => {
-                by_net(order);
-                scores.clone_from(&cut.net);
-            }
+        if let Some(scorer) = &self.order {
+            descending(order, scores, scorer.tie(), by_net);
+        } else {
+            by_net(order);
+            scores.clone_from(&cut.net);
         }
         Ok(())
     }
@@ -164,6 +163,10 @@ impl Aggregate for TauX {
     fn needs(&self) -> Needs {
         self.order
             .map_or(Needs::Shares, |scorer| scorer.needs().max(Needs::Shares))
+    }
+
+    fn keeps_agreement(&self) -> bool {
+        self.order.is_none()
     }
 
     fn aggregate(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<BucketOrder> {

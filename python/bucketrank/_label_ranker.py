@@ -1,0 +1,259 @@
+"""What the estimators of this package have in common: checked input, containers, scores, aggregators."""
+
+from __future__ import annotations
+
+import copy
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from bucketrank._validation import (
+    Positions,
+    as_positions,
+    frame_labels,
+    is_pandas,
+    is_plain_features,
+    label_names,
+)
+from bucketrank.aggregation import Aggregator, get_aggregator
+from bucketrank.metrics import tau_x
+
+_Self = TypeVar("_Self", bound="LabelRanker")
+
+_CONTAINERS = ("default", "pandas")
+
+
+class LabelRanker(BaseEstimator):
+    """An estimator that predicts bucket orders by an aggregator, which can be exchanged after the fit."""
+
+    aggregator: str | Aggregator
+    aggregator_: Aggregator
+    n_jobs: int | None
+    n_features_in_: int
+    n_labels_in_: int
+    label_names_in_: NDArray[np.object_]
+
+    @abstractmethod
+    def _positions(
+        self, values: NDArray[np.float64], aggregators: list[Aggregator]
+    ) -> list[NDArray[np.int64]]:
+        """Return the predicted positions of checked rows for each aggregator."""
+
+    def _usable(self, aggregator: Aggregator) -> Aggregator:
+        """Return the aggregator, or say why it cannot be asked."""
+        return aggregator
+
+    def predict(self, X: Any) -> Any:
+        """Predict bucket orders.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Finite numbers.
+
+        Returns
+        -------
+        ndarray or DataFrame of shape (n_samples, n_labels)
+            Positions of all labels; see :meth:`set_output` for data frames.
+        """
+        values = self._features(X)
+        return self._in_container(self._positions(values, [self.aggregator_])[0], X)
+
+    def predict_many(self, X: Any, aggregators: Iterable[str | Aggregator]) -> list[Any]:
+        """Predict bucket orders by several aggregators in one pass.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Finite numbers.
+        aggregators : iterable of str or Aggregator
+            See :func:`bucketrank.get_aggregator`.
+
+        Returns
+        -------
+        list of ndarray or DataFrame of shape (n_samples, n_labels)
+            What :meth:`predict` returns for each aggregator.
+        """
+        if isinstance(aggregators, (str, Aggregator)):
+            raise TypeError(f"aggregators is {aggregators!r}; expected a list of aggregators")
+        known = [self._usable(get_aggregator(aggregator)) for aggregator in aggregators]
+        values = self._features(X)
+        return [self._in_container(p, X) for p in self._positions(values, known)]
+
+    def score(self, X: Any, Y: Any, sample_weight: ArrayLike | None = None) -> float:
+        r"""Return the mean rank correlation :math:`\tau_X` of the predictions with the truth.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Finite numbers.
+        Y : array-like or DataFrame of shape (n_samples, n_labels)
+            True positions. Where a label is missing (NaN), only the pairs of labels that the row ranks count; rows
+            with fewer than two labels are left out.
+        sample_weight : array-like of shape (n_samples,), optional
+            Non-negative weights of the rows.
+
+        Returns
+        -------
+        float
+            From -1 to 1.
+        """
+        predicted = self._positions(self._features(X), [self.aggregator_])[0]
+        labels = frame_labels(Y)
+        if labels is not None and labels != self.label_names_in_.tolist():
+            raise ValueError(
+                f"Y has the columns {labels}, but the estimator was fitted on the labels "
+                f"{self.label_names_in_.tolist()}; expected the same in the same order"
+            )
+        return tau_x(as_positions(Y), predicted, sample_weight, missing="ignore")
+
+    def with_aggregator(self: _Self, aggregator: str | Aggregator) -> _Self:
+        """Return an estimator with the same fit that predicts by another aggregator.
+
+        Parameters
+        ----------
+        aggregator : str or Aggregator
+            See :func:`bucketrank.get_aggregator`.
+
+        Returns
+        -------
+        estimator
+            A fitted estimator that shares what was grown; nothing is grown again. The criteria that compare rankings
+            with their consensus did so by the aggregator of the fit.
+        """
+        check_is_fitted(self)
+        other = copy.copy(self)
+        other.aggregator = aggregator
+        other.aggregator_ = self._usable(get_aggregator(aggregator))
+        return other
+
+    def set_output(self: _Self, *, transform: str | None = None) -> _Self:
+        """Choose the container of predicted rankings.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas"}, optional
+            ``"default"`` is a NumPy array; None leaves the choice as it is. The name is scikit-learn's.
+
+        Returns
+        -------
+        estimator
+            This estimator.
+        """
+        if transform is None:
+            return self
+        if transform not in _CONTAINERS:
+            known = ", ".join(map(repr, _CONTAINERS))
+            raise ValueError(f"transform is {transform!r}; expected one of {known}")
+        # The attribute that scikit-learn's clone takes along.
+        self._sklearn_output_config = {"transform": transform}
+        return self
+
+    def set_params(self: _Self, **params: Any) -> _Self:
+        """Set parameters; ``aggregator__beta`` and the like replace the aggregator by a changed one.
+
+        Parameters
+        ----------
+        **params
+            Parameters by name.
+
+        Returns
+        -------
+        estimator
+            This estimator.
+        """
+        prefix = "aggregator__"
+        nested = {k.removeprefix(prefix): v for k, v in params.items() if k.startswith(prefix)}
+        super().set_params(**{k: v for k, v in params.items() if not k.startswith(prefix)})
+        if nested:
+            self.aggregator = get_aggregator(self.aggregator, **nested)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.two_d_labels = True
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = False
+        return tags
+
+    def _training_data(self, X: Any, Y: Any) -> tuple[NDArray[np.float64], Positions, list[Any]]:
+        """Return features, positions and the names of the labels."""
+        if Y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None; "
+                "expected rankings, one row a ranking, one column a label"
+            )
+        values = X if is_plain_features(X) else _checked_features(X, self)
+        positions = as_positions(Y)
+        return values, positions, label_names(Y, None, positions.shape[1])
+
+    def _remember(self, X: Any, names: list[Any], aggregator: Aggregator) -> None:
+        """Note what predictions rely on, at the end of a fit: one that fails changes nothing."""
+        if is_plain_features(X):
+            self.n_features_in_ = X.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+        else:
+            validate_data(self, X, skip_check_array=True)
+        self.n_labels_in_ = len(names)
+        self.label_names_in_ = _name_array(names)
+        self.aggregator_ = aggregator
+
+    def _features(self, X: Any) -> NDArray[np.float64]:
+        """Return what the kernels can read, or say why `X` is not like the training data."""
+        known = vars(self)
+        is_usual = (
+            is_plain_features(X)
+            and "aggregator_" in known
+            and "feature_names_in_" not in known
+            and X.shape[1] == self.n_features_in_
+        )
+        if is_usual:
+            plain: NDArray[np.float64] = X
+            return plain
+        check_is_fitted(self)
+        values: NDArray[np.float64] = validate_data(
+            self, X, reset=False, dtype=np.float64, ensure_all_finite=False
+        )
+        return values
+
+    def _in_container(self, positions: NDArray[np.int64], X: Any) -> Any:
+        """Return predicted positions in the container that was chosen."""
+        container = getattr(self, "_sklearn_output_config", {}).get("transform", "default")
+        if container == "pandas":
+            import pandas as pd
+
+            index = X.index if is_pandas(X) else None
+            return pd.DataFrame(positions, index=index, columns=self.label_names_in_)
+        return positions
+
+
+def pair_order_of(shares: NDArray[np.float64], n_labels: int) -> NDArray[np.float64]:
+    """Return pair order matrices: before plus half of tied; 0.5 where nothing is known and on the diagonal."""
+    first, second = np.triu_indices(n_labels, 1)
+    before, tied, after = shares[..., 0], shares[..., 1], shares[..., 2]
+    known = before + tied + after > 0
+    matrices = np.full((len(shares), n_labels, n_labels), 0.5)
+    matrices[:, first, second] = np.where(known, before + tied / 2, 0.5)
+    matrices[:, second, first] = np.where(known, after + tied / 2, 0.5)
+    return matrices
+
+
+def _checked_features(X: Any, estimator: BaseEstimator) -> NDArray[np.float64]:
+    """Return a table of numbers by scikit-learn's rules; whether they are finite is checked in the core."""
+    values: NDArray[np.float64] = check_array(
+        X, dtype=np.float64, ensure_all_finite=False, estimator=estimator, input_name="X"
+    )
+    return values
+
+
+def _name_array(names: list[Any]) -> NDArray[np.object_]:
+    """Return names as a one-dimensional array, even where a name is a tuple."""
+    array = np.empty(len(names), dtype=object)
+    array[:] = names
+    return array
