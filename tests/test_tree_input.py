@@ -176,7 +176,9 @@ def test_other_columns_in_predict() -> None:
 def test_other_labels_in_score() -> None:
     names = list("pqrs")
     tree = PartialLabelRankingTree().fit(X, pd.DataFrame(Y, columns=names))
-    with pytest.raises(ValueError, match=r"Y has the columns \['s', 'r', 'q', 'p'\], but the estimator"):
+    with pytest.raises(
+        ValueError, match=r"Y has the columns \['s', 'r', 'q', 'p'\], but the estimator"
+    ):
         tree.score(X, pd.DataFrame(Y, columns=names[::-1]))
     with pytest.raises(ValueError, match=r"Y_true has shape \(20, 3\).*\(20, 4\)"):
         tree.score(X, np.tile([1, 2, 3], (20, 1)))

@@ -11,9 +11,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from bucketrank import _core
-from bucketrank._estimator import LatentEstimator
-from bucketrank._validation import as_real, at_least, resolve_n_jobs
-from bucketrank.aggregation import Aggregator
+from bucketrank._latent_ranker import LatentRanker
+from bucketrank._validation import as_real, as_weights, at_least, resolve_n_jobs
+from bucketrank.aggregation import Aggregator, get_aggregator
 
 if TYPE_CHECKING:
     from bucketrank._core import _BoostOptions
@@ -26,7 +26,7 @@ _STAGES_AT_ONCE = 20
 """Rounds whose scores are held in memory together."""
 
 
-class PartialLabelRankingBooster(LatentEstimator):
+class PartialLabelRankingBooster(LatentRanker):
     r"""Gradient boosting of a latent model of rankings with ties.
 
     Every label has a utility :math:`f` and a tie term :math:`h` that depend on the features. A label is placed before,
@@ -162,7 +162,8 @@ class PartialLabelRankingBooster(LatentEstimator):
         PartialLabelRankingBooster
             The fitted estimator. An error or Ctrl-C leaves it as it was.
         """
-        data = self._check_training(X, Y, sample_weight)
+        values, positions, names = self._training_data(X, Y)
+        aggregator = self._usable(get_aggregator(self.aggregator))
         options = self._options()
         every = at_least(self.verbose, "verbose", 0)
 
@@ -172,9 +173,9 @@ class PartialLabelRankingBooster(LatentEstimator):
                 print(f"round {done} of {options['rounds']}{shown}", flush=True)  # noqa: T201 (asked for)
 
         booster = _core.Booster.fit(
-            data.values, data.positions, data.weights, options, tell if every else None
+            values, positions, as_weights(sample_weight), options, tell if every else None
         )
-        self._remember_training(X, data)
+        self._remember(X, names, aggregator)
         self.booster_ = booster
         self.rounds_ = booster.rounds
         self.validation_scores_ = booster.validation_scores()
@@ -193,11 +194,11 @@ class PartialLabelRankingBooster(LatentEstimator):
         ndarray or DataFrame of shape (n_samples, n_labels)
             What :meth:`predict` would return if boosting had ended there.
         """
-        values = self._check_features(X)
+        values = self._features(X)
         for first in range(1, self.rounds_ + 1, _STAGES_AT_ONCE):
             stages = range(first, min(first + _STAGES_AT_ONCE, self.rounds_ + 1))
             for scores in self._staged_scores(values, list(stages)):
-                yield self._contain(self._positions_of(scores, [self.aggregator_])[0], X)
+                yield self._in_container(self._positions_of(scores, [self.aggregator_])[0], X)
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
@@ -226,7 +227,7 @@ class PartialLabelRankingBooster(LatentEstimator):
             "n_jobs": resolve_n_jobs(self.n_jobs),
         }
 
-    def _predict_scores(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _scores(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         return self._staged_scores(values, [self.rounds_])[0]
 
     def _staged_scores(

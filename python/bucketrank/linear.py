@@ -10,16 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from bucketrank import _core
-from bucketrank._estimator import LatentEstimator
-from bucketrank._validation import as_real, at_least, resolve_n_jobs
-from bucketrank.aggregation import Aggregator
+from bucketrank._latent_ranker import LatentRanker
+from bucketrank._validation import as_real, as_weights, at_least, resolve_n_jobs
+from bucketrank.aggregation import Aggregator, get_aggregator
 
 __all__ = ["PartialLabelRankingLinear"]
 
 _Self = TypeVar("_Self", bound="PartialLabelRankingLinear")
 
 
-class PartialLabelRankingLinear(LatentEstimator):
+class PartialLabelRankingLinear(LatentRanker):
     r"""A latent model of rankings with ties whose utilities and tie terms are linear in the features.
 
     Every label has a utility :math:`f` and a tie term :math:`h`. A label is placed before, tied with or placed behind
@@ -120,11 +120,12 @@ class PartialLabelRankingLinear(LatentEstimator):
         PartialLabelRankingLinear
             The fitted estimator. An error or Ctrl-C leaves it as it was.
         """
-        data = self._check_training(X, Y, sample_weight)
+        values, positions, names = self._training_data(X, Y)
+        aggregator = self._usable(get_aggregator(self.aggregator))
         model = _core.LinearModel.fit(
-            data.values,
-            data.positions,
-            data.weights,
+            values,
+            positions,
+            as_weights(sample_weight),
             {
                 "ridge": as_real(self.ridge, "ridge"),
                 "intercept_ridge": as_real(self.intercept_ridge, "intercept_ridge"),
@@ -140,7 +141,7 @@ class PartialLabelRankingLinear(LatentEstimator):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self._remember_training(X, data)
+        self._remember(X, names, aggregator)
         coefficients, intercepts = model.coefficients()
         n = self.n_labels_in_
         self.coef_, self.tie_coef_ = coefficients[:n], coefficients[n:]
@@ -151,7 +152,7 @@ class PartialLabelRankingLinear(LatentEstimator):
         self.model_ = model
         return self
 
-    def _predict_scores(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _scores(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.model_.scores(values)
 
     def _compared_labels(self) -> NDArray[np.bool_]:

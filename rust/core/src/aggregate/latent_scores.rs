@@ -7,6 +7,7 @@ use super::{Aggregator, Evidence, Needs, Workspace};
 use crate::bucket_order::BucketOrder;
 use crate::error::{Error, Result};
 use crate::latent::LatentRow;
+use crate::pairs::PairShares;
 use crate::parallel::{run, Jobs};
 
 /// The bucket order of each row of scores (n utilities, then n tie terms), on `n_jobs` threads (0: as many as there
@@ -38,21 +39,20 @@ pub fn aggregate_scores(
     // Buffers are made once a thread; making them may fail, so each thread keeps its attempt.
     let state = || {
         let evidence = Evidence::new(labels, Needs::Shares);
-        (evidence, Workspace::default(), vec![0.0; 2 * labels])
+        let buffers = evidence.and_then(|evidence| Ok((evidence, PairShares::unknown(labels)?)));
+        (buffers, Workspace::default(), vec![0.0; 2 * labels])
     };
     run(
         jobs,
         scores.nrows(),
         state,
-        |(evidence, workspace, row), item| {
-            let evidence = evidence.as_mut().map_err(|error| error.clone())?;
+        |(buffers, workspace, row), item| {
+            let (evidence, shares) = buffers.as_mut().map_err(|error| error.clone())?;
             for (to, from) in row.iter_mut().zip(scores.row(item)) {
                 *to = *from;
             }
-            evidence.write_pair_shares(|shares| {
-                LatentRow::new(row).write_known_shares(compared, shares.planes_mut());
-                Ok(())
-            })?;
+            LatentRow::new(row).write_known_shares(compared, shares.planes_mut());
+            evidence.fill_from_shares(shares);
             aggregator.aggregate(evidence, workspace)
         },
     )

@@ -14,18 +14,14 @@ use crate::tree::child_seed;
 
 use super::bins::Bins;
 use super::booster::Booster;
-use super::gradient::{lines_per_row, Line, Observed, OUTPUTS};
+use super::gradient::{Lines, Observed, ROWS};
 use super::grow::{GrownTree, Task};
-use super::histogram::Derived;
 use super::params::{BoostOptions, BoostParams};
 
 /// Constant steps before the first tree, and what share of a Newton step each makes.
 const CONSTANT_STEPS: usize = 3;
 const CONSTANT_RATE: f64 = 0.7;
 const CONSTANT_CLIP: f64 = 2.0;
-
-/// Rows whose derivatives or scores a thread computes at once.
-const ROWS_AT_ONCE: usize = 256;
 
 /// Who watches a fit.
 pub struct Observer<'a> {
@@ -154,7 +150,7 @@ impl<'a> Rounds<'a> {
     fn run(mut self, observer: &Observer<'_>) -> Result<Booster> {
         let mut best = (0, f64::NEG_INFINITY);
         let mut gains = Vec::new();
-        let mut lines: Vec<Line> = Vec::new();
+        let mut lines = Lines::default();
         for round in 0..self.options.rounds {
             if (observer.should_stop)() {
                 return Err(Error::Interrupted);
@@ -186,22 +182,21 @@ impl<'a> Rounds<'a> {
     }
 
     /// Draws rows and grows a tree on their derivatives.
-    fn grow(&self, round: usize, lines: &mut Vec<Line>) -> GrownTree {
+    fn grow(&self, round: usize, lines: &mut Lines) -> GrownTree {
         let seed = child_seed(self.options.seed, round);
         let rows = draw_rows(&self.training, self.options.row_share, seed);
-        let per_row = lines_per_row(self.rankings.labels());
-        lines.clear();
-        lines.resize(rows.len() * per_row, [0.0; 2 * OUTPUTS]);
-        let spread = self.spread && rows.len() > ROWS_AT_ONCE;
-        each_chunk(spread, lines, ROWS_AT_ONCE * per_row, |block, lines| {
-            let first = block * ROWS_AT_ONCE;
-            let rows = &rows[first..first + lines.len() / per_row];
+        let labels = self.rankings.labels();
+        let spread = self.spread && rows.len() > ROWS;
+        let blocks = lines.prepare(rows.len(), labels);
+        each_chunk(spread, blocks, Lines::block(labels), |block, lines| {
+            let first = block * ROWS;
+            let rows = &rows[first..rows.len().min(first + ROWS)];
             self.observed.derive(rows, &self.scores, lines);
         });
         let task = Task {
             bins: self.bins,
             rows: &rows,
-            derived: Derived { lines, per_row },
+            lines,
             options: self.options,
             features_per_node: self.features_per_node,
             outputs: self.booster.start.len(),
@@ -213,12 +208,12 @@ impl<'a> Rounds<'a> {
     /// Adds a tree to the scores of all rows.
     fn add(&mut self, grown: &GrownTree) {
         let outputs = self.booster.start.len();
-        let spread = self.spread && self.rankings.len() > ROWS_AT_ONCE;
-        let chunk = ROWS_AT_ONCE * outputs;
+        let spread = self.spread && self.rankings.len() > ROWS;
+        let chunk = ROWS * outputs;
         let (bins, tree) = (self.bins, &grown.tree);
         each_chunk(spread, &mut self.scores, chunk, |block, scores| {
             for (row, scores) in scores.chunks_exact_mut(outputs).enumerate() {
-                let row = block * ROWS_AT_ONCE + row;
+                let row = block * ROWS + row;
                 let leaf = tree.leaf(|index, node| {
                     bins.column(node.feature as usize)[row] > grown.last_left[index]
                 });

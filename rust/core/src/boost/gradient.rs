@@ -10,9 +10,41 @@ pub(super) const OUTPUTS: usize = 8;
 /// The gradients of [`OUTPUTS`] outputs of a row, then their curvatures: one line of the cache.
 pub(super) type Line = [f32; 2 * OUTPUTS];
 
-/// Number of lines of a row.
-pub(super) fn lines_per_row(labels: usize) -> usize {
-    (2 * labels).div_ceil(OUTPUTS)
+/// Rows whose lines lie together, group of outputs by group: who needs one group of many rows reads long runs.
+pub(super) const ROWS: usize = 256;
+
+/// The derivatives of some rows, in blocks of [`ROWS`]: within a block group by group, within a group row by row.
+#[derive(Default)]
+pub(super) struct Lines {
+    lines: Vec<Line>,
+    groups: usize,
+}
+
+impl Lines {
+    /// Makes room for so many rows; what was there is forgotten. Returns the blocks, to be filled.
+    pub(super) fn prepare(&mut self, rows: usize, labels: usize) -> &mut [Line] {
+        self.groups = (2 * labels).div_ceil(OUTPUTS);
+        self.lines.clear();
+        let size = rows.div_ceil(ROWS) * ROWS * self.groups;
+        self.lines.resize(size, Line::default());
+        &mut self.lines
+    }
+
+    /// Lines of a block.
+    pub(super) fn block(labels: usize) -> usize {
+        (2 * labels).div_ceil(OUTPUTS) * ROWS
+    }
+
+    /// Number of groups of outputs.
+    pub(super) fn groups(&self) -> usize {
+        self.groups
+    }
+
+    /// The line of a row.
+    #[inline(always)]
+    pub(super) fn get(&self, row: usize, group: usize) -> &Line {
+        &self.lines[(row / ROWS * self.groups + group) * ROWS + row % ROWS]
+    }
 }
 
 /// What the derivatives need of the training rankings, whatever the scores are.
@@ -51,7 +83,7 @@ impl<'a> Observed<'a> {
         self.rankings.labels()
     }
 
-    /// Writes the derivatives of the log-likelihoods of some rows at their scores (row by row, 2n each).
+    /// Writes a block: the derivatives of the log-likelihoods of up to [`ROWS`] rows at their scores (2n each).
     pub(super) fn derive(&self, rows: &[u32], scores: &[f32], out: &mut [Line]) {
         dispatch(Derive {
             observed: self,
@@ -106,13 +138,8 @@ impl Kernel for Derive<'_> {
     #[inline(always)]
     fn run(self) {
         let n = self.observed.labels();
-        let lines = lines_per_row(n);
         let mut block = Block::<f32>::new(n);
-        for (rows, out) in self
-            .rows
-            .chunks(LANES)
-            .zip(self.out.chunks_mut(LANES * lines))
-        {
+        for (number, rows) in self.rows.chunks(LANES).enumerate() {
             for lane in 0..LANES {
                 // A last block is filled up with its first row.
                 let row = *rows.get(lane).unwrap_or(&rows[0]) as usize;
@@ -122,24 +149,27 @@ impl Kernel for Derive<'_> {
             }
             block.exponentials();
             let sums = block.pairs();
-            for (lane, (&row, out)) in rows.iter().zip(out.chunks_exact_mut(lines)).enumerate() {
+            for (lane, &row) in rows.iter().enumerate() {
                 let row = row as usize;
                 let positions = self.observed.rankings.row(row);
                 let weight = self.observed.weights[row];
                 let relations = &self.observed.relations[row * 2 * n..(row + 1) * 2 * n];
-                let out = out.as_flattened_mut();
+                let place = number * LANES + lane;
                 for (label, sums) in sums.iter().enumerate() {
                     let weight = if positions[label] == MISSING {
                         0.0
                     } else {
                         weight
                     };
-                    let place = |output: usize| output / OUTPUTS * 2 * OUTPUTS + output % OUTPUTS;
-                    let (utility, tie) = (place(label), place(n + label));
-                    out[utility] = (relations[label] - sums.net[lane]) * (0.5 * weight);
-                    out[utility + OUTPUTS] = sums.net_curvature[lane].max(0.0) * (0.25 * weight);
-                    out[tie] = (relations[n + label] - sums.tied[lane]) * weight;
-                    out[tie + OUTPUTS] = sums.tied_curvature[lane].max(0.0) * weight;
+                    let mut write = |output: usize, gradient: f32, curvature: f32| {
+                        let line = &mut self.out[output / OUTPUTS * ROWS + place];
+                        line[output % OUTPUTS] = gradient * weight;
+                        line[output % OUTPUTS + OUTPUTS] = curvature.max(0.0) * weight;
+                    };
+                    let net = relations[label] - sums.net[lane];
+                    write(label, 0.5 * net, 0.25 * sums.net_curvature[lane]);
+                    let tied = relations[n + label] - sums.tied[lane];
+                    write(n + label, tied, sums.tied_curvature[lane]);
                 }
             }
         }
@@ -171,10 +201,10 @@ mod tests {
             .collect();
         let observed = Observed::new(&rankings);
         let drawn: Vec<u32> = (0..rows as u32).filter(|row| row % 3 != 1).collect();
-        let lines = lines_per_row(n);
-        let mut out = vec![[0.0; 2 * OUTPUTS]; drawn.len() * lines];
-        observed.derive(&drawn, &scores, &mut out);
-        for (&row, found) in drawn.iter().zip(out.chunks_exact(lines)) {
+        let mut lines = Lines::default();
+        observed.derive(&drawn, &scores, lines.prepare(drawn.len(), n));
+        assert_eq!(lines.groups(), 2);
+        for (place, &row) in drawn.iter().enumerate() {
             let row = row as usize;
             let scores: Vec<f64> = scores[row * 2 * n..(row + 1) * 2 * n]
                 .iter()
@@ -183,7 +213,7 @@ mod tests {
             let mut expected = Derivatives::new(n);
             LatentRow::new(&scores).add_derivatives(rankings.row(row), weights[row], &mut expected);
             for output in 0..2 * n {
-                let line = found[output / OUTPUTS];
+                let line = lines.get(place, output / OUTPUTS);
                 let at = output % OUTPUTS;
                 let error = f64::from(line[at]) - expected.gradient[output];
                 assert!(error.abs() < 1e-5 * weights[row], "{error}");

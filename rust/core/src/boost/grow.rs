@@ -5,8 +5,8 @@ use crate::tree::child_seed;
 
 use super::bins::{Bins, Cut};
 use super::candidates::{Candidates, Draw};
-use super::gradient::OUTPUTS;
-use super::histogram::{score, totals, Derived, Scores};
+use super::gradient::{Lines, OUTPUTS};
+use super::histogram::{score, totals, Scores};
 use super::model::{Node, ScoreTree, LEAF};
 use super::params::BoostOptions;
 
@@ -22,7 +22,7 @@ pub(super) struct Task<'a> {
     /// The drawn rows, ascending.
     pub(super) rows: &'a [u32],
     /// Their derivatives.
-    pub(super) derived: Derived<'a>,
+    pub(super) lines: &'a Lines,
     pub(super) options: &'a BoostOptions,
     /// Number of features that are drawn for a node.
     pub(super) features_per_node: usize,
@@ -116,7 +116,7 @@ impl Task<'_> {
 
     /// The best split of each node of a level.
     fn best_splits(&self, level: &[Open], places: &[u32], spread: bool) -> Vec<Option<Best>> {
-        let groups = self.derived.per_row;
+        let groups = self.lines.groups();
         let lines: usize = level.iter().map(|open| open.rows.len() * groups).sum();
         let spread = spread && lines >= MANY_LINES;
         let candidates = ordered(spread, level.len(), |i| {
@@ -131,7 +131,7 @@ impl Task<'_> {
                 None => Scores::default(),
                 Some(candidates) => {
                     let rows = &places[level[node].rows.clone()];
-                    score(candidates, rows, self.derived, group, ridge)
+                    score(candidates, rows, self.lines, group, ridge)
                 }
             }
         });
@@ -194,9 +194,9 @@ impl Task<'_> {
 
     /// Numbers the leaves and gives each a step of Newton's method, shortened by the ridge and the learning rate.
     fn fill_leaves(&self, tree: &mut ScoreTree, leaves: &[Open], places: &[u32], spread: bool) {
-        let spread = spread && places.len() * self.derived.per_row >= MANY_LINES;
+        let spread = spread && places.len() * self.lines.groups() >= MANY_LINES;
         let values = ordered(spread, leaves.len(), |leaf| {
-            let sums = totals(&places[leaves[leaf].rows.clone()], self.derived);
+            let sums = totals(&places[leaves[leaf].rows.clone()], self.lines);
             let value = |output: usize| {
                 let line = &sums[output / OUTPUTS];
                 let (gradient, curvature) =

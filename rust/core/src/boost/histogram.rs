@@ -7,15 +7,7 @@
 use crate::simd::{dispatch, Kernel};
 
 use super::candidates::Candidates;
-use super::gradient::{Line, OUTPUTS};
-
-/// The derivatives of the drawn rows.
-#[derive(Clone, Copy)]
-pub(super) struct Derived<'a> {
-    pub(super) lines: &'a [Line],
-    /// Lines of a row.
-    pub(super) per_row: usize,
-}
+use super::gradient::{Line, Lines, OUTPUTS};
 
 /// Σ G²/(H + ridge) over a group of outputs: of the whole node, and of both sides of each boundary.
 #[derive(Debug, Default)]
@@ -28,28 +20,28 @@ pub(super) struct Scores {
 pub(super) fn score(
     candidates: &Candidates,
     rows: &[u32],
-    derived: Derived<'_>,
+    lines: &Lines,
     group: usize,
     ridge: f32,
 ) -> Scores {
     dispatch(Score {
         candidates,
         rows,
-        derived,
+        lines,
         group,
         ridge,
     })
 }
 
 /// Adds the derivatives of a node's rows in double precision: gradients and curvatures in lines.
-pub(super) fn totals(rows: &[u32], derived: Derived<'_>) -> Vec<[f64; 2 * OUTPUTS]> {
-    dispatch(Totals { rows, derived })
+pub(super) fn totals(rows: &[u32], lines: &Lines) -> Vec<[f64; 2 * OUTPUTS]> {
+    dispatch(Totals { rows, lines })
 }
 
 struct Score<'a> {
     candidates: &'a Candidates,
     rows: &'a [u32],
-    derived: Derived<'a>,
+    lines: &'a Lines,
     group: usize,
     ridge: f32,
 }
@@ -59,14 +51,13 @@ impl Kernel for Score<'_> {
 
     #[inline(always)]
     fn run(self) -> Scores {
-        let Derived { lines, per_row } = self.derived;
         let mut histogram = vec![Line::default(); self.candidates.slot_count()];
         let mut total = Line::default();
         for (&row, slots) in self.rows.iter().zip(self.candidates.slots()) {
-            let line = lines[row as usize * per_row + self.group];
-            add(&mut total, &line);
+            let line = self.lines.get(row as usize, self.group);
+            add(&mut total, line);
             for &slot in slots {
-                add(&mut histogram[slot as usize], &line);
+                add(&mut histogram[slot as usize], line);
             }
         }
         let mut splits = Vec::new();
@@ -91,9 +82,7 @@ impl Kernel for Score<'_> {
 
 #[inline(always)]
 fn add(sum: &mut Line, line: &Line) {
-    for (sum, value) in sum.iter_mut().zip(line) {
-        *sum += value;
-    }
+    *sum = std::array::from_fn(|i| sum[i] + line[i]);
 }
 
 #[inline(always)]
@@ -117,7 +106,7 @@ fn worth(line: &Line, ridge: f32) -> f64 {
 
 struct Totals<'a> {
     rows: &'a [u32],
-    derived: Derived<'a>,
+    lines: &'a Lines,
 }
 
 impl Kernel for Totals<'_> {
@@ -125,17 +114,15 @@ impl Kernel for Totals<'_> {
 
     #[inline(always)]
     fn run(self) -> Self::Output {
-        let Derived { lines, per_row } = self.derived;
-        let mut totals = vec![[0.0; 2 * OUTPUTS]; per_row];
-        for &row in self.rows {
-            let start = row as usize * per_row;
-            for (total, line) in totals.iter_mut().zip(&lines[start..start + per_row]) {
-                for (total, &value) in total.iter_mut().zip(line) {
-                    *total += f64::from(value);
-                }
+        let total = |group: usize| {
+            let mut total = [0.0; 2 * OUTPUTS];
+            for &row in self.rows {
+                let line = self.lines.get(row as usize, group);
+                total = std::array::from_fn(|i| total[i] + f64::from(line[i]));
             }
-        }
-        totals
+            total
+        };
+        (0..self.lines.groups()).map(total).collect()
     }
 }
 
@@ -152,22 +139,13 @@ mod tests {
         let rows = 40;
         let x = Array2::from_shape_fn((rows, 2), |(i, j)| ((i * (3 + j)) % 11) as f64);
         let bins = Bins::new(&Features::new(x.view()).unwrap(), 256);
-        let lines: Vec<Line> = (0..rows)
-            .map(|row| {
-                std::array::from_fn(|i| {
-                    let value = ((row * 17 + i * 5) % 23) as f32 / 8.0;
-                    if i < OUTPUTS {
-                        value - 1.4
-                    } else {
-                        value
-                    }
-                })
-            })
-            .collect();
-        let derived = Derived {
-            lines: &lines,
-            per_row: 1,
-        };
+        let mut lines = Lines::default();
+        for (row, line) in lines.prepare(rows, 4)[..rows].iter_mut().enumerate() {
+            *line = std::array::from_fn(|i| {
+                let value = ((row * 17 + i * 5) % 23) as f32 / 8.0;
+                value - if i < OUTPUTS { 1.4 } else { 0.0 }
+            });
+        }
         let drawn: Vec<u32> = (0..rows as u32).filter(|r| r % 4 != 0).collect();
         let draw = Draw {
             features: 2,
@@ -175,12 +153,12 @@ mod tests {
             seed: 0,
         };
         let candidates = Candidates::draw(&bins, &drawn, draw);
-        let scores = score(&candidates, &drawn, derived, 0, 2.0);
+        let scores = score(&candidates, &drawn, &lines, 0, 2.0);
         assert_eq!(scores.splits.len(), candidates.boundaries().count());
         assert!(scores.splits.len() > 8);
         let expected = |keep: &dyn Fn(u32) -> bool| -> f64 {
             let kept: Vec<u32> = drawn.iter().copied().filter(|&row| keep(row)).collect();
-            let sums = totals(&kept, derived)[0];
+            let sums = totals(&kept, &lines)[0];
             (0..OUTPUTS)
                 .map(|i| sums[i] * sums[i] / (sums[i + OUTPUTS] + 2.0))
                 .sum()

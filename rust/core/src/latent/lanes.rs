@@ -18,6 +18,11 @@ pub(crate) struct Sums<T> {
     pub(crate) tied_curvature: Lane<T>,
 }
 
+#[inline(always)]
+fn each<T>(f: impl FnMut(usize) -> T) -> Lane<T> {
+    std::array::from_fn(f)
+}
+
 /// A block of rows and the memory for its computation.
 ///
 /// A label that a row does not rank has strength 0. To a ranked label it then looks like one that is certainly behind
@@ -111,24 +116,23 @@ impl<T: Real> Block<T> {
             let mut own = self.sums[u];
             let others = self.strengths[u + 1..].iter().zip(&self.ties[u + 1..]);
             for ((a_v, t_v), other) in others.zip(&mut self.sums[u + 1..]) {
-                for l in 0..LANES {
-                    let tie = t_u[l] * t_v[l];
-                    // Two missing labels have nothing to divide by; nobody asks for their sums.
-                    let inverse = T::ONE / (a_u[l] + a_v[l] + tie + T::TINY);
-                    let net = (a_u[l] - a_v[l]) * inverse;
-                    let tied = tie * inverse;
-                    let untied = T::ONE - tied;
-                    let net_curvature = untied - net * net;
-                    let tied_curvature = tied * untied;
-                    own.net[l] += net;
-                    own.tied[l] += tied;
-                    own.net_curvature[l] += net_curvature;
-                    own.tied_curvature[l] += tied_curvature;
-                    other.net[l] -= net;
-                    other.tied[l] += tied;
-                    other.net_curvature[l] += net_curvature;
-                    other.tied_curvature[l] += tied_curvature;
-                }
+                // Whole lanes at a time: a loop over places in several arrays would not become vector instructions.
+                let tie = each(|l| t_u[l] * t_v[l]);
+                // Two missing labels have nothing to divide by; nobody asks for their sums.
+                let inverse = each(|l| T::ONE / (a_u[l] + a_v[l] + tie[l] + T::TINY));
+                let net = each(|l| (a_u[l] - a_v[l]) * inverse[l]);
+                let tied = each(|l| tie[l] * inverse[l]);
+                let untied = each(|l| T::ONE - tied[l]);
+                let net_curvature = each(|l| untied[l] - net[l] * net[l]);
+                let tied_curvature = each(|l| tied[l] * untied[l]);
+                own.net = each(|l| own.net[l] + net[l]);
+                own.tied = each(|l| own.tied[l] + tied[l]);
+                own.net_curvature = each(|l| own.net_curvature[l] + net_curvature[l]);
+                own.tied_curvature = each(|l| own.tied_curvature[l] + tied_curvature[l]);
+                other.net = each(|l| other.net[l] - net[l]);
+                other.tied = each(|l| other.tied[l] + tied[l]);
+                other.net_curvature = each(|l| other.net_curvature[l] + net_curvature[l]);
+                other.tied_curvature = each(|l| other.tied_curvature[l] + tied_curvature[l]);
             }
             self.sums[u] = own;
         }
