@@ -94,9 +94,9 @@ proptest! {
         positions in prop::collection::vec(0..4_u16, 4),
     ) {
         let planes = shares(&scores);
-        for pair in 0..6 {
-            let sum = planes[0][pair] + planes[1][pair] + planes[2][pair];
-            prop_assert!((sum - 1.0).abs() < 1e-12);
+        let [before, tied, after] = &planes;
+        for ((before, tied), after) in before.iter().zip(tied).zip(after) {
+            prop_assert!((before + tied + after - 1.0).abs() < 1e-12);
         }
         let row = LatentRow::new(&scores);
         prop_assert!(row.log_likelihood(&positions).is_finite());

@@ -18,7 +18,7 @@ pub(super) struct Candidates {
 pub(super) struct Candidate {
     pub(super) feature: usize,
     /// Slot of the first bin.
-    pub(super) first_slot: usize,
+    first_slot: usize,
     /// The bins that have rows, ascending.
     bins: Vec<u8>,
     /// Boundary b lies behind bin b of `bins`; these leave enough rows on both sides.
@@ -127,6 +127,11 @@ impl Candidates {
 }
 
 impl Candidate {
+    /// The slots of its bins.
+    pub(super) fn slots(&self) -> std::ops::Range<usize> {
+        self.first_slot..self.first_slot + self.bins.len()
+    }
+
     /// Where a boundary separates the values.
     pub(super) fn cut(&self, bins: &Bins, boundary: usize) -> Cut {
         bins.cut(self.feature, self.bins[boundary], self.bins[boundary + 1])

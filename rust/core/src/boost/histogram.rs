@@ -52,18 +52,23 @@ impl Kernel for Score<'_> {
     #[inline(always)]
     fn run(self) -> Scores {
         let mut histogram = vec![Line::default(); self.candidates.slot_count()];
-        let mut total = Line::default();
         for (&row, slots) in self.rows.iter().zip(self.candidates.slots()) {
             let line = self.lines.get(row as usize, self.group);
-            add(&mut total, line);
             for &slot in slots {
                 add(&mut histogram[slot as usize], line);
+            }
+        }
+        // Every feature has every row in one of its bins: any of them gives the sum of all.
+        let mut total = Line::default();
+        if let Some(candidate) = self.candidates.features().first() {
+            for bin in &histogram[candidate.slots()] {
+                add(&mut total, bin);
             }
         }
         let mut splits = Vec::new();
         for candidate in self.candidates.features() {
             let mut left = Line::default();
-            let histogram = &histogram[candidate.first_slot..];
+            let histogram = &histogram[candidate.slots()];
             for bin in &histogram[..candidate.boundaries.start] {
                 add(&mut left, bin);
             }

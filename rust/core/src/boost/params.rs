@@ -156,105 +156,46 @@ mod tests {
     fn nonsense_is_refused_by_name() {
         let good = BoostOptions::default();
         assert!(BoostParams::new(good).is_ok());
-        let stopping = |validation_share, patience| {
-            Some(EarlyStopping {
-                validation_share,
-                patience,
-            })
+        type Change = fn(&mut BoostOptions);
+        let stopping = |validation_share, patience| EarlyStopping {
+            validation_share,
+            patience,
         };
-        let bad = [
-            ("rounds", BoostOptions { rounds: 0, ..good }),
-            (
-                "learning_rate",
-                BoostOptions {
-                    learning_rate: 0.0,
-                    ..good
-                },
-            ),
-            (
-                "learning_rate",
-                BoostOptions {
-                    learning_rate: f64::NAN,
-                    ..good
-                },
-            ),
-            (
-                "max_depth",
-                BoostOptions {
-                    max_depth: 0,
-                    ..good
-                },
-            ),
-            (
-                "max_depth",
-                BoostOptions {
-                    max_depth: 65,
-                    ..good
-                },
-            ),
-            (
-                "min_samples_leaf",
-                BoostOptions {
-                    min_samples_leaf: 0,
-                    ..good
-                },
-            ),
-            ("ridge", BoostOptions { ridge: 0.0, ..good }),
-            (
-                "ridge",
-                BoostOptions {
-                    ridge: f64::INFINITY,
-                    ..good
-                },
-            ),
-            (
-                "row_share",
-                BoostOptions {
-                    row_share: 1.5,
-                    ..good
-                },
-            ),
-            (
-                "feature_share",
-                BoostOptions {
-                    feature_share: Some(-0.1),
-                    ..good
-                },
-            ),
-            (
-                "max_bins",
-                BoostOptions {
-                    max_bins: 1,
-                    ..good
-                },
-            ),
-            (
-                "max_bins",
-                BoostOptions {
-                    max_bins: 257,
-                    ..good
-                },
-            ),
-            (
-                "validation_share",
-                BoostOptions {
-                    early_stopping: stopping(1.0, 5),
-                    ..good
-                },
-            ),
-            (
-                "patience",
-                BoostOptions {
-                    early_stopping: stopping(0.1, 0),
-                    ..good
-                },
-            ),
+        let bad: [(&str, Change); 12] = [
+            ("rounds", |o| o.rounds = 0),
+            ("learning_rate", |o| o.learning_rate = 0.0),
+            ("learning_rate", |o| o.learning_rate = f64::NAN),
+            ("max_depth", |o| o.max_depth = 0),
+            ("max_depth", |o| o.max_depth = 65),
+            ("min_samples_leaf", |o| o.min_samples_leaf = 0),
+            ("ridge", |o| o.ridge = 0.0),
+            ("ridge", |o| o.ridge = f64::INFINITY),
+            ("row_share", |o| o.row_share = 1.5),
+            ("feature_share", |o| o.feature_share = Some(-0.1)),
+            ("max_bins", |o| o.max_bins = 1),
+            ("max_bins", |o| o.max_bins = 257),
         ];
-        for (expected, options) in bad {
-            match BoostParams::new(options) {
-                Err(Error::Parameter { name, .. }) => assert_eq!(name, expected),
-                other => panic!("{expected}: {other:?}"),
-            }
+        let refused = |expected: &str, options| match BoostParams::new(options) {
+            Err(Error::Parameter { name, .. }) => assert_eq!(name, expected),
+            other => panic!("{expected}: {other:?}"),
+        };
+        for (expected, change) in bad {
+            let mut options = good;
+            change(&mut options);
+            refused(expected, options);
+        }
+        for (expected, stopping) in [
+            ("validation_share", stopping(1.0, 5)),
+            ("patience", stopping(0.1, 0)),
+        ] {
+            let early_stopping = Some(stopping);
+            refused(
+                expected,
+                BoostOptions {
+                    early_stopping,
+                    ..good
+                },
+            );
         }
     }
 
