@@ -61,7 +61,9 @@ __all__ = [
     "LabelledRankings",
     "MarkovChain",
     "MaximalLottery",
+    "PartialLabelRankingBaseline",
     "PartialLabelRankingBooster",
+    "PartialLabelRankingForest",
     "PartialLabelRankingLinear",
     "PartialLabelRankingTree",
     "TauX",
@@ -90,7 +92,9 @@ __all__ = [
 
 if TYPE_CHECKING:
     from bucketrank import datasets
+    from bucketrank.baseline import PartialLabelRankingBaseline
     from bucketrank.boosting import PartialLabelRankingBooster
+    from bucketrank.forest import PartialLabelRankingForest
     from bucketrank.linear import PartialLabelRankingLinear
     from bucketrank.metrics import tau_x_scorer
     from bucketrank.saving import load_model, save_model
@@ -104,6 +108,8 @@ _PARTS = {"datasets"}
 _NEED_SKLEARN = {
     "PartialLabelRankingBooster": "bucketrank.boosting",
     "PartialLabelRankingLinear": "bucketrank.linear",
+    "PartialLabelRankingBaseline": "bucketrank.baseline",
+    "PartialLabelRankingForest": "bucketrank.forest",
     "PartialLabelRankingTree": "bucketrank.tree",
     "export_graphviz": "bucketrank.tree_export",
     "export_text": "bucketrank.tree_export",

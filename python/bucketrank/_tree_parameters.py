@@ -13,11 +13,14 @@ from bucketrank._validation import as_real, as_whole, resolve_n_jobs
 
 if TYPE_CHECKING:
     from bucketrank._core import _TreeOptions
+    from bucketrank.forest import PartialLabelRankingForest
     from bucketrank.tree import PartialLabelRankingTree
 
 CRITERIA = ("entropy", "disagreements", "distance")
-SPLITTERS = ("best", "equal_frequency", "equal_width")
+SPLITTERS = ("best", "random", "equal_frequency", "equal_width")
 MAX_SPLITS = 1000
+MORE_THAN_ANY = 2**31
+"""More rows than any data set has, and what every machine can count."""
 ROUTINGS = ("hard", "soft")
 STRENGTHS = {"path": 32.0, "m-estimate": 8.0}
 """Kinds of shrinkage and their usual strengths."""
@@ -30,8 +33,8 @@ def tree_options(
     """Check all parameters of a tree and resolve fractions and names for X of this shape."""
     n_samples, n_features = shape
     return {
-        "criterion": _one_of(tree.criterion, "criterion", CRITERIA),
-        "splitter": _one_of(tree.splitter, "splitter", SPLITTERS),
+        "criterion": one_of(tree.criterion, "criterion", CRITERIA),
+        "splitter": one_of(tree.splitter, "splitter", SPLITTERS),
         "max_splits": _max_splits(tree.max_splits),
         "max_depth": _max_depth(tree.max_depth),
         "min_samples_split": _min_samples_split(tree.min_samples_split, n_samples, n_labels),
@@ -40,6 +43,25 @@ def tree_options(
         "seed": int(check_random_state(tree.random_state).randint(_SEEDS)),
         "n_jobs": resolve_n_jobs(tree.n_jobs),
         "soft": _routing(tree) == "soft",
+    }
+
+
+def forest_options(
+    forest: PartialLabelRankingForest, shape: tuple[int, int], n_labels: int
+) -> _TreeOptions:
+    """Check the parameters that a forest has for its trees; the variant chooses the splitter of each tree."""
+    n_samples, n_features = shape
+    return {
+        "criterion": "entropy",
+        "splitter": "best",
+        "max_splits": 2,
+        "max_depth": _max_depth(forest.max_depth),
+        "min_samples_split": _min_samples_split(forest.min_samples_split, n_samples, n_labels),
+        "min_samples_leaf": _min_samples_leaf(forest.min_samples_leaf, n_samples),
+        "max_features": _max_features(forest.max_features, n_features),
+        "seed": int(check_random_state(forest.random_state).randint(_SEEDS)),
+        "n_jobs": resolve_n_jobs(forest.n_jobs),
+        "soft": False,
     }
 
 
@@ -52,7 +74,7 @@ def smoothing_of(tree: Any) -> tuple[str, float] | None:
                 f"shrinkage_strength is {strength!r} without shrinkage; expected None, or a kind of shrinkage"
             )
         return ("none", 0.0) if tree.routing == "soft" else None
-    kind = _one_of(kind, "shrinkage", tuple(STRENGTHS))
+    kind = one_of(kind, "shrinkage", tuple(STRENGTHS))
     if strength is None:
         return kind, STRENGTHS[kind]
     number = as_real(strength, "shrinkage_strength")
@@ -63,15 +85,16 @@ def smoothing_of(tree: Any) -> tuple[str, float] | None:
 
 
 def _routing(tree: PartialLabelRankingTree) -> str:
-    routing = _one_of(tree.routing, "routing", ROUTINGS)
-    if routing == "soft" and tree.splitter != "best":
+    routing = one_of(tree.routing, "routing", ROUTINGS)
+    if routing == "soft" and tree.splitter not in ("best", "random"):
         raise ValueError(
-            f"routing is 'soft' with splitter {tree.splitter!r}; expected splitter 'best', whose splits are binary"
+            f"routing is 'soft' with splitter {tree.splitter!r}; expected splitter 'best' or 'random', whose splits "
+            "are binary"
         )
     return routing
 
 
-def _one_of(value: Any, name: str, known: tuple[str, ...]) -> str:
+def one_of(value: Any, name: str, known: tuple[str, ...]) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{name} is {value!r}; expected one of {', '.join(map(repr, known))}")
     if value not in known:
@@ -83,8 +106,7 @@ def _at_least(value: Any, name: str, least: int, expected: str) -> int:
     number = as_whole(value, name, expected)
     if number < least:
         raise ValueError(f"{name} is {number}; expected {expected} of at least {least}")
-    # More than any data set has, and what every machine can count.
-    return min(number, 2**31)
+    return min(number, MORE_THAN_ANY)
 
 
 def _max_splits(value: Any) -> int:

@@ -40,8 +40,9 @@ class PartialLabelRankingTree(LabelRanker):
         Impurity of a node. Entropy: the mean over pairs of labels of the entropy (base 2) of the shares of before,
         tied and after. The others compare the rankings with their consensus by `aggregator`: the share of rankings
         that do not agree on a pair, or their distance on it (2 for opposite orders, 1 if one of them is a tie).
-    splitter : {"best", "equal_frequency", "equal_width"}, default "best"
-        In two at the best threshold, or into up to `max_splits` children of equal weight or of equal width.
+    splitter : {"best", "random", "equal_frequency", "equal_width"}, default "best"
+        In two at the best threshold, in two at the best of one random threshold for each feature, or into up to
+        `max_splits` children of equal weight or of equal width.
     max_splits : int, default 5
         Largest number of children of a node for the last two splitters, from 2 to 1000.
     max_depth : int, optional
@@ -66,7 +67,7 @@ class PartialLabelRankingTree(LabelRanker):
         With ``"soft"`` a row near a threshold goes both ways, and its prediction is made of the mean of the leaves that
         it reaches. Needs binary splits.
     random_state : int, RandomState instance, optional
-        Seed of the draws of features.
+        Seed of the draws of features and thresholds.
     n_jobs : int, optional
         Number of threads; None means 1, and -1 one for each core. The tree does not depend on it.
 

@@ -10,6 +10,7 @@ pub mod bucket_order;
 pub mod cross_validation;
 pub mod error;
 pub mod features;
+pub mod forest;
 pub mod latent;
 pub mod linear;
 pub mod metrics;

@@ -83,6 +83,14 @@ impl Rankings {
         }
     }
 
+    /// The same rankings with other weights, which must not all be 0, one a row.
+    pub(crate) fn with_weights(&self, weights: Weights) -> Self {
+        Self {
+            weights,
+            ..self.clone()
+        }
+    }
+
     /// Some of the rankings with their weights, which must not all be 0, in the order of `rows`.
     pub(crate) fn select(&self, rows: &[usize]) -> Self {
         let mut positions = Vec::with_capacity(rows.len() * self.labels);

@@ -4,6 +4,7 @@ mod aggregate;
 mod boost;
 mod cross_validation;
 mod errors;
+mod forest;
 mod interrupt;
 mod latent;
 mod linear;
@@ -26,6 +27,8 @@ mod _core {
     use crate::boost::Booster;
     #[pymodule_export]
     use crate::cross_validation::{cross_validate, fold_of_rows, split_seeds, Problem};
+    #[pymodule_export]
+    use crate::forest::Forest;
     #[pymodule_export]
     use crate::latent::{
         aggregate_scores, latent_pair_shares, mixture_weights, observed_counts, observed_shares,

@@ -60,6 +60,7 @@ impl Options {
             },
             splitter: match self.splitter.as_str() {
                 "best" => Splitter::BestBinary,
+                "random" => Splitter::RandomBinary,
                 "equal_frequency" => Splitter::EqualFrequency { max_splits },
                 "equal_width" => Splitter::EqualWidth { max_splits },
                 other => return Err(PyValueError::new_err(format!("unknown splitter {other:?}"))),

@@ -1,6 +1,6 @@
 //! Pair statistics of a few rows of unit weight, in small integers.
 
-use crate::pairs::{PairOrderMatrix, PairShares};
+use crate::pairs::{PairOrderMatrix, PairShares, SquareCounts};
 use crate::rankings::{Rankings, MISSING};
 use crate::simd::{dispatch, Kernel};
 
@@ -132,99 +132,15 @@ impl FewRows {
                 }
             }
         }
-        dispatch(CountPairs {
-            rankings,
-            rows,
-            counts: &mut self.counts,
-        });
+        self.counts.clear(rankings.labels());
+        self.counts
+            .add_rows(rows.iter().map(|&row| (rankings.row(row), 1)));
         dispatch(DividePairs {
             counts: &self.counts,
             quotients: &self.quotients,
             seen: rankings.is_complete().then_some(rows.len()),
             shares,
         });
-    }
-}
-
-/// Labels compared at once: as many bytes as a vector register holds.
-const LANES: usize = 32;
-
-/// For each label and each other one how many rows place it before, tie both, and place it after, in bytes: tables of
-/// as many rows as labels, whose width is a multiple of [`LANES`].
-#[derive(Debug, Clone, Default)]
-struct SquareCounts {
-    labels: usize,
-    width: usize,
-    before: Vec<u8>,
-    tied: Vec<u8>,
-    after: Vec<u8>,
-    /// The positions of a row with room for the lanes behind the last label.
-    low: Vec<u16>,
-    high: Vec<u16>,
-}
-
-struct CountPairs<'a> {
-    rankings: &'a Rankings,
-    rows: &'a [usize],
-    counts: &'a mut SquareCounts,
-}
-
-impl Kernel for CountPairs<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let n = self.rankings.labels();
-        let counts = self.counts;
-        counts.labels = n;
-        counts.width = n.next_multiple_of(LANES);
-        for table in [&mut counts.before, &mut counts.tied, &mut counts.after] {
-            table.clear();
-            table.resize(n * counts.width, 0);
-        }
-        counts.low.resize(counts.width, 0);
-        counts.high.resize(counts.width, 0);
-        for &row in self.rows {
-            counts.add(self.rankings.row(row));
-        }
-    }
-}
-
-impl SquareCounts {
-    #[inline(always)]
-    fn add(&mut self, positions: &[u16]) {
-        // Twice, so that a missing label is never behind and never before another one.
-        for (at, &position) in positions.iter().enumerate() {
-            self.low[at] = position;
-            self.high[at] = if position == MISSING {
-                u16::MAX
-            } else {
-                position
-            };
-        }
-        for (u, &own) in positions.iter().enumerate() {
-            if own == MISSING {
-                continue;
-            }
-            for start in (u + 1) / LANES..self.width / LANES {
-                let at = start * LANES;
-                let from = u * self.width + at;
-                let (Some(low), Some(high), Some(before), Some(tied), Some(after)) = (
-                    self.low[at..].first_chunk::<LANES>(),
-                    self.high[at..].first_chunk::<LANES>(),
-                    self.before[from..].first_chunk_mut::<LANES>(),
-                    self.tied[from..].first_chunk_mut::<LANES>(),
-                    self.after[from..].first_chunk_mut::<LANES>(),
-                ) else {
-                    continue;
-                };
-                for lane in 0..LANES {
-                    before[lane] += u8::from(own < low[lane]);
-                    tied[lane] += u8::from(own == low[lane]);
-                    after[lane] += u8::from(own > high[lane]);
-                }
-            }
-        }
     }
 }
 
@@ -241,9 +157,9 @@ impl Kernel for DividePairs<'_> {
 
     #[inline(always)]
     fn run(self) {
-        let SquareCounts { labels, width, .. } = *self.counts;
+        let (labels, width) = self.counts.size();
         let planes = self.shares.planes_mut();
-        let tables = [&self.counts.before, &self.counts.tied, &self.counts.after];
+        let tables = self.counts.tables();
         if let Some(seen) = self.seen {
             let row = &self.quotients[seen * FewRows::QUOTIENTS..];
             let Some(row) = row.first_chunk::<{ FewRows::QUOTIENTS }>() else {

@@ -1,7 +1,10 @@
 //! Pair statistics of a set of rankings: [`PairCounts`], [`PairShares`] and the [`PairOrderMatrix`] C.
 
 mod shares;
+mod square;
 mod unit;
+
+pub(crate) use square::SquareCounts;
 
 pub use shares::{labels_of_pairs, pair_count, pair_index, PairShares};
 

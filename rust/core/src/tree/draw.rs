@@ -35,6 +35,21 @@ pub(super) fn draw_features(candidates: &mut Vec<u32>, max_features: Option<usiz
     candidates.sort_unstable();
 }
 
+/// A threshold for a feature of a node, drawn evenly between its smallest and its largest value there. It depends on
+/// the node's seed and the feature only. `low <= threshold < high` always holds.
+pub(super) fn random_threshold(seed: u64, feature: u32, (low, high): (f64, f64)) -> f64 {
+    // Draws of features use the seed itself.
+    let bits = child_seed(!seed, feature as usize);
+    let share = (bits >> 11) as f64 / (1_u64 << 53) as f64;
+    // As a mean of the ends: their difference could overflow.
+    let threshold = low * (1.0 - share) + high * share;
+    if threshold >= low && threshold < high {
+        threshold
+    } else {
+        low
+    }
+}
+
 /// Asks the caller now and then whether to stop.
 pub(super) struct Watch<'a> {
     should_stop: &'a (dyn Fn() -> bool + Sync),
@@ -103,6 +118,24 @@ mod tests {
             counts.iter().all(|&c| (1850..2150).contains(&c)),
             "{counts:?}"
         );
+    }
+
+    #[test]
+    fn random_thresholds_are_spread_evenly_and_stay_inside() {
+        let mut below = [0_u32; 4];
+        for seed in 0..8000 {
+            let threshold = random_threshold(seed, 3, (1.0, 5.0));
+            assert!((1.0..5.0).contains(&threshold));
+            below[threshold as usize - 1] += 1;
+        }
+        assert!(
+            below.iter().all(|&c| (1850..2150).contains(&c)),
+            "{below:?}"
+        );
+        let huge = random_threshold(1, 1, (-f64::MAX, f64::MAX));
+        assert!(huge.is_finite());
+        let next = 1.0_f64.next_up();
+        assert_eq!(random_threshold(5, 0, (1.0, next)), 1.0);
     }
 
     #[test]

@@ -20,26 +20,16 @@ impl FittedTree {
     /// The tree and its rankings as bytes that [`FittedTree::from_bytes`] reads back.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let rankings = self.rankings();
         let tree = self.tree().to_bytes();
-        let weights: &[f64] = match rankings.weights() {
-            Weights::Unit(_) => &[],
-            Weights::Each(weights) => weights,
-        };
-        let positions = rankings.len() * rankings.labels();
-        let mut out = Vec::with_capacity(64 + 2 * positions + 8 * weights.len() + tree.len());
+        let mut out = Vec::new();
         out.extend_from_slice(&MAGIC);
         let version = 1 + u32::from(self.soft_routing().is_some());
         out.extend_from_slice(&version.to_le_bytes());
-        for size in [rankings.len(), rankings.labels(), weights.len(), tree.len()] {
+        let sizes = rankings_sizes(self.rankings());
+        for size in sizes.into_iter().chain([tree.len()]) {
             out.extend_from_slice(&(size as u64).to_le_bytes());
         }
-        for position in rankings.rows().flatten() {
-            out.extend_from_slice(&position.to_le_bytes());
-        }
-        for weight in weights {
-            out.extend_from_slice(&weight.to_le_bytes());
-        }
+        write_numbers(self.rankings(), &mut out);
         out.extend_from_slice(&tree);
         if let Some(soft) = self.soft_routing() {
             for end in soft.windows.iter().flatten() {
@@ -57,7 +47,7 @@ impl FittedTree {
         let mut reader = open(bytes, MAGIC, NEWEST)?;
         let has_windows = bytes.get(MAGIC.len()).is_some_and(|&version| version == 2);
         let [rows, labels, weights, tree] = reader.sizes()?;
-        let rankings = read_rankings(&mut reader, rows, labels, weights)?;
+        let rankings = read_numbers(&mut reader, [rows, labels, weights])?;
         let tree = Tree::from_bytes(reader.slice(tree)?)?;
         let soft = if has_windows {
             Some(read_windows(&mut reader, &tree)?)
@@ -86,12 +76,41 @@ fn read_windows(reader: &mut Reader<'_>, tree: &Tree) -> Result<SoftRouting> {
     Ok(SoftRouting { windows })
 }
 
-fn read_rankings(
-    reader: &mut Reader<'_>,
-    rows: usize,
-    labels: usize,
-    weights: usize,
-) -> Result<Rankings> {
+/// Writes rankings with their sizes.
+pub(crate) fn write_rankings(rankings: &Rankings, out: &mut Vec<u8>) {
+    for size in rankings_sizes(rankings) {
+        out.extend_from_slice(&(size as u64).to_le_bytes());
+    }
+    write_numbers(rankings, out);
+}
+
+/// Reads what [`write_rankings`] wrote.
+pub(crate) fn read_rankings(reader: &mut Reader<'_>) -> Result<Rankings> {
+    let sizes = reader.sizes()?;
+    read_numbers(reader, sizes)
+}
+
+/// Numbers of rows, of labels, and of weights: none where all are 1.
+fn rankings_sizes(rankings: &Rankings) -> [usize; 3] {
+    let weights = match rankings.weights() {
+        Weights::Unit(_) => 0,
+        Weights::Each(weights) => weights.len(),
+    };
+    [rankings.len(), rankings.labels(), weights]
+}
+
+fn write_numbers(rankings: &Rankings, out: &mut Vec<u8>) {
+    for position in rankings.rows().flatten() {
+        out.extend_from_slice(&position.to_le_bytes());
+    }
+    if let Weights::Each(weights) = rankings.weights() {
+        for weight in weights {
+            out.extend_from_slice(&weight.to_le_bytes());
+        }
+    }
+}
+
+fn read_numbers(reader: &mut Reader<'_>, [rows, labels, weights]: [usize; 3]) -> Result<Rankings> {
     let count = rows
         .checked_mul(labels)
         .ok_or(problem("a size does not fit this machine"))?;

@@ -7,7 +7,7 @@ use crate::pairs::PairCounts;
 use crate::rankings::Rankings;
 
 use super::criterion::{Consensus, Cost, Impurity, Sample};
-use super::draw::{draw_features, Watch, TOLERANCE};
+use super::draw::{draw_features, random_threshold, Watch, TOLERANCE};
 use super::params::{Splitter, TreeOptions};
 
 /// How a node is split: child i takes the rows with values above threshold i - 1 and up to threshold i.
@@ -94,6 +94,10 @@ impl<'a> Search<'a> {
             let found = match self.options.splitter {
                 Splitter::BestBinary => {
                     self.binary(feature as usize, &sorted, node, watch, &mut best)
+                }
+                Splitter::RandomBinary => {
+                    let cuts = self.random(feature, &sorted, seed);
+                    self.multiway(feature as usize, &sorted, node, watch, &cuts, &mut best)
                 }
                 Splitter::EqualFrequency { max_splits } => {
                     let cuts = self.equal_frequency(feature as usize, &sorted, max_splits);
@@ -217,6 +221,17 @@ impl<'a> Search<'a> {
             costs.push((weight, self.impurity.cost(node.weight, weight, &sample)?));
         }
         Ok(costs)
+    }
+
+    /// The cut at a random threshold.
+    fn random(&self, feature: u32, sorted: &[u32], seed: u64) -> [(usize, f64); 1] {
+        let ranks = self.features.ranks(feature as usize);
+        let values = self.features.distinct(feature as usize);
+        let value = |row: u32| values[ranks[row as usize] as usize];
+        let ends = (value(sorted[0]), value(sorted[sorted.len() - 1]));
+        let threshold = random_threshold(seed, feature, ends);
+        let cut = sorted.partition_point(|&row| value(row) <= threshold);
+        [(cut, threshold)]
     }
 
     /// Cuts behind the first value at which a further share of the weight is reached.

@@ -4,7 +4,7 @@
 //! of the nodes on its path, so that the memory does not grow with the tree.
 
 use crate::error::Result;
-use crate::pairs::{pair_count, PairShares};
+use crate::pairs::{pair_count, PairShares, SquareCounts};
 use crate::parallel::{run, Jobs};
 use crate::rankings::{Rankings, MISSING};
 use crate::simd::{dispatch, Kernel};
@@ -16,6 +16,9 @@ use super::shrinkage::{Shrinkage, Smoothed};
 /// A subtree of fewer rows is walked through by one thread.
 const ROWS_AT_ONCE: usize = 2000;
 
+/// Weights up to this are counted in bytes.
+const LARGEST_SMALL: f64 = 64.0;
+
 /// Walks through a tree that was grown on these rankings.
 pub(crate) struct LeafShares<'a> {
     tree: &'a Tree,
@@ -25,6 +28,8 @@ pub(crate) struct LeafShares<'a> {
     weights: &'a Weights,
     /// Whether sums of weights are exact, so that one child can be had by subtraction.
     exact: bool,
+    /// Whether all weights are small whole numbers.
+    small: bool,
     /// Strength for each pair.
     lambda: Vec<f64>,
     /// Nodes that lead to a leaf that somebody asks for.
@@ -60,12 +65,17 @@ impl<'a> LeafShares<'a> {
                 each.iter().all(|weight| weight.fract() == 0.0) && weights.total() < 2_f64.powi(52)
             }
         };
+        let small = match weights {
+            Weights::Unit(_) => true,
+            Weights::Each(each) => exact && each.iter().all(|&weight| weight <= LARGEST_SMALL),
+        };
         Self {
             tree,
             rankings,
             shrinkage,
             weights,
             exact,
+            small,
             lambda: Vec::new(),
             needed,
         }
@@ -207,12 +217,41 @@ impl<'a> LeafShares<'a> {
     fn count(&self, node: u32, counts: &mut Vec<f64>) {
         counts.clear();
         counts.resize(3 * pair_count(self.tree.labels()), 0.0);
+        if self.small {
+            self.count_in_bytes(node, counts);
+            return;
+        }
         dispatch(Count {
             rankings: self.rankings,
             weights: self.weights,
             rows: self.tree.node_rows(node),
             counts,
         });
+    }
+}
+
+impl LeafShares<'_> {
+    /// Counts rows whose weights are small whole numbers.
+    fn count_in_bytes(&self, node: u32, counts: &mut [f64]) {
+        let times = |row: u32| self.weights.get(row as usize) as usize;
+        let mut rows = self.tree.node_rows(node);
+        let mut bytes = SquareCounts::default();
+        while !rows.is_empty() {
+            let mut sum = 0;
+            let fits = |&&row: &&u32| {
+                sum += times(row);
+                sum <= SquareCounts::MAX_ROWS
+            };
+            let (now, later) = rows.split_at(rows.iter().take_while(fits).count());
+            rows = later;
+            bytes.clear(self.tree.labels());
+            let positions = now.iter().map(|&row| {
+                let positions = self.rankings.row(row as usize);
+                (positions, times(row) as u8)
+            });
+            bytes.add_rows(positions);
+            bytes.add_to(counts);
+        }
     }
 }
 

@@ -21,13 +21,13 @@
 //! ```
 
 mod apply;
-mod bytes;
+pub(crate) mod bytes;
 mod criterion;
 mod draw;
 mod entropy;
 mod fast;
 mod fitted;
-mod fitted_bytes;
+pub(crate) mod fitted_bytes;
 mod general;
 mod grow;
 mod leaf_shares;
@@ -38,8 +38,11 @@ mod smoothed;
 mod soft;
 
 pub(crate) use bytes::{open, problem, sign, Reader};
-pub use criterion::{Consensus, Sample};
 pub(crate) use draw::child_seed;
+pub(crate) use leaf_shares::LeafShares;
+pub(crate) use smoothed::Consensus as ShareConsensus;
+
+pub use criterion::{Consensus, Sample};
 pub use fitted::FittedTree;
 pub use model::{Node, Split, Tree};
 pub use params::{Criterion, Splitter, TreeOptions, TreeParams};

@@ -20,6 +20,8 @@ pub enum Splitter {
     /// In two, at the best boundary between distinct values.
     #[default]
     BestBinary,
+    /// In two, at the best of one random threshold for each feature.
+    RandomBinary,
     /// Into at most `max_splits` children of about equal weight.
     EqualFrequency {
         /// Largest number of children.
@@ -90,7 +92,7 @@ impl TreeParams {
     /// ```
     pub fn new(options: TreeOptions) -> Result<Self> {
         let max_splits = match options.splitter {
-            Splitter::BestBinary => 2,
+            Splitter::BestBinary | Splitter::RandomBinary => 2,
             Splitter::EqualFrequency { max_splits } | Splitter::EqualWidth { max_splits } => {
                 max_splits
             }

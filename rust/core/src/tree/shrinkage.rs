@@ -173,7 +173,7 @@ mod tests {
         // Half the difference remains and a third of it is taken back: 1 + 2/4 = 3/2.
         let weight = 2.0 / 3.0;
         for (found, expected) in child.shares.iter().zip([
-            0.5 + 0.5 * weight,
+            f64::midpoint(1.0, weight),
             0.25 - 0.25 * weight,
             0.25 - 0.25 * weight,
         ]) {
@@ -195,7 +195,7 @@ mod tests {
         assert!((root.shares[0] - (2.0 + 1.0 / 3.0) / 3.0).abs() < 1e-15);
         let mut child = node([0.0, 1.0, 0.0]);
         child.fill(estimate, &root, &[0.0]);
-        assert!((child.shares[1] - (1.0 + root.shares[1]) / 2.0).abs() < 1e-15);
+        assert!((child.shares[1] - f64::midpoint(1.0, root.shares[1])).abs() < 1e-15);
         assert!((child.shares.iter().sum::<f64>() - 1.0).abs() < 1e-15);
     }
 

@@ -35,6 +35,20 @@ impl Counts {
         self.seen.clone_from(&other.seen);
     }
 
+    /// Makes the counts those of the other rows.
+    #[inline(always)]
+    pub(super) fn complement(&mut self, totals: &Self) {
+        for (counts, totals) in [
+            (&mut self.before, &totals.before),
+            (&mut self.after, &totals.after),
+            (&mut self.seen, &totals.seen),
+        ] {
+            for (count, total) in counts.iter_mut().zip(totals) {
+                *count = total - *count;
+            }
+        }
+    }
+
     /// [`Counts::add`] as a function of its own.
     pub(super) fn add_all(&mut self, block: &Block, entries: &[u64]) {
         dispatch(Add {

@@ -8,6 +8,7 @@ mod bits;
 mod block;
 mod count;
 mod node;
+mod random;
 mod repeat;
 mod score;
 mod search;
@@ -40,7 +41,11 @@ const MIN_PARALLEL: usize = 1000;
 /// Grows the tree; `None` when it is not one for this engine.
 pub(super) fn grow(task: &Task<'_>) -> Option<Result<Subtree>> {
     let options = task.options;
-    if options.criterion != Criterion::Entropy || options.splitter != Splitter::BestBinary {
+    let binary = matches!(
+        options.splitter,
+        Splitter::BestBinary | Splitter::RandomBinary
+    );
+    if options.criterion != Criterion::Entropy || !binary {
         return None;
     }
     let rows = repeated_rows(task)?;
@@ -193,6 +198,7 @@ impl Grower<'_> {
                 totals: &totals,
                 sum,
                 min_samples_leaf: options.min_samples_leaf,
+                random: (options.splitter == Splitter::RandomBinary).then_some(self.task.features),
             };
             search(&known, &self.drawn(node))?.winner()
         };
@@ -208,6 +214,11 @@ impl Grower<'_> {
                 let rows = node.members.iter();
                 out.rows
                     .extend(rows.map(|&entry| node.block.rows[row(entry)]));
+            }
+            Some(split) if options.splitter == Splitter::RandomBinary => {
+                let at = node.features.partition_point(|&f| f < split.feature);
+                out.thresholds
+                    .push(random::threshold(self.task.features, node, at));
             }
             Some(split) => out.thresholds.push(self.task.features.threshold(
                 split.feature as usize,

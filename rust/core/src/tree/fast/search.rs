@@ -7,6 +7,7 @@ use super::count::Counts;
 use super::node::{rank, Node};
 use super::score::{Score, Sides};
 use crate::error::Result;
+use crate::features::Features;
 use crate::simd::{dispatch, Kernel};
 
 /// What is known of a node when its features are searched.
@@ -17,6 +18,8 @@ pub(super) struct Known<'a> {
     /// The node's own sum.
     pub(super) sum: i64,
     pub(super) min_samples_leaf: usize,
+    /// The features, where random thresholds are looked at instead of all.
+    pub(super) random: Option<&'a Features>,
 }
 
 /// Buffers that are used again and again.
@@ -60,6 +63,9 @@ impl Known<'_> {
         best: &mut Best,
         watch: &mut Watch<'_>,
     ) -> Result<()> {
+        if let Some(features) = self.random {
+            return self.offer_random(features, feature, best, watch);
+        }
         let sorted = self.node.sorted(feature);
         scratch.find_cuts(sorted, self.min_samples_leaf);
         if scratch.cuts.len() < 3 {
@@ -187,7 +193,12 @@ impl Known<'_> {
 
     /// Offers a cut of a feature, with the counts of the rows before it.
     #[inline(always)]
-    fn offer(&self, (feature, cut): (usize, usize), left: &Counts, best: &mut Best) -> Sides {
+    pub(super) fn offer(
+        &self,
+        (feature, cut): (usize, usize),
+        left: &Counts,
+        best: &mut Best,
+    ) -> Sides {
         let sorted = self.node.sorted(feature);
         let rows = sorted.len();
         let at_cut = self

@@ -7,9 +7,9 @@
 use crate::error::Result;
 use crate::features::Features;
 
-use super::super::draw::{child_seed, draw_features, Watch, TOLERANCE};
+use super::super::draw::{child_seed, draw_features, random_threshold, Watch, TOLERANCE};
 use super::super::grow::{Grown, Subtree, LEAF};
-use super::super::params::TreeOptions;
+use super::super::params::{Splitter, TreeOptions};
 use super::bits::{Column, Memo, Merge};
 use super::node::{rank, row, Node};
 use super::score::Score;
@@ -144,15 +144,25 @@ impl<'a> Small<'a> {
         let leaf = self.options.max_depth.is_some_and(|max| place.depth >= max)
             || rows < self.options.min_samples_split
             || columns == 0;
-        let split = if leaf { None } else { self.best(place, sum) };
+        let random = if self.options.splitter == Splitter::RandomBinary && !leaf {
+            Some(self.random_cuts(place))
+        } else {
+            None
+        };
+        let split = if leaf {
+            None
+        } else {
+            self.best(place, sum, random.as_deref())
+        };
+        let split = split.map(|at| self.cuts[at]).zip(split);
         out.nodes.push(Grown {
             rows: rows as u32,
             weight: rows as f64,
             impurity: self.score.impurity(rows, sum),
-            feature: split.map_or(LEAF, |cut| cut.feature),
+            feature: split.map_or(LEAF, |(cut, _)| cut.feature),
             thresholds: u32::from(split.is_some()),
         });
-        let Some(split) = split else {
+        let Some((split, at)) = split else {
             let mut left = place.rows;
             while left != 0 {
                 out.rows.push(names[left.trailing_zeros() as usize]);
@@ -160,10 +170,13 @@ impl<'a> Small<'a> {
             }
             return Ok(());
         };
-        out.thresholds.push(self.features.threshold(
-            split.feature as usize,
-            split.lower,
-            split.upper,
+        let drawn = random.and_then(|cuts| cuts.into_iter().find(|cut| cut.0 == at));
+        out.thresholds.push(drawn.map_or_else(
+            || {
+                self.features
+                    .threshold(split.feature as usize, split.lower, split.upper)
+            },
+            |(_, threshold)| threshold,
         ));
         for (child, rows) in [split.left, place.rows & !split.left]
             .into_iter()
@@ -215,18 +228,35 @@ impl<'a> Small<'a> {
         }
     }
 
-    /// The best of the node's cuts.
-    fn best(&mut self, place: &Place, sum: i64) -> Option<Cut> {
+    /// For each feature of the node the cut at its random threshold, and the threshold; ascending.
+    fn random_cuts(&self, place: &Place) -> Vec<(usize, f64)> {
+        let mut found = Vec::new();
+        let mut start = place.cuts;
+        for cuts in self.cuts[place.cuts..].chunk_by(|a, b| a.feature == b.feature) {
+            let (first, last) = (cuts[0], cuts[cuts.len() - 1]);
+            let values = self.features.distinct(first.feature as usize);
+            let ends = (values[first.lower as usize], values[last.upper as usize]);
+            let threshold = random_threshold(place.seed, first.feature, ends);
+            let at = cuts.partition_point(|cut| values[cut.upper as usize] <= threshold);
+            found.push((start + at, threshold));
+            start += cuts.len();
+        }
+        found
+    }
+
+    /// Where the best of the node's cuts stands, or of those among them that were drawn.
+    fn best(&mut self, place: &Place, sum: i64, random: Option<&[(usize, f64)]>) -> Option<usize> {
         let rows = place.rows.count_ones();
         let leaf = self.options.min_samples_leaf as u32;
         let drawn = self.drawn(place);
         self.memo.clear(self.cuts.len() - place.cuts);
         self.division.clear();
         let lowest = place.rows & place.rows.wrapping_neg();
-        for cut in &self.cuts[place.cuts..] {
+        for (at, cut) in self.cuts.iter().enumerate().skip(place.cuts) {
             let left_rows = cut.left.count_ones();
             let possible = left_rows >= leaf
                 && rows - left_rows >= leaf
+                && random.is_none_or(|cuts| cuts.binary_search_by_key(&at, |cut| cut.0).is_ok())
                 && drawn
                     .as_ref()
                     .is_none_or(|drawn| drawn.binary_search(&cut.feature).is_ok());
@@ -259,7 +289,7 @@ impl<'a> Small<'a> {
                 }
             }
         }
-        best.map(|(_, at)| self.cuts[place.cuts + at])
+        best.map(|(_, at)| place.cuts + at)
     }
 
     /// The features to look at, if not all.

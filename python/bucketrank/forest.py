@@ -1,0 +1,361 @@
+"""Forests of partial label ranking trees, a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from bucketrank import _core
+from bucketrank._label_ranker import LabelRanker, pair_order_of
+from bucketrank._tree_parameters import forest_options
+from bucketrank._validation import as_positions, as_real, as_weights, as_whole, resolve_n_jobs
+from bucketrank.aggregation import Aggregator, get_aggregator
+
+__all__ = ["PartialLabelRankingForest"]
+
+_Self = TypeVar("_Self", bound="PartialLabelRankingForest")
+
+VARIANTS = ("mixed", "bootstrap", "extra_trees")
+
+_GUARD_STRENGTHS = (4.0, 16.0, 64.0)
+_GUARD_GAIN = 0.01
+"""How much better the out-of-bag score must be for a strength other than the one asked for."""
+
+_ROWS_AT_ONCE = 1000
+"""Rows whose shares are kept while several aggregators are asked."""
+
+
+class PartialLabelRankingForest(LabelRanker):
+    r"""Many trees whose predictions of pairs are averaged.
+
+    Each tree predicts how likely each pair of labels is before, tied and after; the forest averages these shares,
+    and the aggregator makes a bucket order of them, by default the one with the largest expected :math:`\tau_X`.
+
+    Parameters
+    ----------
+    aggregator : str or Aggregator, default "tau_x"
+        Makes one bucket order of the averaged shares; see :func:`bucketrank.get_aggregator`. Markov chains 1 to 3 need
+        rankings and cannot be asked.
+    n_estimators : int, default 100
+        Number of trees.
+    variant : {"mixed", "bootstrap", "extra_trees"}, default "mixed"
+        ``"bootstrap"`` grows every tree on rows drawn with replacement, and looks at `max_features` features in each
+        node. ``"extra_trees"`` grows it on all rows, and looks at one random threshold of each feature. ``"mixed"``
+        takes the two in turn.
+    max_features : int, float, {"sqrt", "log2"}, default "sqrt"
+        Number of features drawn for each node of a tree on drawn rows; None means all.
+    max_depth : int, optional
+        Depth at which nodes are not split any more.
+    min_samples_split : "paper", int or float, default 2
+        Nodes with fewer rows are not split. Other values than 2 make trees on drawn rows slower to grow.
+    min_samples_leaf : int or float, default 1
+        Smallest number of rows of a child.
+    shrinkage_strength : float, default 0.5
+        For how many rows the shares of the node above count in a node's shares (m-estimate).
+    oob_score : bool, default False
+        Whether to compute `oob_score_`: the mean rank correlation on the training rows, each predicted by the trees
+        that were grown without it. Needs trees on drawn rows.
+    oob_guard : bool, default False
+        Whether to compare strengths of shrinkage of 4, 16 and 64 by their out-of-bag scores, and to take the best one
+        if it is better by more than 0.01: a protection where features say little. Takes four times as long as the
+        score.
+    warm_start : bool, default False
+        Whether another fit on the same data adds trees to those that are there.
+    random_state : int, RandomState instance, optional
+        Seed of all draws. Tree i depends on the seed and on i only.
+    n_jobs : int, optional
+        Number of threads; None means 1, and -1 one for each core. The forest does not depend on it.
+
+    Attributes
+    ----------
+    aggregator_ : Aggregator
+        The aggregator that is asked for predictions.
+    forest_ : bucketrank._core.Forest
+        The grown trees.
+    shrinkage_strength_ : float
+        The strength that predictions use: that asked for, or the guard's.
+    oob_score_ : float
+        Out-of-bag score, if asked for.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean share of each feature in the decrease of impurity.
+    n_features_in_, n_labels_in_ : int
+        Numbers of features and labels.
+    feature_names_in_, label_names_in_ : ndarray
+        Names of the features, if X had string names, and of the labels.
+
+    Notes
+    -----
+    Trees keep no shares: they are computed from the rows of the leaves when a prediction asks for them, so that the
+    memory is that of the trees.
+
+    Examples
+    --------
+    >>> from bucketrank import PartialLabelRankingForest, from_text, to_text
+    >>> X = [[0], [1], [2], [3]]
+    >>> Y, labels = from_text(["a > b ~ c", "a > b ~ c", "c > a > b", "c > a > b"])
+    >>> forest = PartialLabelRankingForest(n_estimators=20, random_state=0).fit(X, Y)
+    >>> to_text(forest.predict([[0.2], [2.8]]), labels)
+    ['a > b ~ c', 'c > a > b']
+    """
+
+    _seed: int
+    _n_training: int
+
+    def __init__(
+        self,
+        aggregator: str | Aggregator = "tau_x",
+        *,
+        n_estimators: int = 100,
+        variant: str = "mixed",
+        max_features: str | float | None = "sqrt",
+        max_depth: int | None = None,
+        min_samples_split: str | float = 2,
+        min_samples_leaf: float = 1,
+        shrinkage_strength: float = 0.5,
+        oob_score: bool = False,
+        oob_guard: bool = False,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.aggregator = aggregator
+        self.n_estimators = n_estimators
+        self.variant = variant
+        self.max_features = max_features
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.shrinkage_strength = shrinkage_strength
+        self.oob_score = oob_score
+        self.oob_guard = oob_guard
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self: _Self, X: Any, Y: Any, sample_weight: ArrayLike | None = None) -> _Self:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Finite numbers.
+        Y : array-like or DataFrame of shape (n_samples, n_labels)
+            Positions: 1 is best, equal positions are ties, NaN marks a missing label.
+        sample_weight : array-like of shape (n_samples,), optional
+            Non-negative weights of the rows.
+
+        Returns
+        -------
+        PartialLabelRankingForest
+            The fitted estimator. An error or Ctrl-C leaves it as it was.
+        """
+        values, positions, names = self._training_data(X, Y)
+        aggregator = _check(get_aggregator(self.aggregator))
+        strength = self._strength()
+        n_trees = self._n_trees()
+        options = forest_options(self, values.shape, positions.shape[1])
+        if (self.oob_score or self.oob_guard) and self.variant == "extra_trees":
+            raise ValueError(
+                "oob_score or oob_guard with variant 'extra_trees', whose trees see all rows; "
+                "expected variant 'bootstrap' or 'mixed'"
+            )
+        weights = as_weights(sample_weight)
+        started = getattr(self, "forest_", None) if self.warm_start else None
+        if started is None:
+            started = _core.Forest(positions, weights, values.shape[1])
+        else:
+            self._check_warm_start(values, started, n_trees)
+            options["seed"] = self._seed
+        forest = started.grown(values, options, self.variant, n_trees)
+        score, strength = self._out_of_bag(forest, values, positions, weights, aggregator, strength)
+        self._remember(X, names, aggregator)
+        self.forest_ = forest
+        self._seed = options["seed"]
+        self._n_training = len(positions)
+        self.shrinkage_strength_ = strength
+        if score is not None:
+            self.oob_score_ = score
+        return self
+
+    def predict_pair_shares(self, X: Any) -> NDArray[np.float64]:
+        """Predict how likely each pair of labels is before, tied and after.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Finite numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_pairs, 3)
+            For each row and each pair u < v of labels, in the order (0, 1), (0, 2), ..., (1, 2), ..., the shares of u
+            before v, tied, and u after v, which add up to 1.
+        """
+        values = self._features(X)
+        n_jobs = resolve_n_jobs(self.n_jobs)
+        return self.forest_.pair_shares(values, self.shrinkage_strength_, False, n_jobs)
+
+    def predict_oob_pair_shares(self, X: Any) -> NDArray[np.float64]:
+        """Predict the shares of the training rows, each by the trees that were grown without it.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            The features of the fit, in the same order of the rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_pairs, 3)
+            As :meth:`predict_pair_shares`; 0 for a row that every tree has seen.
+        """
+        values = self._features(X)
+        n_jobs = resolve_n_jobs(self.n_jobs)
+        return self.forest_.pair_shares(values, self.shrinkage_strength_, True, n_jobs)
+
+    def predict_pair_order(self, X: Any) -> NDArray[np.float64]:
+        """Predict how each pair of labels compares.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Finite numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels, n_labels)
+            The share of before plus half of that of tied; 0.5 on the diagonal.
+        """
+        return pair_order_of(self.predict_pair_shares(X), self.n_labels_in_)
+
+    def apply(self, X: Any) -> NDArray[np.int64]:
+        """Return the leaf of each row in each tree.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Finite numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_estimators)
+        """
+        values = self._features(X)
+        return self.forest_.apply(values)
+
+    def get_depth(self) -> int:
+        """Return the depth of the deepest tree."""
+        check_is_fitted(self)
+        return max(depth for _, depth in self.forest_.sizes())
+
+    def get_n_leaves(self) -> int:
+        """Return the number of leaves of all trees."""
+        check_is_fitted(self)
+        return sum(leaves for leaves, _ in self.forest_.sizes())
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Mean share of each feature in the decrease of impurity."""
+        check_is_fitted(self)
+        return self.forest_.feature_importances()
+
+    def _positions(
+        self, values: NDArray[np.float64], aggregators: list[Aggregator]
+    ) -> list[NDArray[np.int64]]:
+        strength, n_jobs = self.shrinkage_strength_, resolve_n_jobs(self.n_jobs)
+        if len(aggregators) == 1:
+            spec = aggregators[0]._spec()
+            return [self.forest_.consensus(spec, values, strength, False, n_jobs)]
+        parts: list[list[NDArray[np.int64]]] = [[] for _ in aggregators]
+        for start in range(0, len(values), _ROWS_AT_ONCE):
+            rows = values[start : start + _ROWS_AT_ONCE]
+            shares = self.forest_.pair_shares(rows, strength, False, n_jobs)
+            for part, aggregator in zip(parts, aggregators, strict=True):
+                part.append(aggregator.aggregate_pair_shares(shares, self.n_jobs))
+        return [np.concatenate(part) for part in parts]
+
+    def _usable(self, aggregator: Aggregator) -> Aggregator:
+        return _check(aggregator)
+
+    def _strength(self) -> float:
+        strength = as_real(self.shrinkage_strength, "shrinkage_strength")
+        if not 0 < strength < math.inf:
+            raise ValueError(f"shrinkage_strength is {strength}; expected a finite number above 0")
+        return strength
+
+    def _n_trees(self) -> int:
+        number = as_whole(self.n_estimators, "n_estimators")
+        if number < 1:
+            raise ValueError(f"n_estimators is {number}; expected at least 1")
+        if self.variant not in VARIANTS:
+            known = ", ".join(map(repr, VARIANTS))
+            raise ValueError(f"variant is {self.variant!r}; expected one of {known}")
+        return number
+
+    def _check_warm_start(
+        self, values: NDArray[np.float64], started: _core.Forest, n_trees: int
+    ) -> None:
+        if values.shape != (self._n_training, self.n_features_in_):
+            raise ValueError(
+                f"X has shape {values.shape}, but the forest was started on shape "
+                f"{(self._n_training, self.n_features_in_)}; expected the same data with warm_start"
+            )
+        if n_trees < started.n_trees:
+            raise ValueError(
+                f"n_estimators is {n_trees}, but there are {started.n_trees} trees already; "
+                "expected at least as many with warm_start"
+            )
+
+    def _out_of_bag(
+        self,
+        forest: _core.Forest,
+        values: NDArray[np.float64],
+        positions: Any,
+        weights: NDArray[np.float64] | None,
+        aggregator: Aggregator,
+        strength: float,
+    ) -> tuple[float | None, float]:
+        """Return the out-of-bag score, if asked for, and the strength that predictions use."""
+        if not (self.oob_score or self.oob_guard):
+            return None, strength
+        covered = forest.out_of_bag_counts() > 0
+        truth = as_positions(positions)[covered]
+        weights = None if weights is None else weights[covered]
+        n_jobs = resolve_n_jobs(self.n_jobs)
+        has_pairs = (~np.isnan(truth.astype(float))).sum(axis=1) > 1
+        if not has_pairs.any():
+            warnings.warn(
+                "no training row with two labels was left out by a tree: there is no out-of-bag score; "
+                "more trees leave out more rows",
+                stacklevel=3,
+            )
+            return math.nan, strength
+
+        def score(strength: float) -> float:
+            predicted = forest.consensus(aggregator._spec(), values, strength, True, n_jobs)
+            return _core.tau_x_ranked(truth, predicted[covered], weights)
+
+        own = score(strength)
+        if not self.oob_guard:
+            return own, strength
+        others = {other: score(other) for other in _GUARD_STRENGTHS}
+        best = max(others, key=others.__getitem__)
+        return (others[best], best) if others[best] > own + _GUARD_GAIN else (own, strength)
+
+
+def _check(aggregator: Aggregator) -> Aggregator:
+    """Refuse aggregators that need rankings: a forest has averaged shares."""
+    if aggregator._needs == "rankings":
+        raise ValueError(
+            f"{aggregator!r} needs rankings, but a forest averages shares of before, tied and after; "
+            "expected TauX, Borda, Copeland, BucketPivot, MarkovChain(variant=4) or MaximalLottery"
+        )
+    if getattr(aggregator, "beta", None) == "auto":
+        raise ValueError(
+            f"{aggregator!r} chooses its beta for a tree; expected a number for a forest"
+        )
+    return aggregator

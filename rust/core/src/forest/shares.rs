@@ -1,0 +1,180 @@
+//! Averages of pair shares over the trees of a forest.
+
+use ndarray::{ArrayView2, Axis};
+
+use crate::aggregate::Aggregator;
+use crate::bucket_order::BucketOrder;
+use crate::error::{Error, Result};
+use crate::pairs::{pair_count, PairShares};
+use crate::parallel::{run, Jobs};
+use crate::tree::{LeafShares, ShareConsensus, Shrinkage};
+
+use super::{Forest, Kind, Member};
+
+/// Numbers that one thread adds up at the same time: 8 MB.
+const SUMS_AT_ONCE: usize = 1 << 20;
+
+/// Trees are added up in so many groups, and the groups in order: sums do not depend on the number of threads.
+const GROUPS: usize = 8;
+
+/// Which trees answer for a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answers {
+    /// All of them.
+    All,
+    /// The rows are those of the training data, and only trees that were grown without a row answer for it.
+    OutOfBag,
+}
+
+impl Forest {
+    /// Computes `f` from the averaged shares of each row, smoothed by an m-estimate of this strength. Rows that no tree
+    /// answers for have shares of 0.
+    ///
+    /// # Errors
+    /// As [`crate::tree::Tree::apply`], what `f` reports, [`Error::RowCounts`] when out-of-bag rows are not those of the
+    /// training data, or [`Error::Interrupted`].
+    pub fn map_shares<S, T: Send>(
+        &self,
+        values: ArrayView2<'_, f64>,
+        strength: f64,
+        answers: Answers,
+        jobs: Jobs<'_>,
+        state: impl Fn() -> S + Sync,
+        f: impl Fn(&mut S, &PairShares) -> Result<T> + Sync,
+    ) -> Result<Vec<T>> {
+        let shrinkage = Shrinkage::MEstimate { strength }.check()?;
+        if answers == Answers::OutOfBag && values.nrows() != self.rankings.len() {
+            return Err(Error::RowCounts {
+                features: values.nrows(),
+                rankings: self.rankings.len(),
+            });
+        }
+        let labels = self.rankings.labels();
+        let numbers = 3 * pair_count(labels);
+        let at_once = (SUMS_AT_ONCE / numbers).max(1);
+        let mut results = Vec::with_capacity(values.nrows());
+        for start in (0..values.nrows()).step_by(at_once) {
+            let end = values.nrows().min(start + at_once);
+            let block = Block {
+                values: values.slice_axis(Axis(0), (start..end).into()),
+                start,
+                answers,
+                shrinkage,
+            };
+            let groups = GROUPS.min(self.members.len()).max(1);
+            let size = self.members.len().div_ceil(groups);
+            let mut sums = run(
+                Jobs { chunk: 1, ..jobs },
+                groups,
+                || (),
+                |(), group| {
+                    let mut sums = vec![0.0; (end - start) * numbers];
+                    for member in self.members.iter().skip(group * size).take(size) {
+                        self.add(member, &block, &mut sums)?;
+                    }
+                    Ok(sums)
+                },
+            )?
+            .into_iter();
+            let mut total = sums.next().unwrap_or_default();
+            for sums in sums {
+                for (total, sum) in total.iter_mut().zip(&sums) {
+                    *total += sum;
+                }
+            }
+            // Rows are few and quick by now: enough at once that a thread is worth its start.
+            let rows = Jobs { chunk: 64, ..jobs };
+            let state = || (state(), PairShares::unknown(labels));
+            results.extend(run(rows, end - start, state, |(state, shares), row| {
+                let shares = shares.as_mut().map_err(|error| error.clone())?;
+                let sums = &total[row * numbers..(row + 1) * numbers];
+                shares.as_mut_slice().copy_from_slice(sums);
+                shares.normalise();
+                f(state, shares)
+            })?);
+        }
+        Ok(results)
+    }
+
+    /// The consensus of each row's averaged shares.
+    ///
+    /// # Errors
+    /// As [`Self::map_shares`] and [`Aggregator::aggregate`].
+    pub fn consensus(
+        &self,
+        aggregator: &Aggregator,
+        values: ArrayView2<'_, f64>,
+        strength: f64,
+        answers: Answers,
+        jobs: Jobs<'_>,
+    ) -> Result<Vec<BucketOrder>> {
+        self.map_shares(
+            values,
+            strength,
+            answers,
+            jobs,
+            ShareConsensus::new,
+            |consensus, shares| consensus.of(aggregator, shares),
+        )
+    }
+
+    /// For each training row how many trees were grown without it.
+    #[must_use]
+    pub fn out_of_bag_counts(&self) -> Vec<usize> {
+        let mut counts = vec![0; self.rankings.len()];
+        let own = self.rankings.weights();
+        for member in self.members.iter().filter(|m| m.kind == Kind::Bootstrap) {
+            let weights = self.weights(member.kind, member.seed);
+            for (row, count) in counts.iter_mut().enumerate() {
+                *count += usize::from(weights.get(row) == 0.0 && own.get(row) > 0.0);
+            }
+        }
+        counts
+    }
+
+    /// Adds the shares that a tree gives the rows of a block.
+    fn add(&self, member: &Member, block: &Block<'_>, sums: &mut [f64]) -> Result<()> {
+        if block.answers == Answers::OutOfBag && member.kind == Kind::ExtraTrees {
+            return Ok(());
+        }
+        let numbers = 3 * pair_count(self.rankings.labels());
+        let weights = self.weights(member.kind, member.seed);
+        let leaves = member.tree.apply(block.values)?;
+        let mut visits: Vec<(u32, u32)> = leaves.iter().copied().zip(0..).collect();
+        if block.answers == Answers::OutOfBag {
+            let own = self.rankings.weights();
+            visits.retain(|&(_, row)| {
+                let row = block.start + row as usize;
+                weights.get(row) == 0.0 && own.get(row) > 0.0
+            });
+        }
+        visits.sort_unstable();
+        let asked = visits.iter().map(|visit| visit.0);
+        let walk = LeafShares::new(
+            &member.tree,
+            &self.rankings,
+            &weights,
+            block.shrinkage,
+            asked,
+        );
+        walk.visit(|leaf, shares| {
+            let from = visits.partition_point(|visit| visit.0 < leaf);
+            for &(_, row) in visits[from..].iter().take_while(|visit| visit.0 == leaf) {
+                let sums = &mut sums[row as usize * numbers..][..numbers];
+                for (sum, share) in sums.iter_mut().zip(shares.as_slice()) {
+                    *sum += share;
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Rows that are asked for together.
+struct Block<'a> {
+    values: ArrayView2<'a, f64>,
+    /// Number of the first one.
+    start: usize,
+    answers: Answers,
+    shrinkage: Shrinkage,
+}

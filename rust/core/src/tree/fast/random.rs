@@ -1,0 +1,82 @@
+//! Random thresholds: one cut for each feature of a large node.
+
+use crate::error::Result;
+use crate::features::Features;
+use crate::simd::{dispatch, Kernel};
+
+use super::super::draw::{random_threshold, Watch};
+use super::best::Best;
+use super::count::Counts;
+use super::node::{rank, Node};
+use super::search::Known;
+
+/// The random threshold of one of the node's features.
+pub(super) fn threshold(features: &Features, node: &Node, feature: usize) -> f64 {
+    let sorted = node.sorted(feature);
+    let values = features.distinct(node.features[feature] as usize);
+    let value = |entry: u64| values[rank(entry) as usize];
+    let ends = (value(sorted[0]), value(sorted[sorted.len() - 1]));
+    random_threshold(node.seed, node.features[feature], ends)
+}
+
+impl Known<'_> {
+    /// Offers the cut at the random threshold of one of the node's features.
+    pub(super) fn offer_random(
+        &self,
+        features: &Features,
+        feature: usize,
+        best: &mut Best,
+        watch: &mut Watch<'_>,
+    ) -> Result<()> {
+        let sorted = self.node.sorted(feature);
+        let values = features.distinct(self.node.features[feature] as usize);
+        let threshold = threshold(features, self.node, feature);
+        let cut = sorted.partition_point(|&entry| values[rank(entry) as usize] <= threshold);
+        let rows = sorted.len();
+        if cut.min(rows - cut) < self.min_samples_leaf {
+            return Ok(());
+        }
+        let columns = self.node.block.columns();
+        watch.work((cut.min(rows - cut) / 4 * columns / 4 + 4 * columns) as u64)?;
+        dispatch(OfferRandom {
+            known: self,
+            feature,
+            cut,
+            best,
+        });
+        Ok(())
+    }
+}
+
+struct OfferRandom<'a> {
+    known: &'a Known<'a>,
+    feature: usize,
+    cut: usize,
+    best: &'a mut Best,
+}
+
+impl Kernel for OfferRandom<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self {
+            known,
+            feature,
+            cut,
+            best,
+        } = self;
+        let sorted = known.node.sorted(feature);
+        let block = &*known.node.block;
+        let mut left = Counts::default();
+        left.reset(block);
+        // The smaller side is counted, the other one is what remains.
+        if 2 * cut <= sorted.len() {
+            left.add(block, &sorted[..cut]);
+        } else {
+            left.add(block, &sorted[cut..]);
+            left.complement(known.totals);
+        }
+        known.offer((feature, cut), &left, best);
+    }
+}

@@ -1,0 +1,216 @@
+//! Laws of forests: threads and the history do not matter, weights are repetitions, saved forests come back.
+
+use bucketrank_core::features::Features;
+use bucketrank_core::forest::{Answers, Forest, ForestOptions, Variant};
+use bucketrank_core::missing::{drop_labels, to_dense_ranks};
+use bucketrank_core::pairs::PairShares;
+use bucketrank_core::parallel::Jobs;
+use bucketrank_core::rankings::{Rankings, MISSING};
+use bucketrank_core::tree::{Splitter, Tree, TreeOptions, TreeParams};
+use ndarray::Array2;
+
+const VARIANTS: [Variant; 3] = [Variant::Bootstrap, Variant::ExtraTrees, Variant::Mixed];
+
+fn data(rows: usize) -> (Array2<f64>, Rankings) {
+    let x = Array2::from_shape_fn((rows, 3), |(i, j)| ((i * (7 + 3 * j)) % 29) as f64 / 4.0);
+    let y = Array2::from_shape_fn((rows, 5), |(i, j)| {
+        ((x[[i, 0]] as usize * (j + 1) + i % 3 * j) % 7) as f64
+    });
+    (x, to_dense_ranks(y.view()).unwrap())
+}
+
+fn jobs(n_jobs: usize) -> Jobs<'static> {
+    Jobs {
+        n_jobs,
+        chunk: 1,
+        should_stop: &|| false,
+    }
+}
+
+fn options(variant: Variant, seed: u64) -> ForestOptions {
+    ForestOptions {
+        variant,
+        tree: TreeOptions {
+            max_features: Some(2),
+            ..TreeOptions::default()
+        },
+        seed,
+    }
+}
+
+fn forest(x: &Array2<f64>, y: &Rankings, options: &ForestOptions, n_jobs: usize) -> Forest {
+    let mut forest = Forest::new(y.clone(), x.ncols());
+    let features = Features::new(x.view()).unwrap();
+    forest.grow(&features, options, 12, jobs(n_jobs)).unwrap();
+    forest
+}
+
+fn shares(forest: &Forest, x: &Array2<f64>, answers: Answers, n_jobs: usize) -> Vec<PairShares> {
+    forest
+        .map_shares(
+            x.view(),
+            0.5,
+            answers,
+            jobs(n_jobs),
+            || (),
+            |(), s| Ok(s.clone()),
+        )
+        .unwrap()
+}
+
+#[test]
+fn threads_and_history_do_not_matter() {
+    let (x, y) = data(150);
+    let y = drop_labels(&y, 0.2, 1).unwrap();
+    let features = Features::new(x.view()).unwrap();
+    for variant in VARIANTS {
+        let options = options(variant, 5);
+        let whole = forest(&x, &y, &options, 1);
+        assert_eq!(whole, forest(&x, &y, &options, 3));
+        let mut grown = Forest::new(y.clone(), 3);
+        for trees in [1, 4, 12, 7] {
+            grown.grow(&features, &options, trees, jobs(2)).unwrap();
+        }
+        assert_eq!(whole, grown);
+        for answers in [Answers::All, Answers::OutOfBag] {
+            let serial = shares(&whole, &x, answers, 1);
+            assert_eq!(serial, shares(&whole, &x, answers, 3));
+        }
+        assert_ne!(whole, forest(&x, &y, &self::options(variant, 6), 1));
+    }
+}
+
+#[test]
+fn averages_are_those_of_the_trees() {
+    let (x, y) = data(60);
+    let whole = forest(&x, &y, &options(Variant::Mixed, 1), 1);
+    let averaged = shares(&whole, &x, Answers::All, 1);
+    let sums: Vec<f64> = averaged
+        .iter()
+        .map(|shares| shares.as_slice().iter().sum())
+        .collect();
+    // Ten pairs, each adding up to 1.
+    assert!(sums.iter().all(|sum| (sum - 10.0).abs() < 1e-9));
+    // Every tree was grown on rows that it was given: most rows are predicted well.
+    let counts = whole.out_of_bag_counts();
+    assert!(counts.iter().all(|&count| count <= 6));
+    let total: usize = counts.iter().sum();
+    // A row is left out by a tree on drawn rows with probability 1/e.
+    let expected = 6.0 * 60.0 * (-1.0_f64).exp();
+    assert!((total as f64 - expected).abs() < 40.0, "{total}");
+    let outside = shares(&whole, &x, Answers::OutOfBag, 1);
+    for (shares, count) in outside.iter().zip(&counts) {
+        let known = shares.as_slice().iter().sum::<f64>() > 0.0;
+        assert_eq!(known, *count > 0);
+    }
+}
+
+#[test]
+fn a_tree_on_drawn_rows_does_not_see_the_others() {
+    let (x, y) = data(40);
+    let whole = forest(&x, &y, &options(Variant::Bootstrap, 2), 1);
+    let tree = whole.tree(0).unwrap();
+    assert!(tree.node_rows(0).len() < 35);
+    assert_eq!(tree.nodes()[0].weight, 40.0);
+    let extra = forest(&x, &y, &options(Variant::ExtraTrees, 2), 1);
+    assert_eq!(extra.tree(0).unwrap().node_rows(0).len(), 40);
+}
+
+#[test]
+fn rows_of_weight_zero_are_nowhere() {
+    let (x, y) = data(50);
+    let weights: Vec<f64> = (0..50).map(|i| f64::from(i % 3)).collect();
+    let positions = Array2::from_shape_fn((50, 5), |(r, l)| match y.row(r)[l] {
+        MISSING => f64::NAN,
+        position => f64::from(position),
+    });
+    let y = Rankings::new(positions.view(), Some(&weights)).unwrap();
+    for variant in VARIANTS {
+        let whole = forest(&x, &y, &options(variant, 3), 1);
+        for index in 0..whole.trees() {
+            let rows = whole.tree(index).unwrap().node_rows(0);
+            assert!(rows.iter().all(|row| row % 3 != 0));
+        }
+        let counts = whole.out_of_bag_counts();
+        assert!(counts.iter().step_by(3).all(|&count| count == 0));
+    }
+}
+
+#[test]
+fn the_engines_draw_the_same_thresholds() {
+    let (x, y) = data(300);
+    let features = Features::new(x.view()).unwrap();
+    for missing in [0.0, 0.3] {
+        let y = drop_labels(&y, missing, 4).unwrap();
+        let positions = Array2::from_shape_fn((300, 5), |(r, l)| match y.row(r)[l] {
+            MISSING => f64::NAN,
+            position => f64::from(position),
+        });
+        // Weights too large to be spelled out as repetitions leave the fast engine.
+        let heavy = Rankings::new(positions.view(), Some(&[1000.0; 300])).unwrap();
+        for seed in 0..5 {
+            let options = TreeOptions {
+                splitter: Splitter::RandomBinary,
+                seed,
+                ..TreeOptions::default()
+            };
+            let params = TreeParams::new(options).unwrap();
+            let fit = |y: &Rankings| Tree::fit(&features, y, &params, None, &|| false).unwrap();
+            let (fast, general) = (fit(&y), fit(&heavy));
+            assert!(fast.leaves() > 50);
+            assert_eq!(fast.nodes().len(), general.nodes().len());
+            for index in 0..fast.nodes().len() as u32 {
+                assert_eq!(fast.split(index), general.split(index));
+                assert_eq!(fast.node_rows(index), general.node_rows(index));
+            }
+            let parallel = TreeParams::new(TreeOptions {
+                n_jobs: 2,
+                ..options
+            })
+            .unwrap();
+            let parallel = Tree::fit(&features, &y, &parallel, None, &|| false).unwrap();
+            assert_eq!(parallel, fast);
+        }
+    }
+}
+
+#[test]
+fn saved_forests_come_back_and_damaged_ones_are_refused() {
+    let (x, y) = data(12);
+    let mut small = Forest::new(y, 3);
+    let features = Features::new(x.view()).unwrap();
+    small
+        .grow(&features, &options(Variant::Mixed, 9), 2, jobs(1))
+        .unwrap();
+    let bytes = small.to_bytes();
+    assert_eq!(Forest::from_bytes(&bytes).unwrap(), small);
+    for at in 0..bytes.len() {
+        assert!(Forest::from_bytes(&bytes[..at]).is_err(), "{at}");
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 0x04;
+        assert!(Forest::from_bytes(&damaged).is_err(), "{at}");
+    }
+}
+
+#[test]
+fn a_stop_and_foreign_data_are_errors() {
+    let (x, y) = data(30);
+    let features = Features::new(x.view()).unwrap();
+    let mut stopped = Forest::new(y.clone(), 3);
+    let stop = Jobs {
+        should_stop: &|| true,
+        ..jobs(1)
+    };
+    let many = stopped.grow(&features, &options(Variant::Mixed, 1), 100_000, stop);
+    assert!(many.is_err() && stopped.trees() == 0);
+    let mut other = Forest::new(y.clone(), 2);
+    assert!(other
+        .grow(&features, &options(Variant::Mixed, 1), 1, jobs(1))
+        .is_err());
+    let whole = forest(&x, &y, &options(Variant::Mixed, 1), 1);
+    let part = x.slice(ndarray::s![..5, ..]);
+    let outside = whole.map_shares(part, 0.5, Answers::OutOfBag, jobs(1), || (), |(), _| Ok(()));
+    assert!(outside.is_err());
+    let negative = whole.map_shares(part, -1.0, Answers::All, jobs(1), || (), |(), _| Ok(()));
+    assert!(negative.is_err());
+}

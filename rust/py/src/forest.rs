@@ -1,0 +1,212 @@
+//! Bindings of `bucketrank_core::forest`.
+
+use bucketrank_core::features::Features;
+use bucketrank_core::forest::{Answers, Forest as CoreForest, ForestOptions, Variant};
+use bucketrank_core::pairs::PairShares;
+use bucketrank_core::parallel::Jobs;
+use ndarray::{Array2, Array3, Axis};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyReadonlyArray2};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+
+use crate::aggregate::{table_of, Spec};
+use crate::errors::to_exception;
+use crate::interrupt::Signals;
+use crate::positions::{weights_to_vec, MaybeWeights, Positions};
+use crate::tree::{write_shares, Options};
+
+/// A forest with the rankings that it was grown on.
+#[pyclass(frozen, module = "bucketrank._core")]
+pub struct Forest {
+    forest: CoreForest,
+}
+
+fn variant(name: &str) -> PyResult<Variant> {
+    match name {
+        "bootstrap" => Ok(Variant::Bootstrap),
+        "extra_trees" => Ok(Variant::ExtraTrees),
+        "mixed" => Ok(Variant::Mixed),
+        other => Err(PyValueError::new_err(format!("unknown variant {other:?}"))),
+    }
+}
+
+fn answers(out_of_bag: bool) -> Answers {
+    if out_of_bag {
+        Answers::OutOfBag
+    } else {
+        Answers::All
+    }
+}
+
+#[pymethods]
+impl Forest {
+    /// A forest without trees.
+    #[new]
+    fn new<'py>(
+        py: Python<'py>,
+        y: Positions<'py>,
+        weights: MaybeWeights<'py>,
+        n_features: usize,
+    ) -> PyResult<Self> {
+        let weights = weights_to_vec(&weights);
+        let rankings = y.rankings(py, weights.as_deref())?;
+        let forest = CoreForest::new(rankings, n_features);
+        Ok(Self { forest })
+    }
+
+    /// The forest with more trees, `trees` together; the features are those of its rankings.
+    fn grown<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyReadonlyArray2<'py, f64>,
+        options: Options,
+        kind: &str,
+        trees: usize,
+    ) -> PyResult<Self> {
+        let params = options.params()?;
+        let tree = *params.options();
+        let options = ForestOptions {
+            variant: variant(kind)?,
+            tree,
+            seed: tree.seed,
+        };
+        let values = x.as_array();
+        let signals = Signals::default();
+        let grown = py.detach(|| {
+            let features = Features::new(values)?;
+            let jobs = Jobs {
+                n_jobs: tree.n_jobs,
+                chunk: 1,
+                should_stop: &|| signals.pending(),
+            };
+            let mut forest = self.forest.clone();
+            forest.grow(&features, &options, trees, jobs)?;
+            Ok(forest)
+        });
+        signals.raise()?;
+        grown.map(|forest| Self { forest }).map_err(to_exception)
+    }
+
+    /// The consensus of each row.
+    fn consensus<'py>(
+        &self,
+        py: Python<'py>,
+        spec: Spec,
+        x: PyReadonlyArray2<'py, f64>,
+        strength: f64,
+        out_of_bag: bool,
+        n_jobs: usize,
+    ) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        let aggregator = spec.aggregator()?;
+        let values = x.as_array();
+        let signals = Signals::default();
+        let orders = py.detach(|| {
+            let jobs = Jobs {
+                n_jobs,
+                chunk: 1,
+                should_stop: &|| signals.pending(),
+            };
+            self.forest
+                .consensus(&aggregator, values, strength, answers(out_of_bag), jobs)
+        });
+        signals.raise()?;
+        let orders = orders.map_err(to_exception)?;
+        Ok(table_of(&orders, self.forest.rankings().labels()).into_pyarray(py))
+    }
+
+    /// The averaged shares of each row: for each pair of labels before, tied and after.
+    fn pair_shares<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyReadonlyArray2<'py, f64>,
+        strength: f64,
+        out_of_bag: bool,
+        n_jobs: usize,
+    ) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        let values = x.as_array();
+        let n = self.forest.rankings().labels();
+        let signals = Signals::default();
+        let rows = py.detach(|| {
+            let jobs = Jobs {
+                n_jobs,
+                chunk: 1,
+                should_stop: &|| signals.pending(),
+            };
+            let keep = |(): &mut (), shares: &PairShares| Ok(shares.clone());
+            self.forest
+                .map_shares(values, strength, answers(out_of_bag), jobs, || (), keep)
+        });
+        signals.raise()?;
+        let rows = rows.map_err(to_exception)?;
+        let mut out = Array3::zeros((rows.len(), n * (n - 1) / 2, 3));
+        for (table, shares) in out.axis_iter_mut(Axis(0)).zip(&rows) {
+            write_shares(table, shares);
+        }
+        Ok(out.into_pyarray(py))
+    }
+
+    /// For each training row how many trees were grown without it.
+    fn out_of_bag_counts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        let counts = py.detach(|| self.forest.out_of_bag_counts());
+        let counts: Vec<i64> = counts.into_iter().map(|count| count as i64).collect();
+        counts.into_pyarray(py)
+    }
+
+    /// The leaf of each row in each tree.
+    fn apply<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyReadonlyArray2<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        let values = x.as_array();
+        let trees = 0..self.forest.trees();
+        let leaves = py
+            .detach(|| {
+                let trees = trees.filter_map(|index| self.forest.tree(index));
+                trees
+                    .map(|tree| tree.apply(values))
+                    .collect::<bucketrank_core::error::Result<Vec<_>>>()
+            })
+            .map_err(to_exception)?;
+        let shape = (values.nrows(), leaves.len());
+        let out = Array2::from_shape_fn(shape, |(row, tree)| i64::from(leaves[tree][row]));
+        Ok(out.into_pyarray(py))
+    }
+
+    /// Mean share of each feature in the decrease of impurity.
+    fn feature_importances<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.forest.feature_importances().into_pyarray(py)
+    }
+
+    /// Numbers of leaves and depths of the trees.
+    fn sizes(&self) -> Vec<(usize, usize)> {
+        let trees = (0..self.forest.trees()).filter_map(|index| self.forest.tree(index));
+        trees.map(|tree| (tree.leaves(), tree.depth())).collect()
+    }
+
+    /// Number of trees.
+    #[getter]
+    fn n_trees(&self) -> usize {
+        self.forest.trees()
+    }
+
+    /// The forest and its rankings with a format version and a checksum.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let bytes = py.detach(|| self.forest.to_bytes());
+        PyBytes::new(py, &bytes)
+    }
+
+    /// Reads what `to_bytes` wrote; anything else is an error.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        py.detach(|| CoreForest::from_bytes(data))
+            .map(|forest| Self { forest })
+            .map_err(to_exception)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let read = py.get_type::<Self>().getattr("from_bytes")?;
+        (read, (self.to_bytes(py),)).into_pyobject(py)
+    }
+}
