@@ -61,6 +61,7 @@ __all__ = [
     "LabelledRankings",
     "MarkovChain",
     "MaximalLottery",
+    "PartialLabelRanker",
     "PartialLabelRankingBaseline",
     "PartialLabelRankingBooster",
     "PartialLabelRankingForest",
@@ -97,6 +98,7 @@ if TYPE_CHECKING:
     from bucketrank.forest import PartialLabelRankingForest
     from bucketrank.linear import PartialLabelRankingLinear
     from bucketrank.metrics import tau_x_scorer
+    from bucketrank.ranker import PartialLabelRanker
     from bucketrank.saving import load_model, save_model
     from bucketrank.tree import PartialLabelRankingTree
     from bucketrank.tree_export import export_graphviz, export_text, plot_tree
@@ -106,6 +108,7 @@ _PARTS = {"datasets"}
 
 # What needs scikit-learn, whose import takes longer than most calls of this package, and where it is made.
 _NEED_SKLEARN = {
+    "PartialLabelRanker": "bucketrank.ranker",
     "PartialLabelRankingBooster": "bucketrank.boosting",
     "PartialLabelRankingLinear": "bucketrank.linear",
     "PartialLabelRankingBaseline": "bucketrank.baseline",

@@ -7,6 +7,9 @@ from typing import Any
 from bucketrank._names import nearest_first
 
 ESTIMATORS: dict[str, tuple[str, dict[str, Any]]] = {
+    "ranker": ("PartialLabelRanker", {}),
+    "fast": ("PartialLabelRanker", {"fast": True}),
+    "forest": ("PartialLabelRankingForest", {}),
     "booster": ("PartialLabelRankingBooster", {}),
     "linear": ("PartialLabelRankingLinear", {}),
     "tree": ("PartialLabelRankingTree", {}),

@@ -16,7 +16,7 @@ others are features then.
 
 examples:
   bucketrank fit data.csv --out model.bin
-  bucketrank fit drinks.csv --labels tea coffee juice --method linear --out drinks.bin
+  bucketrank fit drinks.csv --labels tea coffee juice --method booster --out drinks.bin
 """
 
 
@@ -36,9 +36,9 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument(
         "--method",
-        default="booster",
+        default="ranker",
         metavar="NAME",
-        help=f"one of {', '.join(ESTIMATORS)} (default booster)",
+        help=f"one of {', '.join(ESTIMATORS)} (default ranker)",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed (default 0)")
     parser.add_argument(
