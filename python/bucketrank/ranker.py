@@ -34,6 +34,9 @@ _MIXING_ROWS = 2000
 _LINEAR_ROWS = 4000
 """Rows that a linear model is fitted on: its few coefficients need no more."""
 
+_LINEAR_TOLERANCE = 1e-3
+"""More digits than this take most of the time of a linear model, and change no share that is mixed."""
+
 _LARGEST_SEED = 2**31 - 1
 _MAX_DEPTH = 64
 
@@ -247,7 +250,8 @@ class PartialLabelRanker(PairShareRanker):
         with warnings.catch_warnings():
             # A model that is not quite the best may be part of a mix.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return PartialLabelRankingLinear(n_jobs=self.n_jobs).fit(*rows)
+            linear = PartialLabelRankingLinear(tolerance=_LINEAR_TOLERANCE, n_jobs=self.n_jobs)
+            return linear.fit(*rows)
 
     def _pair_shares(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         mixed = np.zeros((len(values), self.n_labels_in_ * (self.n_labels_in_ - 1) // 2, 3))

@@ -65,7 +65,7 @@ impl Kernel for Score<'_> {
                 add(&mut total, bin);
             }
         }
-        let mut splits = Vec::new();
+        let mut splits = Vec::with_capacity(self.candidates.boundaries().count());
         for candidate in self.candidates.features() {
             let mut left = Line::default();
             let histogram = &histogram[candidate.slots()];
@@ -75,11 +75,11 @@ impl Kernel for Score<'_> {
             for bin in &histogram[candidate.boundaries.clone()] {
                 add(&mut left, bin);
                 let right: Line = std::array::from_fn(|i| total[i] - left[i]);
-                splits.push(worth(&left, self.ridge) + worth(&right, self.ridge));
+                splits.push(both_worth(&left, &right, self.ridge));
             }
         }
         Scores {
-            node: worth(&total, self.ridge),
+            node: both_worth(&total, &Line::default(), self.ridge),
             splits,
         }
     }
@@ -90,14 +90,11 @@ fn add(sum: &mut Line, line: &Line) {
     *sum = std::array::from_fn(|i| sum[i] + line[i]);
 }
 
+/// What two sides are worth together.
 #[inline(always)]
-fn worth(line: &Line, ridge: f32) -> f64 {
-    let mut each: [f32; OUTPUTS] = std::array::from_fn(|i| {
-        // A difference of sums may miss 0 by a rounding.
-        let curvature = line[i + OUTPUTS];
-        let curvature = if curvature > 0.0 { curvature } else { 0.0 };
-        line[i] * line[i] / (curvature + ridge)
-    });
+fn both_worth(left: &Line, right: &Line, ridge: f32) -> f64 {
+    let [left, right] = [worth(left, ridge), worth(right, ridge)];
+    let mut each: [f32; OUTPUTS] = std::array::from_fn(|i| left[i] + right[i]);
     // Halves are added to halves: that is how vectors are added up, and the order is part of the result.
     let mut width = OUTPUTS / 2;
     while width > 0 {
@@ -107,6 +104,17 @@ fn worth(line: &Line, ridge: f32) -> f64 {
         width /= 2;
     }
     f64::from(each[0])
+}
+
+/// What each output of a side is worth.
+#[inline(always)]
+fn worth(line: &Line, ridge: f32) -> [f32; OUTPUTS] {
+    std::array::from_fn(|i| {
+        // A difference of sums may miss 0 by a rounding.
+        let curvature = line[i + OUTPUTS];
+        let curvature = if curvature > 0.0 { curvature } else { 0.0 };
+        line[i] * line[i] / (curvature + ridge)
+    })
 }
 
 struct Totals<'a> {
