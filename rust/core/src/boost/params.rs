@@ -152,11 +152,12 @@ fn whole(name: &'static str, found: usize, least: usize, most: usize) -> Result<
 mod tests {
     use super::*;
 
+    type Change = fn(&mut BoostOptions);
+
     #[test]
     fn nonsense_is_refused_by_name() {
         let good = BoostOptions::default();
         assert!(BoostParams::new(good).is_ok());
-        type Change = fn(&mut BoostOptions);
         let stopping = |validation_share, patience| EarlyStopping {
             validation_share,
             patience,
