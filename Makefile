@@ -44,10 +44,11 @@ SHARED ?= ../shared
 DATA ?= $(SHARED)/data
 PAPER ?= $(SHARED)/paper
 SEED ?= 0
+REPORT ?= reproduce.html
 
 .PHONY: reproduce
 reproduce: $(EXTENSION) ## run the paper's whole study on DATA=folder, beside its published tables
-	$(PY) scripts/reproduce.py --data $(DATA) --paper $(PAPER) --seed $(SEED)
+	$(PY) scripts/reproduce.py --data $(DATA) --paper $(PAPER) --seed $(SEED) --report $(REPORT)
 
 .PHONY: develop
 develop: $(EXTENSION) ## build the extension and install the package into .venv
@@ -64,8 +65,19 @@ test-rust: ## run the Rust tests and doctests
 test-python: $(EXTENSION) ## run the Python tests, doctests and the README's code
 	$(PY) -m pytest
 
+# Debian and its relatives call it chromium; elsewhere install Chromium and its driver by hand.
+.PHONY: browser
+browser: $(EXTENSION) ## look at the report in a real browser (installs Chromium if it can)
+	@if ! command -v chromium >/dev/null || ! command -v chromedriver >/dev/null; then \
+		echo "apt-get install chromium chromium-driver"; \
+		apt-get install --yes --no-install-recommends chromium chromium-driver \
+			|| sudo -n apt-get install --yes --no-install-recommends chromium chromium-driver \
+			|| echo "Chromium cannot be installed here: the tests will be skipped"; \
+	fi
+	$(PY) -m pytest -rs tests/browser
+
 .PHONY: lint
-lint: lint-rust lint-licences lint-python lint-stubs lint-workflows ## check format, lints, types, stubs, licences, workflows
+lint: lint-rust lint-licences lint-advisories lint-python lint-stubs lint-workflows ## check format, lints, types, stubs, licences, workflows
 
 .PHONY: lint-rust
 lint-rust: $(CREATED)
@@ -79,6 +91,19 @@ lint-licences: $(LINT_TOOLS)
 		echo "cargo deny check licenses bans sources"; cargo deny --locked check licenses bans sources; \
 	else \
 		echo "$(PY) scripts/check_licences.py"; $(PY) scripts/check_licences.py; \
+	fi
+
+# Known vulnerabilities, as far as they are known offline; the workflow fetches the newest list.
+ADVISORIES := $(wildcard $(or $(CARGO_HOME),$(HOME)/.cargo)/advisory-dbs/*)
+
+.PHONY: lint-advisories
+lint-advisories:
+	@if ! cargo deny --version >/dev/null 2>&1; then \
+		echo "advisories: not checked, because cargo-deny is not installed"; \
+	elif [ -z "$(ADVISORIES)" ]; then \
+		echo "advisories: not checked, because their database was never fetched (cargo deny fetch db)"; \
+	else \
+		echo "cargo deny --offline check advisories"; cargo deny --locked --offline check advisories; \
 	fi
 
 .PHONY: lint-python

@@ -6,8 +6,8 @@ in the folder ``shared/data`` beside the checkout, or generated ones of the same
 
 from __future__ import annotations
 
+import math
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -30,17 +30,20 @@ SHAPES = {
 """Rows, features and labels of the data sets."""
 
 
-# The peak is reset after reading, so that it is the fit's own.
-MEMORY_OF_A_FIT = """
+# Run in a process of its own. The peak is reset once the data are there, so that it is the fit's own.
+FIT = """
+import sys
 import peer_trees
-X, Y = next((X, Y) for name, X, Y in peer_trees.data_sets() if name == "letter")
+X, Y = peer_trees.named_or_generated(*sys.argv[1:])
 peer_trees.full_tree().fit(X[:50], Y[:50])
 def status(key):
     return int(next(line for line in open("/proc/self/status") if line.startswith(key)).split()[1])
-open("/proc/self/clear_refs", "w").write("5")
-before = status("VmRSS")
-tree = peer_trees.full_tree().fit(X, Y)
-print((status("VmHWM") - before) / 1024)
+is_linux = sys.platform == "linux"
+if is_linux:
+    open("/proc/self/clear_refs", "w").write("5")
+    before = status("VmRSS")
+seconds = peer_trees.processor_seconds(peer_trees.full_tree().fit, X, Y)
+print(seconds, (status("VmHWM") - before) / 1024 if is_linux else "nan")
 """
 
 
@@ -74,6 +77,26 @@ def data_sets() -> Iterator[tuple[str, Any, Any]]:
         table = np.loadtxt(folder / f"{name}.csv", delimiter=",", skiprows=1)
         is_label = np.array([column.startswith("L") for column in header])
         yield name, table[:, ~is_label], table[:, is_label]
+
+
+def named_or_generated(name: str, rows: str = "", labels: str = "") -> tuple[Any, Any]:
+    """A data set by name, or "few" or "continuous": 16 generated features of 16 values or of as many as rows."""
+    if name in SHAPES:
+        return next((X, Y) for found, X, Y in data_sets() if found == name)
+    return generated(int(rows), 16, int(labels), 16 if name == "few" else None, 2)
+
+
+def measured_fit(*arguments: object) -> tuple[float, float]:
+    """Processor seconds of a fit in a process of its own, and its peak memory in MB above its inputs."""
+    result = subprocess.run(
+        [sys.executable, "-c", FIT, *map(str, arguments)],
+        cwd=Path(__file__).resolve().parent,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    seconds, memory = map(float, result.stdout.split())
+    return seconds, memory
 
 
 def pair_codes(Y: Any) -> Any:
@@ -173,38 +196,31 @@ def letter_extras(X: Any, Y: Any, tree: Any, complete: float) -> None:
     for aggregator in (br.Borda(0.8), br.Copeland(0.3), br.BucketPivot(0.2)):
         seconds = processor_seconds(tree.with_aggregator(aggregator).predict, X[:1])
         print(f"        consensus of all leaves, {aggregator!r}: {seconds * 1e3:.0f} ms, goal 60")
-    if Path("/proc/self/clear_refs").exists():
-        result = subprocess.run(
-            [sys.executable, "-c", MEMORY_OF_A_FIT],
-            cwd=Path(__file__).resolve().parent,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+    _, memory = measured_fit("letter")
+    print(f"        memory of the fit above its inputs: {memory:.0f} MB, goal 100")
+
+
+def growth(sizes: tuple[int, ...]) -> None:
+    """Fits of more and more rows and labels, each in a process of its own."""
+    print(
+        "growth of a fit (16 features, fully grown): processor seconds, peak memory above the inputs"
+    )
+    shapes = [("few", rows, 26) for rows in sizes] + [("continuous", rows, 26) for rows in sizes]
+    shapes += [("few", 20_000, labels) for labels in (10, 26, 50, 100)]
+    for kind, rows, labels in shapes:
+        seconds, memory = measured_fit(kind, rows, labels)
+        each = seconds / (rows * math.log2(rows) * labels * (labels - 1) / 2) * 1e9
         print(
-            f"        memory of the fit above its inputs: {float(result.stdout):.0f} MB, goal 100"
+            f"    {kind:<10} features, {rows:>9,} rows, n = {labels:>3}: {seconds:8.2f} s {memory:7.0f} MB"
+            f"   {each:.2f} ns a pair and row and doubling"
         )
-
-
-def growth() -> None:
-    print(
-        "growth of a fit (26 labels, 16 features, fully grown): processor seconds, and seconds for 1,000 rows"
-    )
-    for kind, values in (("16 values a feature", 16), ("continuous features", None)):
-        for rows in (20_000, 50_000, 100_000):
-            X, Y = generated(rows, 16, 26, values, 2)
-            seconds = processor_seconds(full_tree().fit, X, Y)
-            print(f"    {kind:<22} N = {rows:>8,}  {seconds:8.2f} s  {seconds / rows * 1000:.5f}")
-    for labels in (10, 20, 50, 100):
-        X, Y = generated(5000, 16, labels, 16, 3)
-        seconds = processor_seconds(full_tree().fit, X, Y)
-        each = seconds / (labels * (labels - 1) / 2) * 1e6
-        print(f"    5,000 rows, n = {labels:>3} labels {seconds:8.3f} s  {each:.1f} us a pair")
-    print(
-        f"    peak memory of all this: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB"
-    )
 
 
 def trees() -> None:
     fits()
-    growth()
+    growth((20_000, 100_000))
+
+
+def large_trees() -> None:
+    """The growth to a million rows, which takes minutes and some gigabytes."""
+    growth((20_000, 100_000, 1_000_000))

@@ -21,7 +21,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np  # noqa: E402 (after the environment is set)
 from peer_boosting import boosting  # noqa: E402
-from peer_trees import trees  # noqa: E402
+from peer_trees import large_trees, trees  # noqa: E402
 
 import bucketrank as br  # noqa: E402
 
@@ -276,10 +276,19 @@ def batches() -> None:
             f"MarkovChain({variant}), 1,000 sets of 25 x 26 / numpy.linalg.eig",
             lambda variant=variant: br.MarkovChain(variant).aggregate_many(sets),  # type: ignore[misc]
             lambda variant=variant: [
-                stationary_by_eig(chain_matrix(Y, variant)) for Y in sets[:100]
+                stationary_by_eig(chain_matrix(Y, variant)) for Y in sets[: len(some)]
             ],  # type: ignore[misc]
             Goal(15, 40),
-            peer_share=0.1,
+            peer_share=share,
+        )
+        # The peer's part without the statistics that lead to the chain; ours does all of it.
+        chains = [chain_matrix(Y, variant) for Y in sets[: len(some)]]
+        line(
+            f"MarkovChain({variant}), as above / eig of given transition matrices",
+            lambda variant=variant: br.MarkovChain(variant).aggregate_many(sets),  # type: ignore[misc]
+            lambda chains=chains: [stationary_by_eig(P) for P in chains],  # type: ignore[misc]
+            Goal(15, 40),
+            peer_share=share,
         )
     lotteries = [lottery_by_linprog(C) for C in some]
     supports = [int((p > 1e-9).sum()) for p in lotteries]
@@ -292,14 +301,19 @@ def batches() -> None:
         turns=3,
         peer_share=share,
     )
-    big = sets * 10
-    for aggregator in (br.MarkovChain(1), br.BucketPivot()):
-        line(
-            f"{aggregator!r}.aggregate_many, 10,000 sets, 2 threads / 1 thread",
-            lambda aggregator=aggregator: aggregator.aggregate_many(big, n_jobs=2),  # type: ignore[misc]
-            lambda aggregator=aggregator: aggregator.aggregate_many(big, n_jobs=1),  # type: ignore[misc]
-            Goal(1.7),
-        )
+    threads(sets * 10)
+
+
+def threads(sets: list[Any]) -> None:
+    """Two threads against one, for a list of sets and for the same sets as one array."""
+    for name, big in (("list", sets), ("array", np.stack(sets))):
+        for aggregator in (br.MarkovChain(1), br.BucketPivot(), br.MaximalLottery()):
+            line(
+                f"{aggregator!r}, {name} of {len(big):,} sets, 2 threads / 1",
+                lambda a=aggregator, big=big: a.aggregate_many(big, n_jobs=2),  # type: ignore[misc]
+                lambda a=aggregator, big=big: a.aggregate_many(big, n_jobs=1),  # type: ignore[misc]
+                Goal(1.7),
+            )
 
 
 def growth() -> None:
@@ -325,13 +339,22 @@ SECTIONS: dict[str, Callable[[], None]] = {
     "growth": growth,
     "trees": trees,
     "boosting": boosting,
+    "large_trees": large_trees,
 }
+
+ON_DEMAND = ("large_trees",)
+"""Sections that take minutes: they run only when they are named."""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sections", nargs="*", help=f"which of {', '.join(SECTIONS)} (default all)")
-    chosen = parser.parse_args().sections or list(SECTIONS)
+    usual = [name for name in SECTIONS if name not in ON_DEMAND]
+    parser.add_argument(
+        "sections",
+        nargs="*",
+        help=f"which of {', '.join(SECTIONS)} (default all but {', '.join(ON_DEMAND)})",
+    )
+    chosen = parser.parse_args().sections or usual
     print(f"{'':<62} {'bucketrank':>13} {'peer':>14} {'ratio':>9}")
     for section in chosen:
         SECTIONS[section]()

@@ -1,28 +1,28 @@
 """Run the paper's whole study and print our numbers beside the published ones.
 
-    python scripts/reproduce.py --data FOLDER --paper FOLDER [--store FILE] [--seed N] [--jobs N]
+    python scripts/reproduce.py --data FOLDER --paper FOLDER [--store FILE] [--report FILE] [--seed N] [--jobs N]
 
-FOLDER of --data has the 17 datasets as CSV files, that of --paper the published table as accuracy.csv (columns dataset,
-missing in percent, aggregator, tau_x_mean, tau_x_sd). The exit code is 1 when a bound at the end does not hold.
+FOLDER of --data has the 17 datasets as CSV files, that of --paper the published tables: accuracy.csv (columns dataset,
+missing in percent, aggregator, tau_x_mean, tau_x_sd), holm.csv, beta.csv and training_time.csv. The exit code is 1 when
+a bound at the end does not hold.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import resource
 import sys
 import time
-from collections.abc import Iterator
-from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
-from bucketrank.datasets import read_folder
-from bucketrank.experiments import PAPER_AGGREGATORS, Study, compare
+from bucketrank.datasets import Dataset, read_folder
+from bucketrank.experiments import PAPER_AGGREGATORS, BetaRecommender, Study, beta_study, compare
+from bucketrank.experiments.table import Table
+from published import Cell, Published, sections
+from real_betas import SCORING, beta_table
 
-# Their Borda and Copeland use other parameters in the paper than on the synthetic sets.
+# Borda and Copeland use recommended thresholds there.
 REAL_DATASETS = ("algae", "movies")
 LOTTERY = "maximal_lottery"
 
@@ -33,30 +33,62 @@ CLOSE = 0.005
 AGREEING_SETS = 14
 
 
-class Cell(NamedTuple):
-    dataset: str
-    missing: int
-    method: str
-    ours: float
-    paper: float
-
-    @property
-    def difference(self) -> float:
-        return self.ours - self.paper
-
-
 def main() -> int:
     options = parse()
     datasets = read_folder(options.data)
+    published = Published.read(options.paper)
     started = time.perf_counter()
-    study = compare(datasets, seed=options.seed, n_jobs=options.jobs, store=options.store)
+    study = whole_study(datasets, options)
     seconds = time.perf_counter() - started
-    cells = list(compared(study, Path(options.paper) / "accuracy.csv"))
+    cells = list(published.cells(study))
     print_cells(cells)
     holds = print_totals(cells)
+    real = [data for data in datasets if data.name in REAL_DATASETS]
+    betas = beta_table(real, study, published, n_jobs=options.jobs) if real else None
+    if betas is not None:
+        print(f"\n{betas}")
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
     print(f"\n{len(study)} results in {seconds:.1f} s, peak memory {memory:.2f} GB")
+    if options.report is not None:
+        write_report(study, datasets, betas, options)
     return 0 if holds else 1
+
+
+def write_report(
+    study: Study, datasets: list[Dataset], betas: Table | None, options: argparse.Namespace
+) -> None:
+    """Write the paper's tables and figures, ours beside them, as one page."""
+    synthetic = [data for data in datasets if data.name not in REAL_DATASETS]
+    extra = []
+    if synthetic:
+        # One repeat shows the curves as well as five.
+        curves = beta_study(synthetic, n_repeats=1, seed=options.seed, n_jobs=options.jobs)
+        print(f"\n{curves}")
+        extra.append(curves.section())
+    extra += sections(study, Published.read(options.paper), betas)
+    study.report(options.report, title="Rank aggregation for partial label ranking", sections=extra)
+    print(f"\nreport: {options.report}")
+
+
+def whole_study(datasets: list[Dataset], options: argparse.Namespace) -> Study:
+    """The synthetic datasets with the usual thresholds, the real ones with those that are recommended by each fold."""
+    recommended = {
+        name: BetaRecommender.default(name) if name in SCORING else name
+        for name in PAPER_AGGREGATORS
+    }
+    synthetic = [d for d in datasets if d.name not in REAL_DATASETS]
+    real = [d for d in datasets if d.name in REAL_DATASETS]
+    parts = []
+    for group, methods, suffix in (
+        (synthetic, PAPER_AGGREGATORS, ""),
+        (real, recommended, "-real"),
+    ):
+        if group:
+            store = options.store and f"{options.store}{suffix}"
+            parts.append(
+                compare(group, methods, seed=options.seed, n_jobs=options.jobs, store=store)
+            )
+    return Study.joined(parts)
 
 
 def parse() -> argparse.Namespace:
@@ -64,27 +96,10 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--data", required=True, help="folder with the datasets as CSV files")
     parser.add_argument("--paper", required=True, help="folder with the published tables")
     parser.add_argument("--store", help="keep results here, and resume from here")
+    parser.add_argument("--report", help="write a report here, an HTML page")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=-1)
     return parser.parse_args()
-
-
-def compared(study: Study, published: Path) -> Iterator[Cell]:
-    summary = study.summary()
-    with published.open(encoding="utf-8") as lines:
-        for row in csv.DictReader(lines):
-            dataset, method = row["dataset"], row["aggregator"]
-            if dataset not in summary.datasets or method not in summary.methods:
-                continue
-            if dataset in REAL_DATASETS and method in ("borda", "copeland"):
-                continue
-            index = (
-                summary.missing.index(int(row["missing"]) / 100),
-                summary.datasets.index(dataset),
-                summary.methods.index(method),
-            )
-            ours = float(summary.mean[index])
-            yield Cell(dataset, int(row["missing"]), method, ours, float(row["tau_x_mean"]))
 
 
 def print_cells(cells: list[Cell]) -> None:

@@ -217,3 +217,41 @@ def test_threads_work_in_a_forked_child() -> None:
     with multiprocessing.get_context("fork").Pool(1) as pool:
         result = pool.apply_async(br.MarkovChain(1).aggregate_many, (sets, 2))
         np.testing.assert_array_equal(result.get(timeout=60), expected)
+
+
+def test_an_explanation_does_not_change() -> None:
+    explanation = br.BucketPivot().explain([[1, 2, 3], [2, 1, 3]])
+    before = explanation.to_dict()
+    explanation.details["pivots"].append(7)
+    explanation.details["distance"] = 0.0
+    explanation.details.clear()
+    with pytest.raises(ValueError, match="read-only"):
+        explanation.positions[0] = 9
+    with pytest.raises(ValueError, match="read-only"):
+        explanation.details["indecision"][0] = 9
+    assert explanation.to_dict() == before
+    assert pickle.loads(pickle.dumps(explanation)).to_dict() == before
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_the_first_bad_set_is_named_in_lists_and_arrays(n_jobs: int) -> None:
+    sets = np.tile([[1, 2, 3], [2, 1, 3]], (40, 1, 1))
+    sets[[17, 30], 1, 2] = 8
+    for many in (sets, sets.astype(float), list(sets), [sets[0].tolist(), *sets[1:]]):
+        with pytest.raises(ValueError, match=r"^set 17: row 1, label 2: position 8"):
+            br.Borda().aggregate_many(many, n_jobs=n_jobs)
+
+
+def test_one_array_of_sets_equals_their_list_for_every_type_and_order() -> None:
+    Y = br.to_dense_ranks(np.random.default_rng(0).integers(0, 4, (60, 5))).reshape(12, 5, 5)
+    expected = [br.Borda(0.1).aggregate(set_) for set_ in Y]
+    incomplete = Y.astype(float)
+    incomplete[:, :, 4] = np.where(Y[:, :, 4] == Y.max(axis=2), np.nan, Y[:, :, 4])
+    for sets in (Y, Y.astype(float), Y.astype(">i2"), np.asfortranarray(Y), Y[::-1][::-1]):
+        np.testing.assert_array_equal(br.Borda(0.1).aggregate_many(sets), expected)
+        np.testing.assert_array_equal(br.Borda(0.1).aggregate_many(list(sets)), expected)
+    dense = [br.to_dense_ranks(set_) for set_ in incomplete]
+    np.testing.assert_array_equal(
+        br.Borda(0.1).aggregate_many(np.stack([np.asarray(d, float) for d in dense])),
+        [br.Borda(0.1).aggregate(d) for d in dense],
+    )

@@ -401,6 +401,18 @@ class TestSummary:
         assert r"\mathbf{" in latex
         assert len(summary.to_pandas()) == 12
 
+    def test_joined(self) -> None:
+        settings: dict[str, Any] = {"missing": [0, 0.5], "n_repeats": 2, "n_folds": 3}
+        methods = ["borda", "copeland", "mc4"]
+        parts = [
+            compare([small(name, seed)], methods, **settings) for name, seed in (("a", 1), ("b", 2))
+        ]
+        assert numbers(Study.joined(parts)) == numbers(self.study)
+        with pytest.raises(ValueError, match="'a' is in two"):
+            Study.joined([parts[0], self.study])
+        with pytest.raises(ValueError, match="differ in methods"):
+            Study.joined([parts[0], compare([small("b", 2)], ["borda"], **settings)])
+
     def test_table(self, tmp_path: Path) -> None:
         assert len(self.study) == 2 * 2 * 3 * 6
         text = self.study.to_csv(tmp_path / "study.csv")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -94,6 +97,25 @@ def test_bad_types() -> None:
         br.from_buckets([[["a"], [], ["b"]]])
     with pytest.raises(ValueError, match=r"row 0: unknown label \['a'\]"):
         br.from_buckets([[[["a"]], ["b"]]], labels=["a", "b"])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("function", "value", "message"),
+    [
+        (br.from_text, None, r"texts is None; expected a text such as 'a > b ~ c', or a list"),
+        (br.from_text, {"a > b": 1}, r"texts is of type dict; expected a text"),
+        (br.from_text, 7, r"texts is 7; expected a text"),
+        (br.from_buckets, None, r"rankings is None; expected a list of rankings"),
+        (br.from_buckets, "ab", r"rankings is 'ab'; expected a list of rankings"),
+        (br.from_buckets, [[["a"]], None], r"row 1 is None; expected a list of buckets"),
+        (br.from_buckets, [[["a"], 3]], r"row 0: a bucket is 3; expected a list of label"),
+    ],
+)
+def test_what_is_no_ranking_is_named(
+    function: Callable[[Any], Any], value: Any, message: str
+) -> None:
+    with pytest.raises(TypeError, match=message):
+        function(value)
 
 
 def test_wrong_number_of_names() -> None:

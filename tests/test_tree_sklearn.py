@@ -210,6 +210,34 @@ def test_arrays_have_numbers_for_names(data: tuple[Array, Array]) -> None:
     assert list(tree.set_output(transform="pandas").predict(data[0]).columns) == [0, 1, 2, 3]
 
 
+def test_plain_arrays_are_treated_as_all_others(data: tuple[Array, Array]) -> None:
+    X, Y = data
+    tree = PartialLabelRankingTree(min_samples_split=2).fit(X.tolist(), Y.tolist())
+    expected = tree.predict(X.tolist())
+    wide = np.repeat(X, 2, axis=1)
+    for same in (np.ascontiguousarray(X), np.asfortranarray(X), wide[:, ::2], X.astype(">f8")):
+        other = PartialLabelRankingTree(min_samples_split=2).fit(same, Y)
+        assert other.n_features_in_ == X.shape[1]
+        assert other.tree_.to_bytes() == tree.tree_.to_bytes()
+        np.testing.assert_array_equal(other.predict(same), expected)
+        np.testing.assert_array_equal(tree.predict(same), expected)
+    with pytest.raises(ValueError, match="features"):
+        tree.predict(np.ascontiguousarray(wide))
+    with pytest.raises(ValueError, match="0 sample"):
+        tree.predict(np.empty((0, X.shape[1])))
+
+
+def test_names_of_an_earlier_fit_are_forgotten(
+    frames: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
+    X, Y = frames
+    tree = PartialLabelRankingTree().fit(X, Y)
+    with pytest.warns(UserWarning, match="feature names"):
+        tree.predict(X.to_numpy(dtype=float))
+    tree.fit(X.to_numpy(dtype=float), Y)
+    assert not hasattr(tree, "feature_names_in_")
+
+
 def test_weights_are_routed(data: tuple[Array, Array], routing: None) -> None:  # noqa: ARG001
     X, Y = data
     weights = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)

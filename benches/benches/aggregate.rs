@@ -4,11 +4,12 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use bucketrank_core::aggregate::{
-    aggregate_pair_orders, Aggregator, Borda, BucketPivot, Copeland, Evidence, MarkovChain,
+    aggregate_pair_orders, Aggregator, Batch, Borda, BucketPivot, Copeland, Evidence, MarkovChain,
     MaximalLottery, Needs, Search, TauX, Workspace,
 };
 use bucketrank_core::pairs::PairOrderMatrix;
 use bucketrank_core::rankings::Rankings;
+use bucketrank_core::stop::StopFlag;
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion};
 use ndarray::Array2;
 use rand::{RngExt, SeedableRng};
@@ -113,15 +114,25 @@ fn consensus(criterion: &mut Criterion) {
     }
 }
 
+fn serial<'a>(aggregator: &'a Aggregator, stop: &'a StopFlag) -> Batch<'a> {
+    Batch {
+        aggregator,
+        n_jobs: 1,
+        should_stop: &|| false,
+        stop,
+    }
+}
+
 fn batch(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("batch_of_100");
+    let stop = StopFlag::default();
     let matrices: Vec<_> = (0..100)
         .map(|seed| random_pair_order(LABELS, seed))
         .collect();
     for (name, aggregator) in aggregators() {
         if aggregator.needs() == Needs::PairOrder {
             group.bench_function(name, |b| {
-                b.iter(|| aggregate_pair_orders(&aggregator, black_box(&matrices), 1, &|| false));
+                b.iter(|| aggregate_pair_orders(serial(&aggregator, &stop), black_box(&matrices)));
             });
         }
     }
@@ -136,7 +147,7 @@ fn batch(criterion: &mut Criterion) {
         .collect();
     let lottery = Aggregator::MaximalLottery(MaximalLottery);
     group.bench_function("lottery_sparse", |b| {
-        b.iter(|| aggregate_pair_orders(&lottery, black_box(&sparse), 1, &|| false));
+        b.iter(|| aggregate_pair_orders(serial(&lottery, &stop), black_box(&sparse)));
     });
     group.finish();
 }

@@ -1,8 +1,9 @@
 //! τ_X over a batch of rankings: few labels (vector instructions) and many (counting inversions).
 
 use bucketrank_benches::rankings;
-use bucketrank_core::metrics::tau_x;
+use bucketrank_core::metrics::{tau_x, tau_x_of_arrays};
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
+use ndarray::Array2;
 
 fn tau_x_batches(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("tau_x");
@@ -24,5 +25,25 @@ fn tau_x_batches(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, tau_x_batches);
+/// With reading and checking, as callers from Python have it.
+fn tau_x_arrays(criterion: &mut Criterion) {
+    let (rows, labels) = (100_000, 26);
+    let whole = |seed| {
+        let rankings = rankings(rows, labels, 10, 0.0, seed);
+        Array2::from_shape_fn((rows, labels), |(i, j)| i64::from(rankings.row(i)[j]))
+    };
+    let (truth, predicted) = (whole(1), whole(2));
+    let (real_truth, real_predicted) = (truth.mapv(|p| p as f64), predicted.mapv(|p| p as f64));
+    let mut group = criterion.benchmark_group("tau_x_of_arrays");
+    group.throughput(Throughput::Elements(rows as u64));
+    group.bench_function("whole", |b| {
+        b.iter(|| tau_x_of_arrays(truth.view(), predicted.view(), None));
+    });
+    group.bench_function("real", |b| {
+        b.iter(|| tau_x_of_arrays(real_truth.view(), real_predicted.view(), None));
+    });
+    group.finish();
+}
+
+criterion_group!(benches, tau_x_batches, tau_x_arrays);
 criterion_main!(benches);

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import fields
+from operator import attrgetter
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
@@ -12,12 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from bucketrank import _core
 from bucketrank._validation import (
+    NATIVE,
+    Positions,
     as_number_array,
     as_positions,
     as_weights,
     check_same_labels,
     is_frame,
     is_pandas,
+    is_plain,
     label_names,
     resolve_n_jobs,
 )
@@ -79,24 +83,11 @@ class Aggregator(ABC):
         """
         if isinstance(sets, np.ndarray) and sets.ndim == 3:
             # One check for all: the sets of such an array have one type and one shape.
-            sets = as_number_array(sets, "sets")
-        sets = list(_as_sets(sets))
-        if not sets:
+            arrays: Any = as_number_array(sets, "sets")
+        else:
+            arrays = _read_sets(list(_as_sets(sets)))
+        if len(arrays) == 0:
             raise ValueError("found 0 sets of rankings; expected at least one")
-        arrays = [as_positions(Y, f"set {index}") for index, Y in enumerate(sets)]
-        labelled = any(map(is_frame, sets))
-        n_labels = arrays[0].shape[1]
-        for index, array in enumerate(arrays):
-            if array.shape[1] != n_labels:
-                raise ValueError(
-                    f"set {index} has {array.shape[1]} labels but set 0 has {n_labels}; "
-                    "expected the same labels in every set"
-                )
-            if labelled:
-                check_same_labels(sets[0], sets[index], "set 0", f"set {index}")
-        if len(arrays) > _MANY_VIEWS:
-            # The kernels borrow each array, and check it against all others that share its memory.
-            arrays = [a.copy() if isinstance(a.base, np.ndarray) else a for a in arrays]
         return _core.aggregate_many(self._spec(), arrays, resolve_n_jobs(n_jobs))
 
     def aggregate_pair_order(self, C: Any, n_jobs: int | None = None) -> Any:
@@ -235,6 +226,41 @@ def _as_sets(sets: Any) -> Iterable[Any]:
             f"sets is {sets!r:.60}; expected a list of 2-D arrays or DataFrames, or a 3-D array"
         )
     return sets
+
+
+def _are_plain_sets(sets: list[Any]) -> bool:
+    """Whether all sets are plain arrays of their own memory and of as many labels.
+
+    While this runs, no thread can aggregate, so each question is put to all sets in one sweep, not to set after set.
+    """
+    return (
+        set(map(type, sets)) == {np.ndarray}
+        and set(map(attrgetter("ndim"), sets)) == {2}
+        and len({Y.shape[1] for Y in sets}) == 1
+        and NATIVE.issuperset(map(attrgetter("dtype"), sets))
+        and all(map(attrgetter("flags.carray"), sets))
+        and np.ndarray not in map(type, map(attrgetter("base"), sets))
+    )
+
+
+def _read_sets(sets: list[Any]) -> list[Positions]:
+    """Return the sets as arrays of as many labels each; plain arrays pass as they are."""
+    if _are_plain_sets(sets):
+        return sets
+    arrays: list[Positions] = []
+    # The kernels borrow each array, and check it against all others that share its memory.
+    many = len(sets) > _MANY_VIEWS
+    for index, Y in enumerate(sets):
+        array = Y if is_plain(Y) else as_positions(Y, f"set {index}")
+        if array.shape[1] != (arrays[0] if arrays else array).shape[1]:
+            raise ValueError(
+                f"set {index} has {array.shape[1]} labels but set 0 has {arrays[0].shape[1]}; "
+                "expected the same labels in every set"
+            )
+        if array is not Y:
+            check_same_labels(sets[0], Y, "set 0", f"set {index}")
+        arrays.append(array.copy() if many and isinstance(array.base, np.ndarray) else array)
+    return arrays
 
 
 def _labelled(positions: NDArray[np.int64], source: Any) -> Any:

@@ -34,6 +34,13 @@ def needs_beta(aggregator: Aggregator) -> bool:
     return isinstance(aggregator, WithBeta) and aggregator.beta == "auto"
 
 
+def with_usual_beta(aggregator: Aggregator) -> Aggregator:
+    """Return the aggregator with its usual threshold where it waits for a choice, else as it is."""
+    if isinstance(aggregator, WithBeta) and aggregator.beta == "auto":
+        return replace(aggregator, beta=aggregator._usual_beta)
+    return aggregator
+
+
 def with_chosen_beta(
     aggregator: Aggregator,
     tree: PartialLabelRankingTree,
@@ -47,7 +54,7 @@ def with_chosen_beta(
     nothing to choose by: fewer than two rows with weight, or a fold without two ranked labels in any row.
     """
     assert isinstance(aggregator, WithBeta)
-    usual = aggregator._usual_beta
+    usual = with_usual_beta(aggregator)
     weights = as_weights(sample_weight)
     weights = None if weights is None else _core.check_weights(weights, len(Y))
     if weights is not None and (weights == 0).any():
@@ -55,18 +62,18 @@ def with_chosen_beta(
         X, Y, weights = X[kept], Y[kept], weights[kept]
     n_folds = min(_FOLDS, len(Y))
     if n_folds < 2:
-        return replace(aggregator, beta=usual)
-    betas = sorted(aggregator._candidates, key=lambda beta: abs(beta - usual))
+        return usual
+    betas = sorted(aggregator._candidates, key=lambda beta: abs(beta - aggregator._usual_beta))
     scores = _inner_scores(
         [replace(aggregator, beta=beta) for beta in betas],
-        replace(aggregator, beta=usual),
+        usual,
         tree,
         _core.Problem(X, Y, weights, _SEED),
         (*X.shape, Y.shape[1]),
         n_folds,
     )
     if scores is None:
-        return replace(aggregator, beta=usual)
+        return usual
     # Nearest to the usual first, so the first of the best is the nearest.
     return replace(aggregator, beta=betas[int(np.argmax(scores >= scores.max() - _SLACK))])
 

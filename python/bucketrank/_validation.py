@@ -8,7 +8,7 @@ from __future__ import annotations
 import numbers
 import os
 from collections.abc import Hashable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +17,8 @@ Positions: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 
 _MAX_SEED = 2**64 - 1
 _FLOAT = np.dtype(np.float64)
-_NATIVE = (_FLOAT, np.dtype(np.int64))
+NATIVE = frozenset((_FLOAT, np.dtype(np.int64)))
+"""The types that the kernels read."""
 
 
 def is_plain_features(X: Any) -> bool:
@@ -36,7 +37,7 @@ def is_plain_features(X: Any) -> bool:
 
 def as_positions(Y: Any, name: str = "Y") -> Positions:
     """Return `Y` as a 2-D array of native 64-bit integers or floats, copying only when needed."""
-    if type(Y) is np.ndarray and Y.ndim == 2 and Y.dtype in _NATIVE and _is_contiguous(Y):
+    if is_plain(Y):
         return Y
     array = as_number_array(Y, name)
     if array.ndim != 2:
@@ -48,9 +49,14 @@ def as_positions(Y: Any, name: str = "Y") -> Positions:
     return array
 
 
+def is_plain(Y: Any) -> TypeGuard[Positions]:
+    """Whether `Y` is a 2-D array that the kernels can read as it is, without a further look."""
+    return type(Y) is np.ndarray and Y.ndim == 2 and Y.dtype in NATIVE and Y.flags.carray
+
+
 def as_number_array(values: Any, name: str) -> Positions:
     """Return `values` as an array of any shape of native 64-bit integers or floats."""
-    if type(values) is np.ndarray and values.dtype in _NATIVE:
+    if type(values) is np.ndarray and values.dtype in NATIVE:
         return _readable(values)
     if isinstance(values, np.ma.MaskedArray):
         values = _unmasked(values, name)
@@ -61,6 +67,10 @@ def as_number_array(values: Any, name: str) -> Positions:
     except ValueError as error:
         raise ValueError(_ragged_message(values, name)) from error
     kind = array.dtype.kind
+    if array.ndim == 0 and kind not in "fiu":
+        raise TypeError(
+            f"{name} is {shown(values)}; expected numbers in an array, a list or a DataFrame"
+        )
     if kind == "f":
         return _readable(np.asarray(array, dtype=np.float64))
     if kind == "i" or (kind == "u" and (array <= np.iinfo(np.int64).max).all()):
@@ -68,6 +78,13 @@ def as_number_array(values: Any, name: str) -> Positions:
     if kind == "u":
         raise ValueError(f"{name} has numbers above 2**63 - 1; expected smaller ones")
     raise _wrong_dtype(array, name)
+
+
+def shown(value: Any) -> str:
+    """Return how a value that should have been another is named in a message: shortly."""
+    if value is None or isinstance(value, (str, bytes, bool, int, float, complex)):
+        return f"{value!r:.60}"
+    return f"of type {type(value).__name__}"
 
 
 def _readable(array: Positions) -> Positions:

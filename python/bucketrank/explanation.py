@@ -25,7 +25,7 @@ class Explanation:
     labels : list
         Names of the labels.
     positions : ndarray of shape (n_labels,)
-        The consensus.
+        The consensus; read-only.
     details : dict
         What the method computed: ``scores`` (Borda, Copeland); ``indecision``, ``pivots`` (label indices in the order
         in which they were chosen) and ``distance`` (L1 distance between the pair order matrix and the consensus)
@@ -51,7 +51,21 @@ class Explanation:
     aggregator: str
     labels: list[Hashable]
     positions: NDArray[np.int64]
-    details: dict[str, Any]
+    _details: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        # An explanation is a record: whoever wants to change a number must copy it first.
+        for value in (self.positions, *self._details.values()):
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """The numbers of the method by name: a new dictionary each time, with arrays that are read-only."""
+        return {
+            name: list(value) if isinstance(value, list) else value
+            for name, value in self._details.items()
+        }
 
     @property
     def buckets(self) -> list[list[Hashable]]:
@@ -65,18 +79,18 @@ class Explanation:
             "labels": [_plain(label) for label in self.labels],
             "positions": self.positions.tolist(),
             "buckets": [[_plain(label) for label in bucket] for bucket in self.buckets],
-            **{name: _plain(value) for name, value in self.details.items()},
+            **{name: _plain(value) for name, value in self._details.items()},
         }
 
     def __str__(self) -> str:
-        columns = {k: v for k, v in self.details.items() if isinstance(v, np.ndarray)}
+        columns = {k: v for k, v in self._details.items() if isinstance(v, np.ndarray)}
         width = max(5, *(len(str(label)) for label in self.labels))
         lines = [self.aggregator]
         lines.append(f"position  {'label':<{width}}" + "".join(f"  {name:>7}" for name in columns))
         for label in np.argsort(self.positions, kind="stable").tolist():
             numbers = "".join(f"  {v[label]:>{max(7, len(k))}.4f}" for k, v in columns.items())
             lines.append(f"{self.positions[label]:>8}  {self.labels[label]!s:<{width}}{numbers}")
-        for name, value in self.details.items():
+        for name, value in self._details.items():
             if name not in columns:
                 lines.append(f"{name}: {self._shown(name, value)}")
         return "\n".join(lines)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from bucketrank._validation import (
     as_positions,
     check_labels,
     label_names,
+    shown,
     with_missing,
 )
 
@@ -123,7 +124,10 @@ def from_buckets(
     array([[2, 1, 2],
            [1, 2, 3]])
     """
-    rows = [[_bucket(bucket, row) for bucket in ranking] for row, ranking in enumerate(rankings)]
+    rows = [
+        [_bucket(bucket, row) for bucket in _items(ranking, f"row {row}", "a list of buckets")]
+        for row, ranking in enumerate(_items(rankings, "rankings", "a list of rankings"))
+    ]
     if not rows:
         raise ValueError("found 0 rankings; expected at least one")
     if labels is None:
@@ -174,6 +178,7 @@ def from_text(
     if isinstance(texts, str):
         texts = [texts]
     words = None if labels is None else [_word(name) for name in check_labels(labels)]
+    texts = _items(texts, "texts", "a text such as 'a > b ~ c', or a list of them")
     rows = [_parse(text, row) for row, text in enumerate(texts)]
     positions, names = from_buckets(rows, words)
     return LabelledRankings(positions, names if labels is None else list(labels))
@@ -208,10 +213,17 @@ def _word(name: Hashable) -> str:
     return word
 
 
+def _items(values: Any, name: str, expected: str) -> Iterable[Any]:
+    """Return what can be gone through in order; a mapping has no order that means a ranking."""
+    if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable):
+        raise TypeError(f"{name} is {shown(values)}; expected {expected}")
+    return values
+
+
 def _bucket(bucket: Iterable[Hashable], row: int) -> list[Hashable]:
     if isinstance(bucket, str):
         raise TypeError(f"row {row}: bucket {bucket!r} is a string; expected a list of label names")
-    names = list(bucket)
+    names = list(_items(bucket, f"row {row}: a bucket", "a list of label names"))
     if not names:
         raise ValueError(f"row {row}: a bucket is empty; expected at least one label in each")
     return names

@@ -340,6 +340,9 @@ class PartialLabelRankingTree(LabelRanker):
         tree, n_jobs, smoothing = self.tree_, resolve_n_jobs(self.n_jobs), self._smoothing
         if self._soft and smoothing is not None:
             return [tree.soft_consensus(a._spec(), values, n_jobs, smoothing) for a in aggregators]
+        if len(aggregators) == 1 and smoothing is None:
+            # From features to positions in one call, which is what most predictions are.
+            return [tree.predict(aggregators[0]._spec(), values, n_jobs)]
         leaves = tree.apply(values)
         return [tree.consensus(a._spec(), leaves, n_jobs, smoothing) for a in aggregators]
 

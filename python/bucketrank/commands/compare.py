@@ -132,6 +132,10 @@ def _try_next(options: argparse.Namespace) -> str:
         lines.append(
             "  bucketrank compare --store study.db    keep the results, and resume when stopped"
         )
+    else:
+        lines.append(
+            f"  bucketrank report {options.store} --out report.html    tables, figures and words"
+        )
     lines.append("  bucketrank compare --help              all options")
     return "\n".join(lines)
 

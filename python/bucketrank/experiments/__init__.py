@@ -7,6 +7,8 @@
 from __future__ import annotations
 
 from bucketrank.aggregation import PAPER_AGGREGATORS
+from bucketrank.experiments.beta_recommender import BetaRecommender
+from bucketrank.experiments.beta_study import BetaStudy, beta_study
 from bucketrank.experiments.comparison import compare, cross_validate
 from bucketrank.experiments.job import JobError
 from bucketrank.experiments.store import StoreError
@@ -15,10 +17,13 @@ from bucketrank.experiments.summary import Summary
 
 __all__ = [
     "PAPER_AGGREGATORS",
+    "BetaRecommender",
+    "BetaStudy",
     "JobError",
     "StoreError",
     "Study",
     "Summary",
+    "beta_study",
     "compare",
     "cross_validate",
 ]

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from bucketrank import _core
+from bucketrank._aggregator import Spec
+from bucketrank._beta_search import with_usual_beta
 from bucketrank._tree_parameters import tree_options
 from bucketrank._validation import with_missing
 from bucketrank.aggregation import get_aggregator
@@ -62,6 +64,7 @@ class TreeJobs:
         self.tasks: list[tuple[int, float, int, int, int, int]] = []
         self.problems: dict[str, tuple[int, _core.Problem]] = {}
         self.trees: dict[tuple[int, int, int], tuple[int, Any]] = {}
+        self.aggregators: list[list[Spec]] = [learner.specs_for(None)] if learner.is_fixed else []
 
     def add(self, data: Dataset, job: Job, seed: int) -> None:
         """Take a job on. `seed` is that of the dataset."""
@@ -76,20 +79,25 @@ class TreeJobs:
             self.trees[key] = (len(self.trees), options)
         self.jobs.append(job)
         problem_index, tree_index = self.problems[job.dataset][0], self.trees[key][0]
-        self.tasks.append((problem_index, job.missing, job.repeat, job.fold, tree_index, 0))
+        if not self.learner.is_fixed:
+            fold = training_fold(data, job, self.n_folds, seed)
+            self.aggregators.append(self.learner.specs_for(fold))
+        last = len(self.aggregators) - 1
+        self.tasks.append((problem_index, job.missing, job.repeat, job.fold, tree_index, last))
 
     def run(self, n_jobs: int, finished: Finished) -> None:
         """Do the jobs, and say of each when it is finished."""
         if not self.jobs:
             return
-        aggregators = [aggregator._spec() for aggregator in self.learner.aggregators.values()]
         failure = _core.cross_validate(
             [problem for _, problem in self.problems.values()],
             self.tasks,
             {
                 "trees": [options for _, options in self.trees.values()],
-                "tree_aggregator": get_aggregator(self.learner.tree.aggregator)._spec(),
-                "aggregators": [aggregators],
+                "tree_aggregator": with_usual_beta(
+                    get_aggregator(self.learner.tree.aggregator)
+                )._spec(),
+                "aggregators": self.aggregators,
             },
             self.n_folds,
             n_jobs,

@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
 from bucketrank import _core
+from bucketrank._aggregator import Spec
+from bucketrank._beta_search import needs_beta, with_chosen_beta
 from bucketrank._validation import as_positions
 from bucketrank.aggregation import METHODS, PAPER_AGGREGATORS, Aggregator, get_aggregator
 from bucketrank.tree import PartialLabelRankingTree
@@ -43,12 +45,44 @@ class Fold(NamedTuple):
     seed: int
 
 
+@runtime_checkable
+class AggregatorRule(Protocol):
+    """Chooses an aggregator by the training data of each fold, as a BetaRecommender does."""
+
+    def aggregator_for(self, X: Any, Y: Any) -> Aggregator:
+        """Return the aggregator for these training data."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the choice depends on, as JSON can hold it."""
+
+
 @dataclass(frozen=True)
 class TreeLearner:
     """The tree, grown once for all aggregators."""
 
     tree: PartialLabelRankingTree
-    aggregators: dict[str, Aggregator]
+    aggregators: dict[str, Aggregator | AggregatorRule]
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the aggregators are the same on every fold."""
+        return all(
+            isinstance(aggregator, Aggregator) and not needs_beta(aggregator)
+            for aggregator in self.aggregators.values()
+        )
+
+    def specs_for(self, fold: Fold | None) -> list[Spec]:
+        """Return the aggregators as the engine knows them; those that are not fixed need a fold."""
+        specs = []
+        for aggregator in self.aggregators.values():
+            chosen = aggregator
+            if fold is not None and isinstance(chosen, AggregatorRule):
+                chosen = chosen.aggregator_for(fold.X, fold.Y)
+            if fold is not None and isinstance(chosen, Aggregator) and needs_beta(chosen):
+                chosen = with_chosen_beta(chosen, self.tree, fold.X, fold.Y, None)
+            assert isinstance(chosen, Aggregator)
+            specs.append(chosen._spec())
+        return specs
 
     @property
     def methods(self) -> list[str]:
@@ -57,7 +91,12 @@ class TreeLearner:
 
     def describe(self) -> dict[str, Any]:
         """Return what the results depend on, as JSON can hold it."""
-        methods = {name: repr(aggregator) for name, aggregator in self.aggregators.items()}
+        methods = {
+            name: aggregator.to_dict()
+            if isinstance(aggregator, AggregatorRule)
+            else repr(aggregator)
+            for name, aggregator in self.aggregators.items()
+        }
         return {"ranker": _describe(self.tree), "aggregators": methods}
 
 
@@ -155,19 +194,28 @@ def _main_learner(tree: Any, aggregators: Any) -> Learner:
     if _grows_once(tree):
         return TreeLearner(tree, named)
     name = type(tree).__name__
+    for method, aggregator in named.items():
+        if isinstance(aggregator, AggregatorRule) or needs_beta(aggregator):
+            raise ValueError(
+                f"aggregator {method!r} is chosen by the training data, which only "
+                f"PartialLabelRankingTree supports; found {name}"
+            )
+    fixed = {
+        name: aggregator for name, aggregator in named.items() if isinstance(aggregator, Aggregator)
+    }
     if not gives_pair_order:
         raise ValueError(
             f"{name} has neither with_aggregator nor predict_pair_order, so aggregators cannot be "
             "asked; pass aggregators=None for its own predictions"
         )
     if not hasattr(tree, "with_aggregator"):
-        for method, aggregator in named.items():
+        for method, aggregator in fixed.items():
             if aggregator._needs != "pair order":
                 raise ValueError(
                     f"aggregator {method!r} needs {aggregator._needs}, but {name} only gives pair order "
                     "matrices; expected aggregators that work from them"
                 )
-    return RankerLearner(name, tree, named)
+    return RankerLearner(name, tree, fixed)
 
 
 def _grows_once(tree: Any) -> bool:
@@ -185,14 +233,17 @@ def _check_ranker(ranker: Any, what: str) -> None:
         )
 
 
-def _named_aggregators(aggregators: Any) -> dict[str, Aggregator]:
+def _named_aggregators(aggregators: Any) -> dict[str, Aggregator | AggregatorRule]:
     if isinstance(aggregators, (str, Aggregator)):
         aggregators = [aggregators]
     if isinstance(aggregators, Mapping):
-        return {str(name): get_aggregator(value) for name, value in aggregators.items()}
+        return {
+            str(name): value if isinstance(value, AggregatorRule) else get_aggregator(value)
+            for name, value in aggregators.items()
+        }
     if not isinstance(aggregators, Iterable):
         raise TypeError(f"aggregators is {aggregators!r}; expected a list of aggregators")
-    named: dict[str, Aggregator] = {}
+    named: dict[str, Aggregator | AggregatorRule] = {}
     for value in aggregators:
         aggregator = get_aggregator(value)
         name = _name_of(aggregator)

@@ -13,7 +13,7 @@ def run_here(plan: Plan, jobs: list[Job], n_jobs: int, finished: Finished) -> No
     others = []
     for name, learner in plan.learners.items():
         own = [job for job in jobs if job.learner == name]
-        if isinstance(learner, TreeLearner):
+        if isinstance(learner, TreeLearner) and learner.is_fixed:
             _run_trees(plan, learner, own, n_jobs, finished)
         else:
             others += own

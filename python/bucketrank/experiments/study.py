@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bucketrank.experiments.conclusions import Conclusions
 from bucketrank.experiments.store import COLUMNS, Row, Store
 from bucketrank.experiments.summary import Summary
 
@@ -21,7 +22,7 @@ _TEXTS = ("dataset", "method")
 _WHOLE = ("repeat", "fold")
 
 
-class Study:
+class Study(Conclusions):
     """Results of :func:`bucketrank.experiments.compare`: one row for each dataset, level, method, repeat and fold.
 
     Attributes
@@ -45,6 +46,12 @@ class Study:
     Study(1 dataset × 1 level × 2 methods × 1 repeat × 5 folds: 10 results)
     >>> study.summary().methods
     ['borda', 'mc4']
+
+    With several datasets it says which methods differ:
+
+    >>> study = compare(["iris", "wine"], ["borda", "mc4"], missing=0.3, n_repeats=1, n_folds=5)
+    >>> study.holm(missing=0.3).control
+    'borda'
     """
 
     def __init__(
@@ -74,6 +81,40 @@ class Study:
         with Store.read(store) as opened:
             settings = opened.settings()
             return cls(opened.rows(), settings, opened.notes().get("surroundings", {}))
+
+    @classmethod
+    def joined(cls, studies: Iterable[Study]) -> Study:
+        """Put together studies of different datasets, measured by the same methods on the same levels and folds.
+
+        Parameters
+        ----------
+        studies : iterable of Study
+            What they fitted and aggregated by may differ; the settings of each are kept under ``"joined"``.
+
+        Returns
+        -------
+        Study
+        """
+        several = list(studies)
+        if not several:
+            raise ValueError("found 0 studies; expected at least one")
+        settings = dict(several[0].settings)
+        datasets: dict[str, str] = {}
+        for study in several:
+            for name in ("methods", "missing", "n_repeats", "n_folds"):
+                if study.settings[name] != settings[name]:
+                    raise ValueError(
+                        f"the studies differ in {name}: {settings[name]} and {study.settings[name]}"
+                    )
+            for name in study.datasets:
+                if name in datasets:
+                    raise ValueError(f"dataset {name!r} is in two of the studies; expected one")
+            datasets |= study.settings["datasets"]
+        settings |= {"datasets": datasets, "joined": [study.settings for study in several]}
+        return cls((row for study in several for row in study._rows()), settings, several[0].notes)
+
+    def _rows(self) -> list[Row]:
+        return list(zip(*(self.columns[name].tolist() for name in COLUMNS), strict=True))
 
     @property
     def datasets(self) -> list[str]:
@@ -159,7 +200,7 @@ class Study:
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(COLUMNS)
-        writer.writerows(zip(*(self.columns[name].tolist() for name in COLUMNS), strict=True))
+        writer.writerows(self._rows())
         if path is not None:
             Path(path).write_text(text.getvalue(), encoding="utf-8")
         return text.getvalue()

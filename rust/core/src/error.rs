@@ -45,7 +45,7 @@ pub enum Error {
         limit: usize,
     },
     /// A position that no ranking can have.
-    #[error("row {row}, label {label}: position {found}; {}", position_hint(*problem, *labels))]
+    #[error("row {row}, label {label}: position {}; {}", shown(*found), position_hint(*problem, *labels))]
     Position {
         /// Row of the position.
         row: usize,
@@ -129,7 +129,7 @@ pub enum Error {
         rows: usize,
     },
     /// A weight that is no weight.
-    #[error("row {row}: weight {found}; expected a finite number that is not negative")]
+    #[error("row {row}: weight {}; expected a finite number that is not negative", shown(*found))]
     Weight {
         /// Row of the weight.
         row: usize,
@@ -148,7 +148,7 @@ pub enum Error {
     #[error("the weights add up to infinity; expected a finite sum")]
     WeightOverflow,
     /// A share or probability outside [0, 1].
-    #[error("{name} is {found}; expected a number from 0 to 1")]
+    #[error("{name} is {}; expected a number from 0 to 1", shown(*found))]
     Fraction {
         /// Name of the parameter.
         name: &'static str,
@@ -164,7 +164,7 @@ pub enum Error {
         columns: usize,
     },
     /// A pair order matrix with an entry that is no share.
-    #[error("pair order matrix, row {row}, column {column}: {found}; expected {expected}")]
+    #[error("pair order matrix, row {row}, column {column}: {}; expected {expected}", shown(*found))]
     PairOrder {
         /// Row of the entry.
         row: usize,
@@ -177,7 +177,8 @@ pub enum Error {
     },
     /// Two opposite entries of a pair order matrix that do not add up.
     #[error(
-        "pair order matrix, rows {row} and {column}: C[{row}][{column}] + C[{column}][{row}] = {sum}; expected 1"
+        "pair order matrix, rows {row} and {column}: C[{row}][{column}] + C[{column}][{row}] = {}; expected 1",
+        shown(*sum)
     )]
     NotComplementary {
         /// First label.
@@ -210,7 +211,7 @@ pub enum Error {
         found: [f64; 3],
     },
     /// A value to rank that cannot be compared.
-    #[error("row {row}, label {label}: {found} cannot be ranked; expected a number above minus infinity")]
+    #[error("row {row}, label {label}: {} cannot be ranked; expected a number above minus infinity", shown(*found))]
     Unrankable {
         /// Row of the value.
         row: usize,
@@ -220,7 +221,7 @@ pub enum Error {
         found: f64,
     },
     /// A feature value that cannot be compared with a threshold.
-    #[error("X, row {row}, column {column}: {found}; expected a finite number")]
+    #[error("X, row {row}, column {column}: {}; expected a finite number", shown(*found))]
     Feature {
         /// Row of the value.
         row: usize,
@@ -249,7 +250,7 @@ pub enum Error {
         expected: usize,
     },
     /// A parameter of a method with a value that makes no sense.
-    #[error("{name} is {found}; expected {expected}")]
+    #[error("{name} is {}; expected {expected}", shown(*found))]
     Parameter {
         /// Name of the parameter.
         name: &'static str,
@@ -355,6 +356,14 @@ pub enum Error {
         /// Number of threads asked for.
         n_jobs: usize,
     },
+    /// An error in one of many sets of rankings.
+    #[error("set {set}: {error}")]
+    InSet {
+        /// Number of the set.
+        set: usize,
+        /// What is wrong with it.
+        error: Box<Error>,
+    },
     /// The caller asked to stop.
     #[error("interrupted")]
     Interrupted,
@@ -362,6 +371,16 @@ pub enum Error {
 
 /// Result of this crate's fallible functions.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// A number for people: in scientific notation where it would have very many digits.
+fn shown(number: f64) -> String {
+    let size = number.abs();
+    if size.is_finite() && size != 0.0 && !(1e-5..1e16).contains(&size) {
+        format!("{number:e}")
+    } else {
+        number.to_string()
+    }
+}
 
 fn position_hint(problem: PositionProblem, labels: usize) -> String {
     match problem {
@@ -390,6 +409,13 @@ mod tests {
             error.to_string(),
             "row 7, label 2: position 0; positions start at 1"
         );
+        for (found, expected) in [
+            (1e300, "1e300"),
+            (-1e-300, "-1e-300"),
+            (1e15, "1000000000000000"),
+        ] {
+            assert_eq!(shown(found), expected);
+        }
         let error = Error::Weight {
             row: 3,
             found: -1.5,

@@ -2,7 +2,7 @@
 //!
 //! Data enters through [`rankings::Rankings`], whose constructor proves what the kernels rely on; everything
 //! behind it works on valid data. Dependencies point one way:
-//! `error ← weights, raw_position ← rankings, bucket_order ← pairs ← metrics, latent ← aggregate ← tree ← boost`.
+//! `error ← stop, weights, raw_position ← rankings, bucket_order ← pairs ← metrics, latent ← aggregate ← tree ← boost`.
 
 pub mod aggregate;
 pub mod boost;
@@ -21,5 +21,6 @@ pub mod parallel;
 pub mod rankings;
 pub mod raw_position;
 mod simd;
+pub mod stop;
 pub mod tree;
 pub mod weights;

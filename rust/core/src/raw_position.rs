@@ -5,8 +5,6 @@ use crate::rankings::MISSING;
 
 /// A number that callers use for positions: `f64` (NaN = missing, `+inf` = the rest of a top-k list) or `i64`.
 pub trait RawPosition: Copy {
-    /// Whether [`Self::bits`] costs nothing, so that there is no point in computing it for many numbers at once.
-    const BITS_ARE_FREE: bool;
     /// The number as a position if it is a whole number from 1 to 65535, else [`MISSING`]. Most numbers are, and
     /// this question can be asked of many numbers at once.
     fn whole(self) -> u16;
@@ -37,8 +35,6 @@ pub enum Parsed {
 const SHIFT: f64 = 4_503_599_627_370_496.0;
 
 impl RawPosition for f64 {
-    const BITS_ARE_FREE: bool = false;
-
     #[inline(always)]
     fn bits(self) -> u64 {
         let shifted = self + SHIFT;
@@ -84,8 +80,6 @@ impl RawPosition for f64 {
 }
 
 impl RawPosition for i64 {
-    const BITS_ARE_FREE: bool = true;
-
     #[inline(always)]
     fn bits(self) -> u64 {
         // A negative number has its highest bit set.
@@ -118,8 +112,6 @@ impl RawPosition for i64 {
 
 /// Positions in the form in which they are stored: [`MISSING`] for a label that the row does not rank.
 impl RawPosition for u16 {
-    const BITS_ARE_FREE: bool = true;
-
     #[inline(always)]
     fn bits(self) -> u64 {
         self.into()

@@ -1,26 +1,23 @@
 //! Bindings of `bucketrank_core::aggregate`.
 
+use std::borrow::Cow;
+
 use bucketrank_core::aggregate::{
-    Aggregator, Borda, BucketPivot, Copeland, Davidson, Details, Evidence, MarkovChain,
-    MaximalLottery, Scorer, Search, TauX, Workspace,
+    aggregate_each, steps, Aggregator, Batch, Borda, BucketPivot, Copeland, Davidson, Details,
+    Evidence, MarkovChain, MaximalLottery, Scorer, Search, TauX, Workspace,
 };
 use bucketrank_core::bucket_order::BucketOrder;
 use bucketrank_core::error::Result;
 use bucketrank_core::pairs::{PairOrderMatrix, PairShares};
-use bucketrank_core::parallel::{self, Jobs};
-use bucketrank_core::rankings::Rankings;
 use ndarray::Array2;
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2, PyReadonlyArray3};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyReadonlyArray2, PyReadonlyArray3};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 
 use crate::errors::to_exception;
-use crate::interrupt::Signals;
+use crate::interrupt::{stoppable, watched};
 use crate::positions::{weights_to_vec, MaybeWeights, Positions, View};
-
-/// Numbers that a thread reads before it looks for more work: about a millisecond.
-const CHUNK_NUMBERS: usize = 1 << 19;
 
 /// An aggregator as the Python layer names it.
 #[derive(Clone, PartialEq, FromPyObject)]
@@ -77,12 +74,12 @@ pub fn aggregate<'py>(
     let aggregator = spec.aggregator()?;
     let weights = weights_to_vec(&weights);
     let rankings = y.rankings(py, weights.as_deref())?;
-    let order = py
-        .detach(|| {
-            let evidence = Evidence::from_rankings(&rankings, aggregator.needs())?;
-            aggregator.aggregate(&evidence, &mut Workspace::new())
-        })
-        .map_err(to_exception)?;
+    let steps = steps(&aggregator, rankings.len(), rankings.labels());
+    let order = stoppable(py, steps, |stop| {
+        let evidence = Evidence::from_rankings_until(&rankings, aggregator.needs(), stop)?;
+        aggregator.aggregate(&evidence, &mut Workspace::stopping_at(stop))
+    })?
+    .map_err(to_exception)?;
     let positions: Vec<i64> = order.positions().iter().map(|&p| p.into()).collect();
     Ok(positions.into_pyarray(py))
 }
@@ -98,12 +95,12 @@ pub fn explain<'py>(
     let aggregator = spec.aggregator()?;
     let weights = weights_to_vec(&weights);
     let rankings = y.rankings(py, weights.as_deref())?;
-    let explanation = py
-        .detach(|| {
-            let evidence = Evidence::from_rankings(&rankings, aggregator.needs())?;
-            aggregator.explain(&evidence)
-        })
-        .map_err(to_exception)?;
+    let steps = steps(&aggregator, rankings.len(), rankings.labels());
+    let explanation = stoppable(py, steps, |stop| {
+        let evidence = Evidence::from_rankings_until(&rankings, aggregator.needs(), stop)?;
+        aggregator.explain_in(&evidence, &mut Workspace::stopping_at(stop))
+    })?
+    .map_err(to_exception)?;
     let result = PyDict::new(py);
     let positions: Vec<i64> = explanation
         .order
@@ -169,46 +166,68 @@ pub fn explain<'py>(
     Ok(result)
 }
 
+/// Many sets of rankings of the same labels.
+pub enum Sets<'py> {
+    /// Complete rankings, as many in each set.
+    Whole(PyReadonlyArray3<'py, i64>),
+    /// As many rankings in each set; NaN marks missing labels.
+    Real(PyReadonlyArray3<'py, f64>),
+    /// Sets of different sizes.
+    List(Vec<Positions<'py>>),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Sets<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if object.is_instance_of::<PyList>() {
+            object.extract().map(Self::List)
+        } else if object.cast::<PyArray3<i64>>().is_ok() {
+            object.extract().map(Self::Whole)
+        } else {
+            object.extract().map(Self::Real)
+        }
+    }
+}
+
+impl Sets<'_> {
+    fn views(&self) -> Vec<View<'_>> {
+        match self {
+            Self::Whole(sets) => sets.as_array().into_outer_iter().map(View::Whole).collect(),
+            Self::Real(sets) => sets.as_array().into_outer_iter().map(View::Real).collect(),
+            Self::List(sets) => sets.iter().map(Positions::view).collect(),
+        }
+    }
+}
+
 /// The consensus of each of many sets of rankings of the same labels.
 #[pyfunction]
 pub fn aggregate_many<'py>(
     py: Python<'py>,
     spec: Spec,
-    sets: Vec<Positions<'py>>,
+    sets: Sets<'py>,
     n_jobs: usize,
 ) -> PyResult<Bound<'py, PyArray2<i64>>> {
     let aggregator = spec.aggregator()?;
-    let signals = Signals::default();
-    let views: Vec<View<'_>> = sets.iter().map(Positions::view).collect();
-    let read = py.detach(|| {
-        let jobs = Jobs {
+    let views = sets.views();
+    let table = watched(py, |stop, should_stop| {
+        let batch = Batch {
+            aggregator: &aggregator,
             n_jobs,
-            chunk: CHUNK_NUMBERS / views.iter().map(View::len).max().unwrap_or(1).max(1),
-            should_stop: &|| signals.pending(),
+            should_stop,
+            stop,
         };
-        parallel::run(
-            jobs,
-            views.len(),
-            || (),
-            |(), set| Ok(views[set].read(None)),
-        )
-    });
-    signals.raise()?;
-    let sets: Vec<Rankings> = read
-        .map_err(to_exception)?
-        .into_iter()
-        .enumerate()
-        .map(|(set, read)| {
-            read.map_err(|error| PyValueError::new_err(format!("set {set}: {error}")))
+        let size = |view: &View<'_>| {
+            let (rows, labels) = view.shape();
+            steps(&aggregator, rows, labels)
+        };
+        let steps = views.iter().map(size).max().unwrap_or(1);
+        aggregate_each(batch, views.len(), steps, |set| {
+            views[set].read(None).map(Cow::Owned)
         })
-        .collect::<PyResult<_>>()?;
-    let orders = py.detach(|| {
-        bucketrank_core::aggregate::aggregate_many(&aggregator, &sets, n_jobs, &|| {
-            signals.pending()
-        })
-    });
-    signals.raise()?;
-    Ok(to_table(&orders.map_err(to_exception)?).into_pyarray(py))
+        .map(|orders| to_table(&orders))
+    })?;
+    Ok(table.map_err(to_exception)?.into_pyarray(py))
 }
 
 /// The consensus that a pair order matrix determines.
@@ -220,12 +239,12 @@ pub fn aggregate_pair_order<'py>(
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
     let aggregator = spec.aggregator()?;
     let view = matrix.as_array();
-    let order = py
-        .detach(|| {
-            let evidence = Evidence::from_pair_order(PairOrderMatrix::new(view)?);
-            aggregator.aggregate(&evidence, &mut Workspace::new())
-        })
-        .map_err(to_exception)?;
+    let steps = steps(&aggregator, 0, view.nrows());
+    let order = stoppable(py, steps, |stop| {
+        let evidence = Evidence::from_pair_order(PairOrderMatrix::new(view)?);
+        aggregator.aggregate(&evidence, &mut Workspace::stopping_at(stop))
+    })?
+    .map_err(to_exception)?;
     let positions: Vec<i64> = order.positions().iter().map(|&p| p.into()).collect();
     Ok(positions.into_pyarray(py))
 }
@@ -248,14 +267,17 @@ pub fn aggregate_pair_orders<'py>(
                 .collect::<std::result::Result<_, _>>()
         })
         .map_err(|(index, error)| PyValueError::new_err(format!("matrix {index}: {error}")))?;
-    let signals = Signals::default();
-    let orders = py.detach(|| {
-        bucketrank_core::aggregate::aggregate_pair_orders(&aggregator, &checked, n_jobs, &|| {
-            signals.pending()
-        })
-    });
-    signals.raise()?;
-    Ok(to_table(&orders.map_err(to_exception)?).into_pyarray(py))
+    let table = watched(py, |stop, should_stop| {
+        let batch = Batch {
+            aggregator: &aggregator,
+            n_jobs,
+            should_stop,
+            stop,
+        };
+        bucketrank_core::aggregate::aggregate_pair_orders(batch, &checked)
+            .map(|orders| to_table(&orders))
+    })?;
+    Ok(table.map_err(to_exception)?.into_pyarray(py))
 }
 
 /// The consensus that each of many tables of pair shares determines: one row a pair, before, tied and after.
@@ -276,14 +298,17 @@ pub fn aggregate_pair_shares<'py>(
                 .collect::<std::result::Result<_, _>>()
         })
         .map_err(|(index, error)| PyValueError::new_err(format!("table {index}: {error}")))?;
-    let signals = Signals::default();
-    let orders = py.detach(|| {
-        bucketrank_core::aggregate::aggregate_pair_shares(&aggregator, &checked, n_jobs, &|| {
-            signals.pending()
-        })
-    });
-    signals.raise()?;
-    Ok(to_table(&orders.map_err(to_exception)?).into_pyarray(py))
+    let table = watched(py, |stop, should_stop| {
+        let batch = Batch {
+            aggregator: &aggregator,
+            n_jobs,
+            should_stop,
+            stop,
+        };
+        bucketrank_core::aggregate::aggregate_pair_shares(batch, &checked)
+            .map(|orders| to_table(&orders))
+    })?;
+    Ok(table.map_err(to_exception)?.into_pyarray(py))
 }
 
 /// One row of positions a bucket order.

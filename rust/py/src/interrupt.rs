@@ -1,11 +1,11 @@
 //! Ctrl-C during long work: the calling thread asks the interpreter now and then whether a signal has arrived.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use bucketrank_core::stop::StopFlag;
 use pyo3::prelude::*;
 
 /// How often the interpreter is asked.
@@ -44,11 +44,36 @@ impl Signals {
     }
 }
 
+/// Elementary steps of work that ends before anybody could interrupt it: a thread of its own would take longer.
+const SHORT: usize = 1 << 21;
+
+/// Does work of about so many elementary steps, detached from the interpreter. Work that is worth it is done on
+/// another thread, while this one listens for signals and raises the flag.
+pub fn stoppable<T: Send>(
+    py: Python<'_>,
+    steps: usize,
+    work: impl FnOnce(&StopFlag) -> T + Send,
+) -> PyResult<T> {
+    if steps <= SHORT {
+        return Ok(py.detach(|| work(&StopFlag::default())));
+    }
+    watched(py, |stop, _| work(stop))
+}
+
 /// Does long work on another thread while this one, detached from the interpreter, listens for signals. The work
 /// is handed a question that it may ask as often as it likes, on any thread: should it stop?
 pub fn interruptible<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(&(dyn Fn() -> bool + Sync)) -> T + Send,
+) -> PyResult<T> {
+    watched(py, |_, should_stop| work(should_stop))
+}
+
+/// As [`interruptible`], with a flag beside the question: kernels watch the flag. Where no thread can be made, only
+/// the question hears signals.
+pub fn watched<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&StopFlag, &(dyn Fn() -> bool + Sync)) -> T + Send,
 ) -> PyResult<T> {
     let signals = Signals::default();
     let result = py.detach(|| listen(&signals, work));
@@ -58,9 +83,9 @@ pub fn interruptible<T: Send>(
 
 fn listen<T: Send>(
     signals: &Signals,
-    work: impl FnOnce(&(dyn Fn() -> bool + Sync)) -> T + Send,
+    work: impl FnOnce(&StopFlag, &(dyn Fn() -> bool + Sync)) -> T + Send,
 ) -> T {
-    let stop = AtomicBool::new(false);
+    let stop = StopFlag::default();
     // Taken by whoever does the work: the new thread, or this one where no thread can be made.
     let work = Mutex::new(Some(work));
     let take = || work.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -70,12 +95,12 @@ fn listen<T: Send>(
         let task = move || {
             // Dropped at the end of the work, whatever its end: the calling thread then wakes up.
             let _sender = sender;
-            take().map(|work| work(&|| stop.load(Ordering::Relaxed)))
+            take().map(|work| work(stop, &|| stop.is_requested()))
         };
         let worker = thread::Builder::new().spawn_scoped(scope, task).ok()?;
         while receiver.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
             if signals.pending() {
-                stop.store(true, Ordering::Relaxed);
+                stop.request();
             }
         }
         match worker.join() {
@@ -85,7 +110,13 @@ fn listen<T: Send>(
     });
     match (done, take()) {
         (Some(result), _) => result,
-        (None, Some(work)) => work(&|| signals.pending()),
+        (None, Some(work)) => work(&stop, &|| {
+            let pending = signals.pending();
+            if pending {
+                stop.request();
+            }
+            pending
+        }),
         (None, None) => unreachable!("the work is done by exactly one thread"),
     }
 }

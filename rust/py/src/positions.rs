@@ -8,12 +8,24 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 /// An array of positions as the Python layer hands it over: native 64-bit integers or floats, any strides.
-#[derive(FromPyObject)]
 pub enum Positions<'py> {
     /// Complete rankings.
     Whole(PyReadonlyArray2<'py, i64>),
     /// NaN marks missing labels.
     Real(PyReadonlyArray2<'py, f64>),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Positions<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        // Asked before: an exception for each array of floats would cost more than reading it.
+        if object.cast::<PyArray2<i64>>().is_ok() {
+            object.extract().map(Self::Whole)
+        } else {
+            object.extract().map(Self::Real)
+        }
+    }
 }
 
 /// Optional weights, one a row.
@@ -28,11 +40,11 @@ pub enum View<'a> {
 }
 
 impl View<'_> {
-    /// How many numbers there are.
-    pub fn len(&self) -> usize {
+    /// Number of rows and of labels.
+    pub fn shape(&self) -> (usize, usize) {
         match self {
-            Self::Whole(view) => view.len(),
-            Self::Real(view) => view.len(),
+            Self::Whole(view) => view.dim(),
+            Self::Real(view) => view.dim(),
         }
     }
 

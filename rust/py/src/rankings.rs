@@ -7,6 +7,7 @@ use numpy::{PyArray2, ToPyArray};
 use pyo3::prelude::*;
 
 use crate::errors::to_exception;
+use crate::interrupt::stoppable;
 use crate::positions::{to_array, weights_to_vec, MaybeWeights, Positions, View};
 
 /// Checked positions as integers, 0 where a label is missing.
@@ -56,9 +57,11 @@ pub fn pair_order_matrix<'py>(
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let weights = weights_to_vec(&weights);
     let rankings = y.rankings(py, weights.as_deref())?;
-    let matrix = py
-        .detach(|| PairCounts::from_rankings(&rankings).map(|c| PairOrderMatrix::from_counts(&c)))
-        .map_err(to_exception)?;
+    let pairs = rankings.labels() * rankings.labels();
+    let matrix = stoppable(py, rankings.len().saturating_mul(pairs) / 8, |stop| {
+        PairCounts::from_rankings_until(&rankings, stop).map(|c| PairOrderMatrix::from_counts(&c))
+    })?
+    .map_err(to_exception)?;
     let n = matrix.labels();
     // The matrix is square by construction, so the view always exists.
     let view = ArrayView2::from_shape((n, n), matrix.as_slice())

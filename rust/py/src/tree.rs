@@ -10,7 +10,9 @@ use bucketrank_core::tree::{
     Criterion, FittedTree, Node, Shrinkage, Splitter, TreeOptions, TreeParams,
 };
 use ndarray::{Array2, Array3, ArrayViewMut1, ArrayViewMut2, Axis};
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{
+    IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
+};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
@@ -179,22 +181,19 @@ impl Tree {
         smoothing: Option<Smoothing>,
     ) -> PyResult<Bound<'py, PyArray2<i64>>> {
         let leaves = self.nodes_in(&leaves)?;
-        let table = self.table(py, &(spec, smoothing), n_jobs)?;
-        let out = py.detach(|| {
-            let columns = table.ncols();
-            // Written once, in order: setting the memory to zero first would take as long as the rest.
-            let mut out: Vec<i64> = Vec::with_capacity(leaves.len() * columns);
-            for &leaf in &leaves {
-                let row = table.row(leaf as usize);
-                match row.as_slice() {
-                    Some(row) => out.extend(row.iter().map(|&p| i64::from(p))),
-                    None => out.extend(row.iter().map(|&p| i64::from(p))),
-                }
-            }
-            Array2::from_shape_vec((leaves.len(), columns), out)
-        });
-        let out = out.map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(out.into_pyarray(py))
+        self.gather(py, &(spec, smoothing), &leaves, n_jobs)
+    }
+
+    /// The consensus of the leaf of each row.
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        spec: Spec,
+        x: PyReadonlyArray2<'py, f64>,
+        n_jobs: usize,
+    ) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        let leaves = self.leaves_of(py, &x)?;
+        self.gather(py, &(spec, None), &leaves, n_jobs)
     }
 
     /// The pair order matrix of each node's rows.
@@ -432,6 +431,34 @@ impl Tree {
         let values = x.as_array();
         py.detach(|| self.fitted.tree().apply(values))
             .map_err(to_exception)
+    }
+
+    /// The consensus of each of some leaves.
+    fn gather<'py>(
+        &self,
+        py: Python<'py>,
+        key: &Key,
+        leaves: &[u32],
+        n_jobs: usize,
+    ) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        let table = self.table(py, key, n_jobs)?;
+        let columns = table.ncols();
+        // NumPy's memory comes in large pages; touching that of a vector for the first time takes longer than the rest.
+        let out = PyArray2::zeros(py, (leaves.len(), columns), false);
+        {
+            let mut out = out.try_readwrite()?;
+            let out = out.as_slice_mut()?;
+            py.detach(|| {
+                let rows = out.chunks_exact_mut(columns.max(1)).zip(leaves);
+                for (out, &leaf) in rows {
+                    let row = table.row(leaf as usize);
+                    for (out, &position) in out.iter_mut().zip(row) {
+                        *out = i64::from(position);
+                    }
+                }
+            });
+        }
+        Ok(out)
     }
 
     /// The consensus of every leaf, computed when it is first asked for.

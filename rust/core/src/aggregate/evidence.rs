@@ -1,9 +1,10 @@
 //! [`Evidence`]: the statistics of a set of rankings that aggregators read.
 
+use super::row_shares::RowShares;
 use crate::error::{Error, Result};
 use crate::pairs::{PairCounts, PairOrderMatrix, PairShares, MAX_PAIR_LABELS};
-use crate::rankings::{Rankings, MISSING};
-use crate::simd::{dispatch, Kernel};
+use crate::rankings::Rankings;
+use crate::stop::StopFlag;
 use crate::weights::Weights;
 
 use super::few_rows::FewRows;
@@ -65,7 +66,15 @@ impl Evidence {
     /// # Errors
     /// [`Error::TooManyLabels`] above [`MAX_PAIR_LABELS`].
     pub fn from_rankings(rankings: &Rankings, needs: Needs) -> Result<Self> {
-        let counts = PairCounts::from_rankings(rankings)?;
+        Self::from_rankings_until(rankings, needs, &StopFlag::default())
+    }
+
+    /// As [`Self::from_rankings`], until somebody asks to stop.
+    ///
+    /// # Errors
+    /// As [`Self::from_rankings`], and [`Error::Interrupted`].
+    pub fn from_rankings_until(rankings: &Rankings, needs: Needs, stop: &StopFlag) -> Result<Self> {
+        let counts = PairCounts::from_rankings_until(rankings, stop)?;
         let mut evidence = Self::from_pair_order(PairOrderMatrix::from_counts(&counts));
         if needs >= Needs::Shares {
             evidence.pair_shares = Some(PairShares::from_counts(&counts)?);
@@ -75,10 +84,7 @@ impl Evidence {
         }
         if needs >= Needs::Rankings {
             let mut shares = RowShares::empty(rankings.labels());
-            dispatch(AddRows {
-                rankings,
-                shares: &mut shares,
-            });
+            shares.add_all(rankings, stop)?;
             evidence.row_shares = Some(shares);
         }
         Ok(evidence)
@@ -138,9 +144,7 @@ impl Evidence {
         let weights = rankings.weights();
         if let Some(shares) = &mut self.row_shares {
             shares.clear();
-            for &row in &self.rows {
-                shares.add(rankings.row(row), weights.get(row));
-            }
+            shares.add(rankings, self.rows.iter().copied());
         }
         let unit = matches!(weights, Weights::Unit(_));
         if self.counts.is_none() && unit && self.rows.len() <= FewRows::LIMIT {
@@ -216,98 +220,6 @@ impl Evidence {
     #[must_use]
     pub fn row_shares(&self) -> Option<&RowShares> {
         self.row_shares.as_ref()
-    }
-}
-
-/// For each pair Σ over rows of w·[v at least as high as u] / (number of ranked labels at least as high as u): where
-/// a walker goes who picks a row that ranks u and then a label at least as high as u.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RowShares {
-    labels: usize,
-    /// `sums[u * labels + v]`.
-    sums: Vec<f64>,
-    /// Weight of the rows that rank each label: N(u).
-    ranked: Vec<f64>,
-    /// Number of labels at each position of the row that is added, then at it or above.
-    at_least: Vec<u32>,
-    /// Positions of the row being added, infinite for missing labels.
-    behind: Vec<f64>,
-}
-
-/// Adds rankings row by row.
-struct AddRows<'a> {
-    rankings: &'a Rankings,
-    shares: &'a mut RowShares,
-}
-
-impl Kernel for AddRows<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let weights = self.rankings.weights();
-        for (row, positions) in self.rankings.rows().enumerate() {
-            self.shares.add(positions, weights.get(row));
-        }
-    }
-}
-
-impl RowShares {
-    fn empty(labels: usize) -> Self {
-        Self {
-            labels,
-            sums: vec![0.0; labels * labels],
-            ranked: vec![0.0; labels],
-            at_least: vec![0; labels + 1],
-            behind: Vec::with_capacity(labels),
-        }
-    }
-
-    fn clear(&mut self) {
-        self.sums.fill(0.0);
-        self.ranked.fill(0.0);
-    }
-
-    #[inline(always)]
-    fn add(&mut self, positions: &[u16], weight: f64) {
-        self.at_least.fill(0);
-        for &position in positions.iter().filter(|&&p| p != MISSING) {
-            self.at_least[usize::from(position)] += 1;
-        }
-        let mut total = 0;
-        for count in &mut self.at_least {
-            total += *count;
-            *count = total;
-        }
-        self.behind.clear();
-        self.behind.extend(positions.iter().map(|&p| match p {
-            MISSING => f64::INFINITY,
-            p => f64::from(p),
-        }));
-        let sums = self.sums.chunks_exact_mut(self.labels);
-        for ((sums, ranked), &pu) in sums.zip(&mut self.ranked).zip(positions) {
-            if pu == MISSING {
-                continue;
-            }
-            *ranked += weight;
-            let share = weight / f64::from(self.at_least[usize::from(pu)]);
-            let pu = f64::from(pu);
-            for (sum, &pv) in sums.iter_mut().zip(&self.behind) {
-                *sum += if pv <= pu { share } else { 0.0 };
-            }
-        }
-    }
-
-    /// The sum for the labels u and v.
-    #[must_use]
-    pub fn sum(&self, u: usize, v: usize) -> f64 {
-        self.sums[u * self.labels + v]
-    }
-
-    /// Weight of the rows that rank the label.
-    #[must_use]
-    pub fn ranked(&self, label: usize) -> f64 {
-        self.ranked[label]
     }
 }
 

@@ -30,7 +30,7 @@ pub fn aggregate_scores(
             expected: labels,
         });
     }
-    let steps = steps(aggregator, labels) + 4 * labels.pow(2);
+    let steps = steps(aggregator, 8, labels);
     let jobs = Jobs {
         n_jobs,
         chunk: CHUNK_STEPS / steps.max(1),

@@ -7,12 +7,13 @@ use good_lp::{
 use super::leximin::Lottery;
 use super::symmetric_game::SymmetricGame;
 use crate::error::{Error, Result};
+use crate::stop::StopFlag;
 
 /// Differences up to here are rounding of the solver.
 const SAME: f64 = 1e-9;
 
 /// The leximin-fairest optimal strategy of the game.
-pub(super) fn fairest(game: &SymmetricGame) -> Result<Lottery> {
+pub(super) fn fairest(game: &SymmetricGame, stop: &StopFlag) -> Result<Lottery> {
     let n = game.labels();
     let mut floor: Vec<Option<f64>> = vec![None; n];
     let mut unique = None;
@@ -22,6 +23,7 @@ pub(super) fn fairest(game: &SymmetricGame) -> Result<Lottery> {
         if free.is_empty() {
             break;
         }
+        stop.check()?;
         let (level, p) = highest_floor(game, &floor)?;
         if unique.is_none() {
             unique = Some(is_only(game, &p)?);

@@ -1,62 +1,118 @@
 //! Aggregation of many sets of rankings at once, in parallel.
 
+use std::borrow::Cow;
+
 use super::{Aggregator, Evidence, Workspace};
 use crate::bucket_order::BucketOrder;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::pairs::{PairOrderMatrix, PairShares};
 use crate::parallel::{run, Jobs};
 use crate::rankings::Rankings;
+use crate::stop::StopFlag;
 
 /// Elementary steps that are worth a thread's attention: about a millisecond.
 pub(super) const CHUNK_STEPS: usize = 1 << 21;
+
+/// How many sets of rankings are to be aggregated.
+#[derive(Clone, Copy)]
+pub struct Batch<'a> {
+    /// The method.
+    pub aggregator: &'a Aggregator,
+    /// Number of threads; 0 stands for as many as there are. The result does not depend on it.
+    pub n_jobs: usize,
+    /// Asked now and then, always on the calling thread, whether to give up.
+    pub should_stop: &'a dyn Fn() -> bool,
+    /// Watched within each consensus, on every thread.
+    pub stop: &'a StopFlag,
+}
+
+/// The consensus of each of so many sets of rankings. A set is read where and when it is aggregated; `steps` is the
+/// largest number of elementary [`steps`] for one of them.
+///
+/// # Errors
+/// [`Error::InSet`] with the error of the first set that has one, be it from `read` or from
+/// [`Aggregator::aggregate`]; [`Error::Interrupted`].
+pub fn aggregate_each<'a>(
+    batch: Batch<'_>,
+    sets: usize,
+    steps: usize,
+    read: impl Fn(usize) -> Result<Cow<'a, Rankings>> + Sync,
+) -> Result<Vec<BucketOrder>> {
+    let Batch {
+        aggregator, stop, ..
+    } = batch;
+    let consensus = |workspace: &mut Workspace, set| {
+        let rankings = read(set)?;
+        let evidence = Evidence::from_rankings_until(&rankings, aggregator.needs(), stop)?;
+        aggregator.aggregate(&evidence, workspace)
+    };
+    let jobs = Jobs {
+        n_jobs: batch.n_jobs,
+        chunk: CHUNK_STEPS / steps.max(1),
+        should_stop: batch.should_stop,
+    };
+    run(
+        jobs,
+        sets,
+        || Workspace::stopping_at(stop),
+        |workspace, set| consensus(workspace, set).map_err(|error| in_set(set, error)),
+    )
+}
+
+fn in_set(set: usize, error: Error) -> Error {
+    match error {
+        Error::Interrupted => Error::Interrupted,
+        error => Error::InSet {
+            set,
+            error: Box::new(error),
+        },
+    }
+}
 
 /// The consensus of each set of rankings, on `n_jobs` threads (0: as many as there are). The result does not
 /// depend on `n_jobs`. `should_stop` is asked now and then on the calling thread.
 ///
 /// # Errors
-/// As [`Aggregator::aggregate`], for the first set that has an error; [`crate::error::Error::TooManyLabels`];
-/// [`crate::error::Error::Interrupted`].
+/// As [`aggregate_each`].
 pub fn aggregate_many(
     aggregator: &Aggregator,
     sets: &[Rankings],
     n_jobs: usize,
     should_stop: &dyn Fn() -> bool,
 ) -> Result<Vec<BucketOrder>> {
+    let batch = Batch {
+        aggregator,
+        n_jobs,
+        should_stop,
+        stop: &StopFlag::default(),
+    };
     let steps = sets
         .iter()
-        .map(|set| steps(aggregator, set.labels()) + set.len() * set.labels().pow(2) / 8)
-        .max();
-    let jobs = Jobs {
-        n_jobs,
-        chunk: CHUNK_STEPS / steps.unwrap_or(1).max(1),
-        should_stop,
-    };
-    run(jobs, sets.len(), Workspace::default, |workspace, item| {
-        let evidence = Evidence::from_rankings(&sets[item], aggregator.needs())?;
-        aggregator.aggregate(&evidence, workspace)
+        .map(|set| steps(aggregator, set.len(), set.labels()));
+    aggregate_each(batch, sets.len(), steps.max().unwrap_or(1), |set| {
+        Ok(Cow::Borrowed(&sets[set]))
     })
 }
 
-/// The consensus of each pair order matrix; otherwise as [`aggregate_many`].
+/// The consensus of each pair order matrix.
 ///
 /// # Errors
-/// As [`aggregate_many`].
+/// As [`Aggregator::aggregate`], for the first matrix that has an error; [`Error::Interrupted`].
 pub fn aggregate_pair_orders(
-    aggregator: &Aggregator,
+    batch: Batch<'_>,
     matrices: &[PairOrderMatrix],
-    n_jobs: usize,
-    should_stop: &dyn Fn() -> bool,
 ) -> Result<Vec<BucketOrder>> {
+    let aggregator = batch.aggregator;
     let labels = matrices.iter().map(PairOrderMatrix::labels).max();
     let jobs = Jobs {
-        n_jobs,
-        chunk: CHUNK_STEPS / steps(aggregator, labels.unwrap_or(1)).max(1),
-        should_stop,
+        n_jobs: batch.n_jobs,
+        chunk: CHUNK_STEPS / steps(aggregator, 0, labels.unwrap_or(1)).max(1),
+        should_stop: batch.should_stop,
     };
     run(
         jobs,
         matrices.len(),
-        Workspace::default,
+        || Workspace::stopping_at(batch.stop),
         |workspace, item| {
             let evidence = Evidence::from_pair_order(matrices[item].clone());
             aggregator.aggregate(&evidence, workspace)
@@ -64,55 +120,129 @@ pub fn aggregate_pair_orders(
     )
 }
 
-/// The consensus of each set of pair shares; otherwise as [`aggregate_many`].
+/// The consensus of each set of pair shares; otherwise as [`aggregate_pair_orders`].
 ///
 /// # Errors
-/// As [`aggregate_many`].
-pub fn aggregate_pair_shares(
-    aggregator: &Aggregator,
-    sets: &[PairShares],
-    n_jobs: usize,
-    should_stop: &dyn Fn() -> bool,
-) -> Result<Vec<BucketOrder>> {
+/// As [`aggregate_pair_orders`].
+pub fn aggregate_pair_shares(batch: Batch<'_>, sets: &[PairShares]) -> Result<Vec<BucketOrder>> {
+    let aggregator = batch.aggregator;
     let labels = sets.iter().map(PairShares::labels).max();
     let jobs = Jobs {
-        n_jobs,
-        chunk: CHUNK_STEPS / steps(aggregator, labels.unwrap_or(1)).max(1),
-        should_stop,
+        n_jobs: batch.n_jobs,
+        chunk: CHUNK_STEPS / steps(aggregator, 0, labels.unwrap_or(1)).max(1),
+        should_stop: batch.should_stop,
     };
-    run(jobs, sets.len(), Workspace::default, |workspace, item| {
-        let evidence = Evidence::from_pair_shares(sets[item].clone());
-        aggregator.aggregate(&evidence, workspace)
-    })
+    run(
+        jobs,
+        sets.len(),
+        || Workspace::stopping_at(batch.stop),
+        |workspace, item| {
+            let evidence = Evidence::from_pair_shares(sets[item].clone());
+            aggregator.aggregate(&evidence, workspace)
+        },
+    )
 }
 
-/// A rough number of elementary steps for one consensus.
-pub(super) fn steps(aggregator: &Aggregator, labels: usize) -> usize {
-    match aggregator {
-        Aggregator::MarkovChain(_) | Aggregator::MaximalLottery(_) => labels.pow(3),
+/// A rough number of elementary steps for the consensus of so many rankings.
+#[must_use]
+pub fn steps(aggregator: &Aggregator, rows: usize, labels: usize) -> usize {
+    let pairs = labels.saturating_mul(labels);
+    let method = match aggregator {
+        Aggregator::MarkovChain(_) | Aggregator::MaximalLottery(_) => pairs.saturating_mul(labels),
         Aggregator::TauX(method) => method.steps(labels),
         // A dozen factorisations of a matrix of twice the labels.
-        Aggregator::Davidson(_) => 100 * labels.pow(3),
-        _ => 4 * labels.pow(2),
-    }
+        Aggregator::Davidson(_) => pairs.saturating_mul(labels).saturating_mul(100),
+        _ => pairs.saturating_mul(4),
+    };
+    method.saturating_add(rows.saturating_mul(pairs) / 8)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aggregate::{Borda, MarkovChain};
-    use crate::error::Error;
+    use crate::aggregate::{Borda, MarkovChain, MaximalLottery};
+    use ndarray::{array, Array2};
+
+    fn batch<'a>(
+        aggregator: &'a Aggregator,
+        should_stop: &'a dyn Fn() -> bool,
+        stop: &'a StopFlag,
+    ) -> Batch<'a> {
+        Batch {
+            aggregator,
+            n_jobs: 2,
+            should_stop,
+            stop,
+        }
+    }
 
     #[test]
     fn errors_and_requests_to_stop_arrive() {
         let matrices = vec![PairOrderMatrix::undecided(3); 5];
+        let (never, stop) = (|| false, StopFlag::default());
         let borda = Aggregator::Borda(Borda::default());
-        let orders = aggregate_pair_orders(&borda, &matrices, 2, &|| false).unwrap();
+        let orders = aggregate_pair_orders(batch(&borda, &never, &stop), &matrices).unwrap();
         assert_eq!(orders, vec![BucketOrder::all_tied(3); 5]);
-        let stopped = aggregate_pair_orders(&borda, &matrices, 1, &|| true);
+        let stopped = aggregate_pair_orders(batch(&borda, &|| true, &stop), &matrices);
         assert_eq!(stopped, Err(Error::Interrupted));
         let chain = Aggregator::MarkovChain(MarkovChain::new(1).unwrap());
-        let error = aggregate_pair_orders(&chain, &matrices, 1, &|| false).unwrap_err();
+        let error = aggregate_pair_orders(batch(&chain, &never, &stop), &matrices).unwrap_err();
         assert!(matches!(error, Error::TooLittleKnown { .. }));
+    }
+
+    #[test]
+    fn the_first_set_that_cannot_be_read_is_named() {
+        let borda = Aggregator::Borda(Borda::default());
+        let good = array![[1, 2, 3_i64]];
+        let stop = StopFlag::default();
+        let orders = aggregate_each(batch(&borda, &|| false, &stop), 9, 1 << 21, |set| {
+            let y = if set % 4 == 2 {
+                good.mapv(|p| p - 1)
+            } else {
+                good.clone()
+            };
+            Rankings::new(y.view(), None).map(Cow::Owned)
+        });
+        let Err(Error::InSet { set: 2, error }) = orders else {
+            panic!("{orders:?}")
+        };
+        assert!(matches!(
+            *error,
+            Error::Position {
+                row: 0,
+                label: 0,
+                ..
+            }
+        ));
+    }
+
+    #[test]
+    fn a_request_to_stop_is_heard_within_a_consensus() {
+        let stop = StopFlag::default();
+        stop.request();
+        // No Condorcet winner, so that the lottery needs pivots.
+        let y = array![[1, 2, 3_i64], [2, 3, 1], [3, 1, 2]];
+        let heavy = Rankings::new(y.view(), Some(&[1.0, 1.5, 2.0])).unwrap();
+        let many = Rankings::new(Array2::from_elem((500, 3), 1_i64).view(), None).unwrap();
+        assert_eq!(
+            Evidence::from_rankings_until(&heavy, super::super::Needs::PairOrder, &stop).err(),
+            Some(Error::Interrupted)
+        );
+        assert!(
+            Evidence::from_rankings_until(&many, super::super::Needs::PairOrder, &stop).is_err()
+        );
+        for aggregator in [
+            Aggregator::MaximalLottery(MaximalLottery),
+            Aggregator::MarkovChain(MarkovChain::new(4).unwrap()),
+        ] {
+            let evidence = Evidence::from_rankings(&heavy, aggregator.needs()).unwrap();
+            let mut workspace = Workspace::stopping_at(&stop);
+            let stopped = aggregator.aggregate(&evidence, &mut workspace);
+            assert_eq!(stopped, Err(Error::Interrupted), "{aggregator:?}");
+            assert_eq!(
+                aggregator.explain_in(&evidence, &mut workspace),
+                Err(Error::Interrupted)
+            );
+        }
     }
 }

@@ -6,8 +6,9 @@ use super::{Aggregate, Details, Evidence, Explanation, Needs, Workspace};
 use crate::bucket_order::BucketOrder;
 use crate::error::{Error, Result};
 use crate::pairs::{PairCounts, PairOrderMatrix};
+use crate::stop::StopFlag;
 
-use super::evidence::RowShares;
+use super::row_shares::RowShares;
 
 /// Probabilities that drop by no more than this are tied.
 pub(super) const TIE: f64 = 1e-10;
@@ -92,8 +93,7 @@ impl MarkovChain {
     pub(super) fn fill_scores(self, evidence: &Evidence, workspace: &mut Workspace) -> Result<()> {
         let Workspace { chain, scores, .. } = workspace;
         self.fill(evidence, chain)?;
-        chain.elimination.run(&mut chain.moves, scores);
-        Ok(())
+        chain.elimination.run(&mut chain.moves, scores)
     }
 }
 
@@ -151,6 +151,10 @@ pub(super) struct Chain {
 }
 
 impl Chain {
+    pub(super) fn stop_at(&mut self, stop: &StopFlag) {
+        self.elimination.stop_at(stop);
+    }
+
     fn reset(&mut self, labels: usize) {
         self.labels = labels;
         self.moves.clear();

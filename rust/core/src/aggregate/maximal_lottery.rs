@@ -88,7 +88,8 @@ fn solve(evidence: &Evidence, workspace: &mut Workspace) -> Result<(Lottery, f64
     if let Some(checked) = by_simplex(game, safest, tableau) {
         return Ok(checked);
     }
-    let lottery = lottery_lp::fairest(game)?;
+    tableau.stop().check()?;
+    let lottery = lottery_lp::fairest(game, tableau.stop())?;
     check(game, lottery).ok_or_else(|| Error::Unsolved {
         what: "maximal lottery",
         why: "the solution of the linear program fails its check".into(),
@@ -134,6 +135,7 @@ fn check(game: &SymmetricGame, mut lottery: Lottery) -> Option<(Lottery, f64)> {
 mod tests {
     use super::*;
     use crate::pairs::PairOrderMatrix;
+    use crate::stop::StopFlag;
     use ndarray::{array, Array2};
     use rand::{RngExt, SeedableRng};
     use rand_pcg::Pcg64;
@@ -192,7 +194,11 @@ mod tests {
             game.fill(&PairOrderMatrix::new(c.view()).unwrap());
             let (kernel, _) =
                 by_simplex(&game, game.safest().0, &mut Tableau::default()).expect("solved");
-            let (general, _) = check(&game, lottery_lp::fairest(&game).unwrap()).unwrap();
+            let (general, _) = check(
+                &game,
+                lottery_lp::fairest(&game, &StopFlag::default()).unwrap(),
+            )
+            .unwrap();
             assert_eq!(kernel.unique, general.unique, "{c}");
             for (a, b) in kernel.probabilities.iter().zip(&general.probabilities) {
                 assert!((a - b).abs() < 1e-7, "{c}\n{kernel:?}\n{general:?}");

@@ -15,6 +15,7 @@ mod lottery_lp;
 mod many;
 mod markov_chain;
 mod maximal_lottery;
+mod row_shares;
 mod scorer;
 mod stationary;
 mod symmetric_game;
@@ -26,17 +27,21 @@ pub use borda::Borda;
 pub use bucket_pivot::BucketPivot;
 pub use copeland::Copeland;
 pub use davidson::Davidson;
-pub use evidence::{Evidence, Needs, RowShares};
+pub use evidence::{Evidence, Needs};
 pub use latent_scores::aggregate_scores;
-pub use many::{aggregate_many, aggregate_pair_orders, aggregate_pair_shares};
+pub use many::{
+    aggregate_each, aggregate_many, aggregate_pair_orders, aggregate_pair_shares, steps, Batch,
+};
 pub use markov_chain::MarkovChain;
 pub use maximal_lottery::MaximalLottery;
+pub use row_shares::RowShares;
 pub use scorer::Scorer;
 pub use tau_x::{Search, TauX, MAX_EXACT_LABELS};
 
 use crate::bucket_order::BucketOrder;
 use crate::error::{Error, Result};
 use crate::rankings::{Rankings, MISSING};
+use crate::stop::StopFlag;
 
 /// A method of rank aggregation with its parameters, checked.
 ///
@@ -82,7 +87,7 @@ impl Aggregator {
     ///
     /// # Errors
     /// [`Error::TooLittleKnown`] when the evidence lacks what the method needs; [`Error::Unsolved`] when no
-    /// maximal lottery could be computed accurately.
+    /// maximal lottery could be computed accurately; [`Error::Interrupted`] when the workspace was asked to stop.
     pub fn aggregate(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<BucketOrder> {
         self.method().aggregate(evidence, workspace)
     }
@@ -120,7 +125,19 @@ impl Aggregator {
     /// # Errors
     /// As [`Self::aggregate`].
     pub fn explain(&self, evidence: &Evidence) -> Result<Explanation> {
-        self.method().explain(evidence, &mut Workspace::default())
+        self.explain_in(evidence, &mut Workspace::default())
+    }
+
+    /// As [`Self::explain`], with the workspace's memory and its request to stop.
+    ///
+    /// # Errors
+    /// As [`Self::aggregate`].
+    pub fn explain_in(
+        &self,
+        evidence: &Evidence,
+        workspace: &mut Workspace,
+    ) -> Result<Explanation> {
+        self.method().explain(evidence, workspace)
     }
 
     fn method(&self) -> &dyn Aggregate {
@@ -171,6 +188,15 @@ impl Workspace {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Memory for calls that end with [`Error::Interrupted`] soon after somebody asks to stop.
+    #[must_use]
+    pub fn stopping_at(stop: &StopFlag) -> Self {
+        let mut workspace = Self::default();
+        workspace.chain.stop_at(stop);
+        workspace.tableau.stop_at(stop);
+        workspace
     }
 }
 

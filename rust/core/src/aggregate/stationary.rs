@@ -9,6 +9,10 @@
 //! Reference: W. K. Grassmann, M. I. Taksar and D. P. Heyman, *Regenerative analysis and steady state distributions
 //! for Markov chains*, Operations Research 33, 1985.
 
+use crate::error::Result;
+use crate::simd::{dispatch, Kernel};
+use crate::stop::StopFlag;
+
 /// Odds within a class are scaled down above this, long before they overflow.
 const LARGE: f64 = 1e100;
 
@@ -18,6 +22,8 @@ const TRANSIENT: usize = usize::MAX;
 /// Scratch memory of the elimination.
 #[derive(Debug, Default)]
 pub(super) struct Elimination {
+    /// Looked at before each state.
+    stop: StopFlag,
     /// States that were found to have no way on, in the order in which they were found.
     roots: Vec<usize>,
     /// Mass that has reached each state from the uniform start.
@@ -34,18 +40,19 @@ pub(super) struct Elimination {
 impl Elimination {
     /// Writes the limit distribution of the chain. `moves` holds the transition probabilities row by row, is
     /// overwritten, and its diagonal is not read: staying is the rest, and must be possible in each class.
-    pub(super) fn run(&mut self, moves: &mut [f64], limit: &mut Vec<f64>) {
-        let n = moves.len().isqrt();
-        self.reset(n);
-        for state in (0..n).rev() {
-            self.eliminate(state, n, moves);
-        }
-        limit.clear();
-        limit.resize(n, 0.0);
-        for state in 0..n {
-            self.substitute(state, n, moves, limit);
-        }
-        self.weigh_classes(limit);
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Interrupted`] when somebody asks to stop.
+    pub(super) fn run(&mut self, moves: &mut [f64], limit: &mut Vec<f64>) -> Result<()> {
+        dispatch(Eliminate {
+            elimination: self,
+            moves,
+            limit,
+        })
+    }
+
+    pub(super) fn stop_at(&mut self, stop: &StopFlag) {
+        self.stop = stop.clone();
     }
 
     fn reset(&mut self, n: usize) {
@@ -61,6 +68,7 @@ impl Elimination {
     }
 
     /// Passes on what enters `state`: to states below it, and to the roots above it.
+    #[inline(always)]
     fn eliminate(&mut self, state: usize, n: usize, moves: &mut [f64]) {
         let (above, rest) = moves.split_at_mut(state * n);
         let row = &rest[..n];
@@ -100,6 +108,7 @@ impl Elimination {
     }
 
     /// Odds of `state` within its class, from those of the states below it. A root has odds 1.
+    #[inline(always)]
     fn substitute(&mut self, state: usize, n: usize, moves: &[f64], odds: &mut [f64]) {
         if self.leaving[state] <= 0.0 {
             odds[state] = 1.0;
@@ -146,6 +155,40 @@ impl Elimination {
     }
 }
 
+/// All states of a chain, one after the other.
+struct Eliminate<'a> {
+    elimination: &'a mut Elimination,
+    moves: &'a mut [f64],
+    limit: &'a mut Vec<f64>,
+}
+
+impl Kernel for Eliminate<'_> {
+    type Output = Result<()>;
+
+    #[inline(always)]
+    fn run(self) -> Result<()> {
+        let Self {
+            elimination,
+            moves,
+            limit,
+        } = self;
+        let n = moves.len().isqrt();
+        elimination.reset(n);
+        for state in (0..n).rev() {
+            elimination.stop.check()?;
+            elimination.eliminate(state, n, moves);
+        }
+        limit.clear();
+        limit.resize(n, 0.0);
+        for state in 0..n {
+            elimination.stop.check()?;
+            elimination.substitute(state, n, moves, limit);
+        }
+        elimination.weigh_classes(limit);
+        Ok(())
+    }
+}
+
 /// The largest change of a probability in one step of the chain.
 pub(super) fn residual(moves: &[f64], distribution: &[f64]) -> f64 {
     let n = distribution.len();
@@ -169,7 +212,9 @@ mod tests {
 
     fn limit(moves: &[f64]) -> Vec<f64> {
         let mut out = Vec::new();
-        Elimination::default().run(&mut moves.to_vec(), &mut out);
+        Elimination::default()
+            .run(&mut moves.to_vec(), &mut out)
+            .unwrap();
         assert!((out.iter().sum::<f64>() - 1.0).abs() < 1e-14);
         assert!(residual(moves, &out) < 1e-15);
         out

@@ -5,6 +5,8 @@
 //! meet, and carries the true one along. The basis it ends in is optimal for the true one as well, up to a few
 //! steps of the dual simplex method.
 
+use crate::stop::StopFlag;
+
 /// Reduced costs up to here are zero.
 pub(super) const ZERO: f64 = 1e-10;
 /// A pivot must be larger than this.
@@ -19,7 +21,8 @@ const SLIP: f64 = 1e-10;
 /// Rows are as long as a multiple of this, for vector instructions.
 const LANES: usize = 4;
 
-/// The linear program did not end within the bound on pivots, or is unbounded; both mean trouble with rounding here.
+/// The linear program did not end within the bound on pivots, or is unbounded; both mean trouble with rounding here,
+/// unless somebody has asked to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stuck;
 
@@ -27,6 +30,8 @@ pub(super) struct Stuck;
 /// The current vertex is `nonbasic = 0`. Variables are numbers that the user of the tableau gives a meaning.
 #[derive(Debug, Default)]
 pub(super) struct Tableau {
+    /// Looked at before every pivot; a request to stop makes the tableau stuck.
+    stop: StopFlag,
     pattern: u64,
     basic: Vec<usize>,
     nonbasic: Vec<usize>,
@@ -54,6 +59,14 @@ impl Tableau {
         self.stride = (self.nonbasic.len() + 2).next_multiple_of(LANES);
         self.body.clear();
         self.body.resize((self.basic.len() + 1) * self.stride, 0.0);
+    }
+
+    pub(super) fn stop(&self) -> &StopFlag {
+        &self.stop
+    }
+
+    pub(super) fn stop_at(&mut self, stop: &StopFlag) {
+        self.stop = stop.clone();
     }
 
     pub(super) fn pattern(&self) -> u64 {
@@ -109,7 +122,7 @@ impl Tableau {
                 return self.restore(limit);
             };
             let row = self.leaving(column).ok_or(Stuck)?;
-            self.pivot(row, column);
+            self.pivot(row, column)?;
             entering = self.entering();
         }
         Err(Stuck)
@@ -129,7 +142,7 @@ impl Tableau {
             }
             let (row, column, size) = best;
             if size > PIVOT {
-                self.pivot(row, column);
+                self.pivot(row, column)?;
             } else if self.basic.iter().all(|&b| wanted[b]) {
                 return Ok(());
             } else {
@@ -195,13 +208,16 @@ impl Tableau {
                 .map(|(column, (entry, cost))| (column, cost.max(0.0) / -entry))
                 .min_by(|a, b| a.1.total_cmp(&b.1))
                 .ok_or(Stuck)?;
-            self.pivot(row, column);
+            self.pivot(row, column)?;
         }
         Err(Stuck)
     }
 
     /// Exchanges a basic and a nonbasic variable.
-    fn pivot(&mut self, row: usize, column: usize) {
+    fn pivot(&mut self, row: usize, column: usize) -> Result<(), Stuck> {
+        if self.stop.is_requested() {
+            return Err(Stuck);
+        }
         let stride = self.stride;
         let inverse = 1.0 / self.body[row * stride + column];
         self.pivot_row.clear();
@@ -220,6 +236,7 @@ impl Tableau {
         }
         self.body[row * stride..(row + 1) * stride].copy_from_slice(pivot_row);
         std::mem::swap(&mut self.basic[row], &mut self.nonbasic[column]);
+        Ok(())
     }
 }
 

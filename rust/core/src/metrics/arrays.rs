@@ -49,18 +49,17 @@ impl<P: RawPosition, Q: RawPosition> Kernel for CompareArrays<'_, P, Q> {
     #[inline(always)]
     fn run(self) -> Option<u64> {
         let block = LANES * self.labels;
-        let mut bytes = vec![0_i8; block];
         let mut a = vec![[1_i8; LANES]; self.labels];
         let mut b = a.clone();
+        let mut words = vec![0; self.labels];
         let mut total = 0;
         for (raw_a, raw_b) in self.a.chunks(block).zip(self.b.chunks(block)) {
-            let filled = raw_a.len() / self.labels;
-            if filled < LANES {
+            if raw_a.len() < block {
                 // What the last block lacks counts as tied on both sides.
                 a.fill([1; LANES]);
                 b.fill([1; LANES]);
             }
-            let bits = load(raw_a, &mut bytes, &mut a) | load(raw_b, &mut bytes, &mut b);
+            let bits = load(raw_a, &mut words, &mut a) | load(raw_b, &mut words, &mut b);
             if bits > i8::MAX as u64 || !are_dense(&a) || !are_dense(&b) {
                 return None;
             }
@@ -72,44 +71,49 @@ impl<P: RawPosition, Q: RawPosition> Kernel for CompareArrays<'_, P, Q> {
     }
 }
 
+/// Rows that become one word: a byte each.
+const OCTET: usize = 8;
+
 /// Turns rows into columns; returns all the bits of all numbers, to see whether each is small and whole.
 #[inline(always)]
-fn load<P: RawPosition>(raw: &[P], bytes: &mut [i8], columns: &mut [[i8; LANES]]) -> u64 {
+fn load<P: RawPosition>(raw: &[P], words: &mut [u64], columns: &mut [[i8; LANES]]) -> u64 {
+    let labels = columns.len();
     let mut all = 0;
-    if P::BITS_ARE_FREE {
-        for value in raw {
-            all |= value.bits();
+    for (octet, rows) in raw.chunks(OCTET * labels).enumerate().take(LANES / OCTET) {
+        if rows.len() == OCTET * labels {
+            all |= pack(rows, words);
+            for (column, word) in columns.iter_mut().zip(words.iter()) {
+                let bytes = word.to_le_bytes().map(|byte| byte as i8);
+                column[OCTET * octet..][..OCTET].copy_from_slice(&bytes);
+            }
+            continue;
         }
-        transpose(raw, columns, |value| value.bits() as i8);
-    } else {
-        let bytes = &mut bytes[..raw.len()];
-        for (byte, value) in bytes.iter_mut().zip(raw) {
-            let bits = value.bits();
-            all |= bits;
-            *byte = bits as i8;
+        for (row, positions) in rows.chunks_exact(labels).enumerate() {
+            for (column, position) in columns.iter_mut().zip(positions) {
+                all |= position.bits();
+                column[OCTET * octet + row] = position.bits() as i8;
+            }
         }
-        transpose(bytes, columns, |byte| byte);
     }
     all
 }
 
+/// Eight rows become one byte each of a label's word, for several labels at once: no number is moved alone.
 #[inline(always)]
-fn transpose<T: Copy>(rows: &[T], columns: &mut [[i8; LANES]], byte: impl Fn(T) -> i8) {
-    let labels = columns.len();
-    // Two rows at a time: the loop's own work would otherwise outweigh the moves.
-    for (pair, rows) in rows.chunks(2 * labels).enumerate().take(LANES / 2) {
-        let (upper, lower) = rows.split_at(labels);
-        if lower.len() == labels {
-            for ((column, &first), &second) in columns.iter_mut().zip(upper).zip(lower) {
-                column[2 * pair] = byte(first);
-                column[2 * pair + 1] = byte(second);
-            }
-        } else {
-            for (column, &first) in columns.iter_mut().zip(upper) {
-                column[2 * pair] = byte(first);
-            }
+fn pack<P: RawPosition>(rows: &[P], words: &mut [u64]) -> u64 {
+    let labels = words.len();
+    let rows: [&[P]; OCTET] = std::array::from_fn(|row| &rows[row * labels..][..labels]);
+    let mut all = 0;
+    for label in 0..labels {
+        let mut word = 0;
+        for (row, positions) in rows.iter().enumerate() {
+            let bits = positions[label].bits();
+            all |= bits;
+            word |= bits << (8 * row);
         }
+        words[label] = word;
     }
+    all
 }
 
 /// Whether every row has labels at the positions 1..k and nowhere else.
@@ -123,26 +127,24 @@ fn are_dense(columns: &[[i8; LANES]]) -> bool {
             first[lane] = first[lane].min(column[lane]);
         }
     }
-    let mut wrong = [0_u8; LANES];
-    for lane in 0..LANES {
-        wrong[lane] = u8::from(first[lane] != 1);
-    }
     let largest = maximum(last);
     if usize::from(largest.unsigned_abs()) > columns.len() {
         return false;
     }
+    // Comparisons are written as a byte of ones or zeros, which is what the instructions give.
+    let mut wrong = first.map(|first| if first == 1 { 0_i8 } else { -1 });
     for position in 2..largest {
-        let mut found = [0_u8; LANES];
+        let mut found = [0_i8; LANES];
         for column in columns {
             for lane in 0..LANES {
-                found[lane] |= u8::from(column[lane] == position);
+                found[lane] |= if column[lane] == position { -1 } else { 0 };
             }
         }
         for lane in 0..LANES {
-            wrong[lane] |= (found[lane] ^ 1) & u8::from(last[lane] > position);
+            wrong[lane] |= !found[lane] & if last[lane] > position { -1 } else { 0 };
         }
     }
-    maximum(wrong) == 0
+    wrong == [0; LANES]
 }
 
 /// The largest value, found by halves: each step is one instruction for many lanes.
@@ -165,28 +167,33 @@ mod tests {
     use ndarray::Array2;
 
     #[test]
-    fn arrays_and_rankings_agree_at_every_block_size() {
-        for rows in [1, 63, 64, 65, 200] {
-            let values = Array2::from_shape_fn((rows, 7), |(i, j)| ((i * 31 + j * 17) % 5) as i64);
-            let others = Array2::from_shape_fn((rows, 7), |(i, j)| ((i * 13 + j * 29) % 6) as i64);
+    fn arrays_and_rankings_agree_for_every_shape() {
+        for (rows, labels) in [1, 7, 8, 63, 64, 65, 200]
+            .into_iter()
+            .flat_map(|rows| [2, 3, 4, 7, 26, 126, 127].map(|labels| (rows, labels)))
+        {
+            let shape = (rows, labels);
+            let values = Array2::from_shape_fn(shape, |(i, j)| ((i * 31 + j * 17) % 5) as i64);
+            let others = Array2::from_shape_fn(shape, |(i, j)| ((i * 13 + j * 29) % 131) as i64);
             let (a, b) = (
                 to_dense_ranks(values.view()).unwrap(),
                 to_dense_ranks(others.view()).unwrap(),
             );
             let whole =
-                |r: &Rankings| Array2::from_shape_fn((rows, 7), |(i, j)| i64::from(r.row(i)[j]));
+                |r: &Rankings| Array2::from_shape_fn(shape, |(i, j)| i64::from(r.row(i)[j]));
             let (whole_a, real_b) = (whole(&a), whole(&b).mapv(|p| p as f64));
             let value = tau_x_of_arrays(whole_a.view(), real_b.view(), None).unwrap();
-            assert_eq!(value, tau_x(&a, &b).unwrap());
+            assert_eq!(value, tau_x(&a, &b).unwrap(), "{shape:?}");
         }
     }
 
     #[test]
     fn a_bad_row_is_found_behind_many_good_ones() {
         let good = Array2::from_shape_fn((200, 4), |(_, j)| j as f64 + 1.0);
-        for bad in [0.0, 2.0, 5.0, 1.5, 300.0, 257.0, f64::NAN, -1.0] {
+        let bad = [0.0, 2.0, 5.0, 1.5, 300.0, 257.0, f64::NAN, -1.0, -0.0];
+        for (bad, row) in bad.into_iter().flat_map(|bad| [(bad, 150), (bad, 199)]) {
             let mut y = good.clone();
-            y[[150, 0]] = bad;
+            y[[row, 0]] = bad;
             let expected = Rankings::new(y.view(), None).map(|_| ());
             let found = tau_x_of_arrays(y.view(), good.view(), None);
             assert!(found.is_err(), "{bad}");

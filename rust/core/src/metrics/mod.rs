@@ -300,26 +300,48 @@ mod blocks {
         b: &[[T; LANES]],
     ) -> [u32; LANES] {
         let mut totals = [0_u32; LANES];
+        let mut bytes = [0_u8; LANES];
+        let mut pending = 0;
         for u in 1..a.len() {
-            let (au, bu) = (&a[u], &b[u]);
-            for (a, b) in a[..u]
-                .chunks(PAIRS_PER_FLUSH)
-                .zip(b[..u].chunks(PAIRS_PER_FLUSH))
-            {
-                let mut bytes = [0_u8; LANES];
-                for (av, bv) in a.iter().zip(b) {
-                    for lane in 0..LANES {
-                        let forward = (au[lane] > av[lane]) ^ (bu[lane] > bv[lane]);
-                        let backward = (av[lane] > au[lane]) ^ (bv[lane] > bu[lane]);
-                        bytes[lane] += u8::from(forward) + u8::from(backward);
-                    }
-                }
-                for (total, &byte) in totals.iter_mut().zip(&bytes) {
-                    *total += u32::from(byte);
+            let mut done = 0;
+            while done < u {
+                let now = (u - done).min(PAIRS_PER_FLUSH - pending);
+                let range = done..done + now;
+                add_pairs((&a[u], &b[u]), (&a[range.clone()], &b[range]), &mut bytes);
+                done += now;
+                pending += now;
+                if pending == PAIRS_PER_FLUSH {
+                    flush(&mut bytes, &mut totals);
+                    pending = 0;
                 }
             }
         }
+        flush(&mut bytes, &mut totals);
         totals
+    }
+
+    /// Adds the disagreements about one label and each of several others.
+    #[inline(always)]
+    fn add_pairs<T: Copy + PartialOrd>(
+        (au, bu): (&[T; LANES], &[T; LANES]),
+        (a, b): (&[[T; LANES]], &[[T; LANES]]),
+        bytes: &mut [u8; LANES],
+    ) {
+        for (av, bv) in a.iter().zip(b) {
+            for lane in 0..LANES {
+                let forward = (au[lane] > av[lane]) ^ (bu[lane] > bv[lane]);
+                let backward = (av[lane] > au[lane]) ^ (bv[lane] > bu[lane]);
+                bytes[lane] += u8::from(forward) + u8::from(backward);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn flush(bytes: &mut [u8; LANES], totals: &mut [u32; LANES]) {
+        for (total, byte) in totals.iter_mut().zip(bytes) {
+            *total += u32::from(*byte);
+            *byte = 0;
+        }
     }
 }
 

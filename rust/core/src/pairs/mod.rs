@@ -1,8 +1,11 @@
 //! Pair statistics of a set of rankings: [`PairCounts`], [`PairShares`] and the [`PairOrderMatrix`] C.
 
+mod few;
 mod shares;
 mod square;
 mod unit;
+
+use std::ops::Range;
 
 pub(crate) use square::SquareCounts;
 
@@ -13,6 +16,7 @@ use ndarray::ArrayView2;
 use crate::error::{Error, Result};
 use crate::rankings::{Rankings, MISSING};
 use crate::simd::{dispatch, Kernel};
+use crate::stop::StopFlag;
 use crate::weights::Weights;
 
 /// The largest number of labels for pair statistics: a matrix of this size takes 512 MiB.
@@ -57,17 +61,34 @@ impl PairCounts {
     /// # Errors
     /// [`Error::TooManyLabels`] above [`MAX_PAIR_LABELS`].
     pub fn from_rankings(rankings: &Rankings) -> Result<Self> {
+        Self::from_rankings_until(rankings, &StopFlag::default())
+    }
+
+    /// As [`Self::from_rankings`], until somebody asks to stop.
+    ///
+    /// # Errors
+    /// As [`Self::from_rankings`], and [`Error::Interrupted`].
+    pub fn from_rankings_until(rankings: &Rankings, stop: &StopFlag) -> Result<Self> {
         let mut counts = Self::empty(rankings.labels())?;
         match rankings.weights() {
-            Weights::Unit(rows)
-                if *rows >= unit::MIN_ROWS && rankings.labels() <= unit::MAX_BYTE_LABELS =>
-            {
-                unit::count_all(rankings, &mut counts);
+            Weights::Unit(rows) if rankings.labels() <= unit::MAX_BYTE_LABELS => {
+                if *rows <= few::MAX_ROWS {
+                    few::count_all(rankings, &mut counts);
+                } else {
+                    unit::count_all(rankings, &mut counts, stop)?;
+                }
             }
-            _ => dispatch(AddRows {
-                rankings,
-                counts: &mut counts,
-            }),
+            _ => {
+                let part = rows_between_checks(rankings.labels());
+                for start in (0..rankings.len()).step_by(part) {
+                    stop.check()?;
+                    dispatch(AddRows {
+                        rankings,
+                        rows: start..rankings.len().min(start + part),
+                        counts: &mut counts,
+                    });
+                }
+            }
         }
         Ok(counts)
     }
@@ -162,9 +183,16 @@ impl PairCounts {
     }
 }
 
+/// How many rows a kernel of O(n²) a row takes before it looks whether to stop: some milliseconds' worth.
+pub(crate) fn rows_between_checks(labels: usize) -> usize {
+    const PAIRS: usize = 1 << 24;
+    (PAIRS / labels.pow(2)).max(1)
+}
+
 /// Adds rankings row by row.
 struct AddRows<'a> {
     rankings: &'a Rankings,
+    rows: Range<usize>,
     counts: &'a mut PairCounts,
 }
 
@@ -174,8 +202,8 @@ impl Kernel for AddRows<'_> {
     #[inline(always)]
     fn run(self) {
         let weights = self.rankings.weights();
-        for (row, positions) in self.rankings.rows().enumerate() {
-            self.counts.add(positions, weights.get(row));
+        for row in self.rows {
+            self.counts.add(self.rankings.row(row), weights.get(row));
         }
     }
 }
@@ -345,7 +373,10 @@ mod tests {
     fn byte_path_equals_row_path_and_subtraction_undoes_merging() {
         let rankings = example();
         let mut fast = PairCounts::empty(3).unwrap();
-        unit::count_all(&rankings, &mut fast);
+        unit::count_all(&rankings, &mut fast, &StopFlag::default()).unwrap();
+        let mut few = PairCounts::empty(3).unwrap();
+        few::count_all(&rankings, &mut few);
+        assert_eq!(few, fast);
         let mut slow = PairCounts::empty(3).unwrap();
         for row in rankings.rows() {
             slow.add(row, 1.0);

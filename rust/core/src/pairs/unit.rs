@@ -1,15 +1,14 @@
 //! Pair counts for unit weights: bytes instead of floats, many rows to an instruction.
 
 use super::PairCounts;
+use crate::error::Result;
 use crate::rankings::{Rankings, MISSING};
 use crate::simd::{dispatch, Kernel};
+use crate::stop::StopFlag;
 
 /// Positions up to here fit a signed byte, for which every instruction set has a comparison, with room for
 /// the two ways in which a missing label is written.
 pub(super) const MAX_BYTE_LABELS: usize = 125;
-
-/// Below this, adding row by row is faster.
-pub(super) const MIN_ROWS: usize = 16;
 
 /// Wide enough that the compiler makes a loop over lanes of vector instructions instead of unrolling it.
 const LANES: usize = 128;
@@ -75,9 +74,14 @@ impl Columns {
     }
 }
 
-pub(super) fn count_all(rankings: &Rankings, counts: &mut PairCounts) {
+pub(super) fn count_all(
+    rankings: &Rankings,
+    counts: &mut PairCounts,
+    stop: &StopFlag,
+) -> Result<()> {
     let mut columns = Columns::new(rankings);
     for start in (0..rankings.len()).step_by(BLOCK) {
+        stop.check()?;
         let rows = BLOCK.min(rankings.len() - start);
         columns.fill(rankings, start, rows);
         dispatch(AddBlock {
@@ -86,6 +90,7 @@ pub(super) fn count_all(rankings: &Rankings, counts: &mut PairCounts) {
             counts,
         });
     }
+    Ok(())
 }
 
 /// Adds the counts of a block of rows.

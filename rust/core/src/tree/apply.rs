@@ -19,6 +19,13 @@ pub(super) struct Step {
 /// Rows that walk together: enough to hide the latency of memory.
 const LANES: usize = 16;
 
+/// Steps between two looks at which rows have arrived. Leaves differ much in depth: without looking, all rows would
+/// go as many steps as the deepest.
+const STEPS: usize = 4;
+
+/// Rows whose places are kept at once.
+const BLOCK: usize = 512;
+
 impl Step {
     /// The steps of a binary tree; empty when a node has more than two children.
     pub(super) fn all(nodes: &[Node], thresholds: &[f64]) -> Vec<Self> {
@@ -61,8 +68,8 @@ impl Tree {
         let values = values.as_standard_layout();
         let mut leaves = vec![0; rows];
         if let Some(values) = values.as_slice() {
-            let blocks = values.chunks(LANES * columns);
-            for (values, leaves) in blocks.zip(leaves.chunks_mut(LANES)) {
+            let blocks = values.chunks(BLOCK * columns);
+            for (values, leaves) in blocks.zip(leaves.chunks_mut(BLOCK)) {
                 if self.steps.is_empty() {
                     for (row, leaf) in values.chunks_exact(columns).zip(leaves) {
                         *leaf = self.leaf(row);
@@ -104,26 +111,39 @@ impl Tree {
         path
     }
 
-    /// Walks a block of rows through a binary tree.
+    /// Walks a block of rows through a binary tree: some at once, a few steps, then on with those not yet at a leaf.
     fn walk(&self, values: &[f64], leaves: &mut [u32]) {
-        let columns = self.features;
-        let mut at = [0_u32; LANES];
-        let starts: [usize; LANES] =
-            std::array::from_fn(|lane| lane.min(leaves.len() - 1) * columns);
-        loop {
-            let mut moved = 0;
-            for (at, &start) in at.iter_mut().zip(&starts) {
-                let step = self.steps[*at as usize];
-                let value = values[start + step.feature as usize];
-                let next = step.child + u32::from(value > step.threshold);
-                moved |= next ^ *at;
-                *at = next;
-            }
-            if moved == 0 {
-                break;
-            }
+        let mut walking = [0_u16; BLOCK];
+        let mut count = leaves.len();
+        for (row, walking) in (0..).zip(&mut walking[..count]) {
+            *walking = row;
         }
-        leaves.copy_from_slice(&at[..leaves.len()]);
+        while count > 0 {
+            let mut kept = 0;
+            for start in (0..count).step_by(LANES) {
+                let lanes = LANES.min(count - start);
+                let mut rows = [walking[start]; LANES];
+                rows[..lanes].copy_from_slice(&walking[start..start + lanes]);
+                let mut at = rows.map(|row| leaves[usize::from(row)]);
+                let firsts = rows.map(|row| usize::from(row) * self.features);
+                let mut before = at;
+                for _ in 0..STEPS {
+                    before = at;
+                    for (at, &first) in at.iter_mut().zip(&firsts) {
+                        let step = self.steps[*at as usize];
+                        let value = values[first + step.feature as usize];
+                        *at = step.child + u32::from(value > step.threshold);
+                    }
+                }
+                for lane in 0..lanes {
+                    leaves[usize::from(rows[lane])] = at[lane];
+                    // Written behind what has been read, and kept or overwritten.
+                    walking[kept] = rows[lane];
+                    kept += usize::from(at[lane] != before[lane]);
+                }
+            }
+            count = kept;
+        }
     }
 
     /// Walks one row through any tree.

@@ -89,7 +89,12 @@ impl Exact {
 
     /// Improvement of a split from the sum of the children's scores minus the node's, all in the node's class.
     pub(super) fn improvement(&self, weight: u64, gain: i64) -> f64 {
-        gain as f64 / (weight as f64 * self.pairs as f64 * self.class(weight).scale)
+        gain as f64 / self.unit(weight)
+    }
+
+    /// What the difference of scores is divided by to become an improvement of a node of this weight.
+    pub(super) fn unit(&self, weight: u64) -> f64 {
+        weight as f64 * self.pairs as f64 * self.class(weight).scale
     }
 }
 

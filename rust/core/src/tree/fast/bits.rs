@@ -21,55 +21,42 @@ impl Column {
         dispatch(ReadColumns { block, members })
     }
 
-    /// The column in a subset of the rows, in a form that equal divisions share; `None` when it is pure there.
-    fn restrict(&self, rows: u64, complete: bool) -> Option<Self> {
+    /// The column in a subset of the rows, in a form that equal divisions share, and whether it is not pure there.
+    /// Without branches: which kinds are there is hard to predict.
+    #[inline(always)]
+    fn restrict(&self, rows: u64, complete: bool) -> (Self, bool) {
         let seen = if complete { rows } else { self.seen & rows };
         let (before, after) = (self.before & rows, self.after & rows);
         let tied = seen & !(before | after);
-        // Pure: at most one of the three is not empty.
-        if before | after == 0 || before | tied == 0 || after | tied == 0 {
-            return None;
-        }
-        let lowest = |set: u64| set & set.wrapping_neg();
+        let (more, less) = (before.max(after), before.min(after));
+        // Entropy does not know which kind is which: they are named by their sets as numbers, and an empty one comes
+        // last. Ties stay apart from what is not seen.
         let (before, after) = if complete {
-            // Entropy does not know which kind is which: name them by their lowest rows.
-            let first = if before & lowest(rows) != 0 {
-                before
-            } else if after & lowest(rows) != 0 {
-                after
-            } else {
-                tied
-            };
-            let next = lowest(rows & !first);
-            let second = if before & next != 0 {
-                before
-            } else if after & next != 0 {
-                after
-            } else {
-                tied
-            };
-            (first, second)
-        } else if before & lowest(before | after) != 0 {
-            (before, after)
+            (more.max(tied), less.max(more.min(tied)))
         } else {
-            (after, before)
+            (more, less)
         };
-        Some(Self {
+        // Pure: at most one of the three is not empty.
+        let impure = before != 0 && seen & !before != 0;
+        let column = Self {
             before,
             after,
             seen,
             multiplicity: self.multiplicity,
-        })
+        };
+        (column, impure)
     }
 
     fn hash(&self) -> u64 {
-        let mixed = self
-            .before
-            .wrapping_mul(0x9E37_79B9_7F4A_7C15)
-            .wrapping_add(self.after.rotate_left(29))
-            .wrapping_mul(0xC2B2_AE3D_27D4_EB4F)
-            .wrapping_add(self.seen)
-            .wrapping_mul(0x1656_67B1_9E37_79F9);
+        let mixed = self.before.wrapping_mul(0x9E37_79B9_7F4A_7C15)
+            ^ self
+                .after
+                .wrapping_mul(0xC2B2_AE3D_27D4_EB4F)
+                .rotate_left(32)
+            ^ self
+                .seen
+                .wrapping_mul(0x1656_67B1_9E37_79F9)
+                .rotate_left(16);
         mixed ^ (mixed >> 29)
     }
 }
@@ -154,6 +141,9 @@ impl Slots {
 #[derive(Debug, Default)]
 pub(super) struct Merge {
     slots: Slots,
+    /// The columns that are to be put together, and behind them what is left of earlier ones.
+    buffer: Vec<Column>,
+    impure: usize,
 }
 
 impl Merge {
@@ -165,13 +155,9 @@ impl Merge {
         complete: bool,
         out: &mut Vec<Column>,
     ) {
-        let start = out.len();
         self.slots.clear(from.len());
-        for column in from {
-            if let Some(column) = column.restrict(rows, complete) {
-                self.append(column, start, out);
-            }
-        }
+        self.read(from, rows, complete);
+        self.append(out);
     }
 
     /// The same for the columns from `from` on, appended behind them.
@@ -182,27 +168,40 @@ impl Merge {
         rows: u64,
         complete: bool,
     ) {
-        let start = columns.len();
-        self.slots.clear(start - from);
-        for at in from..start {
-            if let Some(column) = columns[at].restrict(rows, complete) {
-                self.append(column, start, columns);
-            }
-        }
+        self.slots.clear(columns.len() - from);
+        self.read(&columns[from..], rows, complete);
+        self.append(columns);
     }
 
-    fn append(&mut self, column: Column, start: usize, out: &mut Vec<Column>) {
-        let new = out.len();
-        let same = |at: u32| {
-            let other = &out[at as usize];
-            (other.before, other.after, other.seen) == (column.before, column.after, column.seen)
-        };
-        let at = self.slots.find(column.hash(), new as u32, same) as usize;
-        debug_assert!(at >= start);
-        if at == new {
-            out.push(column);
-        } else {
-            out[at].multiplicity += column.multiplicity;
+    /// Restricts columns and keeps those that are not pure.
+    fn read(&mut self, from: &[Column], rows: u64, complete: bool) {
+        if self.buffer.len() <= from.len() {
+            self.buffer.resize(from.len() + 1, Column::default());
+        }
+        let buffer = &mut self.buffer[..];
+        let mut found = 0;
+        for column in from {
+            let (column, impure) = column.restrict(rows, complete);
+            buffer[found] = column;
+            found += usize::from(impure);
+        }
+        self.impure = found;
+    }
+
+    fn append(&mut self, out: &mut Vec<Column>) {
+        for column in &self.buffer[..self.impure] {
+            let new = out.len();
+            let same = |at: u32| {
+                let other = &out[at as usize];
+                (other.before, other.after, other.seen)
+                    == (column.before, column.after, column.seen)
+            };
+            let at = self.slots.find(column.hash(), new as u32, same) as usize;
+            if at == new {
+                out.push(*column);
+            } else {
+                out[at].multiplicity += column.multiplicity;
+            }
         }
     }
 }
@@ -218,6 +217,12 @@ impl Memo {
     pub(super) fn clear(&mut self, entries: usize) {
         self.slots.clear(entries);
         self.sides.clear();
+    }
+
+    /// Numbers a set as a new one, whether it is or not.
+    pub(super) fn append(&mut self, side: u64) -> u32 {
+        self.sides.push(side);
+        self.sides.len() as u32 - 1
     }
 
     pub(super) fn number(&mut self, side: u64) -> u32 {

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use crate::rankings::{Rankings, MISSING};
 use crate::simd::{dispatch, Kernel};
 
+use super::aligned::Aligned;
+
 /// Columns are padded to a multiple of this, the width of a vector register in bytes.
 pub(super) const LANES: usize = 32;
 
@@ -16,6 +18,9 @@ fn stride(columns: usize) -> usize {
         LANES
     })
 }
+
+/// Pairs of labels hardly ever divide more rows than this alike: looking for them would be in vain.
+pub(super) const MANY_ROWS: usize = 1000;
 
 /// Codes of a pair in a row: added up, the low and the high half of a byte count up to 15 rows.
 const BEFORE: u8 = 1;
@@ -30,9 +35,9 @@ pub(super) struct Block {
     /// Bytes from one row to the next; the columns behind the last are 0.
     pub(super) stride: usize,
     pub(super) multiplicity: Vec<i64>,
-    pub(super) codes: Vec<u8>,
+    pub(super) codes: Aligned,
     /// Empty for complete rankings.
-    pub(super) seen: Vec<u8>,
+    pub(super) seen: Aligned,
 }
 
 impl Block {
@@ -45,8 +50,8 @@ impl Block {
         let mut block = Self {
             stride,
             multiplicity: vec![1; columns],
-            codes: vec![0; rows.len() * stride],
-            seen: vec![0; if complete { 0 } else { rows.len() * stride }],
+            codes: Aligned::zeroed(rows.len() * stride),
+            seen: Aligned::zeroed(if complete { 0 } else { rows.len() * stride }),
             rows,
         };
         dispatch(Encode {
@@ -67,9 +72,9 @@ impl Block {
         let stride = stride(groups.len());
         let copy = |from: &[u8]| {
             if from.is_empty() {
-                return Vec::new();
+                return Aligned::default();
             }
-            let mut out = vec![0; order.len() * stride];
+            let mut out = Aligned::zeroed(order.len() * stride);
             for (&row, out) in order.iter().zip(out.chunks_exact_mut(stride.max(1))) {
                 let row = &from[row as usize * self.stride..][..self.stride];
                 if groups.len() == self.columns() {
@@ -94,6 +99,10 @@ impl Block {
     /// One column for each group of columns that are equal or mirrored in the given rows, with the sum of the
     /// multiplicities. Fingerprints find the groups, a comparison of all rows proves them.
     fn equal_columns(&self, order: &[u32], kept: &[u32]) -> Vec<(u32, i64)> {
+        if order.len() > MANY_ROWS {
+            let alone = |&column: &u32| (column, self.multiplicity[column as usize]);
+            return kept.iter().map(alone).collect();
+        }
         let prints = dispatch(Fingerprints { block: self, order });
         let mut first: HashMap<u64, usize> = HashMap::with_capacity(kept.len());
         let mut groups: Vec<(u32, i64)> = Vec::with_capacity(kept.len());
@@ -147,15 +156,18 @@ impl Kernel for Encode<'_> {
         let n = self.rankings.labels();
         let (stride, columns) = (self.block.stride, self.block.columns());
         let mut twice = vec![0; 2 * n];
-        for (row, &from) in self.block.rows.iter().enumerate() {
+        let Block {
+            rows, codes, seen, ..
+        } = self.block;
+        for (row, &from) in rows.iter().enumerate() {
             let positions = self.rankings.row(from as usize);
             twice[..n].copy_from_slice(positions);
             twice[n..].copy_from_slice(positions);
             let at = row * stride..row * stride + columns;
-            let codes = &mut self.block.codes[at.clone()];
+            let codes = &mut codes[at.clone()];
             encode(&twice, codes);
-            if !self.block.seen.is_empty() {
-                mark_seen(&twice, codes, &mut self.block.seen[at]);
+            if !seen.is_empty() {
+                mark_seen(&twice, codes, &mut seen[at]);
             }
         }
     }

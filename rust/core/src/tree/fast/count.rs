@@ -15,24 +15,28 @@ pub(super) struct Counts {
 /// Rows whose codes fit the two halves of a byte.
 const ROWS: usize = 15;
 
+/// Rows whose counts fit a byte each, in whole steps of [`ROWS`].
+const BYTE_ROWS: usize = 17 * ROWS;
+
 impl Counts {
     /// Makes the counts those of no rows.
     pub(super) fn reset(&mut self, block: &Block) {
-        let width = |on: bool| if on { block.stride } else { 0 };
-        for (counts, width) in [
-            (&mut self.before, width(true)),
-            (&mut self.after, width(true)),
-            (&mut self.seen, width(!block.seen.is_empty())),
-        ] {
-            counts.clear();
-            counts.resize(width, 0);
+        self.resize(block);
+        for counts in [&mut self.before, &mut self.after, &mut self.seen] {
+            counts.fill(0);
         }
     }
 
-    pub(super) fn copy_from(&mut self, other: &Self) {
-        self.before.clone_from(&other.before);
-        self.after.clone_from(&other.after);
-        self.seen.clone_from(&other.seen);
+    /// Gives the counts the block's width; what is in them does not matter.
+    fn resize(&mut self, block: &Block) {
+        let seen = if block.seen.is_empty() {
+            0
+        } else {
+            block.stride
+        };
+        self.before.resize(block.stride, 0);
+        self.after.resize(block.stride, 0);
+        self.seen.resize(seen, 0);
     }
 
     /// Makes the counts those of the other rows.
@@ -61,36 +65,76 @@ impl Counts {
     /// Adds rows of the block; the low half of an entry is the row.
     #[inline(always)]
     pub(super) fn add(&mut self, block: &Block, entries: &[u64]) {
-        for entries in entries.chunks(ROWS) {
-            let mut at = 0;
-            // As many columns at once as registers can hold, so that a row is read in one go.
-            while at < block.stride {
-                at += match block.stride - at {
-                    384.. => self.add_columns::<384>(block, entries, at),
-                    256.. => self.add_columns::<256>(block, entries, at),
-                    128.. => self.add_columns::<128>(block, entries, at),
-                    _ => self.add_columns::<LANES>(block, entries, at),
-                };
-            }
+        for entries in entries.chunks(BYTE_ROWS) {
+            self.add_block(None, block, entries);
+        }
+    }
+
+    /// Makes the counts those of `other` and some more rows, at least one.
+    #[inline(always)]
+    pub(super) fn continue_from(&mut self, other: &Self, block: &Block, entries: &[u64]) {
+        self.resize(block);
+        let (first, rest) = entries.split_at(entries.len().min(BYTE_ROWS));
+        self.add_block(Some(other), block, first);
+        self.add(block, rest);
+    }
+
+    #[inline(always)]
+    fn add_block(&mut self, from: Option<&Self>, block: &Block, entries: &[u64]) {
+        let mut at = 0;
+        // As many columns at once as registers can hold, so that a row is read in one go.
+        while at < block.stride {
+            at += match block.stride - at {
+                384.. => self.add_columns::<384>(from, block, entries, at),
+                256.. => self.add_columns::<256>(from, block, entries, at),
+                128.. => self.add_columns::<128>(from, block, entries, at),
+                _ => self.add_columns::<LANES>(from, block, entries, at),
+            };
         }
     }
 
     #[inline(always)]
-    fn add_columns<const W: usize>(&mut self, block: &Block, entries: &[u64], at: usize) -> usize {
-        let sum = sum_bytes::<W>(&block.codes, block.stride, entries, at);
-        let before = &mut self.before[at..at + W];
-        let after = &mut self.after[at..at + W];
-        for lane in 0..W {
-            before[lane] += u32::from(sum[lane] & 15);
-            after[lane] += u32::from(sum[lane] >> 4);
-        }
-        if !block.seen.is_empty() {
-            let sum = sum_bytes::<W>(&block.seen, block.stride, entries, at);
-            for (seen, &sum) in self.seen[at..at + W].iter_mut().zip(&sum) {
-                *seen += u32::from(sum);
+    fn add_columns<const W: usize>(
+        &mut self,
+        from: Option<&Self>,
+        block: &Block,
+        entries: &[u64],
+        at: usize,
+    ) -> usize {
+        let (mut before, mut after) = ([0_u8; W], [0_u8; W]);
+        for entries in entries.chunks(ROWS) {
+            let sum = sum_bytes::<W>(&block.codes, block.stride, entries, at);
+            for lane in 0..W {
+                before[lane] += sum[lane] & 15;
+                after[lane] += sum[lane] >> 4;
             }
         }
+        let range = at..at + W;
+        let old = |counts: fn(&Self) -> &[u32]| from.map(|from| &counts(from)[range.clone()]);
+        widen(&before, old(|c| &c.before), &mut self.before[range.clone()]);
+        widen(&after, old(|c| &c.after), &mut self.after[range.clone()]);
+        if !block.seen.is_empty() {
+            let seen = sum_bytes::<W>(&block.seen, block.stride, entries, at);
+            widen(&seen, old(|c| &c.seen), &mut self.seen[range.clone()]);
+        }
         W
+    }
+}
+
+/// Adds small counts to the `old` ones, or to those in place.
+#[inline(always)]
+fn widen<const W: usize>(small: &[u8; W], old: Option<&[u32]>, counts: &mut [u32]) {
+    match old {
+        Some(old) => {
+            for ((count, &old), &small) in counts.iter_mut().zip(old).zip(small) {
+                *count = old + u32::from(small);
+            }
+        }
+        None => {
+            for (count, &small) in counts.iter_mut().zip(small) {
+                *count += u32::from(small);
+            }
+        }
     }
 }
 

@@ -3,10 +3,12 @@
 //! Large nodes work on a matrix of pair codes, small ones on sets of rows as bits. Every score is an exact integer or
 //! is computed by a fixed sequence of operations, so the tree is the one of the general engine.
 
+mod aligned;
 mod best;
 mod bits;
 mod block;
 mod count;
+mod filter;
 mod node;
 mod random;
 mod repeat;
@@ -23,6 +25,7 @@ use crate::weights::Weights;
 
 use self::best::{Best, Candidate};
 use self::count::Counts;
+use self::filter::Filter;
 use self::node::{row, Node};
 use self::repeat::{list_once, repeated_rows};
 use self::score::Score;
@@ -176,9 +179,15 @@ impl Grower<'_> {
         let options = self.task.options;
         let mut totals = node.totals();
         let kept = impure(node, &totals);
-        let few = 4 * kept.len() <= 3 * node.block.columns();
+        let columns = node.block.columns() as u32;
+        let few = 4 * kept.len() <= 3 * columns as usize;
         if !kept.is_empty() && (few || 4 * node.len() <= node.block.rows.len()) {
-            node.repack(&kept);
+            if few || node.len() <= block::MANY_ROWS {
+                node.repack(&kept);
+            } else {
+                // Whole rows are copied faster than most of their columns.
+                node.repack(&(0..columns).collect::<Vec<_>>());
+            }
             totals = node.totals();
         }
         let rows = node.len();
@@ -192,10 +201,12 @@ impl Grower<'_> {
         let split = if leaf {
             None
         } else {
+            let labels = self.task.rankings.labels();
             let known = Known {
                 node,
                 score: &self.score,
                 totals: &totals,
+                filter: Filter::new(&node.block, rows, &totals, labels * (labels - 1) / 2),
                 sum,
                 min_samples_leaf: options.min_samples_leaf,
                 random: (options.splitter == Splitter::RandomBinary).then_some(self.task.features),

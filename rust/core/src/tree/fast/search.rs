@@ -4,6 +4,7 @@ use super::super::draw::Watch;
 use super::best::{Best, Candidate, MARGIN};
 use super::block::Block;
 use super::count::Counts;
+use super::filter::Filter;
 use super::node::{rank, Node};
 use super::score::{Score, Sides};
 use crate::error::Result;
@@ -15,6 +16,8 @@ pub(super) struct Known<'a> {
     pub(super) node: &'a Node,
     pub(super) score: &'a Score,
     pub(super) totals: &'a Counts,
+    /// For complete rankings, unless the node is very large.
+    pub(super) filter: Option<Filter>,
     /// The node's own sum.
     pub(super) sum: i64,
     pub(super) min_samples_leaf: usize,
@@ -30,6 +33,8 @@ pub(super) struct Scratch {
     /// Some of those positions, ascending from 0, with the counts of the rows before them.
     marks: Vec<u32>,
     counts: Vec<Counts>,
+    /// For each cut but the last the mark at it or nearest below.
+    mark_of: Vec<u32>,
     /// Counts of the rows before the lower ends of intervals on the stack that are not marks.
     lows: Vec<Counts>,
     stack: Vec<Interval>,
@@ -37,6 +42,10 @@ pub(super) struct Scratch {
 
 /// About how many positions of an order have their counts kept.
 const MARKS: usize = 64;
+
+/// Intervals of more cuts than this are worth the exact sums at their middle, from which the bounds of both halves
+/// come; in smaller ones a cut that cannot be the best is only passed over.
+const FEW_CUTS: usize = 16;
 
 /// The cuts strictly between two others.
 #[derive(Clone, Copy)]
@@ -100,6 +109,7 @@ impl Known<'_> {
             cuts,
             marks,
             counts,
+            mark_of,
             lows,
             stack,
         } = scratch;
@@ -124,11 +134,9 @@ impl Known<'_> {
             if bound < best.improvement() - MARGIN {
                 continue;
             }
-            let middle = u32::midpoint(cuts[low], cuts[high]);
-            let middle = cuts[low..high].partition_point(|&cut| cut < middle) + low;
-            let middle = middle.clamp(low + 1, high - 1);
+            let middle = usize::midpoint(low, high);
             let cut = cuts[middle] as usize;
-            let mark = marks.partition_point(|&mark| mark as usize <= cut) - 1;
+            let mark = mark_of[middle] as usize;
             let start = marks[mark].max(cuts[low]) as usize;
             watch.work(work(block, cut - start))?;
             let left = if start == cut {
@@ -140,15 +148,25 @@ impl Known<'_> {
                 }
                 let (known, next) = lows.split_at_mut(slot + 1);
                 let from_mark = marks[mark] as usize == start;
-                next[0].copy_from(if from_mark {
+                let from = if from_mark {
                     &counts[mark]
                 } else {
                     &known[slot]
-                });
-                next[0].add(block, &sorted[start..cut]);
+                };
+                next[0].continue_from(from, block, &sorted[start..cut]);
                 &next[0]
             };
-            let at_cut = self.offer((feature, cut), left, best);
+            let passed_over = high - low <= FEW_CUTS
+                && self
+                    .filter
+                    .as_ref()
+                    .is_some_and(|filter| filter.bound(cut, left) < best.improvement() - MARGIN);
+            let at_cut = if passed_over {
+                // What is known of the whole interval holds in both halves.
+                sums
+            } else {
+                self.offer((feature, cut), left, best)
+            };
             stack.push(Interval {
                 high: middle,
                 sums: (sums.0, at_cut.1),
@@ -252,12 +270,15 @@ impl Scratch {
     fn mark(&mut self, block: &Block, sorted: &[u64], watch: &mut Watch<'_>) -> Result<()> {
         let apart = sorted.len() / MARKS;
         self.marks.clear();
+        self.mark_of.clear();
         for &cut in &self.cuts[..self.cuts.len() - 1] {
             let last = self.marks.last().copied();
+            let index = self.marks.len();
             if last.is_some_and(|last| ((cut - last) as usize) < apart) {
+                self.mark_of.push(index as u32 - 1);
                 continue;
             }
-            let index = self.marks.len();
+            self.mark_of.push(index as u32);
             if self.counts.len() == index {
                 self.counts.push(Counts::default());
             }
@@ -265,8 +286,7 @@ impl Scratch {
             match (last, known.last()) {
                 (Some(last), Some(known)) => {
                     watch.work(work(block, (cut - last) as usize))?;
-                    next[0].copy_from(known);
-                    next[0].add(block, &sorted[last as usize..cut as usize]);
+                    next[0].continue_from(known, block, &sorted[last as usize..cut as usize]);
                 }
                 _ => next[0].reset(block),
             }
@@ -278,14 +298,18 @@ impl Scratch {
     /// The possible cuts, with 0 before and the number of rows behind them.
     fn find_cuts(&mut self, sorted: &[u64], min_samples_leaf: usize) {
         let rows = sorted.len();
+        let last = (rows + 1).saturating_sub(min_samples_leaf);
         self.cuts.clear();
-        self.cuts.push(0);
-        let possible = min_samples_leaf..(rows + 1).saturating_sub(min_samples_leaf);
-        for cut in possible {
-            if rank(sorted[cut - 1]) != rank(sorted[cut]) {
-                self.cuts.push(cut as u32);
-            }
+        self.cuts
+            .resize(last.saturating_sub(min_samples_leaf) + 2, 0);
+        let mut found = 1;
+        let cuts = &mut self.cuts[..];
+        for (cut, pair) in (1..last).zip(sorted.windows(2)).skip(min_samples_leaf - 1) {
+            // Every position is written and kept or overwritten: no branch that is hard to predict.
+            cuts[found] = cut as u32;
+            found += usize::from(rank(pair[0]) != rank(pair[1]));
         }
-        self.cuts.push(rows as u32);
+        self.cuts[found] = rows as u32;
+        self.cuts.truncate(found + 1);
     }
 }

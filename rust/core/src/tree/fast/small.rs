@@ -18,8 +18,11 @@ use super::small_score::SmallScore;
 /// Rows of the largest node that is grown here.
 pub(super) const MAX_ROWS: usize = 64;
 
+/// With at most so many columns a division is scored faster than it is recognised.
+const FEW_COLUMNS: usize = 3;
+
 /// A boundary between values of a feature.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Cut {
     /// The rows of the node below the boundary.
     left: u64,
@@ -211,21 +214,32 @@ impl<'a> Small<'a> {
         if self.columns.len() == below.columns {
             return;
         }
-        for at in place.cuts..below.cuts {
-            let cut = self.cuts[at];
+        self.cuts
+            .resize(2 * below.cuts - place.cuts + 1, Cut::default());
+        let (known, new) = self.cuts.split_at_mut(below.cuts);
+        let mut found = 0;
+        // No feature has this number.
+        let mut last = Cut {
+            feature: u32::MAX,
+            ..Cut::default()
+        };
+        for cut in &known[place.cuts..] {
             let left = cut.left & below.rows;
-            if left == 0 || left == below.rows {
-                continue;
-            }
-            let known = self.cuts.len() > below.cuts;
-            match self.cuts.last_mut() {
-                // The same rows are below several boundaries of the parent: the gap between values has grown.
-                Some(last) if known && last.feature == cut.feature && last.left == left => {
-                    last.upper = cut.upper;
-                }
-                _ => self.cuts.push(Cut { left, ..cut }),
-            }
+            let divides = left != 0 && left != below.rows;
+            // The same rows are below several boundaries of the parent: the gap between values has grown.
+            let same = left == last.left && cut.feature == last.feature;
+            let next = Cut {
+                left,
+                lower: if same { last.lower } else { cut.lower },
+                ..*cut
+            };
+            // Written in any case and kept or overwritten: no branch that is hard to predict.
+            found -= usize::from(same);
+            new[found] = next;
+            found += usize::from(divides);
+            last = if divides { next } else { last };
         }
+        self.cuts.truncate(below.cuts + found);
     }
 
     /// For each feature of the node the cut at its random threshold, and the threshold; ascending.
@@ -252,24 +266,27 @@ impl<'a> Small<'a> {
         self.memo.clear(self.cuts.len() - place.cuts);
         self.division.clear();
         let lowest = place.rows & place.rows.wrapping_neg();
+        let is_cheap = self.columns.len() - place.columns <= FEW_COLUMNS;
         for (at, cut) in self.cuts.iter().enumerate().skip(place.cuts) {
-            let left_rows = cut.left.count_ones();
-            let possible = left_rows >= leaf
-                && rows - left_rows >= leaf
+            // Both sides of a cut have a row.
+            let is_large = leaf == 1 || {
+                let left_rows = cut.left.count_ones();
+                left_rows >= leaf && rows - left_rows >= leaf
+            };
+            let possible = is_large
                 && random.is_none_or(|cuts| cuts.binary_search_by_key(&at, |cut| cut.0).is_ok())
                 && drawn
                     .as_ref()
                     .is_none_or(|drawn| drawn.binary_search(&cut.feature).is_ok());
-            self.division.push(if possible {
-                // Left and right may be exchanged: the side with the lowest row stands for both.
-                let side = if cut.left & lowest == 0 {
-                    place.rows & !cut.left
-                } else {
-                    cut.left
-                };
-                self.memo.number(side)
-            } else {
+            self.division.push(if !possible {
                 u32::MAX
+            } else if is_cheap {
+                self.memo.append(cut.left)
+            } else if cut.left & lowest == 0 {
+                // Left and right may be exchanged: the side with the lowest row stands for both.
+                self.memo.number(place.rows & !cut.left)
+            } else {
+                self.memo.number(cut.left)
             });
         }
         let columns = &self.columns[place.columns..];

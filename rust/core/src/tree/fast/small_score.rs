@@ -2,17 +2,22 @@
 
 use crate::simd::{dispatch, Kernel};
 
+use super::super::entropy::Exact;
 use super::bits::Column;
 use super::score::{Score, SeenTables};
 use super::small::MAX_ROWS;
 
-/// Counts of a pair that is not pure in a small node are below this.
-const WIDTH: usize = MAX_ROWS;
+/// Sums of all divisions of counts below the largest size of a node, squared. Counts of a pair that is not pure are
+/// below the node's size.
+const SUMS: usize = MAX_ROWS * MAX_ROWS;
 
-/// `F[i] + F[c - i]` for a count c that is divided into i and c - i; then `F` itself, with one entry more.
+/// Where a class of sizes finds its numbers.
 struct Divided {
-    /// As many as [`WIDTH`] squared.
-    sums: Vec<i64>,
+    /// Counts of the class have less bits than this.
+    bits: u32,
+    /// Where `F[i] + F[c - i]`, for a count c that is divided into i and c - i, starts.
+    sums: usize,
+    /// `F` itself, with one entry more.
     plain: Vec<i64>,
 }
 
@@ -20,7 +25,11 @@ struct Divided {
 pub(super) struct SmallScore {
     /// By class, the logarithm of the size rounded up; empty for missing labels.
     classes: Vec<Divided>,
-    columns: Vec<Prepared>,
+    /// The sums of all classes; behind the last there are [`SUMS`] more, so that each can be read as so many.
+    sums: Vec<i64>,
+    /// Columns of two kinds and of three.
+    two_kinds: Vec<Prepared>,
+    three_kinds: Vec<Prepared>,
 }
 
 /// A column with its counts in the node.
@@ -35,25 +44,30 @@ struct Prepared {
 
 impl SmallScore {
     pub(super) fn new(score: &Score) -> Self {
-        let classes = match score {
-            Score::Seen(_) => Vec::new(),
-            Score::Exact(exact) => (0..=MAX_ROWS.ilog2())
-                .zip(exact.classes())
-                .map(|(j, class)| {
-                    let plain: Vec<i64> = (0..=1 << j).map(|count| class.get(count)).collect();
-                    let mut sums = vec![0; WIDTH * WIDTH];
-                    for count in 0..(1 << j).min(WIDTH) {
-                        for part in 0..=count {
-                            sums[count * WIDTH + part] = plain[part] + plain[count - part];
-                        }
-                    }
-                    Divided { sums, plain }
-                })
-                .collect(),
-        };
+        let mut sums: Vec<i64> = Vec::new();
+        let mut classes = Vec::new();
+        if let Score::Exact(exact) = score {
+            for (bits, class) in (0..=MAX_ROWS.ilog2()).zip(exact.classes()) {
+                let size = 1 << bits;
+                let plain: Vec<i64> = (0..=size as u64).map(|count| class.get(count)).collect();
+                let start = sums.len();
+                for count in 0..size {
+                    sums.extend((0..=count).map(|part| plain[part] + plain[count - part]));
+                    sums.resize(start + (count + 1) * size, 0);
+                }
+                classes.push(Divided {
+                    bits,
+                    sums: start,
+                    plain,
+                });
+            }
+        }
+        sums.resize(sums.len() + SUMS, 0);
         Self {
             classes,
-            columns: Vec::new(),
+            sums,
+            two_kinds: Vec::new(),
+            three_kinds: Vec::new(),
         }
     }
 
@@ -63,28 +77,12 @@ impl SmallScore {
 
     /// The sum of a node of `rows` rows over its columns, in the form of [`Score::sides`].
     pub(super) fn whole(&self, score: &Score, rows: usize, columns: &[Column]) -> i64 {
-        let count = |set: u64| set.count_ones();
-        match score {
-            Score::Exact(_) => {
-                let plain = &self.classes[ceil_log2(rows)].plain;
-                let f = |count: u32| plain[count as usize];
-                columns
-                    .iter()
-                    .map(|column| {
-                        let (b, a) = (count(column.before), count(column.after));
-                        let tied = rows as u32 - b - a;
-                        column.multiplicity * (plain[rows] - f(b) - f(a) - f(tied))
-                    })
-                    .sum()
-            }
-            Score::Seen(tables) => columns
-                .iter()
-                .map(|column| {
-                    let (b, a) = (count(column.before), count(column.after));
-                    column.multiplicity * tables.entropy(b, a, count(column.seen))
-                })
-                .sum(),
-        }
+        dispatch(Whole {
+            tables: self,
+            score,
+            rows,
+            columns,
+        })
     }
 
     /// The improvement of each division of a node (its rows and its sum) into one of `sides` and the rest.
@@ -110,44 +108,122 @@ impl SmallScore {
     #[inline(always)]
     fn exact(
         &mut self,
-        score: &Score,
+        exact: &Exact,
         (rows, sum): (u64, i64),
         columns: &[Column],
         sides: &[u64],
         out: &mut Vec<f64>,
     ) {
         let n = rows.count_ones() as usize;
-        self.columns.clear();
-        self.columns.extend(columns.iter().map(|column| {
+        let Divided {
+            bits,
+            sums: start,
+            plain,
+        } = &self.classes[ceil_log2(n)];
+        self.two_kinds.clear();
+        self.three_kinds.clear();
+        for column in columns {
             let (before, after) = (column.before.count_ones(), column.after.count_ones());
-            Prepared {
+            let tied = n as u32 - before - after;
+            let prepared = Prepared {
                 before: column.before,
                 after: column.after,
                 multiplicity: column.multiplicity,
-                starts: [before, after, n as u32 - before - after].map(|c| c as u16 * WIDTH as u16),
+                starts: [before, after, tied].map(|count| (count << bits) as u16),
+            };
+            if tied == 0 {
+                self.two_kinds.push(prepared);
+            } else {
+                self.three_kinds.push(prepared);
             }
-        }));
+        }
         let pairs: i64 = columns.iter().map(|column| column.multiplicity).sum();
-        let Divided { sums, plain } = &self.classes[ceil_log2(n)];
-        let Some(sums) = sums.first_chunk::<{ WIDTH * WIDTH }>() else {
+        let Some(sums) = self.sums[*start..].first_chunk::<SUMS>() else {
             return;
         };
-        for &side in sides {
-            let left = side.count_ones();
-            let mut total = 0;
-            for column in &self.columns {
-                let before = (column.before & side).count_ones();
-                let after = (column.after & side).count_ones();
-                let tied = left - before - after;
-                let [b, a, t] = column.starts;
-                // The remainder never changes the index; it spares a check of the bounds.
-                let f = |start: u16, part: u32| {
-                    sums[(usize::from(start) + part as usize) % (WIDTH * WIDTH)]
-                };
-                total += column.multiplicity * (f(b, before) + f(a, after) + f(t, tied));
-            }
+        // The remainder never changes the index; it spares a check of the bounds.
+        let f = |start: u16, part: u32| sums[(usize::from(start) + part as usize) % SUMS];
+        let unit = exact.unit(n as u64);
+        let improvement = |left: u32, total: i64| {
             let whole = pairs * (plain[left as usize] + plain[n - left as usize]);
-            out.push(score.improvement(n, sum, left as usize, (whole - total, 0)));
+            (sum + total - whole) as f64 / unit
+        };
+        let (couples, last) = sides.as_chunks::<2>();
+        for sides in couples {
+            let left = sides.map(u64::count_ones);
+            let totals = total(&self.two_kinds, &self.three_kinds, (*sides, left), f);
+            out.push(improvement(left[0], totals[0]));
+            out.push(improvement(left[1], totals[1]));
+        }
+        for &side in last {
+            let left = side.count_ones();
+            let totals = total(&self.two_kinds, &self.three_kinds, ([side], [left]), f);
+            out.push(improvement(left, totals[0]));
+        }
+    }
+}
+
+/// Sums over the columns for some sides with their numbers of rows: what is read of a column serves all of them.
+#[inline(always)]
+fn total<const N: usize>(
+    two_kinds: &[Prepared],
+    three_kinds: &[Prepared],
+    (sides, left): ([u64; N], [u32; N]),
+    f: impl Fn(u16, u32) -> i64,
+) -> [i64; N] {
+    let mut totals = [0; N];
+    for column in two_kinds {
+        let [b, a, _] = column.starts;
+        for i in 0..N {
+            let before = (column.before & sides[i]).count_ones();
+            totals[i] += column.multiplicity * (f(b, before) + f(a, left[i] - before));
+        }
+    }
+    for column in three_kinds {
+        let [b, a, t] = column.starts;
+        for i in 0..N {
+            let before = (column.before & sides[i]).count_ones();
+            let after = (column.after & sides[i]).count_ones();
+            let tied = left[i] - before - after;
+            totals[i] += column.multiplicity * (f(b, before) + f(a, after) + f(t, tied));
+        }
+    }
+    totals
+}
+
+struct Whole<'a> {
+    tables: &'a SmallScore,
+    score: &'a Score,
+    rows: usize,
+    columns: &'a [Column],
+}
+
+impl Kernel for Whole<'_> {
+    type Output = i64;
+
+    #[inline(always)]
+    fn run(self) -> i64 {
+        let columns = self.columns.iter();
+        let count = |set: u64| set.count_ones();
+        match self.score {
+            Score::Exact(_) => {
+                let plain = &self.tables.classes[ceil_log2(self.rows)].plain;
+                let f = |count: u32| plain[count as usize];
+                let all = f(self.rows as u32);
+                columns
+                    .map(|column| {
+                        let (b, a) = (count(column.before), count(column.after));
+                        let tied = self.rows as u32 - b - a;
+                        column.multiplicity * (all - f(b) - f(a) - f(tied))
+                    })
+                    .sum()
+            }
+            Score::Seen(tables) => columns
+                .map(|column| {
+                    let (b, a) = (count(column.before), count(column.after));
+                    column.multiplicity * tables.entropy(b, a, count(column.seen))
+                })
+                .sum(),
         }
     }
 }
@@ -167,9 +243,9 @@ impl Kernel for Improvements<'_> {
     #[inline(always)]
     fn run(self) {
         match self.score {
-            Score::Exact(_) => {
+            Score::Exact(exact) => {
                 self.tables
-                    .exact(self.score, self.node, self.columns, self.sides, self.out);
+                    .exact(exact, self.node, self.columns, self.sides, self.out);
             }
             Score::Seen(tables) => {
                 let (rows, sum) = self.node;

@@ -1,0 +1,56 @@
+"""``bucketrank report``: a study as a page for people."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+EPILOG = """\
+The page is one file that opens without a network: a summary in words, tables that can be sorted and copied, figures,
+settings, versions, seeds and hashes of the data. A study that is not finished can be reported as well.
+
+examples:
+  bucketrank compare --store study.db
+  bucketrank report study.db --out report.html
+  bucketrank report study.db --format markdown
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser(
+        "report",
+        help="write the report of a stored study",
+        description="Write the report of a study that compare --store has kept.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("store", metavar="STUDY", help="a file that compare --store wrote")
+    parser.add_argument("--out", metavar="FILE", help="write to a file, not to the terminal")
+    parser.add_argument(
+        "--format",
+        choices=["html", "latex", "markdown"],
+        default="html",
+        help="what to write (default html)",
+    )
+    parser.add_argument("--title", help="heading of the report")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read the study and write its report."""
+    from bucketrank.experiments import Study
+
+    study = Study.load(options.store)
+    try:
+        text = study.report(format=options.format, title=options.title)
+    except ImportError as error:
+        # Not a fault of the input, and the message says what to install.
+        raise OSError(1, str(error)) from error
+    if options.out is None:
+        print(text, end="")
+    else:
+        Path(options.out).write_text(text, encoding="utf-8")
+        print(f"{options.out}: {study!r}")
+    return 0

@@ -1,0 +1,176 @@
+"""A threshold for ties recommended by a linear regression on the size, ties and gaps of training data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import astuple
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import LinearRegression
+from sklearn.utils.validation import check_is_fitted
+
+from bucketrank.aggregation import WithBeta, get_aggregator
+from bucketrank.experiments.beta_study import BetaStudy, MetaFeatures
+
+_LIMITS = {"borda": 2.0, "copeland": 0.5, "bucket_pivot": 0.5}
+"""Largest thresholds that make sense: the range that studies cover, and where all labels are tied."""
+
+_DEFAULT = "default_betas.json"
+
+
+class BetaRecommender(BaseEstimator):
+    """Recommends β from the number of instances, features and labels, mean buckets and missing labels.
+
+    Parameters
+    ----------
+    aggregator : {"borda", "copeland", "bucket_pivot"}, default "borda"
+        Whose threshold is recommended.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (5,)
+        Change of the threshold with each meta-feature, in the order of ``MetaFeatures.names()``.
+    intercept_ : float
+    n_points_ : int
+        Number of datasets times levels that it was fitted on.
+
+    Examples
+    --------
+    >>> from bucketrank.datasets import load
+    >>> from bucketrank.experiments import BetaRecommender
+    >>> iris = load("iris")
+    >>> beta = BetaRecommender.default("borda").recommend(iris.X, iris.Y)
+    >>> 0 <= beta <= 2
+    True
+    """
+
+    def __init__(self, aggregator: str = "borda") -> None:
+        self.aggregator = aggregator
+
+    def fit(self, studies: BetaStudy | Iterable[BetaStudy], y: None = None) -> BetaRecommender:  # noqa: ARG002
+        """Learn the best thresholds of each dataset and level.
+
+        Parameters
+        ----------
+        studies : BetaStudy or iterable of BetaStudy
+            Studies that measured this aggregator.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        BetaRecommender
+        """
+        self._check()
+        several = [studies] if isinstance(studies, BetaStudy) else list(studies)
+        features, targets = [], []
+        for study in several:
+            best = study.best(self.aggregator)
+            for i, level in enumerate(study.study.missing):
+                for j, dataset in enumerate(study.study.datasets):
+                    features.append(astuple(study.meta_features[dataset, level]))
+                    targets.append(best[i, j])
+        if len(targets) < 2:
+            raise ValueError(
+                f"found {len(targets)} datasets and levels; expected at least 2 to learn from"
+            )
+        model = LinearRegression().fit(np.array(features), np.array(targets))
+        self.coef_ = model.coef_
+        self.intercept_ = float(model.intercept_)
+        self.n_points_ = len(targets)
+        return self
+
+    def recommend(self, X: Any, Y: Any) -> float:
+        """Return the threshold for these training data.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features.
+        Y : array-like of shape (n_samples, n_labels)
+            Positions; NaN for missing labels.
+
+        Returns
+        -------
+        float
+            From 0 to the largest threshold that makes sense: 2 for Borda, 0.5 for the others.
+        """
+        return self.recommend_by(MetaFeatures.of(X, Y))
+
+    def recommend_by(self, meta_features: MetaFeatures) -> float:
+        """Return the threshold for training data with these meta-features; otherwise as :meth:`recommend`."""
+        check_is_fitted(self)
+        values = np.array(astuple(meta_features))
+        limit = _LIMITS[self.aggregator]
+        return float(np.clip(values @ self.coef_ + self.intercept_, 0, limit))
+
+    def aggregator_for(self, X: Any, Y: Any) -> WithBeta:
+        """Return the aggregator with the threshold that is recommended for these training data."""
+        chosen = get_aggregator(self.aggregator, beta=self.recommend(X, Y))
+        assert isinstance(chosen, WithBeta)
+        return chosen
+
+    @classmethod
+    def default(cls, aggregator: str = "borda") -> BetaRecommender:
+        """Return the recommender that comes with the package.
+
+        Parameters
+        ----------
+        aggregator : {"borda", "copeland"}, default "borda"
+            Whose threshold is recommended.
+
+        Returns
+        -------
+        BetaRecommender
+            Fitted; where its numbers come from is in :func:`default_provenance`.
+        """
+        recommender = cls(aggregator)
+        recommender._check()
+        models = _shipped()["models"]
+        if aggregator not in models:
+            raise ValueError(
+                f"no recommender for {aggregator!r} comes with the package; "
+                f"expected one of {', '.join(models)}"
+            )
+        model = models[aggregator]
+        recommender.coef_ = np.array([model["coefficients"][n] for n in MetaFeatures.names()])
+        recommender.intercept_ = float(model["intercept"])
+        recommender.n_points_ = int(model["points"])
+        return recommender
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the model as JSON can hold it."""
+        check_is_fitted(self)
+        coefficients = dict(zip(MetaFeatures.names(), self.coef_.tolist(), strict=True))
+        return {
+            "coefficients": coefficients,
+            "intercept": self.intercept_,
+            "points": self.n_points_,
+        }
+
+    def _check(self) -> None:
+        if self.aggregator not in _LIMITS:
+            known = ", ".join(map(repr, _LIMITS))
+            raise ValueError(f"aggregator is {self.aggregator!r}; expected one of {known}")
+
+
+def default_provenance() -> dict[str, Any]:
+    """Return what the recommenders that come with the package were fitted on.
+
+    Returns
+    -------
+    dict
+        Hashes of the datasets, levels, folds, seed and version.
+    """
+    provenance: dict[str, Any] = _shipped()["provenance"]
+    return provenance
+
+
+def _shipped() -> dict[str, Any]:
+    text = (files("bucketrank.experiments") / _DEFAULT).read_text(encoding="utf-8")
+    shipped: dict[str, Any] = json.loads(text)
+    return shipped

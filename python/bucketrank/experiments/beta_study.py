@@ -1,0 +1,289 @@
+"""How the threshold for ties, β, changes accuracy: many thresholds on the same trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bucketrank._validation import as_positions, as_real
+from bucketrank.aggregation import WithBeta, get_aggregator
+from bucketrank.datasets import Dataset
+from bucketrank.experiments.comparison import compare
+from bucketrank.experiments.job import training_fold
+from bucketrank.experiments.plan import Job, Plan, make_plan
+from bucketrank.experiments.study import Study
+from bucketrank.tree import PartialLabelRankingTree
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
+
+    from bucketrank.experiments.report import Section
+
+BETAS = tuple(round(0.1 * step, 1) for step in range(21))
+LEVELS = tuple(round(0.1 * step, 1) for step in range(7))
+
+
+@dataclass(frozen=True)
+class MetaFeatures:
+    """What a threshold is recommended by: size, ties and gaps of training data."""
+
+    instances: float
+    features: float
+    labels: float
+    mean_buckets: float
+    missing: float
+
+    @classmethod
+    def of(cls, X: ArrayLike, Y: Any) -> MetaFeatures:
+        """Compute them from features and positions, NaN marking missing labels."""
+        positions = np.asarray(as_positions(Y), dtype=np.float64)
+        absent = np.isnan(positions)
+        buckets = np.where(absent, 0, positions).max(axis=1)
+        n_rows, n_labels = positions.shape
+        n_features = np.shape(X)[1]
+        return cls(n_rows, n_features, n_labels, float(buckets.mean()), float(absent.mean()))
+
+    @classmethod
+    def mean(cls, several: Iterable[MetaFeatures]) -> MetaFeatures:
+        """Return the mean of each feature."""
+        return cls(*np.mean([astuple(one) for one in several], axis=0).tolist())
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """Return the names, in the order of the values."""
+        return [field.name for field in fields(cls)]
+
+
+@dataclass(frozen=True, eq=False)
+class BetaStudy:
+    """Accuracy of aggregators at many thresholds.
+
+    Attributes
+    ----------
+    study : Study
+        All results; a method is an aggregator and its threshold, such as ``"borda 0.9"``.
+    aggregators : list of str
+        Names of the aggregators.
+    betas : ndarray
+        The thresholds.
+    mean : ndarray of shape (n_aggregators, n_levels, n_datasets, n_betas)
+        Mean accuracy over repeats and folds.
+    meta_features : dict from (dataset, level) to MetaFeatures
+        Of the training data, the mean over the folds of the first repeat.
+    """
+
+    study: Study
+    aggregators: list[str]
+    betas: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    meta_features: dict[tuple[str, float], MetaFeatures]
+
+    def curve(self, aggregator: str) -> NDArray[np.float64]:
+        """Return the accuracy at each level and threshold, the mean over datasets.
+
+        Parameters
+        ----------
+        aggregator : str
+            One of :attr:`aggregators`.
+
+        Returns
+        -------
+        ndarray of shape (n_levels, n_betas)
+        """
+        return np.asarray(self._of(aggregator).mean(axis=1))
+
+    def peaks(self, aggregator: str) -> NDArray[np.float64]:
+        """Return the threshold at which the curve of each level is highest.
+
+        Parameters
+        ----------
+        aggregator : str
+            One of :attr:`aggregators`.
+
+        Returns
+        -------
+        ndarray of shape (n_levels,)
+        """
+        return np.asarray(self.betas[self.curve(aggregator).argmax(axis=-1)])
+
+    def best(self, aggregator: str) -> NDArray[np.float64]:
+        """Return the best threshold for each level and dataset; of equally good ones the smallest.
+
+        Parameters
+        ----------
+        aggregator : str
+            One of :attr:`aggregators`.
+
+        Returns
+        -------
+        ndarray of shape (n_levels, n_datasets)
+        """
+        return np.asarray(self.betas[self._of(aggregator).argmax(axis=-1)])
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the curves of all aggregators and levels; see :func:`bucketrank.figures.plot_beta_curves`.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from bucketrank.figures import plot_beta_curves
+
+        curves = {name: self.curve(name) for name in self.aggregators}
+        return plot_beta_curves(self.betas, curves, missing=self.study.missing, ax=ax)
+
+    def section(self) -> Section:
+        """Return curves and best thresholds as a section for :meth:`Study.report`."""
+        from bucketrank.experiments.report.beta import beta_section
+
+        return beta_section(self)
+
+    def to_pandas(self) -> DataFrame:
+        """Return one row for each aggregator, level, dataset and threshold.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        import pandas as pd
+
+        axes = [self.aggregators, self.study.missing, self.study.datasets, self.betas.tolist()]
+        index = pd.MultiIndex.from_product(axes, names=["aggregator", "missing", "dataset", "beta"])
+        return pd.DataFrame({"tau_x": self.mean.ravel()}, index=index).reset_index()
+
+    def __repr__(self) -> str:
+        names = " and ".join(self.aggregators)
+        return (
+            f"BetaStudy({names}: {len(self.betas)} thresholds, {len(self.study.datasets)} datasets, "
+            f"{len(self.study.missing)} levels)"
+        )
+
+    def __str__(self) -> str:
+        lines = [repr(self)]
+        width = max(7, *map(len, self.study.datasets))
+        for aggregator in self.aggregators:
+            lines += ["", f"best beta of {aggregator}"]
+            heads = [f"{100 * level:g} %" for level in self.study.missing]
+            lines.append(" " * width + "".join(f"{head:>7}" for head in heads))
+            best = self.best(aggregator)
+            for index, dataset in enumerate(self.study.datasets):
+                lines.append(f"{dataset:<{width}}" + "".join(f"{b:7.1f}" for b in best[:, index]))
+            peaks = "".join(f"{b:7.1f}" for b in self.peaks(aggregator))
+            lines.append(f"{'mean':<{width}}{peaks}")
+        return "\n".join(lines)
+
+    def _of(self, aggregator: str) -> NDArray[np.float64]:
+        if aggregator not in self.aggregators:
+            known = ", ".join(self.aggregators)
+            raise ValueError(f"unknown aggregator {aggregator!r}; the study has: {known}")
+        return np.asarray(self.mean[self.aggregators.index(aggregator)])
+
+
+def beta_study(
+    datasets: Any,
+    aggregators: Sequence[str] = ("borda", "copeland"),
+    betas: Iterable[float] = BETAS,
+    missing: Iterable[float] = LEVELS,
+    n_repeats: int = 5,
+    n_folds: int = 10,
+    *,
+    seed: int = 0,
+    **settings: Any,
+) -> BetaStudy:
+    """Measure aggregators at many thresholds for ties, all on the same trees.
+
+    Parameters
+    ----------
+    datasets : list of Dataset or str, or dict
+        As in :func:`compare`.
+    aggregators : sequence of str, default ("borda", "copeland")
+        Aggregators with a parameter ``beta``.
+    betas : iterable of float, default 0, 0.1, ..., 2
+        The thresholds.
+    missing : iterable of float, default 0, 0.1, ..., 0.6
+        Levels of missing labels.
+    n_repeats, n_folds : int, default 5 and 10
+        Repeats of the shuffled folds, and folds of each.
+    seed : int, default 0
+        Seed of folds and missing labels.
+    **settings
+        Further parameters of :func:`compare`, such as ``n_jobs`` and ``store``.
+
+    Returns
+    -------
+    BetaStudy
+
+    Examples
+    --------
+    >>> from bucketrank.experiments import beta_study
+    >>> study = beta_study(["iris"], ["borda"], betas=[0, 0.5, 1], missing=[0], n_repeats=1, n_folds=5)
+    >>> study
+    BetaStudy(borda: 3 thresholds, 1 datasets, 1 levels)
+    >>> study.best("borda").shape
+    (1, 1)
+    """
+    names = [aggregators] if isinstance(aggregators, str) else list(aggregators)
+    thresholds = np.array([as_real(beta, "betas") for beta in betas])
+    if not len(thresholds):
+        raise ValueError("betas is empty; expected at least one threshold")
+    methods = {
+        f"{name} {beta:g}": get_aggregator(_with_beta(name), beta=float(beta))
+        for name in names
+        for beta in thresholds
+    }
+    if len(methods) < len(names) * len(thresholds):
+        raise ValueError("aggregators and betas must not stand twice")
+    levels = list(missing)
+    plan = make_plan(
+        datasets,
+        aggregators=methods,
+        tree=PartialLabelRankingTree(),
+        rankers=None,
+        missing=levels,
+        n_repeats=n_repeats,
+        n_folds=n_folds,
+        seed=seed,
+    )
+    study = compare(
+        list(plan.datasets.values()),
+        methods,
+        levels,
+        n_repeats,
+        n_folds,
+        seed=seed,
+        **settings,
+    )
+    mean = study.summary().mean
+    shape = (*mean.shape[:2], len(names), len(thresholds))
+    meta = {
+        (name, level): _meta_features(plan, data, level)
+        for name, data in plan.datasets.items()
+        for level in plan.missing
+    }
+    return BetaStudy(study, names, thresholds, np.moveaxis(mean.reshape(shape), 2, 0), meta)
+
+
+def _with_beta(name: str) -> WithBeta:
+    aggregator = get_aggregator(name)
+    if not isinstance(aggregator, WithBeta):
+        raise ValueError(
+            f"aggregator {name!r} has no beta; expected borda, copeland or bucket_pivot"
+        )
+    return aggregator
+
+
+def _meta_features(plan: Plan, data: Dataset, level: float) -> MetaFeatures:
+    seed = plan.dataset_seed(data.name)
+    jobs = [Job(data.name, level, 0, fold, "tree") for fold in range(plan.n_folds)]
+    folds = [training_fold(data, job, plan.n_folds, seed) for job in jobs]
+    return MetaFeatures.mean(MetaFeatures.of(fold.X, fold.Y) for fold in folds)

@@ -1,0 +1,45 @@
+"""The section of a report about the threshold for ties, β."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bucketrank.experiments.report.document import Figure, Section
+from bucketrank.experiments.report.words import counted, listed, percent
+from bucketrank.experiments.table import Column, Table
+
+if TYPE_CHECKING:
+    from bucketrank.experiments.beta_study import BetaStudy
+
+__all__ = ["beta_section"]
+
+
+def beta_section(study: BetaStudy) -> Section:
+    """Return the curves and the best thresholds of a study of β."""
+    peaks = listed([f"{_span(study.peaks(name))} for {name}" for name in study.aggregators])
+    text = (
+        f"How the mean τ_X over {counted(len(study.study.datasets), 'dataset')} depends on the threshold for "
+        f"ties. It is highest at β = {peaks}, over {counted(len(study.study.missing), 'level')} of missing "
+        "labels. Single datasets can have other best thresholds."
+    )
+    title = "Mean τ_X against β; lines fade with the share of missing labels, markers are maxima"
+    figure = Figure(title, study.plot, (8.4, 5.0))
+    return Section("The threshold for ties, β", (text,), (_best(study),), (figure,))
+
+
+def _best(study: BetaStudy) -> Table:
+    columns = [Column.of("dataset", [*study.study.datasets, "mean of all"])]
+    for name in study.aggregators:
+        best, peaks = study.best(name), study.peaks(name)
+        for level, share in enumerate(study.study.missing):
+            values = [*best[level], peaks[level]]
+            columns.append(Column.of(f"{name} {percent(share)}", values, "{:g}".format))
+    return Table("Best β by share of missing labels", tuple(columns))
+
+
+def _span(betas: NDArray[np.float64]) -> str:
+    low, high = betas.min(), betas.max()
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"

@@ -1,0 +1,252 @@
+"""What a report shows of a study: its tables and figures, section by section."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bucketrank.experiments.cells import Cells
+from bucketrank.experiments.report.document import Document, Figure, Section
+from bucketrank.experiments.report.findings import findings, unfinished_warning
+from bucketrank.experiments.report.words import counted, listed, percent
+from bucketrank.experiments.statistics import (
+    ScoreTable,
+    holm,
+    nemenyi,
+    wilcoxon,
+    win_tie_loss,
+)
+from bucketrank.experiments.table import Column, Table
+from bucketrank.figures import (
+    plot_accuracy,
+    plot_bucket_differences,
+    plot_critical_difference,
+    plot_training_times,
+)
+from bucketrank.figures.style import height_for
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from bucketrank.experiments.study import Study
+
+__all__ = ["contents"]
+
+
+def contents(study: Study, title: str | None = None, sections: Sequence[Section] = ()) -> Document:
+    """Put together the report of a study, finished or not; `sections` come before the settings."""
+    size = (
+        f"{counted(len(study.methods), 'method')} on {counted(len(study.datasets), 'dataset')}, "
+        f"{counted(len(study.missing), 'level')} of missing labels, {study.settings['n_repeats']} × "
+        f"{study.settings['n_folds']} folds, {len(study)} results"
+    )
+    shown = [
+        _accuracy(study),
+        *(_tests(study, level) for level in range(len(study.missing))),
+        _buckets(study),
+        _times(study),
+        *sections,
+        _settings(study),
+    ]
+    return Document(
+        title=title or "Comparison of methods for partial label ranking",
+        subtitle=size,
+        warning=unfinished_warning(study),
+        summary=findings(study),
+        sections=tuple(section for section in shown if section is not None),
+    )
+
+
+def _accuracy(study: Study) -> Section:
+    summary, cells = study.summary(), Cells.of(study, "tau_x")
+    tables = []
+    for level, share in enumerate(study.missing):
+        columns = [Column.of("dataset", study.datasets)]
+        for j, method in enumerate(study.methods):
+            mean, deviation = summary.mean[level, :, j], summary.sd[level, :, j]
+            near, best = summary.near_best[level, :, j], summary.best[level, :, j]
+            columns.append(Column.with_spread(method, mean, deviation, near, best))
+        title = f"τ_X at {percent(share)} missing labels"
+        meaning = "mean ± 1.96 standard deviations overlaps the interval of the best method"
+        tables.append(Table(title, tuple(columns), meaning=meaning))
+    figures = []
+    rows = sorted(set.intersection(*(set(cells.finished(i)) for i in range(len(study.missing)))))
+    if rows and len(study.missing) > 1:
+        order = np.argsort(study.missing)
+        curves = {
+            method: cells.mean[order][:, rows, j].mean(axis=1)
+            for j, method in enumerate(study.methods)
+        }
+        shares = np.array(study.missing)[order]
+        over = counted(len(rows), "dataset")
+        figures.append(
+            Figure(
+                f"Mean τ_X over {over} against the share of missing labels",
+                lambda ax: plot_accuracy(shares, curves, ax=ax),
+                (8.0, height_for(len(study.methods), 4.2)),
+            )
+        )
+    text = (
+        "Mean rank correlation τ_X between predicted and true bucket orders on the rows held out, with "
+        "its standard deviation over repeats and folds. 1 is perfect agreement."
+    )
+    return Section("Agreement", (text,), tuple(tables), tuple(figures))
+
+
+def _tests(study: Study, level: int) -> Section | None:
+    scores = Cells.of(study, "tau_x").finished_scores(level)
+    if scores is None:
+        return None
+    against, pairs = holm(scores), nemenyi(scores)
+    height = _diagram_height(scores)
+    share = percent(study.missing[level])
+    figures = (
+        Figure(
+            f"Average ranks at {share} missing labels; bars join methods that do not differ (Nemenyi)",
+            lambda ax: plot_critical_difference(pairs, ax=ax),
+            (8.0, height),
+        ),
+        Figure(
+            f"Average ranks at {share} missing labels; the bar covers methods that do not differ "
+            f"from {against.control} (Holm)",
+            lambda ax: plot_critical_difference(against, ax=ax),
+            (8.0, height),
+        ),
+    )
+    more = (pairs.table(), wilcoxon(scores).table(), win_tie_loss(scores).table())
+    title = f"Significance at {share} missing labels"
+    return Section(title, (), (against.table(),), figures, more)
+
+
+def _diagram_height(scores: ScoreTable) -> float:
+    # Two columns of names, and bars of which there are rarely more than a few rows.
+    half = len(scores.methods) / 2
+    return 1.6 + 0.3 * half + 0.14 * min(12.0, half)
+
+
+def _buckets(study: Study) -> Section | None:
+    difference = study.columns["buckets_predicted"] - study.columns["buckets_true"]
+    cells = Cells.of(study, "predicted − true buckets", difference)
+    true = _true_buckets(study)
+    tables, figures = [], []
+    for level, share in enumerate(study.missing):
+        order = np.argsort(true[level], kind="stable")
+        columns = [
+            Column.of("dataset", [study.datasets[i] for i in order]),
+            Column.of("true buckets", true[level, order], "{:.2f}".format),
+        ]
+        for j, method in enumerate(study.methods):
+            values = cells.mean[level, order, j]
+            columns.append(Column.of(method, values, _signed, _nearest(cells, level, order, j)))
+        title = f"Predicted − true number of buckets at {percent(share)} missing labels"
+        tables.append(Table(title, tuple(columns), meaning="closest to 0"))
+        scores = cells.finished_scores(level)
+        if scores is not None:
+            buckets = dict(zip(study.datasets, true[level].tolist(), strict=True))
+            figures.append(
+                Figure(
+                    title,
+                    partial(_draw_buckets, scores, buckets),
+                    (9.0, height_for(len(study.methods), 4.6)),
+                )
+            )
+    text = (
+        "Too many buckets force differences where the truth has ties; too few hide differences. Datasets "
+        "are ordered by their mean number of buckets."
+    )
+    return Section(
+        "Number of buckets", (text,), tuple(tables[:1]), tuple(figures), tuple(tables[1:])
+    )
+
+
+def _signed(difference: float) -> str:
+    # Rounded first, so that what is almost 0 has no sign.
+    rounded = round(difference, 2)
+    return f"{rounded:+.2f}" if rounded else "0.00"
+
+
+def _draw_buckets(scores: ScoreTable, buckets: dict[str, float], ax: Axes) -> None:
+    plot_bucket_differences(scores, buckets, ax=ax)
+
+
+def _draw_times(scores: ScoreTable, ax: Axes) -> None:
+    plot_training_times(scores, ax=ax)
+
+
+def _true_buckets(study: Study) -> NDArray[np.float64]:
+    """Return the mean number of true buckets by level and dataset; NaN where no method has a result."""
+    mean = Cells.of(study, "buckets_true").mean
+    known = ~np.isnan(mean)
+    number = known.sum(axis=2)
+    total = np.where(known, mean, 0).sum(axis=2)
+    result: NDArray[np.float64] = np.full(total.shape, np.nan)
+    np.divide(total, number, out=result, where=number > 0)
+    return result
+
+
+def _nearest(cells: Cells, level: int, order: Any, method: int) -> Any:
+    distance = np.round(np.abs(cells.mean[level, order]), 2)
+    smallest = np.min(np.where(np.isnan(distance), np.inf, distance), axis=1)
+    return distance[:, method] == smallest
+
+
+def _times(study: Study) -> Section:
+    seconds = study.columns["fit_seconds"] + study.columns["consensus_seconds"]
+    cells = Cells.of(study, "seconds", seconds)
+    tables, figures = [], []
+    for level, share in enumerate(study.missing):
+        columns = [Column.of("dataset", study.datasets)]
+        for j, method in enumerate(study.methods):
+            columns.append(Column.of(method, 1000 * cells.mean[level, :, j], "{:.3g}".format))
+        title = f"Training time in milliseconds at {percent(share)} missing labels"
+        tables.append(Table(title, tuple(columns)))
+        scores = cells.finished_scores(level, higher_is_better=False)
+        if scores is not None and (scores.values > 0).all():
+            caption = title.replace("milliseconds", "seconds")
+            figures.append(
+                Figure(
+                    caption,
+                    partial(_draw_times, scores),
+                    (9.0, height_for(len(study.methods), 4.6)),
+                )
+            )
+    text = (
+        "Time to fit on one training fold: growing the tree, which all aggregators share, and the "
+        "consensus of its leaves. Times depend on the machine and its load."
+    )
+    return Section("Training times", (text,), tuple(tables[:1]), tuple(figures), tuple(tables[1:]))
+
+
+def _settings(study: Study) -> Section:
+    entries = {**study.settings, **study.notes}
+    hashes = entries.pop("datasets")
+    entries.pop("methods", None)
+    # Studies that were put together differ in what they fitted; the rest of their settings is above.
+    for part in entries.pop("joined", []):
+        entries.pop("learners", None)
+        entries[f"learners of {listed(list(part['datasets']))}"] = part["learners"]
+    facts = Table(
+        "Settings and versions",
+        (
+            Column.of("setting", entries),
+            Column.of("value", [_shown(value) for value in entries.values()]),
+        ),
+    )
+    data = Table(
+        "Data",
+        (Column.of("dataset", list(hashes)), Column.of("content hash", list(hashes.values()))),
+    )
+    text = (
+        "The results depend on these settings and on the data with these hashes, and on nothing else; the "
+        "same call gives the same numbers, times apart."
+    )
+    return Section("Settings", (text,), (facts, data))
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,79 @@
+"""A report as LaTeX or Markdown: words and tables, without figures."""
+
+from __future__ import annotations
+
+from bucketrank.experiments.report.document import Document
+from bucketrank.experiments.table import Table, latex_text
+
+__all__ = ["to_latex", "to_markdown"]
+
+_PREAMBLE = r"""\documentclass{article}
+\usepackage[utf8]{inputenc}
+\usepackage[T1]{fontenc}
+\usepackage{booktabs}
+\usepackage{graphicx}
+\usepackage[margin=2cm]{geometry}"""
+
+
+def to_latex(document: Document) -> str:
+    """Write a report as a LaTeX document.
+
+    Parameters
+    ----------
+    document : Document
+        What to write.
+
+    Returns
+    -------
+    str
+        A document of the class ``article``; tables that are too wide are scaled down to the width of the text.
+    """
+    parts = [_PREAMBLE, rf"\title{{{latex_text(document.title)}}}", r"\date{}"]
+    parts += [r"\begin{document}", r"\maketitle", latex_text(document.subtitle), ""]
+    if document.warning:
+        parts += [rf"\textbf{{{latex_text(document.warning)}}}", ""]
+    parts.append(r"\section*{Summary}")
+    parts += [latex_text(paragraph) + "\n" for paragraph in document.summary]
+    for section in document.sections:
+        parts.append(rf"\section*{{{latex_text(section.title)}}}")
+        parts += [latex_text(paragraph) + "\n" for paragraph in section.paragraphs]
+        parts += map(_latex_table, (*section.tables, *section.more))
+    return "\n".join([*parts, r"\end{document}"]) + "\n"
+
+
+def _latex_table(table: Table) -> str:
+    lines = [
+        r"\begin{table}[ht]",
+        r"\centering",
+        rf"\caption{{{latex_text(table.title)}}}",
+        r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
+        table.to_latex() + "}",
+    ]
+    if table.remarks:
+        lines.append(rf"\par\smallskip{{\footnotesize {latex_text(table.remarks)}}}")
+    return "\n".join([*lines, r"\end{table}", ""])
+
+
+def to_markdown(document: Document) -> str:
+    """Write a report as Markdown.
+
+    Parameters
+    ----------
+    document : Document
+        What to write.
+
+    Returns
+    -------
+    str
+    """
+    parts = [f"# {document.title}", document.subtitle]
+    if document.warning:
+        parts.append(f"> **{document.warning}**")
+    parts += ["## Summary", *document.summary]
+    for section in document.sections:
+        parts += [f"## {section.title}", *section.paragraphs]
+        for table in (*section.tables, *section.more):
+            parts += [f"### {table.title}", table.to_markdown()]
+            if table.remarks:
+                parts.append(table.remarks)
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,46 @@
+"""Statistics: which differences between methods are more than chance.
+
+Every function takes scores of methods on datasets, as a :class:`ScoreTable` or anything that becomes one, and returns
+a result that prints as a table and gives its numbers as ``to_pandas``, ``to_latex`` and ``to_dict``.
+
+Examples
+--------
+>>> from bucketrank.experiments.statistics import ScoreTable, holm
+>>> scores = ScoreTable(
+...     [[0.78, 0.77, 0.65], [0.94, 0.93, 0.90], [0.76, 0.77, 0.70], [0.90, 0.91, 0.82]],
+...     datasets=["authorship", "blocks", "breast", "iris"],
+...     methods=["bucket_pivot", "borda", "mc4"],
+... )
+>>> test = holm(scores, control="borda")
+>>> test.not_different
+('bucket_pivot', 'mc4')
+"""
+
+from __future__ import annotations
+
+from bucketrank.experiments.statistics.control import HolmTest, holm, holm_adjusted
+from bucketrank.experiments.statistics.pairwise import PairwiseTest, nemenyi, wilcoxon
+from bucketrank.experiments.statistics.ranks import (
+    AverageRanks,
+    FriedmanTest,
+    average_ranks,
+    friedman,
+)
+from bucketrank.experiments.statistics.score_table import ScoreTable
+from bucketrank.experiments.statistics.wins import WinTieLoss, win_tie_loss
+
+__all__ = [
+    "AverageRanks",
+    "FriedmanTest",
+    "HolmTest",
+    "PairwiseTest",
+    "ScoreTable",
+    "WinTieLoss",
+    "average_ranks",
+    "friedman",
+    "holm",
+    "holm_adjusted",
+    "nemenyi",
+    "wilcoxon",
+    "win_tie_loss",
+]

@@ -1,0 +1,314 @@
+"""One score for each dataset and method: what all tests take."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bucketrank._validation import as_whole, is_frame, is_pandas
+from bucketrank.experiments.table import Column, Table, TabularResult
+
+__all__ = ["ScoreTable"]
+
+_SHOWN = 5
+"""How many missing cells a message names."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreTable(TabularResult):
+    """Scores of methods on datasets: complete, finite, at least 2 × 2.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_datasets, n_methods)
+        One score a cell.
+    datasets : sequence of str, optional
+        Names of the rows; by default ``dataset 1``, ``dataset 2``, ...
+    methods : sequence of str, optional
+        Names of the columns; by default ``method 1``, ``method 2``, ...
+    higher_is_better : bool, default True
+        False for times and errors.
+    measure : str, default "score"
+        What the scores are, for titles.
+
+    Examples
+    --------
+    >>> scores = ScoreTable([[0.9, 0.8], [0.7, 0.75], [0.6, 0.5]], methods=["borda", "mc4"])
+    >>> scores.shape
+    (3, 2)
+    >>> print(scores)
+    score
+    dataset    borda     mc4
+    dataset 1  0.900*  0.800
+    dataset 2  0.700   0.750*
+    dataset 3  0.600*  0.500
+    * best
+    """
+
+    values: NDArray[np.float64]
+    datasets: tuple[str, ...]
+    methods: tuple[str, ...]
+    higher_is_better: bool = True
+    measure: str = "score"
+
+    def __init__(
+        self,
+        values: Any,
+        datasets: Sequence[Hashable] | None = None,
+        methods: Sequence[Hashable] | None = None,
+        *,
+        higher_is_better: bool = True,
+        measure: str = "score",
+    ) -> None:
+        array = _numbers(values, "values")
+        if array.ndim != 2:
+            raise ValueError(
+                f"values has {array.ndim} dimension(s), shape {array.shape}; "
+                "expected 2: one row a dataset, one column a method"
+            )
+        if not isinstance(higher_is_better, (bool, np.bool_)):
+            raise TypeError(f"higher_is_better is {higher_is_better!r}; expected True or False")
+        row_names = _names(datasets, "dataset", array.shape[0])
+        column_names = _names(methods, "method", array.shape[1])
+        for kind, names in (("methods", column_names), ("datasets", row_names)):
+            if len(names) < 2:
+                raise ValueError(f"found {len(names)} {kind}; expected at least 2 to compare")
+        _check_finite(array, row_names, column_names)
+        array.flags.writeable = False
+        object.__setattr__(self, "values", array)
+        object.__setattr__(self, "datasets", row_names)
+        object.__setattr__(self, "methods", column_names)
+        object.__setattr__(self, "higher_is_better", bool(higher_is_better))
+        object.__setattr__(self, "measure", str(measure))
+
+    @classmethod
+    def of(cls, scores: Any, *, higher_is_better: bool = True) -> ScoreTable:
+        """Return scores of any accepted form as a table.
+
+        Parameters
+        ----------
+        scores : ScoreTable, DataFrame, mapping or array-like
+            A data frame has a row for each dataset and a column for each method. A mapping is
+            ``{dataset: {method: score}}``. A :class:`ScoreTable` is returned as it is.
+        higher_is_better : bool, default True
+            False for times and errors; a :class:`ScoreTable` knows by itself.
+
+        Returns
+        -------
+        ScoreTable
+
+        Examples
+        --------
+        >>> ScoreTable.of({"iris": {"a": 1, "b": 2}, "wine": {"a": 3, "b": 4}}).methods
+        ('a', 'b')
+        """
+        if isinstance(scores, ScoreTable):
+            return scores
+        if isinstance(scores, Mapping):
+            return cls._from_nested(scores, higher_is_better)
+        if is_pandas(scores) and is_frame(scores):
+            names = list(scores.index), list(scores.columns)
+            return cls(scores, *names, higher_is_better=higher_is_better)
+        return cls(scores, higher_is_better=higher_is_better)
+
+    @classmethod
+    def from_tidy(
+        cls,
+        columns: Any,
+        *,
+        dataset: str = "dataset",
+        method: str = "method",
+        score: str = "score",
+        higher_is_better: bool = True,
+    ) -> ScoreTable:
+        """Make a table from tidy columns; several rows of one cell, such as folds, are averaged.
+
+        Parameters
+        ----------
+        columns : mapping of str to array-like, or DataFrame
+            Columns of equal length.
+        dataset, method, score : str
+            Names of the columns to use.
+        higher_is_better : bool, default True
+            False for times and errors.
+
+        Returns
+        -------
+        ScoreTable
+            Datasets and methods in the order in which they first appear. Every cell must have the same number of
+            rows: otherwise the results are incomplete, and the error says where.
+
+        Examples
+        --------
+        >>> runs = {"dataset": ["x", "x", "y", "y"], "method": ["a", "b"] * 2, "score": [1, 2, 4, 3]}
+        >>> ScoreTable.from_tidy(runs).values.tolist()
+        [[1.0, 2.0], [4.0, 3.0]]
+        """
+        found = {name: _column(columns, name) for name in (dataset, method, score)}
+        lengths = {name: len(column) for name, column in found.items()}
+        if len(set(lengths.values())) != 1:
+            raise ValueError(f"the columns have lengths {lengths}; expected equal lengths")
+        sets, rows = _numbered(found[dataset])
+        names, cells = _numbered(found[method])
+        place = (rows, cells)
+        totals, counts = np.zeros((2, len(sets), len(names)))
+        np.add.at(totals, place, _numbers(found[score], f"column {score!r}"))
+        np.add.at(counts, place, 1)
+        most = counts.max(initial=1)
+        short = [
+            f"{names[j]} on {sets[i]} ({counts[i, j]:.0f} of {most:.0f} rows)"
+            for i, j in zip(*np.nonzero(counts < most), strict=True)
+        ]
+        if short:
+            raise ValueError(
+                f"incomplete results, {len(short)} cell(s) lack rows: {_some(short)}; "
+                "expected the same number of rows for every dataset and method"
+            )
+        return cls(totals / most, sets, names, higher_is_better=higher_is_better, measure=score)
+
+    @classmethod
+    def _from_nested(cls, scores: Mapping[Any, Any], higher_is_better: bool) -> ScoreTable:
+        for name, row in scores.items():
+            if not isinstance(row, Mapping):
+                raise TypeError(
+                    f"dataset {name!r} maps to {row!r:.60}; expected {{dataset: {{method: score}}}}, "
+                    "or ScoreTable.from_tidy for tidy columns"
+                )
+        methods = list(dict.fromkeys(method for row in scores.values() for method in row))
+        # A cell that is not there is reported like one that is NaN.
+        rows = [[row.get(method, np.nan) for method in methods] for row in scores.values()]
+        if not methods:
+            raise ValueError(f"found 0 methods on {len(rows)} datasets; expected at least 2")
+        return cls(rows, list(scores), methods, higher_is_better=higher_is_better)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of datasets and of methods."""
+        return len(self.datasets), len(self.methods)
+
+    def column(self, method: str) -> NDArray[np.float64]:
+        """Return the scores of a method."""
+        return self.values[:, self.index(method)]
+
+    def index(self, method: str) -> int:
+        """Return the column of a method."""
+        if method not in self.methods:
+            raise ValueError(
+                f"method {method!r} is not in the table; known: {', '.join(self.methods)}"
+            )
+        return self.methods.index(method)
+
+    def select(self, methods: Iterable[str]) -> ScoreTable:
+        """Return a table with these methods only, in this order."""
+        if isinstance(methods, str):
+            raise TypeError(f"methods is the string {methods!r}; expected a list of names")
+        names = list(methods)
+        return self._with(self.values[:, [self.index(name) for name in names]], names)
+
+    def rounded(self, decimals: int = 3) -> ScoreTable:
+        """Return a table with rounded scores, so that what prints alike is equal."""
+        return self._with(np.round(self.values, as_whole(decimals, "decimals")), self.methods)
+
+    def _with(self, values: NDArray[np.float64], methods: Sequence[str]) -> ScoreTable:
+        return ScoreTable(
+            values,
+            self.datasets,
+            methods,
+            higher_is_better=self.higher_is_better,
+            measure=self.measure,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain Python numbers, strings and lists, ready for JSON."""
+        return {
+            "measure": self.measure,
+            "higher_is_better": self.higher_is_better,
+            "datasets": list(self.datasets),
+            "methods": list(self.methods),
+            "values": self.values.tolist(),
+        }
+
+    def table(self) -> Table:
+        """Return the scores as a table in which the best of each dataset stand out."""
+        rounded = np.round(self.values, 3)
+        best = (rounded.max if self.higher_is_better else rounded.min)(
+            axis=1, keepdims=True
+        ) == rounded
+        columns = [Column.of("dataset", self.datasets)]
+        for j, name in enumerate(self.methods):
+            columns.append(Column.of(name, self.values[:, j], "{:.3f}".format, best[:, j]))
+        return Table(self.measure, tuple(columns), meaning="best")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ScoreTable):
+            return NotImplemented
+        return self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash((self.datasets, self.methods, self.values.tobytes()))
+
+
+def _numbers(values: Any, name: str) -> NDArray[np.float64]:
+    """Return a fresh array of floats; what is not a number is an error, not a guess."""
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name} is not a table: its rows differ in length") from error
+    if array.dtype.kind not in "iufO":
+        raise TypeError(f"{name} has dtype {array.dtype}; expected numbers")
+    try:
+        # None, by which tables without NaN say that a cell is empty, becomes NaN.
+        return np.array(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name}: {error}; expected numbers") from None
+
+
+def _numbered(names: list[Any]) -> tuple[list[str], list[int]]:
+    """Return the different names in order of appearance, and for each entry the number of its name."""
+    numbers: dict[str, int] = {}
+    places = [numbers.setdefault(str(name), len(numbers)) for name in names]
+    return list(numbers), places
+
+
+def _names(given: Sequence[Hashable] | None, kind: str, expected: int) -> tuple[str, ...]:
+    if given is None:
+        return tuple(f"{kind} {i + 1}" for i in range(expected))
+    if isinstance(given, str):
+        raise TypeError(f"{kind}s is the string {given!r}; expected a list of names")
+    names = tuple(map(str, given))
+    if len(names) != expected:
+        raise ValueError(f"found {len(names)} {kind} names for {expected} {kind}s")
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(
+                f"{kind} {name!r} stands {names.count(name)} times; expected different names"
+            )
+    return names
+
+
+def _check_finite(
+    values: NDArray[np.float64], datasets: tuple[str, ...], methods: tuple[str, ...]
+) -> None:
+    bad = np.argwhere(~np.isfinite(values))
+    if len(bad):
+        cells = [f"{methods[j]} on {datasets[i]} is {values[i, j]}" for i, j in bad.tolist()]
+        raise ValueError(
+            f"incomplete results, {len(cells)} cell(s) without a finite score: {_some(cells)}; "
+            "expected a score for every dataset and method"
+        )
+
+
+def _some(cells: list[str]) -> str:
+    rest = len(cells) - _SHOWN
+    return ", ".join(cells[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _column(columns: Any, name: str) -> list[Any]:
+    known = list(getattr(columns, "columns", columns))
+    if name not in known:
+        raise ValueError(f"column {name!r} is missing; found {known}")
+    return list(columns[name])

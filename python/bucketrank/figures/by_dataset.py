@@ -1,0 +1,137 @@
+"""One mark for each dataset and method: differences in the number of buckets, and training times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bucketrank.experiments.statistics import ScoreTable
+from bucketrank.figures.style import height_for, legend_beside, light_grid, looks, new_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_bucket_differences", "plot_training_times"]
+
+
+def plot_bucket_differences(
+    differences: Any,
+    mean_buckets: Mapping[str, float] | Sequence[float],
+    *,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw by how much predictions have too many or too few buckets.
+
+    Parameters
+    ----------
+    differences : ScoreTable, DataFrame, mapping or array-like of shape (n_datasets, n_methods)
+        Mean number of predicted minus true buckets.
+    mean_buckets : mapping of str to float, or sequence of shape (n_datasets,)
+        Mean number of true buckets of each dataset, which are drawn in this order.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    table = ScoreTable.of(differences)
+    buckets = _by_dataset(mean_buckets, table, "mean_buckets")
+    order = np.argsort(buckets, kind="stable")
+    axes = new_axes(ax, (8.4, height_for(len(table.methods), 4.4)), "plot_bucket_differences")
+    axes.axhline(0, color=axes.spines["bottom"].get_edgecolor(), linewidth=1)
+    _draw_methods(axes, table.values[order], table.methods)
+    _name_datasets(axes, [f"{table.datasets[i]} ({buckets[i]:.1f})" for i in order])
+    axes.set_xlabel("dataset (mean number of buckets)")
+    axes.set_ylabel("predicted − true buckets")
+    light_grid(axes)
+    legend_beside(axes)
+    return axes
+
+
+def plot_training_times(
+    times: Any,
+    *,
+    reference: Mapping[str, float] | Sequence[float] | None = None,
+    reference_name: str = "reference",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw training times on a logarithmic scale, datasets from the quickest to the slowest.
+
+    Parameters
+    ----------
+    times : ScoreTable, DataFrame, mapping or array-like of shape (n_datasets, n_methods)
+        Positive seconds.
+    reference : mapping of str to float, or sequence of shape (n_datasets,), optional
+        Seconds of something else on the same datasets, drawn as a line of its own; NaN where there are none.
+    reference_name : str, default "reference"
+        Its name in the legend.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    table = ScoreTable.of(times, higher_is_better=False)
+    if (table.values <= 0).any():
+        i, j = np.argwhere(table.values <= 0)[0]
+        raise ValueError(
+            f"{table.methods[j]} on {table.datasets[i]} takes {table.values[i, j]} seconds; "
+            "expected a positive number"
+        )
+    other = None if reference is None else _by_dataset(reference, table, "reference")
+    order = np.argsort(table.values.mean(axis=1), kind="stable")
+    axes = new_axes(ax, (8.4, height_for(len(table.methods), 4.4)), "plot_training_times")
+    axes.set_yscale("log")
+    if other is not None:
+        axes.plot(
+            np.arange(len(order)),
+            other[order],
+            color="#888888",
+            linewidth=5,
+            alpha=0.45,
+            label=reference_name,
+            solid_capstyle="round",
+        )
+    _draw_methods(axes, table.values[order], table.methods)
+    _name_datasets(axes, [table.datasets[i] for i in order])
+    axes.set_ylabel("seconds")
+    light_grid(axes)
+    legend_beside(axes)
+    return axes
+
+
+def _draw_methods(axes: Axes, values: NDArray[np.float64], methods: tuple[str, ...]) -> None:
+    look_of = looks(methods)
+    places = np.arange(len(values))
+    # Side by side within the place of a dataset, so that equal values do not hide each other.
+    shifts = np.linspace(-0.28, 0.28, len(methods))
+    for j, name in enumerate(methods):
+        # No lines: there is nothing between two datasets.
+        options = look_of[name].options() | {"linestyle": "none", "markersize": 6}
+        axes.plot(places + shifts[j], values[:, j], label=name, **options)
+    for place in places[1:]:
+        axes.axvline(place - 0.5, color="#888888", alpha=0.3, linewidth=0.7)
+
+
+def _name_datasets(axes: Axes, names: list[str]) -> None:
+    axes.set_xticks(range(len(names)), names, rotation=45, ha="right", rotation_mode="anchor")
+    axes.set_xlim(-0.6, len(names) - 0.4)
+
+
+def _by_dataset(given: Any, table: ScoreTable, name: str) -> NDArray[np.float64]:
+    if isinstance(given, Mapping):
+        absent = [dataset for dataset in table.datasets if dataset not in given]
+        if absent:
+            raise ValueError(f"{name} lacks the dataset(s) {', '.join(absent)}")
+        given = [given[dataset] for dataset in table.datasets]
+    array = np.asarray(given, dtype=np.float64)
+    if array.shape != (len(table.datasets),):
+        raise ValueError(
+            f"{name} has shape {array.shape}; expected a number for each of {len(table.datasets)} datasets"
+        )
+    return array

@@ -1,0 +1,167 @@
+"""The critical-difference diagram: average ranks, with bars over methods that do not differ."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from bucketrank.experiments.statistics import AverageRanks, HolmTest, PairwiseTest, nemenyi
+from bucketrank.figures.style import new_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_critical_difference"]
+
+_BAR_GAP = 0.45
+_NAME_GAP = 0.8
+_MOST_TICKS = 15
+
+
+def plot_critical_difference(result: Any, *, ax: Axes | None = None) -> Axes:
+    """Draw average ranks, with bars over methods that do not differ.
+
+    Parameters
+    ----------
+    result : PairwiseTest, HolmTest, or scores
+        From :func:`~bucketrank.experiments.statistics.nemenyi` or
+        :func:`~bucketrank.experiments.statistics.wilcoxon`: a bar for each largest group in which *no* two methods
+        differ, and none for groups inside another. From :func:`~bucketrank.experiments.statistics.holm`: one bar over
+        the control and the methods that do not differ from it. Scores are compared by Nemenyi's test.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The best method is at the left. A bar has a dot at each of its methods; where it passes over a method that
+        does not belong to the group (which tests of single pairs can give), it is dotted.
+
+    References
+    ----------
+    J. Demšar, "Statistical comparisons of classifiers over multiple data sets", Journal of Machine Learning Research
+    7 (2006).
+    """
+    if not isinstance(result, (HolmTest, PairwiseTest)):
+        result = nemenyi(result)
+    if isinstance(result, HolmTest):
+        ranks, control = result.friedman.ranks, result.control
+        alike = {control, *result.not_different}
+        groups = [tuple(name for name in ranks.ordered if name in alike)]
+    else:
+        ranks, control = result.ranks, None
+        groups = list(result.groups)
+    groups = [group for group in groups if len(group) > 1]
+    rows = _bar_rows(groups, ranks)
+    names_from = 1.1 + _BAR_GAP * (max(rows, default=-1) + 1)
+    half = (len(ranks.methods) + 1) // 2
+    bottom = names_from + _NAME_GAP * (half - 1) + 0.4
+    top = 2.3 if getattr(result, "critical_difference", None) is not None else 1.7
+    axes = new_axes(ax, (7.2, 0.5 + 0.32 * (bottom + top)), "plot_critical_difference")
+    axes.set_axis_off()
+    axes.set_xlim(1, len(ranks.methods))
+    axes.set_ylim(bottom, -top)
+    _draw_scale(axes, len(ranks.methods))
+    _draw_names(axes, ranks, names_from, control)
+    for group, row in zip(groups, rows, strict=True):
+        _draw_bar(axes, group, ranks, 0.6 + _BAR_GAP * row)
+    _draw_heading(axes, result, groups)
+    return axes
+
+
+def _bar_rows(groups: list[tuple[str, ...]], ranks: AverageRanks) -> list[int]:
+    """Return a row for each bar such that bars of one row do not meet."""
+    ends: list[float] = []
+    rows = []
+    for group in groups:
+        first, last = ranks[group[0]], ranks[group[-1]]
+        row = next((i for i, end in enumerate(ends) if end + 0.15 < first), len(ends))
+        ends[row : row + 1] = [last]
+        rows.append(row)
+    return rows
+
+
+def _draw_scale(axes: Axes, k: int) -> None:
+    ink = _ink()
+    axes.plot([1, k], [0, 0], color=ink, linewidth=1.2, clip_on=False)
+    # More numbers than about a dozen would run into each other.
+    step = -(-k // _MOST_TICKS)
+    for rank in range(1, k + 1):
+        axes.plot([rank, rank], [-0.22, 0], color=ink, linewidth=1.2, clip_on=False)
+        if rank % step == 0 or step == 1:
+            axes.text(rank, -0.35, str(rank), ha="center", va="bottom")
+    axes.text(k + 0.06 * (k - 1), 0, "average rank", ha="left", va="center", style="italic")
+
+
+def _draw_names(axes: Axes, ranks: AverageRanks, names_from: float, control: str | None) -> None:
+    ordered = ranks.ordered
+    k = len(ordered)
+    half = (k + 1) // 2
+    margin = 0.03 * (k - 1)
+    for place, name in enumerate(ordered):
+        left = place < half
+        # The outermost methods are named first, so that no line crosses another's name.
+        row = place if left else k - 1 - place
+        y = names_from + _NAME_GAP * row
+        side = 1 - margin if left else k + margin
+        axes.plot(
+            [ranks[name], ranks[name], side],
+            [0, y, y],
+            color=_ink(),
+            linewidth=0.9,
+            clip_on=False,
+        )
+        text = f"{name} ({ranks[name]:.2f})" + (", control" if name == control else "")
+        axes.text(
+            side - margin / 2 if left else side + margin / 2,
+            y,
+            text,
+            label="_method",
+            ha="right" if left else "left",
+            va="center",
+            fontweight="bold" if name == control else "normal",
+        )
+
+
+def _draw_bar(axes: Axes, group: tuple[str, ...], ranks: AverageRanks, y: float) -> None:
+    places = [ranks[name] for name in group]
+    others = [ranks[name] for name in ranks.methods if name not in group]
+    for start, end in pairwise(places):
+        passes = any(start < rank < end for rank in others)
+        axes.plot(
+            [start, end],
+            [y, y],
+            color=_ink(),
+            linewidth=1.5 if passes else 4,
+            linestyle=":" if passes else "-",
+            solid_capstyle="round",
+            label="_bar",
+            clip_on=False,
+        )
+    axes.plot(places, [y] * len(places), "o", color=_ink(), markersize=5, clip_on=False)
+
+
+def _draw_heading(
+    axes: Axes, result: HolmTest | PairwiseTest, groups: list[tuple[str, ...]]
+) -> None:
+    difference = None if isinstance(result, HolmTest) else result.critical_difference
+    if difference is not None:
+        k = len(result.methods)
+        shown = min(difference, k - 1)
+        axes.plot([1, 1 + shown], [-1.7, -1.7], color=_ink(), linewidth=1.5, clip_on=False)
+        for end in (1, 1 + shown):
+            axes.plot([end, end], [-1.85, -1.55], color=_ink(), linewidth=1.5, clip_on=False)
+        axes.text(1 + shown / 2, -1.95, f"critical difference {difference:.2f}", ha="center")
+        return
+    if isinstance(result, HolmTest):
+        said = "bar: not different from the control" if groups else "all differ from the control"
+        said = f"Holm at the level {result.alpha:g}; {said}"
+    else:
+        said = f"{result.name} at the level {result.alpha:g}"
+    axes.text(0.5, 1, said, transform=axes.transAxes, ha="center", va="bottom")
+
+
+def _ink() -> Any:
+    from matplotlib import rcParams
+
+    return rcParams["text.color"]

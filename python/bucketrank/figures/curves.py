@@ -1,0 +1,168 @@
+"""Curves: agreement against β, and against the share of missing labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bucketrank.figures.style import (
+    AGREEMENT,
+    height_for,
+    legend_above,
+    legend_beside,
+    light_grid,
+    looks,
+    new_axes,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_accuracy", "plot_beta_curves"]
+
+
+def plot_beta_curves(
+    betas: ArrayLike,
+    curves: Mapping[str, ArrayLike],
+    *,
+    missing: ArrayLike | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw how agreement depends on β, and where it is best.
+
+    Parameters
+    ----------
+    betas : array-like of shape (n_betas,)
+        Increasing values of β.
+    curves : mapping of str to array-like of shape (n_betas,) or (n_levels, n_betas)
+        For each aggregator the mean τ_X, for one or for several shares of missing labels.
+    missing : array-like of shape (n_levels,), optional
+        The shares of missing labels, from 0 to 1; needed when a curve has several levels.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Lines fade from the first level to the last; the best β of each has a marker.
+    """
+    grid = _shares(betas, "betas")
+    levels = None if missing is None else _shares(missing, "missing")
+    rows = {name: _rows(name, values, len(grid), levels) for name, values in _named(curves).items()}
+    axes = new_axes(ax, (7.2, 4.2), "plot_beta_curves")
+    for name, look in looks(rows).items():
+        options = look.options()
+        marker = options.pop("marker")
+        for level, values in enumerate(rows[name]):
+            # Fading keeps many levels of one aggregator apart from those of another, in grey as well.
+            strength = 1 - 0.65 * level / max(1, len(rows[name]) - 1)
+            best = int(np.argmax(values))
+            at = "" if levels is None else f" at {100 * levels[0]:.0f} % missing"
+            label = f"{name}, best β {grid[best]:g}{at}" if level == 0 else None
+            axes.plot(
+                grid,
+                values,
+                alpha=strength,
+                label=label,
+                marker=marker,
+                markevery=[best],
+                **options,
+            )
+    if levels is not None and len(levels) > 1:
+        _name_levels(axes, grid, next(iter(rows.values())), levels)
+    axes.set_xlabel("β")
+    axes.set_ylabel(f"mean {AGREEMENT}")
+    light_grid(axes)
+    legend_above(axes)
+    return axes
+
+
+def plot_accuracy(
+    missing: ArrayLike,
+    curves: Mapping[str, ArrayLike],
+    *,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw how agreement falls with the share of missing labels.
+
+    Parameters
+    ----------
+    missing : array-like of shape (n_levels,)
+        Shares of missing labels, from 0 to 1.
+    curves : mapping of str to array-like of shape (n_levels,)
+        For each method the mean τ_X.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        One line a method; the legend lists them from the best to the worst by their mean.
+    """
+    levels = _shares(missing, "missing")
+    rows = {
+        name: _rows(name, values, len(levels), None)[0] for name, values in _named(curves).items()
+    }
+    axes = new_axes(ax, (7.2, height_for(len(rows), 4.2)), "plot_accuracy")
+    look_of = looks(rows)
+    for name in sorted(rows, key=lambda name: -rows[name].mean()):
+        axes.plot(100 * levels, rows[name], label=name, markersize=6, **look_of[name].options())
+    axes.set_xlabel("missing labels (%)")
+    axes.set_ylabel(f"mean {AGREEMENT}")
+    axes.set_xticks(100 * levels)
+    light_grid(axes)
+    legend_beside(axes)
+    return axes
+
+
+def _name_levels(
+    axes: Axes, grid: NDArray[np.float64], rows: NDArray[np.float64], levels: NDArray[np.float64]
+) -> None:
+    """Write the share of missing labels beside the first and the last line, where they start."""
+    for level in (0, len(levels) - 1):
+        axes.annotate(
+            f"{100 * levels[level]:.0f} % missing",
+            (grid[0], rows[level, 0]),
+            xytext=(-4, 0),
+            textcoords="offset points",
+            ha="right",
+            va="center",
+            fontsize="small",
+        )
+    room = (grid[-1] - grid[0]) * 0.16
+    axes.set_xlim(grid[0] - room, grid[-1] + 0.02 * (grid[-1] - grid[0]))
+
+
+def _named(curves: Any) -> Mapping[str, ArrayLike]:
+    if not isinstance(curves, Mapping):
+        raise TypeError(f"curves is {curves!r:.60}; expected a mapping from names to values")
+    if not curves:
+        raise ValueError("found 0 curves; expected at least one")
+    return curves
+
+
+def _shares(values: Any, name: str) -> NDArray[np.float64]:
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 1 or len(array) == 0:
+        raise ValueError(f"{name} has shape {array.shape}; expected one dimension, not empty")
+    if not np.isfinite(array).all() or (np.diff(array) <= 0).any():
+        raise ValueError(f"{name} is {array.tolist()}; expected finite, increasing numbers")
+    return array
+
+
+def _rows(
+    name: str, values: Any, points: int, levels: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    array = np.atleast_2d(np.asarray(values, dtype=np.float64))
+    expected = (1 if levels is None else len(levels), points)
+    if array.shape != expected:
+        raise ValueError(f"curve {name!r} has shape {array.shape}; expected {expected}")
+    if not np.isfinite(array).all():
+        level, point = np.argwhere(~np.isfinite(array))[0]
+        raise ValueError(
+            f"curve {name!r}, level {level}, point {point}: {array[level, point]}; expected a finite number"
+        )
+    return array

@@ -1,0 +1,97 @@
+"""A heat map of a pair order matrix, with its consensus."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bucketrank._validation import as_number_array, is_pandas, label_names
+from bucketrank.aggregation import Aggregator, get_aggregator
+from bucketrank.figures.style import new_axes
+from bucketrank.notation import to_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_pair_order"]
+
+_MOST_NUMBERS = 12
+"""Up to so many labels there is room for a number in every cell."""
+
+
+def plot_pair_order(
+    C: Any,
+    consensus: str | Aggregator | Any = "borda",
+    *,
+    labels: Sequence[Hashable] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw how often each label is placed before each other, in the order of a consensus.
+
+    Parameters
+    ----------
+    C : array-like or DataFrame of shape (n_labels, n_labels)
+        A pair order matrix; see :func:`bucketrank.pair_order_matrix`.
+    consensus : str, Aggregator, or array-like of shape (n_labels,), default "borda"
+        An aggregator that needs no more than `C`, or positions of the labels.
+    labels : sequence, optional
+        Names of the labels; by default a data frame's columns, or 0, 1, ...
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Rows and columns follow the consensus, whose buckets are framed; the title writes it out.
+    """
+    matrix = np.asarray(as_number_array(C, "C"), dtype=np.float64)
+    # The aggregator checks the matrix, whoever's consensus is drawn.
+    aggregator = get_aggregator(consensus) if isinstance(consensus, (str, Aggregator)) else None
+    by_default = (aggregator or get_aggregator("borda")).aggregate_pair_order(matrix)
+    positions = by_default if aggregator is not None else np.asarray(consensus)
+    if positions.shape != (len(matrix),):
+        raise ValueError(
+            f"consensus has shape {positions.shape}; expected a position for each of {len(matrix)} labels"
+        )
+    names = label_names(C if is_pandas(C) else None, labels, len(matrix))
+    order = np.argsort(positions, kind="stable")
+    side = min(9.0, 2.6 + 0.4 * len(matrix))
+    axes = new_axes(ax, (side + 1, side), "plot_pair_order")
+    image = axes.imshow(matrix[np.ix_(order, order)], cmap="cividis", vmin=0, vmax=1)
+    shown = [str(names[i]) for i in order]
+    axes.set_xticks(range(len(shown)), shown, rotation=45, ha="right", rotation_mode="anchor")
+    axes.set_yticks(range(len(shown)), shown)
+    axes.set_xlabel("... before this label")
+    axes.set_ylabel("this label ...")
+    if len(matrix) <= _MOST_NUMBERS:
+        _write_numbers(axes, matrix[np.ix_(order, order)])
+    _frame_buckets(axes, positions[order])
+    axes.set_title(_shortened(to_text(positions, names)), fontsize="medium", pad=10)
+    axes.figure.colorbar(image, ax=axes, label="share, ties counting half", shrink=0.8)
+    return axes
+
+
+def _write_numbers(axes: Axes, matrix: Any) -> None:
+    for (i, j), share in np.ndenumerate(matrix):
+        if i != j:
+            # Dark letters on the light half of the map, light ones on the dark half.
+            ink = "black" if share > 0.5 else "white"
+            axes.text(j, i, f"{share:.2f}", ha="center", va="center", color=ink, fontsize="small")
+
+
+def _frame_buckets(axes: Axes, positions: Any) -> None:
+    from matplotlib.patches import Rectangle
+
+    for position in np.unique(positions):
+        members = np.flatnonzero(positions == position)
+        corner = (members[0] - 0.5, members[0] - 0.5)
+        frame = Rectangle(
+            corner, len(members), len(members), fill=False, edgecolor="#D55E00", linewidth=2.5
+        )
+        axes.add_patch(frame)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 70 else text[:67] + "..."

@@ -1,0 +1,225 @@
+//! [`RowShares`]: where a walker goes who picks a row, then a label at least as high as its own.
+
+use std::ops::Range;
+
+use crate::error::Result;
+use crate::pairs::rows_between_checks;
+use crate::rankings::{Rankings, MISSING};
+use crate::simd::{dispatch, Kernel};
+use crate::stop::StopFlag;
+
+/// Labels whose sums stay in registers while rows are added.
+const LANES: usize = 32;
+
+/// Rows that are prepared together: few enough for the first-level cache at usual numbers of labels.
+const BLOCK: usize = 32;
+
+/// For each pair Σ over rows of w·[v at least as high as u] / (number of ranked labels at least as high as u): where
+/// a walker goes who picks a row that ranks u and then a label at least as high as u.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RowShares {
+    labels: usize,
+    /// Labels, padded to whole vectors.
+    stride: usize,
+    /// `sums[u * stride + v]`.
+    sums: Vec<f64>,
+    /// Weight of the rows that rank each label: N(u).
+    ranked: Vec<f64>,
+    /// Number of labels at each position of the row that is added, then at it or above.
+    at_least: Vec<u32>,
+}
+
+impl RowShares {
+    pub(super) fn empty(labels: usize) -> Self {
+        let stride = labels.next_multiple_of(LANES);
+        Self {
+            labels,
+            stride,
+            sums: vec![0.0; labels * stride],
+            ranked: vec![0.0; labels],
+            at_least: vec![0; labels + 1],
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.sums.fill(0.0);
+        self.ranked.fill(0.0);
+    }
+
+    /// Adds all rankings, until somebody asks to stop.
+    pub(super) fn add_all(&mut self, rankings: &Rankings, stop: &StopFlag) -> Result<()> {
+        let part = rows_between_checks(rankings.labels());
+        for start in (0..rankings.len()).step_by(part) {
+            stop.check()?;
+            self.add(rankings, start..rankings.len().min(start + part));
+        }
+        Ok(())
+    }
+
+    /// Adds the given rankings in their order, which is that of the sums' rounding.
+    pub(super) fn add(
+        &mut self,
+        rankings: &Rankings,
+        rows: impl ExactSizeIterator<Item = usize> + Clone,
+    ) {
+        dispatch(AddRows {
+            shares: self,
+            rankings,
+            rows,
+        });
+    }
+
+    /// The sum for the labels u and v.
+    #[must_use]
+    pub fn sum(&self, u: usize, v: usize) -> f64 {
+        self.sums[u * self.stride + v]
+    }
+
+    /// Weight of the rows that rank the label.
+    #[must_use]
+    pub fn ranked(&self, label: usize) -> f64 {
+        self.ranked[label]
+    }
+}
+
+/// Rows in the form in which they are added.
+struct Prepared {
+    stride: usize,
+    /// Positions row by row; a missing label and the padding are behind everything.
+    behind: Vec<f64>,
+    /// Position and share of each label, row by row; no label is at least as high as a missing one.
+    places: Vec<(f64, f64)>,
+}
+
+struct AddRows<'a, R> {
+    shares: &'a mut RowShares,
+    rankings: &'a Rankings,
+    rows: R,
+}
+
+impl<R: ExactSizeIterator<Item = usize> + Clone> Kernel for AddRows<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self {
+            shares,
+            rankings,
+            mut rows,
+        } = self;
+        let block = BLOCK.min(rows.len());
+        let mut prepared = Prepared {
+            stride: shares.stride,
+            behind: vec![f64::INFINITY; block * shares.stride],
+            places: vec![(0.0, 0.0); block * shares.labels],
+        };
+        while rows.len() > 0 {
+            let mut filled = 0;
+            while let Some(row) = (filled < block).then(|| rows.next()).flatten() {
+                let weight = rankings.weights().get(row);
+                prepare(shares, rankings.row(row), weight, filled, &mut prepared);
+                filled += 1;
+            }
+            for u in 0..shares.labels {
+                let sums = &mut shares.sums[u * shares.stride..(u + 1) * shares.stride];
+                add_label(u, shares.labels, sums, 0..filled, &prepared);
+            }
+        }
+    }
+}
+
+/// Writes one row; the weight counts for the labels that it ranks.
+#[inline(always)]
+fn prepare(
+    shares: &mut RowShares,
+    positions: &[u16],
+    weight: f64,
+    slot: usize,
+    prepared: &mut Prepared,
+) {
+    let at_least = &mut shares.at_least;
+    at_least.fill(0);
+    for &position in positions.iter().filter(|&&p| p != MISSING) {
+        at_least[usize::from(position)] += 1;
+    }
+    let mut total = 0;
+    for count in at_least.iter_mut() {
+        total += *count;
+        *count = total;
+    }
+    let behind = &mut prepared.behind[slot * prepared.stride..][..positions.len()];
+    let places = &mut prepared.places[slot * positions.len()..][..positions.len()];
+    for (label, &position) in positions.iter().enumerate() {
+        if position == MISSING {
+            behind[label] = f64::INFINITY;
+            places[label] = (f64::NEG_INFINITY, 0.0);
+        } else {
+            let place = f64::from(position);
+            behind[label] = place;
+            places[label] = (place, weight / f64::from(at_least[usize::from(position)]));
+            shares.ranked[label] += weight;
+        }
+    }
+}
+
+/// Adds the prepared rows to the sums of label u.
+#[inline(always)]
+fn add_label(u: usize, labels: usize, sums: &mut [f64], rows: Range<usize>, prepared: &Prepared) {
+    let (chunks, _) = sums.as_chunks_mut::<LANES>();
+    for (chunk, sums) in chunks.iter_mut().enumerate() {
+        let mut lanes = *sums;
+        for row in rows.clone() {
+            let (place, share) = prepared.places[row * labels + u];
+            let behind = &prepared.behind[row * prepared.stride + chunk * LANES..][..LANES];
+            for (lane, &behind) in lanes.iter_mut().zip(behind) {
+                *lane += if behind <= place { share } else { 0.0 };
+            }
+        }
+        *sums = lanes;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::Array2;
+
+    /// The definition, pair by pair and row by row.
+    fn slowly(y: &Rankings, u: usize, v: usize) -> f64 {
+        let mut sum = 0.0;
+        for (row, positions) in y.rows().enumerate() {
+            let at_least = |p: u16| p != MISSING && p <= positions[u];
+            if positions[u] != MISSING && at_least(positions[v]) {
+                let count = positions.iter().filter(|&&p| at_least(p)).count();
+                sum += y.weights().get(row) / count as f64;
+            }
+        }
+        sum
+    }
+
+    #[test]
+    fn blocks_of_rows_add_up_to_the_definition_bit_by_bit() {
+        for (rows, labels) in [(1, 2), (32, 31), (33, 32), (70, 33), (5, 70)] {
+            let values = Array2::from_shape_fn((rows, labels), |(i, j)| {
+                if (i * 7 + j * 3) % 11 == 0 {
+                    f64::NAN
+                } else {
+                    ((i * 13 + j * 29) % 17) as f64
+                }
+            });
+            let y = crate::missing::to_dense_ranks(values.view()).unwrap();
+            let weights: Vec<f64> = (0..rows).map(|row| 0.1 + row as f64).collect();
+            let positions = Array2::from_shape_fn((rows, labels), |(i, j)| y.row(i)[j]);
+            let y = Rankings::new(positions.view(), Some(&weights)).unwrap();
+            let mut shares = RowShares::empty(labels);
+            shares.add_all(&y, &StopFlag::default()).unwrap();
+            for (u, v) in (0..labels).flat_map(|u| (0..labels).map(move |v| (u, v))) {
+                assert_eq!(
+                    shares.sum(u, v),
+                    slowly(&y, u, v),
+                    "{rows} {labels} {u} {v}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,230 @@
+"""Thresholds for ties: chosen by a tree, studied, recommended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+from bucketrank import Borda, BucketPivot, Copeland, PartialLabelRankingTree, _core, tau_x
+from bucketrank.datasets import make_rankings
+from bucketrank.experiments import BetaRecommender, beta_study, compare
+from bucketrank.experiments.beta_recommender import default_provenance
+from bucketrank.experiments.beta_study import MetaFeatures
+from test_experiments import numbers, small
+
+WITH_BETA = [Borda, Copeland, BucketPivot]
+
+
+class TestAuto:
+    data = make_rankings(120, 4, 5, noise=0.3, ties=0.4, missing=0.2, random_state=3)
+
+    @pytest.mark.parametrize("kind", WITH_BETA)
+    def test_the_chosen_beta_is_the_best_of_the_inner_folds(self, kind: Any) -> None:
+        tree = PartialLabelRankingTree(kind(beta="auto")).fit(self.data.X, self.data.Y)
+        candidates = kind._candidates
+        folds = _core.fold_of_rows(120, 3, 0, 0)
+        scores = np.zeros(len(candidates))
+        for fold in range(3):
+            test = folds == fold
+            inner = PartialLabelRankingTree().fit(self.data.X[~test], self.data.Y[~test])
+            predictions = inner.predict_many(self.data.X[test], [kind(beta=b) for b in candidates])
+            truth = self.data.Y[test]
+            scores += [tau_x(truth, p, missing="ignore") for p in predictions]
+        best = [
+            beta
+            for beta, score in zip(candidates, scores, strict=True)
+            if score >= scores.max() - 1e-9
+        ]
+        expected = min(best, key=lambda beta: abs(beta - kind().beta))
+        assert tree.aggregator_ == kind(beta=expected)
+        plain = PartialLabelRankingTree(kind(beta=expected)).fit(self.data.X, self.data.Y)
+        np.testing.assert_array_equal(tree.predict(self.data.X), plain.predict(self.data.X))
+
+    def test_rows_held_out_do_not_matter(self) -> None:
+        rng = np.random.default_rng(0)
+        X, Y = self.data.X, self.data.Y
+        training = np.arange(100)
+        tree = PartialLabelRankingTree(Borda(beta="auto"))
+        chosen = clone(tree).fit(X[training], Y[training]).aggregator_
+        for _ in range(5):
+            shuffled = Y.copy()
+            shuffled[100:] = rng.permuted(shuffled[100:], axis=1)
+            assert clone(tree).fit(X[training], shuffled[training]).aggregator_ == chosen
+
+    def test_threads_and_refits_do_not_matter(self) -> None:
+        fits = [
+            PartialLabelRankingTree(Copeland(beta="auto"), n_jobs=n).fit(self.data.X, self.data.Y)
+            for n in (1, 1, 2, 3)
+        ]
+        assert len({tree.aggregator_ for tree in fits}) == 1
+
+    def test_a_whole_weight_counts_like_copies_and_no_weight_like_absence(self) -> None:
+        X, Y = self.data.X, self.data.Y
+        weights = np.ones(120)
+        weights[100:] = 0
+        tree = PartialLabelRankingTree(Borda(beta="auto"))
+        weighted = clone(tree).fit(X, Y, sample_weight=weights).aggregator_
+        assert weighted == clone(tree).fit(X[:100], Y[:100]).aggregator_
+        uneven = np.random.default_rng(1).integers(1, 4, 120)
+        assert clone(tree).fit(X, Y, sample_weight=uneven).aggregator_ != Borda(beta="auto")
+
+    def test_where_there_is_nothing_to_choose_by_the_usual_one_is_taken(self) -> None:
+        tree = PartialLabelRankingTree(Borda(beta="auto"))
+        assert clone(tree).fit([[0.0]], [[1, 2]]).aggregator_ == Borda()
+        only_one = np.full((6, 3), np.nan)
+        only_one[:, 0] = 1
+        assert clone(tree).fit(np.arange(6.0)[:, None], only_one).aggregator_ == Borda()
+
+    def test_outside_a_tree_a_number_is_expected(self) -> None:
+        with pytest.raises(ValueError, match="a tree chooses it in fit"):
+            Borda(beta="auto").aggregate([[1, 2]])
+        with pytest.raises(TypeError, match="expected a number or 'auto'"):
+            Borda(beta="automatic")
+        fitted = PartialLabelRankingTree().fit(self.data.X, self.data.Y)
+        with pytest.raises(ValueError, match="a tree chooses it in fit"):
+            fitted.with_aggregator(Copeland(beta="auto")).predict(self.data.X)
+
+    def test_it_can_be_searched_and_compared(self) -> None:
+        grid = {"aggregator__beta": ["auto", 0.5]}
+        search = GridSearchCV(PartialLabelRankingTree(), grid, cv=2)
+        search.fit(self.data.X, self.data.Y)
+        assert search.best_params_["aggregator__beta"] in ("auto", 0.5)
+        study = compare([self.data], {"auto": Borda(beta="auto")}, missing=0.2, n_folds=3)
+        again = compare([self.data], {"auto": Borda(beta="auto")}, missing=0.2, n_folds=3, n_jobs=2)
+        assert numbers(study) == numbers(again)
+
+    @pytest.mark.parametrize("criterion", ["disagreements", "distance"])
+    def test_criteria_that_aggregate(self, criterion: str) -> None:
+        tree = PartialLabelRankingTree(Copeland(beta="auto"), criterion=criterion)
+        assert tree.fit(self.data.X[:40], self.data.Y[:40]).aggregator_ != tree.aggregator
+
+
+class TestBetaStudy:
+    data = (small("a", 1), small("b", 2, labels=5))
+    study = beta_study(data, betas=[0, 0.5, 1], missing=[0, 0.4], n_repeats=1, n_folds=4)
+
+    def test_every_threshold_is_that_of_a_plain_comparison(self) -> None:
+        assert self.study.mean.shape == (2, 2, 2, 3)
+        for index, beta in enumerate([0, 0.5, 1]):
+            plain = compare(
+                self.data,
+                {"borda": Borda(beta=beta), "copeland": Copeland(beta=beta)},
+                missing=[0, 0.4],
+                n_repeats=1,
+                n_folds=4,
+            )
+            expected = np.moveaxis(plain.summary().mean, 2, 0)
+            np.testing.assert_allclose(self.study.mean[..., index], expected)
+
+    def test_best_and_peaks(self) -> None:
+        curve = self.study.curve("borda")
+        np.testing.assert_allclose(curve, self.study.mean[0].mean(axis=1))
+        assert self.study.peaks("borda").tolist() == [
+            self.study.betas[row.argmax()] for row in curve
+        ]
+        assert self.study.best("copeland").shape == (2, 2)
+        assert len(self.study.to_pandas()) == 24
+        assert "best beta of copeland" in str(self.study)
+
+    def test_meta_features(self) -> None:
+        complete = self.study.meta_features["b", 0.0]
+        assert (complete.features, complete.labels, complete.missing) == (3, 5, 0)
+        assert complete.instances == 45
+        assert complete.mean_buckets == pytest.approx(self.data[1].Y.max(axis=1).mean(), abs=0.1)
+        incomplete = self.study.meta_features["b", 0.4]
+        assert incomplete.missing == pytest.approx(0.4, abs=0.1)
+        assert incomplete.mean_buckets < complete.mean_buckets
+
+    @pytest.mark.parametrize(
+        ("settings", "message"),
+        [
+            ({"aggregators": ["mc1"]}, "has no beta"),
+            ({"betas": []}, "betas is empty"),
+            ({"betas": [0, 0]}, "must not stand twice"),
+            ({"betas": [-1]}, "beta is -1"),
+            ({"missing": [2]}, "from 0 to below 1"),
+        ],
+    )
+    def test_bad_settings(self, settings: dict[str, Any], message: str) -> None:
+        with pytest.raises(ValueError, match=message):
+            beta_study(self.data, **settings)
+        with pytest.raises(ValueError, match="unknown aggregator 'mc1'"):
+            self.study.best("mc1")
+
+
+class TestRecommender:
+    def test_it_is_a_linear_regression_on_the_best_thresholds(self) -> None:
+        study = TestBetaStudy.study
+        recommender = BetaRecommender("borda").fit(study)
+        features = np.array(
+            [
+                [getattr(study.meta_features[d, m], name) for name in MetaFeatures.names()]
+                for m in study.study.missing
+                for d in study.study.datasets
+            ]
+        )
+        fitted = features @ recommender.coef_ + recommender.intercept_
+        residual = study.best("borda").ravel() - fitted
+        np.testing.assert_allclose(residual.sum(), 0, atol=1e-9)
+        np.testing.assert_allclose(features.T @ residual, 0, atol=1e-6)
+        assert recommender.n_points_ == 4
+
+    def test_recommendations_are_possible_thresholds(self) -> None:
+        for name, limit in (("borda", 2.0), ("copeland", 0.5)):
+            recommender = BetaRecommender.default(name)
+            for seed in range(3):
+                data = make_rankings(50, 2, 3 + seed, random_state=seed)
+                beta = recommender.recommend(data.X, data.Y)
+                assert 0 <= beta <= limit
+                assert recommender.aggregator_for(data.X, data.Y).beta == beta
+
+    def test_provenance(self) -> None:
+        provenance = default_provenance()
+        assert len(provenance["datasets"]) == 15
+        assert len(provenance["missing"]) == 7
+
+    def test_a_comparison_asks_it_on_each_training_fold(self) -> None:
+        data = small("a", 1)
+        recommender = BetaRecommender.default("borda")
+        study = compare([data], {"borda": recommender}, missing=0.3, n_repeats=1, n_folds=3)
+        rows = []
+        for fold in range(3):
+            from bucketrank.experiments.job import training_fold
+            from bucketrank.experiments.plan import Job, make_plan
+
+            plan = make_plan(
+                [data],
+                aggregators=["borda"],
+                tree=PartialLabelRankingTree(),
+                rankers=None,
+                missing=0.3,
+                n_repeats=1,
+                n_folds=3,
+                seed=0,
+            )
+            job = Job("a", 0.3, 0, fold, "tree")
+            part = training_fold(data, job, 3, plan.dataset_seed("a"))
+            chosen = recommender.aggregator_for(part.X, part.Y)
+            tree = PartialLabelRankingTree(chosen).fit(part.X, part.Y)
+            rows.append(tau_x(part.Y_test, tree.predict(part.X_test)))
+        np.testing.assert_allclose(study.columns["tau_x"], rows)
+
+    def test_bad_input(self) -> None:
+        with pytest.raises(ValueError, match="expected one of 'borda'"):
+            BetaRecommender("mc1").fit(TestBetaStudy.study)
+        with pytest.raises(ValueError, match="unknown aggregator 'bucket_pivot'"):
+            BetaRecommender("bucket_pivot").fit(TestBetaStudy.study)
+        with pytest.raises(ValueError, match="no recommender for 'bucket_pivot'"):
+            BetaRecommender.default("bucket_pivot")
+        with pytest.raises(ValueError, match="expected at least 2"):
+            BetaRecommender("borda").fit([])
+
+        class Same(PartialLabelRankingTree):
+            pass
+
+        with pytest.raises(ValueError, match="chosen by the training data"):
+            compare([small("a", 1)], {"borda": BetaRecommender.default("borda")}, tree=Same())

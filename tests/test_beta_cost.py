@@ -1,0 +1,45 @@
+"""What studying and choosing thresholds for ties costs, as ratios of times in one run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from bucketrank import Borda, BucketPivot, Copeland, PartialLabelRankingTree
+from bucketrank.datasets import make_rankings
+from bucketrank.experiments import compare
+
+pytestmark = pytest.mark.slow
+
+DATA = make_rankings(4000, 12, 10, random_state=3)
+
+
+def seconds(call: Callable[[], object]) -> float:
+    """The best of several, in time of this process: other work on the machine must not count."""
+    best = float("inf")
+    for _ in range(4):
+        started = time.process_time()
+        call()
+        best = min(best, time.process_time() - started)
+    return best
+
+
+def test_a_sweep_costs_little_more_than_one_threshold() -> None:
+    betas = [round(0.1 * step, 1) for step in range(21)]
+    sweep = {f"b{b}": Borda(b) for b in betas} | {f"c{b}": Copeland(b) for b in betas}
+    settings: dict[str, Any] = {"missing": 0.3, "n_repeats": 1, "n_folds": 3, "progress": False}
+    one = seconds(lambda: compare([DATA], {"b": Borda()}, **settings))
+    all_of_them = seconds(lambda: compare([DATA], sweep, **settings))
+    print(f"42 thresholds take {all_of_them / one:.2f} times as long as one")
+    assert all_of_them < 3 * one
+
+
+@pytest.mark.parametrize("kind", [Borda, Copeland, BucketPivot])
+def test_choosing_takes_at_most_four_times_as_long(kind: Any) -> None:
+    usual = seconds(lambda: PartialLabelRankingTree(kind()).fit(DATA.X, DATA.Y))
+    chosen = seconds(lambda: PartialLabelRankingTree(kind("auto")).fit(DATA.X, DATA.Y))
+    print(f"{kind.__name__}: {chosen / usual:.2f} times")
+    assert chosen <= 4 * usual
