@@ -11,8 +11,8 @@ use crate::tree::{LeafShares, ShareConsensus, Shrinkage};
 
 use super::{Forest, Kind, Member};
 
-/// Numbers that one thread adds up at the same time: 8 MB.
-const SUMS_AT_ONCE: usize = 1 << 20;
+/// Numbers that one group of trees adds up at the same time: 16 MB.
+const SUMS_AT_ONCE: usize = 1 << 21;
 
 /// Trees are added up in so many groups, and the groups in order: sums do not depend on the number of threads.
 const GROUPS: usize = 8;
