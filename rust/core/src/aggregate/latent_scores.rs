@@ -52,7 +52,7 @@ pub fn aggregate_scores(
                 *to = *from;
             }
             LatentRow::new(row).write_known_shares(compared, shares.planes_mut());
-            evidence.fill_from_shares(shares);
+            evidence.fill_from_shares(shares, aggregator);
             aggregator.aggregate(evidence, workspace)
         },
     )
