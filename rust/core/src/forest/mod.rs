@@ -28,20 +28,12 @@ pub enum Variant {
 
 impl Variant {
     fn kind(self, tree: usize) -> Kind {
-<<<<<<< HEAD
         let draws_rows = match self {
-=======
-        let drawn = match self {
->>>>>>> taux
             Self::Bootstrap => true,
             Self::ExtraTrees => false,
             Self::Mixed => tree.is_multiple_of(2),
         };
-<<<<<<< HEAD
         if draws_rows {
-=======
-        if drawn {
->>>>>>> taux
             Kind::Bootstrap
         } else {
             Kind::ExtraTrees
