@@ -20,9 +20,10 @@ def run_here(plan: Plan, jobs: list[Job], n_jobs: int, finished: Finished) -> No
     if n_jobs == 1 or len(others) < 2:
         _run_in_turn(plan, others, finished)
     else:
-        from joblib.externals.loky import get_reusable_executor
+        # joblib's own way to the pool that it shares: loky's would leave one that joblib cannot use afterwards.
+        from joblib.executor import get_memmapping_executor
 
-        run_on(get_reusable_executor(max_workers=n_jobs), plan, others, finished)
+        run_on(get_memmapping_executor(n_jobs), plan, others, finished)
 
 
 def _run_trees(
