@@ -50,6 +50,10 @@ REPORT ?= reproduce.html
 reproduce: $(EXTENSION) ## run the paper's whole study on DATA=folder, beside its published tables
 	$(PY) scripts/reproduce.py --data $(DATA) --paper $(PAPER) --seed $(SEED) --report $(REPORT)
 
+.PHONY: accuracy
+accuracy: $(EXTENSION) ## measure TauX, shrinkage and forests beside the paper's methods on DATA=folder
+	$(PY) scripts/accuracy.py --data $(DATA)
+
 .PHONY: develop
 develop: $(EXTENSION) ## build the extension and install the package into .venv
 

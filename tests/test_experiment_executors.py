@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from sklearn.base import BaseEstimator
 from bucketrank.datasets import Dataset, make_rankings
 from bucketrank.experiments import JobError, compare
 from bucketrank.experiments.executors import _InFile
+from test_experiment_store import count
 from test_experiments import numbers, small
 
 SETTINGS: dict[str, Any] = {"missing": [0, 0.3], "n_repeats": 2, "n_folds": 4}
@@ -107,14 +109,18 @@ class TestDask:
 
     @pytest.mark.filterwarnings("ignore")
     @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-    def test_a_killed_worker_changes_nothing(self, client: Any) -> None:
+    def test_a_killed_worker_changes_nothing(self, client: Any, tmp_path: Path) -> None:
         data = [small("a", 1, rows=300), small("b", 2, rows=200)]
         settings: dict[str, Any] = {"missing": [0, 0.3], "n_repeats": 2, "n_folds": 10}
         expected = numbers(compare(data, rankers={"slow": SlowRanker(0)}, **settings))
         killed: list[int] = []
 
+        store = tmp_path / "study.db"
+
         def kill_one() -> None:
-            time.sleep(1)
+            deadline = time.monotonic() + 60
+            while (not store.exists() or count(store) < 20) and time.monotonic() < deadline:
+                time.sleep(0.01)
             victim = next(iter(client.run(os.getpid).values()))
             os.kill(victim, signal.SIGKILL)
             killed.append(victim)
@@ -122,7 +128,11 @@ class TestDask:
         killer = threading.Thread(target=kill_one)
         killer.start()
         study = compare(
-            data, rankers={"slow": SlowRanker(0.05)}, executor=client.get_executor(), **settings
+            data,
+            rankers={"slow": SlowRanker(0.05)},
+            executor=client.get_executor(),
+            store=store,
+            **settings,
         )
         killer.join()
         assert killed

@@ -10,7 +10,7 @@ from __future__ import annotations
 import pickle
 import tempfile
 from collections.abc import Iterator
-from concurrent.futures import Executor, Future, as_completed
+from concurrent.futures import CancelledError, Executor, Future, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,6 +83,10 @@ def _collect(waiting: dict[Future[list[Outcome] | None], Job], finished: Finishe
             outcomes = future.result()
         except JobError:
             raise
+        except CancelledError:
+            # Dask gives up on jobs whose data went down with a worker.
+            without_data.append(job)
+            continue
         except Exception as error:
             raise failed(job, f"{type(error).__name__}: {error}") from error
         if outcomes is None:

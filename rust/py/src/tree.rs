@@ -1,14 +1,11 @@
 //! Bindings of `bucketrank_core::tree`.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use bucketrank_core::features::Features;
 use bucketrank_core::pairs::PairShares;
 use bucketrank_core::parallel::Jobs;
-use bucketrank_core::tree::{
-    Criterion, FittedTree, Node, Shrinkage, Splitter, TreeOptions, TreeParams,
-};
+use bucketrank_core::tree::{Criterion, FittedTree, Node, Splitter, TreeOptions, TreeParams};
 use ndarray::{Array2, Array3, ArrayViewMut1, ArrayViewMut2, Axis};
 use numpy::{
     IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
@@ -20,10 +17,8 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 use crate::aggregate::{table_of, Spec};
 use crate::errors::to_exception;
 use crate::interrupt::{interruptible, Signals};
+use crate::leaf_tables::{Key, LeafTables, Smoothing};
 use crate::positions::{weights_to_vec, MaybeWeights, Positions};
-
-/// So many aggregators are remembered with the consensus of every leaf.
-const TABLES: usize = 8;
 
 /// Elementary steps of a fit that ends before anybody could interrupt it: a thread of its own would take longer.
 const SHORT_FIT: usize = 1 << 23;
@@ -78,31 +73,6 @@ impl Options {
     }
 }
 
-/// A kind of shrinkage and its strength as the Python layer names them.
-#[derive(Clone, PartialEq, FromPyObject)]
-pub struct Smoothing(String, f64);
-
-impl Smoothing {
-    /// The shrinkage that the core knows.
-    pub fn shrinkage(&self) -> PyResult<Shrinkage> {
-        let strength = self.1;
-        let shrinkage = match self.0.as_str() {
-            "none" => Shrinkage::None,
-            "path" => Shrinkage::Path { strength },
-            "m-estimate" => Shrinkage::MEstimate { strength },
-            other => {
-                return Err(PyValueError::new_err(format!(
-                    "unknown shrinkage {other:?}"
-                )))
-            }
-        };
-        shrinkage.check().map_err(to_exception)
-    }
-}
-
-/// The consensus of every leaf: positions by node, empty rows for inner nodes.
-type Table = Arc<Array2<u16>>;
-
 /// Whole numbers for Python.
 type Vector<'py> = Bound<'py, PyArray1<i64>>;
 
@@ -110,18 +80,15 @@ type Vector<'py> = Bound<'py, PyArray1<i64>>;
 #[pyclass(frozen, module = "bucketrank._core")]
 pub struct Tree {
     fitted: FittedTree,
-    /// The last tables that were asked for, so that many predictions aggregate each leaf once.
-    tables: Mutex<Vec<(Key, Table)>>,
+    /// So that many predictions aggregate each leaf once.
+    tables: LeafTables,
 }
-
-/// What a table depends on: the aggregator and, if the leaves are smoothed, how.
-type Key = (Spec, Option<Smoothing>);
 
 impl From<FittedTree> for Tree {
     fn from(fitted: FittedTree) -> Self {
         Self {
             fitted,
-            tables: Mutex::default(),
+            tables: LeafTables::default(),
         }
     }
 }
@@ -441,7 +408,7 @@ impl Tree {
         leaves: &[u32],
         n_jobs: usize,
     ) -> PyResult<Bound<'py, PyArray2<i64>>> {
-        let table = self.table(py, key, n_jobs)?;
+        let table = self.tables.table(py, &self.fitted, key, leaves, n_jobs)?;
         let columns = table.ncols();
         // NumPy's memory comes in large pages; touching that of a vector for the first time takes longer than the rest.
         let out = PyArray2::zeros(py, (leaves.len(), columns), false);
@@ -459,54 +426,6 @@ impl Tree {
             });
         }
         Ok(out)
-    }
-
-    /// The consensus of every leaf, computed when it is first asked for.
-    fn table(&self, py: Python<'_>, key: &Key, n_jobs: usize) -> PyResult<Table> {
-        let remembered = |tables: &Vec<(Key, Table)>| {
-            let found = tables.iter().find(|(known, _)| known == key);
-            found.map(|(_, table)| Arc::clone(table))
-        };
-        // The lock is never held while the interpreter or another thread is waited for.
-        let lock = || self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(table) = remembered(&lock()) {
-            return Ok(table);
-        }
-        let (spec, smoothing) = key;
-        let aggregator = spec.aggregator()?;
-        let shrinkage = smoothing.as_ref().map(Smoothing::shrinkage).transpose()?;
-        let tree = self.fitted.tree();
-        let leaves: Vec<u32> = tree.leaf_indices().collect();
-        let signals = Signals::default();
-        let orders = py.detach(|| match shrinkage {
-            None => self
-                .fitted
-                .consensus(&aggregator, &leaves, n_jobs, &|| signals.pending()),
-            Some(shrinkage) => {
-                let jobs = Jobs {
-                    n_jobs,
-                    chunk: 1,
-                    should_stop: &|| signals.pending(),
-                };
-                self.fitted
-                    .smoothed_consensus(&aggregator, shrinkage, &leaves, jobs)
-            }
-        });
-        signals.raise()?;
-        let mut table = Array2::zeros((tree.nodes().len(), tree.labels()));
-        for (&leaf, order) in leaves.iter().zip(&orders.map_err(to_exception)?) {
-            copy(
-                table.row_mut(leaf as usize),
-                order.positions().iter().copied(),
-            );
-        }
-        let table = Arc::new(table);
-        let mut tables = lock();
-        if tables.len() == TABLES {
-            tables.remove(0);
-        }
-        tables.push((key.clone(), Arc::clone(&table)));
-        Ok(table)
     }
 }
 

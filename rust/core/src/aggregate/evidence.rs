@@ -8,6 +8,7 @@ use crate::stop::StopFlag;
 use crate::weights::Weights;
 
 use super::few_rows::FewRows;
+use super::Aggregator;
 
 /// How much of the rankings a method needs. Each level includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -111,8 +112,9 @@ impl Evidence {
         evidence
     }
 
-    /// Forgets everything and takes over the shares of a model; what rankings would tell besides is not known then.
-    pub(crate) fn fill_from_shares(&mut self, shares: &PairShares) {
+    /// Forgets everything and takes over the shares of a model; what rankings would tell besides is not known then. The
+    /// pair order matrix is left as it is for methods that do not look at it.
+    pub(crate) fn fill_from_shares(&mut self, shares: &PairShares, aggregator: &Aggregator) {
         self.counts = None;
         self.row_shares = None;
         match &mut self.pair_shares {
@@ -121,7 +123,9 @@ impl Evidence {
             }
             own => *own = Some(shares.clone()),
         }
-        shares.write_pair_order(&mut self.pair_order);
+        if aggregator.reads_pair_order() {
+            shares.write_pair_order(&mut self.pair_order);
+        }
     }
 
     /// Forgets everything and reads the given rows of the rankings. O(n²) a row; a few rows of unit weight take

@@ -28,11 +28,23 @@ pub enum Variant {
 
 impl Variant {
     fn kind(self, tree: usize) -> Kind {
-        match self {
-            Self::Bootstrap => Kind::Bootstrap,
-            Self::ExtraTrees => Kind::ExtraTrees,
-            Self::Mixed if tree % 2 == 0 => Kind::Bootstrap,
-            Self::Mixed => Kind::ExtraTrees,
+<<<<<<< HEAD
+        let draws_rows = match self {
+=======
+        let drawn = match self {
+>>>>>>> taux
+            Self::Bootstrap => true,
+            Self::ExtraTrees => false,
+            Self::Mixed => tree.is_multiple_of(2),
+        };
+<<<<<<< HEAD
+        if draws_rows {
+=======
+        if drawn {
+>>>>>>> taux
+            Kind::Bootstrap
+        } else {
+            Kind::ExtraTrees
         }
     }
 }
@@ -235,7 +247,9 @@ impl Forest {
         }
         let total: f64 = sums.iter().sum();
         if total > 0.0 {
-            sums.iter_mut().for_each(|sum| *sum /= total);
+            for sum in &mut sums {
+                *sum /= total;
+            }
         }
         sums
     }

@@ -42,6 +42,13 @@ struct Pending {
     smoothed: Smoothed,
 }
 
+/// Memory that a walk uses again and again.
+#[derive(Default)]
+struct Buffers {
+    free: Vec<Smoothed>,
+    bytes: SquareCounts,
+}
+
 impl<'a> LeafShares<'a> {
     /// Prepares the walk to some leaves.
     pub(crate) fn new(
@@ -104,7 +111,7 @@ impl<'a> LeafShares<'a> {
         while let Some(top) = tops.pop() {
             let large = self.tree.node(top.node).rows as usize > ROWS_AT_ONCE;
             if large && !self.tree.node(top.node).is_leaf() {
-                tops.extend(self.children(&top, &mut Vec::new()));
+                tops.extend(self.children(&top, &mut Buffers::default()));
             } else {
                 subtrees.push(top);
             }
@@ -140,7 +147,7 @@ impl<'a> LeafShares<'a> {
     fn root(&mut self) -> Pending {
         let pairs = pair_count(self.tree.labels());
         let mut smoothed = Smoothed::default();
-        self.count(0, &mut smoothed.counts);
+        self.count(0, &mut smoothed.counts, &mut SquareCounts::default());
         self.lambda = vec![0.0; pairs];
         if let Shrinkage::Path { strength } = self.shrinkage {
             let counts = &smoothed.counts;
@@ -160,10 +167,10 @@ impl<'a> LeafShares<'a> {
         visit: &mut dyn FnMut(u32, &PairShares) -> Result<()>,
     ) -> Result<()> {
         let mut stack = vec![top];
-        let mut free: Vec<Smoothed> = Vec::new();
+        let mut buffers = Buffers::default();
         while let Some(pending) = stack.pop() {
             if !self.needed[pending.node as usize] {
-                free.push(pending.smoothed);
+                buffers.free.push(pending.smoothed);
                 continue;
             }
             if self.tree.node(pending.node).is_leaf() {
@@ -172,27 +179,27 @@ impl<'a> LeafShares<'a> {
                     .copy_from_slice(&pending.smoothed.shares);
                 visit(pending.node, shares)?;
             } else {
-                stack.extend(self.children(&pending, &mut free));
+                stack.extend(self.children(&pending, &mut buffers));
             }
-            free.push(pending.smoothed);
+            buffers.free.push(pending.smoothed);
         }
         Ok(())
     }
 
     /// The children that are needed, the largest first: whoever takes the last first never has many waiting.
-    fn children(&self, parent: &Pending, free: &mut Vec<Smoothed>) -> Vec<Pending> {
+    fn children(&self, parent: &Pending, buffers: &mut Buffers) -> Vec<Pending> {
         let mut order: Vec<u32> = self.tree.children(parent.node).collect();
         order.sort_by_key(|&child| std::cmp::Reverse(self.tree.node(child).rows));
         let mut children: Vec<Pending> = order
             .into_iter()
             .map(|node| Pending {
                 node,
-                smoothed: free.pop().unwrap_or_default(),
+                smoothed: buffers.free.pop().unwrap_or_default(),
             })
             .collect();
         match children.as_mut_slice() {
             [large, small] if self.exact => {
-                self.count(small.node, &mut small.smoothed.counts);
+                self.count(small.node, &mut small.smoothed.counts, &mut buffers.bytes);
                 let counts = &mut large.smoothed.counts;
                 counts.clear();
                 let both = parent.smoothed.counts.iter().zip(&small.smoothed.counts);
@@ -200,7 +207,7 @@ impl<'a> LeafShares<'a> {
             }
             all => {
                 for child in all.iter_mut().filter(|c| self.needed[c.node as usize]) {
-                    self.count(child.node, &mut child.smoothed.counts);
+                    self.count(child.node, &mut child.smoothed.counts, &mut buffers.bytes);
                 }
             }
         }
@@ -214,11 +221,11 @@ impl<'a> LeafShares<'a> {
     }
 
     /// Counts the rows of a node.
-    fn count(&self, node: u32, counts: &mut Vec<f64>) {
+    fn count(&self, node: u32, counts: &mut Vec<f64>, bytes: &mut SquareCounts) {
         counts.clear();
         counts.resize(3 * pair_count(self.tree.labels()), 0.0);
         if self.small {
-            self.count_in_bytes(node, counts);
+            self.count_in_bytes(node, counts, bytes);
             return;
         }
         dispatch(Count {
@@ -232,10 +239,9 @@ impl<'a> LeafShares<'a> {
 
 impl LeafShares<'_> {
     /// Counts rows whose weights are small whole numbers.
-    fn count_in_bytes(&self, node: u32, counts: &mut [f64]) {
+    fn count_in_bytes(&self, node: u32, counts: &mut [f64], bytes: &mut SquareCounts) {
         let times = |row: u32| self.weights.get(row as usize) as usize;
         let mut rows = self.tree.node_rows(node);
-        let mut bytes = SquareCounts::default();
         while !rows.is_empty() {
             let mut sum = 0;
             let fits = |&&row: &&u32| {

@@ -163,7 +163,7 @@ impl Consensus {
             Some(evidence) => evidence,
             none => none.insert(Evidence::new(shares.labels(), Needs::Shares)?),
         };
-        evidence.fill_from_shares(shares);
+        evidence.fill_from_shares(shares, aggregator);
         aggregator.aggregate(evidence, &mut self.workspace)
     }
 }

@@ -51,6 +51,11 @@ impl TauX {
         Self { search, order }
     }
 
+    /// Whether the labels are ordered by net preference, which needs the shares only.
+    pub(super) fn is_by_net_preference(&self) -> bool {
+        self.order.is_none()
+    }
+
     /// A rough number of elementary steps for one consensus.
     pub(super) fn steps(&self, labels: usize) -> usize {
         let order = self.order.map_or(1, |_| labels) * labels.pow(2);
@@ -166,7 +171,7 @@ impl Aggregate for TauX {
     }
 
     fn keeps_agreement(&self) -> bool {
-        self.order.is_none()
+        self.is_by_net_preference()
     }
 
     fn aggregate(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<BucketOrder> {

@@ -1,0 +1,92 @@
+"""Forests: our fit against scikit-learn's multi-output random forest on the codes of all pairs of labels.
+
+And what TauX and shrinkage cost on one tree.
+"""
+
+from __future__ import annotations
+
+import pickle
+import time
+from typing import Any
+
+from peer_trees import full_tree, named_or_generated, pair_codes, processor_seconds
+from sklearn.ensemble import RandomForestClassifier
+
+import bucketrank as br
+
+TREES = 100
+PEER_TREES = 2
+"""scikit-learn's forest of as many trees would take minutes; its trees cost the same each."""
+
+THREADS = 2
+
+
+def wall_and_processor_seconds(call: Any, *arguments: Any) -> tuple[float, float]:
+    start = time.perf_counter()
+    processor = processor_seconds(call, *arguments)
+    return time.perf_counter() - start, processor
+
+
+def forests() -> None:
+    X, Y = named_or_generated("letter")
+    codes = pair_codes(Y)
+    print(
+        f"forests of {TREES} trees on letter, {THREADS} threads both: seconds (processor seconds)"
+    )
+    peer = RandomForestClassifier(
+        PEER_TREES, criterion="entropy", max_features="sqrt", n_jobs=THREADS, random_state=0
+    )
+    theirs = [
+        value * TREES / PEER_TREES for value in wall_and_processor_seconds(peer.fit, X, codes)
+    ]
+    print(
+        f"    {'scikit-learn, scaled from ' + str(PEER_TREES) + ' trees':<36}"
+        f"{theirs[0]:>9.2f} ({theirs[1]:.2f})"
+    )
+    for variant in ("bootstrap", "extra_trees", "mixed"):
+        forest = br.PartialLabelRankingForest(
+            n_estimators=TREES, variant=variant, n_jobs=THREADS, random_state=0
+        )
+        ours = wall_and_processor_seconds(forest.fit, X, Y)
+        ratios = [peer_seconds / own for peer_seconds, own in zip(theirs, ours, strict=True)]
+        goal = ""
+        if variant == "bootstrap":
+            goal = f"  goal 30x {'ok' if min(ratios) >= 30 else 'MISSED'}"
+        print(
+            f"    {variant:<36}{ours[0]:>9.2f} ({ours[1]:.2f}) {ratios[0]:>8.1f}x ({ratios[1]:.1f}x){goal}"
+        )
+    predict = wall_and_processor_seconds(forest.predict, X[:2000])
+    print(f"        predict 2000 rows: {predict[0]:.2f} ({predict[1]:.2f})")
+    consensus_and_shrinkage(X, Y)
+
+
+def consensus_and_shrinkage(X: Any, Y: Any) -> None:
+    options: list[dict[str, Any]] = [{}, {"min_samples_split": 2}]
+    for params in options:
+        tree = br.PartialLabelRankingTree(**params).fit(X, Y)
+        # Aggregators that the tree does not remember; a reread tree remembers none.
+        times = {}
+        for name, aggregator in (("Borda", br.Borda()), ("TauX", br.TauX())):
+            seconds = []
+            for _ in range(5):
+                fresh = pickle.loads(pickle.dumps(tree)).with_aggregator(aggregator)
+                seconds.append(processor_seconds(fresh.predict, X[:1]))
+            times[name] = min(seconds)
+        ratio = times["TauX"] / times["Borda"]
+        print(
+            f"        consensus of {tree.get_n_leaves()} leaves: TauX {times['TauX'] * 1e3:.1f} ms, "
+            f"{ratio:.2f} times Borda, goal 2 {'ok' if ratio <= 2 else 'MISSED'}"
+        )
+
+    def fit_and_predict(**params: Any) -> float:
+        def both() -> None:
+            full_tree(aggregator="tau_x", **params).fit(X, Y).predict(X[:2000])
+
+        return min(processor_seconds(both) for _ in range(3))
+
+    plain, shrunk = fit_and_predict(), fit_and_predict(shrinkage="path")
+    more = shrunk / plain - 1
+    print(
+        f"        path shrinkage adds {more:.0%} to a fit and its predictions, goal 50 % "
+        f"{'ok' if more <= 0.5 else 'MISSED'}"
+    )

@@ -1,0 +1,42 @@
+"""The script behind ``make accuracy``, on data of a few rows."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from tree_data import random_data
+
+SCRIPT = Path(__file__).resolve().parents[1] / "scripts" / "accuracy.py"
+
+
+def test_the_table_has_every_method_and_dataset(tmp_path: Path) -> None:
+    for seed, name in enumerate(("first", "second")):
+        X, Y = random_data(seed)
+        header = [f"A{i + 1}" for i in range(X.shape[1])] + [f"L{i + 1}" for i in range(Y.shape[1])]
+        rows = np.column_stack([X, Y])
+        np.savetxt(
+            tmp_path / f"{name}.csv",
+            rows,
+            delimiter=",",
+            header=",".join(header),
+            comments="",
+            fmt=["%g"] * X.shape[1] + ["%d"] * Y.shape[1],
+        )
+    output = tmp_path / "accuracy.md"
+    command = [sys.executable, SCRIPT, "--data", tmp_path, "--output", output, "--folds", "2"]
+    subprocess.run([*map(str, command), "--jobs", "1"], check=True, capture_output=True)
+    text = output.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    assert "seed 2026" in lines[0]
+    assert "- first, second: 1 × 2 folds" in lines
+    header_line = next(line for line in lines if line.startswith("| dataset"))
+    for method in ("tau_x", "path shrinkage", "soft routing", "forest", "all tied"):
+        assert f" {method} |" in header_line
+    mean = next(line for line in lines if line.startswith("| mean of the 2 synthetic"))
+    assert mean.count("/") == 2 * (header_line.count("|") - 2)
+    assert text.count("Wilcoxon, forest against: bucket_pivot") == 3
+    assert text.count("not all datasets") == 4
