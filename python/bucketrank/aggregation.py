@@ -274,7 +274,8 @@ class Davidson(Aggregator):
     Parameters
     ----------
     ridge : float, default 0.1
-        Inverse variance of the priors; a positive number.
+        Inverse variance of the priors; a positive number. Weights are counted against it, unless the pair with the
+        largest weight has less than 1e-9 or more than 1e9: weights are then relative to that.
 
     References
     ----------

@@ -205,7 +205,7 @@ fn extreme_weights_do_not_overflow() {
     let (x, y) = data(60);
     let table = Array2::from_shape_fn((60, 5), |(i, j)| i64::from(y.row(i)[j]));
     for unit in [1e-300, 1e-30, 1e30, 1e300] {
-        let weights: Vec<f64> = (0..60).map(|i| unit * (1.0 + i as f64)).collect();
+        let weights: Vec<f64> = (1..=60).map(|i| unit * f64::from(i)).collect();
         let y = Rankings::new(table.view(), Some(&weights)).unwrap();
         let booster =
             Booster::fit(x.view(), &y, &params(few_rounds()), &Observer::silent()).unwrap();

@@ -8,6 +8,9 @@ use super::row::{Derivatives, LatentRow};
 /// The largest number of labels: the second derivatives are a matrix of twice as many rows.
 pub const MAX_POSTERIOR_LABELS: usize = 512;
 
+/// Pairs of a weight outside this range drown the prior, or drown in it: they are measured in units of the largest.
+const PLAIN_WEIGHTS: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
+
 /// The search ends when the next step would promise no more than this share of the weight of all pairs.
 const TOLERANCE: f64 = 1e-14;
 /// Newton's method on a strictly convex function needs a few dozen steps at most; this only bounds rounding noise.
@@ -24,7 +27,8 @@ pub struct Posterior {
 }
 
 impl Posterior {
-    /// Fits by damped Newton steps. `ridge` > 0 is the inverse variance of the prior. O(n³) a step.
+    /// Fits by damped Newton steps. `ridge` > 0 is the inverse variance of the prior. O(n³) a step. Where the largest
+    /// weight of a pair is outside 1e-9 to 1e9, weights are taken relative to it.
     ///
     /// # Errors
     /// [`Error::TooManyLabels`], or [`Error::Unsolved`] when a step cannot be computed.
@@ -36,6 +40,8 @@ impl Posterior {
                 limit: MAX_POSTERIOR_LABELS,
             });
         }
+        let unit = unit(counts);
+        let ridge = ridge * unit;
         let mut scores = vec![0.0; 2 * n];
         let mut value = objective(counts, ridge, &scores);
         for _ in 0..MAX_STEPS {
@@ -44,7 +50,7 @@ impl Posterior {
             let step = factor.solve(&gradient);
             // Twice what the quadratic model promises.
             let promise: f64 = step.iter().zip(&gradient).map(|(s, g)| s * g).sum();
-            if promise <= TOLERANCE * (1.0 + value.abs()) {
+            if promise <= TOLERANCE * (unit + value.abs()) {
                 // The last step is still worth making: it squares the error.
                 move_by(&mut scores, &step, 1.0);
                 break;
@@ -67,9 +73,26 @@ impl Posterior {
         }
         let factor = Cholesky::new(hessian(counts, ridge, &scores), 2 * n)?;
         Ok(Self {
-            standard_errors: factor.inverse_diagonal().iter().map(|v| v.sqrt()).collect(),
+            standard_errors: factor
+                .inverse_diagonal()
+                .iter()
+                .map(|variance| (variance * unit).sqrt())
+                .collect(),
             scores,
         })
+    }
+}
+
+/// What weights are divided by. Instead of every weight, the prior is multiplied: that is the same model.
+fn unit(counts: &PairCounts) -> f64 {
+    let n = counts.labels();
+    let seen = |u, v| counts.before(u, v) + counts.tied(u, v) + counts.before(v, u);
+    let pairs = (0..n).flat_map(|u| (u + 1..n).map(move |v| (u, v)));
+    let largest = pairs.map(|(u, v)| seen(u, v)).fold(0.0, f64::max);
+    if largest == 0.0 || PLAIN_WEIGHTS.contains(&largest) {
+        1.0
+    } else {
+        largest
     }
 }
 
@@ -258,6 +281,26 @@ mod tests {
             unit[i] = 1.0;
             let column = Cholesky::new(matrix.clone(), 8).unwrap().solve(&unit);
             assert!((column[i] - inverse[i]).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn extreme_weights_are_relative() {
+        let y = array![[1, 2, 2_i64], [2, 1, 3], [1, 1, 2]];
+        let fit = |weight: f64| {
+            let weights = [weight, 2.0 * weight, weight];
+            let rankings = Rankings::new(y.view(), Some(&weights)).unwrap();
+            let counts = PairCounts::from_rankings(&rankings).unwrap();
+            Posterior::fit(&counts, 0.1).unwrap()
+        };
+        // Four times the weight is that of the pairs.
+        let plain = fit(0.25);
+        for extreme in [1e-290, 1e-20, 1e20, 1e290] {
+            let fitted = fit(extreme);
+            let both = fitted.scores.iter().chain(&fitted.standard_errors);
+            for (a, b) in both.zip(plain.scores.iter().chain(&plain.standard_errors)) {
+                assert!((a - b).abs() < 1e-6, "{extreme}: {a} {b}");
+            }
         }
     }
 
