@@ -20,6 +20,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import numpy as np  # noqa: E402 (after the environment is set)
+from peer_boosting import boosting  # noqa: E402
 from peer_forests import forests  # noqa: E402
 from peer_trees import large_trees, trees  # noqa: E402
 
@@ -338,11 +339,12 @@ SECTIONS: dict[str, Callable[[], None]] = {
     "batches": batches,
     "growth": growth,
     "trees": trees,
+    "boosting": boosting,
     "forests": forests,
     "large_trees": large_trees,
 }
 
-ON_DEMAND = ("large_trees",)
+ON_DEMAND = ("boosting", "large_trees")
 """Sections that take minutes: they run only when they are named."""
 
 

@@ -1,4 +1,4 @@
-"""Measure what goes beyond the paper: TauX, shrinkage, soft routing and forests beside the paper's eight methods.
+"""Measure what goes beyond the paper: TauX, shrinkage, forests, boosting and their mix beside the paper's methods.
 
     python scripts/accuracy.py --data FOLDER [--output FILE] [--seed N] [--repeats N] [--folds N] [--large-folds N]
 
@@ -18,8 +18,11 @@ from pathlib import Path
 import numpy as np
 
 from bucketrank import (
+    PartialLabelRanker,
     PartialLabelRankingBaseline,
+    PartialLabelRankingBooster,
     PartialLabelRankingForest,
+    PartialLabelRankingLinear,
     PartialLabelRankingTree,
     __version__,
 )
@@ -33,12 +36,16 @@ LARGE_ROWS = 6000
 LEVELS = (0, 0.3, 0.6)
 
 TAU_X, PATH, SOFT, FOREST = "tau_x", "path shrinkage", "soft routing", "forest"
+BOOSTER, FAST, RANKER = "booster", "ranker, fast", "ranker"
 # At least so much on average over the synthetic datasets, at 0, 30 and 60 % missing labels.
 BOUNDS = {
     TAU_X: (0.789, 0.767, 0.708),
     PATH: (0.803, 0.785, 0.738),
     SOFT: (0.812, 0.794, 0.748),
     FOREST: (0.848, 0.834, 0.801),
+    BOOSTER: (0.855, 0.843, 0.814),
+    FAST: (0.857, 0.845, 0.816),
+    RANKER: (0.860, 0.847, 0.819),
 }
 BEST_OF_EIGHT = "best of the paper's eight, chosen afterwards"
 
@@ -67,6 +74,10 @@ def measured(datasets: list[Dataset], options: argparse.Namespace) -> Iterator[S
             "tau_x", min_samples_split=2, shrinkage="path", routing="soft"
         ),
         FOREST: PartialLabelRankingForest(n_jobs=options.jobs),
+        BOOSTER: PartialLabelRankingBooster(n_jobs=options.jobs),
+        "linear": PartialLabelRankingLinear(n_jobs=options.jobs),
+        FAST: PartialLabelRanker(fast=True, n_jobs=options.jobs),
+        RANKER: PartialLabelRanker(n_jobs=options.jobs),
         "consensus of all": PartialLabelRankingBaseline(),
         "all tied": PartialLabelRankingBaseline("all_tied"),
     }
@@ -172,7 +183,7 @@ def tests(
     methods: list[str],
     synthetic: list[int],
 ) -> Iterator[str]:
-    """Holm's procedure with the best method as control, and Wilcoxon's test against each of the paper's eight."""
+    """Holm's procedure with the best method as control; Wilcoxon against the paper's eight, forest and booster."""
     if len(synthetic) < 2:
         return
     names = [datasets[index] for index in synthetic]
@@ -184,7 +195,8 @@ def tests(
         yield ""
         pairs = wilcoxon(values)
         for method in BOUNDS:
-            listed = [f"{other} {pairs.p_value(method, other):.2g}" for other in PAPER_AGGREGATORS]
+            others = [*PAPER_AGGREGATORS, *(m for m in (FOREST, BOOSTER) if m != method)]
+            listed = [f"{other} {pairs.p_value(method, other):.2g}" for other in others]
             yield f"Wilcoxon, {method} against: {', '.join(listed)}"
         yield ""
 

@@ -144,3 +144,14 @@ def test_colour_and_progress_are_for_terminals(folder: Path, no_colour: bool) ->
     piped = subprocess.run(call, capture_output=True, env=environment, check=True)
     assert b"\x1b" not in piped.stdout
     assert piped.stderr == b""
+
+
+def test_estimators_beside_the_aggregators(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    methods = ["--methods", "linear", "booster"]
+    assert main(["compare", "--data", str(folder), *QUICK, *methods, "--format", "csv"]) == 0
+    written = capsys.readouterr().out
+    assert all(name in written for name in ("borda", "mc4", "linear", "booster"))
+    assert main(["compare", "--data", str(folder), *QUICK, "--methods", "lineal"]) == 2
+    assert "unknown method 'lineal'; known: linear" in capsys.readouterr().err

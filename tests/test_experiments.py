@@ -420,3 +420,11 @@ class TestSummary:
         assert len(text.splitlines()) == 1 + len(self.study)
         assert "2 datasets × 2 levels × 3 methods × 2 repeats × 3 folds" in repr(self.study)
         assert str(self.study).startswith(repr(self.study))
+
+
+def test_joblib_works_after_a_comparison_in_processes() -> None:
+    from joblib import Parallel, delayed
+
+    settings: dict[str, Any] = {"missing": 0, "n_repeats": 1, "n_folds": 3, "progress": False}
+    compare(["iris"], tree=ConstantRanker(), n_jobs=2, **settings)
+    assert Parallel(n_jobs=2)(delayed(abs)(number) for number in (-1, -2)) == [1, 2]

@@ -81,7 +81,7 @@ def test_weights(weights: Any, error: type[Exception], message: str) -> None:
         ({"aggregator": 3}, TypeError, "method is 3; expected a name or an aggregator"),
         ({"criterion": "gini"}, ValueError, "criterion is 'gini'; expected one of 'entropy'"),
         ({"criterion": None}, TypeError, "criterion is None; expected one of 'entropy'"),
-        ({"splitter": "median"}, ValueError, "splitter is 'median'; expected one of 'best'"),
+        ({"splitter": "worst"}, ValueError, "splitter is 'worst'; expected one of 'best'"),
         ({"splitter": 2}, TypeError, "splitter is 2; expected one of 'best'"),
         ({"max_splits": 1}, ValueError, "max_splits is 1; expected a whole number of at least 2"),
         ({"max_splits": 10**30}, ValueError, "max_splits is 10+; expected at most 1000"),

@@ -26,6 +26,7 @@ from bucketrank.aggregation import (
     Borda,
     BucketPivot,
     Copeland,
+    Davidson,
     MarkovChain,
     MaximalLottery,
     TauX,
@@ -55,12 +56,16 @@ __all__ = [
     "Borda",
     "BucketPivot",
     "Copeland",
+    "Davidson",
     "Explanation",
     "LabelledRankings",
     "MarkovChain",
     "MaximalLottery",
+    "PartialLabelRanker",
     "PartialLabelRankingBaseline",
+    "PartialLabelRankingBooster",
     "PartialLabelRankingForest",
+    "PartialLabelRankingLinear",
     "PartialLabelRankingTree",
     "TauX",
     "__version__",
@@ -74,8 +79,10 @@ __all__ = [
     "from_text",
     "get_aggregator",
     "kendall_tau",
+    "load_model",
     "pair_order_matrix",
     "plot_tree",
+    "save_model",
     "tau_x",
     "tau_x_samples",
     "tau_x_scorer",
@@ -87,8 +94,12 @@ __all__ = [
 if TYPE_CHECKING:
     from bucketrank import datasets
     from bucketrank.baseline import PartialLabelRankingBaseline
+    from bucketrank.boosting import PartialLabelRankingBooster
     from bucketrank.forest import PartialLabelRankingForest
+    from bucketrank.linear import PartialLabelRankingLinear
     from bucketrank.metrics import tau_x_scorer
+    from bucketrank.ranker import PartialLabelRanker
+    from bucketrank.saving import load_model, save_model
     from bucketrank.tree import PartialLabelRankingTree
     from bucketrank.tree_export import export_graphviz, export_text, plot_tree
 
@@ -97,11 +108,16 @@ _PARTS = {"datasets"}
 
 # What needs scikit-learn, whose import takes longer than most calls of this package, and where it is made.
 _NEED_SKLEARN = {
+    "PartialLabelRanker": "bucketrank.ranker",
+    "PartialLabelRankingBooster": "bucketrank.boosting",
+    "PartialLabelRankingLinear": "bucketrank.linear",
     "PartialLabelRankingBaseline": "bucketrank.baseline",
     "PartialLabelRankingForest": "bucketrank.forest",
     "PartialLabelRankingTree": "bucketrank.tree",
     "export_graphviz": "bucketrank.tree_export",
     "export_text": "bucketrank.tree_export",
+    "load_model": "bucketrank.saving",
+    "save_model": "bucketrank.saving",
     "plot_tree": "bucketrank.tree_export",
     "tau_x_scorer": "bucketrank.metrics",
 }

@@ -140,6 +140,15 @@ def as_whole(value: Any, name: str, expected: str = "a whole number") -> int:
     return int(value)
 
 
+def at_least(value: Any, name: str, least: int) -> int:
+    """Return a whole number that is not below the least one."""
+    number = as_whole(value, name)
+    if number < least:
+        raise ValueError(f"{name} is {number}; expected a whole number of at least {least}")
+    # More than any data set has, and what every machine can count.
+    return min(number, 2**31)
+
+
 def as_seed(seed: Any, name: str = "seed") -> int:
     """Return an explicit seed, which is a whole number that fits 64 bits."""
     number = as_whole(seed, name)

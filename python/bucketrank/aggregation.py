@@ -19,6 +19,7 @@ __all__ = [
     "Borda",
     "BucketPivot",
     "Copeland",
+    "Davidson",
     "MarkovChain",
     "MaximalLottery",
     "TauX",
@@ -260,6 +261,48 @@ class TauX(Aggregator):
         return name, (method, parameter)
 
 
+@dataclass(frozen=True)
+class Davidson(Aggregator):
+    r"""Labels ordered by the utilities of a fitted model of comparisons with ties.
+
+    Every label gets a utility :math:`f` and a tie term :math:`h`; it is placed before, tied with or placed behind
+    another one with weights :math:`e^{(f_u - f_v)/2}`, :math:`e^{h_u + h_v}` and :math:`e^{(f_v - f_u)/2}`. The most
+    probable ones, given the rankings and normal priors around 0, are found by Newton's method, and the fitted shares
+    are cut into the bucket order with the largest expected rank correlation. Pairs that no ranking compares are
+    filled in by what their labels did elsewhere, so comparisons of two labels a row are enough.
+
+    Parameters
+    ----------
+    ridge : float, default 0.1
+        Inverse variance of the priors; a positive number. Weights are counted against it, unless the pair with the
+        largest weight has less than 1e-9 or more than 1e9: weights are then relative to that.
+
+    References
+    ----------
+    R. R. Davidson, "On extending the Bradley-Terry model to accommodate ties in paired comparison experiments", Journal
+    of the American Statistical Association 65 (1970).
+
+    Examples
+    --------
+    >>> nan = float("nan")
+    >>> Davidson().aggregate([[1, 2, nan], [nan, 1, 2]])
+    array([1, 2, 3])
+    """
+
+    ridge: float = 0.1
+
+    _needs = "rankings"
+
+    def __post_init__(self) -> None:
+        ridge = as_real(self.ridge, "ridge")
+        if not 0 < ridge <= 1e12:
+            raise ValueError(f"ridge is {ridge}; expected a number above 0 and up to 1e12")
+        object.__setattr__(self, "ridge", ridge)
+
+    def _spec(self) -> Spec:
+        return "davidson", self.ridge
+
+
 _BY_NAME: dict[str, Aggregator] = {
     "bucket_pivot": BucketPivot(),
     "borda": Borda(),
@@ -270,6 +313,7 @@ _BY_NAME: dict[str, Aggregator] = {
     "mc4": MarkovChain(4),
     "maximal_lottery": MaximalLottery(),
     "tau_x": TauX(),
+    "davidson": Davidson(),
 }
 
 
@@ -287,7 +331,7 @@ def get_aggregator(method: str | Aggregator, /, **params: Any) -> Aggregator:
     ----------
     method : str or Aggregator
         ``"borda"``, ``"copeland"``, ``"bucket_pivot"``, ``"mc1"`` to ``"mc4"``, ``"maximal_lottery"``,
-        ``"tau_x"``, or an aggregator, which is returned as it is.
+        ``"tau_x"``, ``"davidson"``, or an aggregator, which is returned as it is.
     **params
         Parameters such as ``beta``.
 

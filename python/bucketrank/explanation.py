@@ -33,7 +33,8 @@ class Explanation:
         ``residual`` for Markov chains; ``probabilities``, ``margin`` (how the lottery does against its strongest
         opponent: 0 or more) and ``unique`` for the lottery; ``scores``, ``expected_tau_x``, ``boundary_gains`` (what
         each boundary between neighbouring buckets adds to it), ``upper_bound`` (no bucket order has more) and
-        ``optimal`` (whether the result is proven to be the best) for TauX.
+        ``optimal`` (whether the result is proven to be the best) for TauX; ``utilities``, ``tie_terms`` and their
+        standard errors ``utility_errors`` and ``tie_term_errors`` for Davidson.
 
     Examples
     --------

@@ -10,6 +10,7 @@ from typing import Any
 
 from bucketrank.aggregation import METHODS, PAPER_AGGREGATORS
 from bucketrank.commands.datasets import find
+from bucketrank.commands.estimators import ESTIMATORS, make_estimator
 
 EPILOG = """\
 For each dataset, level of missing labels, repeat and fold one tree is grown on the other folds, and every aggregator
@@ -22,6 +23,7 @@ examples:
   bucketrank compare
   bucketrank compare --datasets iris wine --aggregators borda copeland mc4 --missing 0 0.5
   bucketrank compare --data my_folder --jobs -1 --store study.db
+  bucketrank compare --methods ranker booster forest --repeats 1
   bucketrank compare --data my_folder --format latex --out table.tex
 """
 
@@ -47,6 +49,13 @@ def add_parser(commands: Any) -> None:
         default=PAPER_AGGREGATORS,
         metavar="NAME",
         help=f"some of {', '.join(METHODS)} (default the paper's eight)",
+    )
+    parser.add_argument(
+        "--methods",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help=f"estimators to compare as well: some of {', '.join(ESTIMATORS)}",
     )
     parser.add_argument(
         "--missing",
@@ -93,6 +102,7 @@ def run(options: argparse.Namespace) -> int:
             seed=options.seed,
             n_jobs=options.jobs,
             store=options.store,
+            rankers={name: make_estimator(name) for name in options.methods},
         )
     except JobError as error:
         sys.stderr.write(f"bucketrank compare: {error}\n")

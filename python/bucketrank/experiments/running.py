@@ -20,9 +20,11 @@ def run_here(plan: Plan, jobs: list[Job], n_jobs: int, finished: Finished) -> No
     if n_jobs == 1 or len(others) < 2:
         _run_in_turn(plan, others, finished)
     else:
-        from joblib.externals.loky import get_reusable_executor
+        # A pool of its own: joblib's shared one belongs to the user's own calls of joblib.
+        from joblib.externals.loky import ProcessPoolExecutor
 
-        run_on(get_reusable_executor(max_workers=n_jobs), plan, others, finished)
+        with ProcessPoolExecutor(max_workers=n_jobs) as executor:
+            run_on(executor, plan, others, finished)
 
 
 def _run_trees(

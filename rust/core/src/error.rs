@@ -332,6 +332,14 @@ pub enum Error {
         /// The newest version that can be read.
         newest: u32,
     },
+    /// Rows of which none ranks two labels, where pairs are needed.
+    #[error("none of the {rows} {part} rows ranks two labels; expected at least one pair of labels to compare")]
+    NoPairs {
+        /// What the rows are for.
+        part: &'static str,
+        /// How many there are.
+        rows: usize,
+    },
     /// A number of folds that the rows cannot be dealt into.
     #[error(
         "found {found} folds for {rows} rows; expected at least 2 folds and at most one a row"

@@ -134,7 +134,7 @@ pub(crate) fn check_finite(values: ArrayView2<'_, f64>) -> Result<()> {
 }
 
 /// Half the sum may overflow, and the sum of halves may round to `upper`.
-fn midpoint(lower: f64, upper: f64) -> f64 {
+pub(crate) fn midpoint(lower: f64, upper: f64) -> f64 {
     let middle = f64::midpoint(lower, upper);
     if (lower..upper).contains(&middle) {
         middle

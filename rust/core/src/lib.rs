@@ -2,17 +2,21 @@
 //!
 //! Data enters through [`rankings::Rankings`], whose constructor proves what the kernels rely on; everything
 //! behind it works on valid data. Dependencies point one way:
-//! `error ← stop, weights, raw_position ← rankings, bucket_order ← pairs ← metrics, aggregate ← tree ← forest,
-//! cross_validation`.
+//! `error ← stop, weights, raw_position ← rankings, bucket_order ← pairs ← metrics, latent ← aggregate ← tree ←
+//! forest, boost, cross_validation`.
 
 pub mod aggregate;
+pub mod boost;
 pub mod bucket_order;
 pub mod cross_validation;
 pub mod error;
 pub mod features;
 pub mod forest;
+pub mod latent;
+pub mod linear;
 pub mod metrics;
 pub mod missing;
+pub mod mixture;
 pub mod pairs;
 pub mod parallel;
 pub mod rankings;

@@ -8,6 +8,8 @@ use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use rayon::prelude::*;
+
 use crate::error::{Error, Result};
 
 /// How long an interruption may go unnoticed beyond the end of the running chunks.
@@ -215,6 +217,38 @@ pub(crate) fn install<T: Send>(n_jobs: usize, f: impl FnOnce() -> T + Send) -> R
     Ok(pool.install(f))
 }
 
+/// Computes `f` for the items 0..`items`, in order in the result. With `spread` the threads of the pool that the caller
+/// runs in share the items; without it, or outside of any pool, nothing is started.
+pub(crate) fn ordered<T: Send>(
+    spread: bool,
+    items: usize,
+    f: impl Fn(usize) -> T + Sync,
+) -> Vec<T> {
+    if spread {
+        (0..items).into_par_iter().map(&f).collect()
+    } else {
+        (0..items).map(f).collect()
+    }
+}
+
+/// Calls `f` with the number of each chunk of `values` and the chunk, on the threads that [`ordered`] would use.
+pub(crate) fn each_chunk<T: Send>(
+    spread: bool,
+    values: &mut [T],
+    chunk: usize,
+    f: impl Fn(usize, &mut [T]) + Sync,
+) {
+    let chunk = chunk.max(1);
+    if spread {
+        let chunks = values.par_chunks_mut(chunk).enumerate();
+        chunks.for_each(|(number, values)| f(number, values));
+    } else {
+        for (number, values) in values.chunks_mut(chunk).enumerate() {
+            f(number, values);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -223,6 +257,26 @@ mod tests {
     fn a_pool_has_as_many_threads_as_asked_for() {
         assert_eq!(install(3, rayon::current_num_threads).unwrap(), 3);
         assert_eq!(install(1, || 7).unwrap(), 7);
+    }
+
+    #[test]
+    fn items_and_chunks_keep_their_places() {
+        for threads in [1, 3] {
+            let spread = threads > 1;
+            let result = install(threads, || {
+                let squares = ordered(spread, 50, |i| i * i);
+                let mut values = vec![0; 50];
+                each_chunk(spread, &mut values, 8, |number, chunk| {
+                    for (i, value) in chunk.iter_mut().enumerate() {
+                        *value = (number * 8 + i).pow(2);
+                    }
+                });
+                (squares, values)
+            });
+            let (squares, values) = result.unwrap();
+            assert_eq!(squares, values);
+            assert_eq!(squares[49], 49 * 49);
+        }
     }
 
     fn jobs(n_jobs: usize, should_stop: &dyn Fn() -> bool) -> Jobs<'_> {

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use bucketrank_core::aggregate::{
-    Aggregator, Borda, BucketPivot, Copeland, Details, Evidence, MarkovChain, MaximalLottery,
-    Needs, Search, TauX, Workspace,
+    Aggregator, Borda, BucketPivot, Copeland, Davidson, Details, Evidence, MarkovChain,
+    MaximalLottery, Needs, Search, TauX, Workspace,
 };
 use bucketrank_core::bucket_order::BucketOrder;
 use bucketrank_core::missing::{drop_labels, to_dense_ranks};
@@ -37,7 +37,9 @@ fn consensus(aggregator: Aggregator, y: &Rankings) -> BucketOrder {
 fn check_all(y: &Rankings) {
     let evidence = Evidence::from_rankings(y, Needs::Rankings).unwrap();
     let tau_x = [Search::Cut, Search::Local].map(|s| Aggregator::TauX(TauX::new(s, None)));
-    for aggregator in all().into_iter().chain(tau_x) {
+    // Newton's method on thousands of labels would take hours.
+    let davidson = (y.labels() <= 64).then_some(Aggregator::Davidson(Davidson::default()));
+    for aggregator in all().into_iter().chain(tau_x).chain(davidson) {
         let explained = aggregator.explain(&evidence).unwrap();
         let numbers = match explained.details {
             Details::Scores { scores } => scores,
@@ -67,6 +69,14 @@ fn check_all(y: &Rankings) {
             } => {
                 assert!(expected_tau_x.is_finite() && expected_tau_x <= upper_bound + 1e-12);
                 scores
+            }
+            Details::Davidson {
+                utilities,
+                utility_errors,
+                ..
+            } => {
+                assert!(utility_errors.iter().all(|&error| error > 0.0));
+                utilities
             }
         };
         assert_eq!(numbers.len(), y.labels());

@@ -103,6 +103,13 @@ fn averages_are_those_of_the_trees() {
         let known = shares.as_slice().iter().sum::<f64>() > 0.0;
         assert_eq!(known, *count > 0);
     }
+    let some = [7, 3, 59];
+    let chosen = x.select(ndarray::Axis(0), &some);
+    let found = shares(&whole, &chosen, Answers::OutOfBagOf(&some), 2);
+    assert_eq!(found, some.map(|row| outside[row].clone()));
+    let other = Answers::OutOfBagOf(&[1, 2, 60]);
+    let refused = whole.map_shares(chosen.view(), 0.5, other, jobs(1), || (), |(), _| Ok(()));
+    assert!(refused.is_err());
 }
 
 #[test]

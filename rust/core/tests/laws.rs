@@ -167,6 +167,7 @@ proptest! {
                     // A boundary that did not pay would not be there.
                     prop_assert!(boundary_gains.iter().all(|&gain| gain >= -1e-8));
                 }
+                Details::Davidson { utilities, .. } => prop_assert_eq!(utilities.len(), y.labels()),
                 Details::Scores { scores } => prop_assert_eq!(scores.len(), y.labels()),
             }
         }

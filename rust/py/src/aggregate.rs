@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use bucketrank_core::aggregate::{
-    aggregate_each, steps, Aggregator, Batch, Borda, BucketPivot, Copeland, Details, Evidence,
-    MarkovChain, MaximalLottery, Scorer, Search, TauX, Workspace,
+    aggregate_each, steps, Aggregator, Batch, Borda, BucketPivot, Copeland, Davidson, Details,
+    Evidence, MarkovChain, MaximalLottery, Scorer, Search, TauX, Workspace,
 };
 use bucketrank_core::bucket_order::BucketOrder;
 use bucketrank_core::error::Result;
@@ -45,6 +45,7 @@ impl Spec {
             "copeland" => Copeland::new(*parameter).map(Aggregator::Copeland),
             "bucket_pivot" => BucketPivot::new(*parameter).map(Aggregator::BucketPivot),
             "markov_chain" => MarkovChain::new(*parameter as u8).map(Aggregator::MarkovChain),
+            "davidson" => Davidson::new(*parameter).map(Aggregator::Davidson),
             "maximal_lottery" => Ok(Aggregator::MaximalLottery(MaximalLottery)),
             other => Ok(Aggregator::TauX(TauX::new(search(other)?, None))),
         };
@@ -149,6 +150,17 @@ pub fn explain<'py>(
             result.set_item("boundary_gains", boundary_gains)?;
             result.set_item("upper_bound", upper_bound)?;
             result.set_item("optimal", optimal)?;
+        }
+        Details::Davidson {
+            utilities,
+            tie_terms,
+            utility_errors,
+            tie_term_errors,
+        } => {
+            result.set_item("utilities", utilities.into_pyarray(py))?;
+            result.set_item("tie_terms", tie_terms.into_pyarray(py))?;
+            result.set_item("utility_errors", utility_errors.into_pyarray(py))?;
+            result.set_item("tie_term_errors", tie_term_errors.into_pyarray(py))?;
         }
     }
     Ok(result)
@@ -300,7 +312,7 @@ pub fn aggregate_pair_shares<'py>(
 }
 
 /// One row of positions a bucket order.
-fn to_table(orders: &[BucketOrder]) -> Array2<i64> {
+pub fn to_table(orders: &[BucketOrder]) -> Array2<i64> {
     let labels = orders.first().map_or(0, |order| order.positions().len());
     table_of(orders, labels)
 }

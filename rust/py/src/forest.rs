@@ -31,7 +31,7 @@ fn variant(name: &str) -> PyResult<Variant> {
     }
 }
 
-fn answers(out_of_bag: bool) -> Answers {
+fn answers(out_of_bag: bool) -> Answers<'static> {
     if out_of_bag {
         Answers::OutOfBag
     } else {
@@ -124,26 +124,19 @@ impl Forest {
         out_of_bag: bool,
         n_jobs: usize,
     ) -> PyResult<Bound<'py, PyArray3<f64>>> {
-        let values = x.as_array();
-        let n = self.forest.rankings().labels();
-        let signals = Signals::default();
-        let rows = py.detach(|| {
-            let jobs = Jobs {
-                n_jobs,
-                chunk: 1,
-                should_stop: &|| signals.pending(),
-            };
-            let keep = |(): &mut (), shares: &PairShares| Ok(shares.clone());
-            self.forest
-                .map_shares(values, strength, answers(out_of_bag), jobs, || (), keep)
-        });
-        signals.raise()?;
-        let rows = rows.map_err(to_exception)?;
-        let mut out = Array3::zeros((rows.len(), n * (n - 1) / 2, 3));
-        for (table, shares) in out.axis_iter_mut(Axis(0)).zip(&rows) {
-            write_shares(table, shares);
-        }
-        Ok(out.into_pyarray(py))
+        self.shares(py, &x, strength, answers(out_of_bag), n_jobs)
+    }
+
+    /// The averaged shares of some rows of the training data by the trees that were grown without them.
+    fn out_of_bag_shares<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyReadonlyArray2<'py, f64>,
+        rows: Vec<usize>,
+        strength: f64,
+        n_jobs: usize,
+    ) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        self.shares(py, &x, strength, Answers::OutOfBagOf(&rows), n_jobs)
     }
 
     /// For each training row how many trees were grown without it.
@@ -208,5 +201,37 @@ impl Forest {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let read = py.get_type::<Self>().getattr("from_bytes")?;
         (read, (self.to_bytes(py),)).into_pyobject(py)
+    }
+}
+
+impl Forest {
+    fn shares<'py>(
+        &self,
+        py: Python<'py>,
+        x: &PyReadonlyArray2<'py, f64>,
+        strength: f64,
+        answers: Answers<'_>,
+        n_jobs: usize,
+    ) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        let values = x.as_array();
+        let n = self.forest.rankings().labels();
+        let signals = Signals::default();
+        let rows = py.detach(|| {
+            let jobs = Jobs {
+                n_jobs,
+                chunk: 1,
+                should_stop: &|| signals.pending(),
+            };
+            let keep = |(): &mut (), shares: &PairShares| Ok(shares.clone());
+            self.forest
+                .map_shares(values, strength, answers, jobs, || (), keep)
+        });
+        signals.raise()?;
+        let rows = rows.map_err(to_exception)?;
+        let mut out = Array3::zeros((rows.len(), n * (n - 1) / 2, 3));
+        for (table, shares) in out.axis_iter_mut(Axis(0)).zip(&rows) {
+            write_shares(table, shares);
+        }
+        Ok(out.into_pyarray(py))
     }
 }

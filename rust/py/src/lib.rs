@@ -1,11 +1,14 @@
 //! The extension module `bucketrank._core`: convert, detach from the interpreter, call the core, convert back.
 
 mod aggregate;
+mod boost;
 mod cross_validation;
 mod errors;
 mod forest;
 mod interrupt;
+mod latent;
 mod leaf_tables;
+mod linear;
 mod metrics;
 mod positions;
 mod rankings;
@@ -22,9 +25,17 @@ mod _core {
         aggregate_pair_shares, explain,
     };
     #[pymodule_export]
+    use crate::boost::Booster;
+    #[pymodule_export]
     use crate::cross_validation::{cross_validate, fold_of_rows, split_seeds, Problem};
     #[pymodule_export]
     use crate::forest::Forest;
+    #[pymodule_export]
+    use crate::latent::{
+        aggregate_scores, latent_pair_shares, mixture_weights, observed_counts, observed_shares,
+    };
+    #[pymodule_export]
+    use crate::linear::LinearModel;
     #[pymodule_export]
     use crate::metrics::{
         bucket_count_differences, check_weights, kendall_tau_samples, tau_x, tau_x_ranked,

@@ -11,7 +11,7 @@ use crate::rankings::Rankings;
 use crate::stop::StopFlag;
 
 /// Elementary steps that are worth a thread's attention: about a millisecond.
-const CHUNK_STEPS: usize = 1 << 21;
+pub(super) const CHUNK_STEPS: usize = 1 << 21;
 
 /// How many sets of rankings are to be aggregated.
 #[derive(Clone, Copy)]
@@ -150,6 +150,8 @@ pub fn steps(aggregator: &Aggregator, rows: usize, labels: usize) -> usize {
     let method = match aggregator {
         Aggregator::MarkovChain(_) | Aggregator::MaximalLottery(_) => pairs.saturating_mul(labels),
         Aggregator::TauX(method) => method.steps(labels),
+        // A dozen factorisations of a matrix of twice the labels.
+        Aggregator::Davidson(_) => pairs.saturating_mul(labels).saturating_mul(100),
         _ => pairs.saturating_mul(4),
     };
     method.saturating_add(rows.saturating_mul(pairs) / 8)

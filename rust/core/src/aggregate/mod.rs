@@ -6,8 +6,10 @@
 mod borda;
 mod bucket_pivot;
 mod copeland;
+mod davidson;
 mod evidence;
 mod few_rows;
+mod latent_scores;
 mod leximin;
 mod lottery_lp;
 mod many;
@@ -24,7 +26,9 @@ pub(crate) mod threshold;
 pub use borda::Borda;
 pub use bucket_pivot::BucketPivot;
 pub use copeland::Copeland;
+pub use davidson::Davidson;
 pub use evidence::{Evidence, Needs};
+pub use latent_scores::aggregate_scores;
 pub use many::{
     aggregate_each, aggregate_many, aggregate_pair_orders, aggregate_pair_shares, steps, Batch,
 };
@@ -68,6 +72,8 @@ pub enum Aggregator {
     MaximalLottery(MaximalLottery),
     /// Largest expected τ_X.
     TauX(TauX),
+    /// Most probable latent model.
+    Davidson(Davidson),
 }
 
 impl Aggregator {
@@ -147,6 +153,7 @@ impl Aggregator {
             Self::MarkovChain(method) => method,
             Self::MaximalLottery(method) => method,
             Self::TauX(method) => method,
+            Self::Davidson(method) => method,
         }
     }
 }
@@ -255,6 +262,17 @@ pub enum Details {
         upper_bound: f64,
         /// Whether the result is proven to be the best.
         optimal: bool,
+    },
+    /// Davidson's model.
+    Davidson {
+        /// Most probable utility of each label.
+        utilities: Vec<f64>,
+        /// Most probable tie term of each label.
+        tie_terms: Vec<f64>,
+        /// How uncertain the utilities are.
+        utility_errors: Vec<f64>,
+        /// How uncertain the tie terms are.
+        tie_term_errors: Vec<f64>,
     },
 }
 

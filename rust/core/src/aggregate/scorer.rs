@@ -66,6 +66,7 @@ impl TryFrom<Aggregator> for Scorer {
             Aggregator::BucketPivot(_) => Err(Error::NoScores {
                 method: "BucketPivot",
             }),
+            Aggregator::Davidson(_) => Err(Error::NoScores { method: "Davidson" }),
             Aggregator::TauX(_) => Err(Error::NoScores { method: "TauX" }),
         }
     }

@@ -28,12 +28,12 @@ pub enum Variant {
 
 impl Variant {
     fn kind(self, tree: usize) -> Kind {
-        let drawn = match self {
+        let draws_rows = match self {
             Self::Bootstrap => true,
             Self::ExtraTrees => false,
             Self::Mixed => tree.is_multiple_of(2),
         };
-        if drawn {
+        if draws_rows {
             Kind::Bootstrap
         } else {
             Kind::ExtraTrees

@@ -19,11 +19,35 @@ const GROUPS: usize = 8;
 
 /// Which trees answer for a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answers {
+pub enum Answers<'a> {
     /// All of them.
     All,
     /// The rows are those of the training data, and only trees that were grown without a row answer for it.
     OutOfBag,
+    /// The same for rows that are these of the training data.
+    OutOfBagOf(&'a [usize]),
+}
+
+impl Answers<'_> {
+    /// Which row of the training data a row is, if only trees that were grown without it may answer.
+    fn training_row(self, row: usize) -> Option<usize> {
+        match self {
+            Self::All => None,
+            Self::OutOfBag => Some(row),
+            Self::OutOfBagOf(rows) => rows.get(row).copied(),
+        }
+    }
+
+    /// Whether there are as many rows as this is about.
+    fn fits(self, rows: usize, training_rows: usize) -> bool {
+        match self {
+            Self::All => true,
+            Self::OutOfBag => rows == training_rows,
+            Self::OutOfBagOf(chosen) => {
+                rows == chosen.len() && chosen.iter().all(|&row| row < training_rows)
+            }
+        }
+    }
 }
 
 impl Forest {
@@ -37,13 +61,13 @@ impl Forest {
         &self,
         values: ArrayView2<'_, f64>,
         strength: f64,
-        answers: Answers,
+        answers: Answers<'_>,
         jobs: Jobs<'_>,
         state: impl Fn() -> S + Sync,
         f: impl Fn(&mut S, &PairShares) -> Result<T> + Sync,
     ) -> Result<Vec<T>> {
         let shrinkage = Shrinkage::MEstimate { strength }.check()?;
-        if answers == Answers::OutOfBag && values.nrows() != self.rankings.len() {
+        if !answers.fits(values.nrows(), self.rankings.len()) {
             return Err(Error::RowCounts {
                 features: values.nrows(),
                 rankings: self.rankings.len(),
@@ -105,7 +129,7 @@ impl Forest {
         aggregator: &Aggregator,
         values: ArrayView2<'_, f64>,
         strength: f64,
-        answers: Answers,
+        answers: Answers<'_>,
         jobs: Jobs<'_>,
     ) -> Result<Vec<BucketOrder>> {
         self.map_shares(
@@ -134,20 +158,18 @@ impl Forest {
 
     /// Adds the shares that a tree gives the rows of a block.
     fn add(&self, member: &Member, block: &Block<'_>, sums: &mut [f64]) -> Result<()> {
-        if block.answers == Answers::OutOfBag && member.kind == Kind::ExtraTrees {
+        if block.answers != Answers::All && member.kind == Kind::ExtraTrees {
             return Ok(());
         }
         let numbers = 3 * pair_count(self.rankings.labels());
         let weights = self.weights(member.kind, member.seed);
         let leaves = member.tree.apply(block.values)?;
         let mut visits: Vec<(u32, u32)> = leaves.iter().copied().zip(0..).collect();
-        if block.answers == Answers::OutOfBag {
-            let own = self.rankings.weights();
-            visits.retain(|&(_, row)| {
-                let row = block.start + row as usize;
-                weights.get(row) == 0.0 && own.get(row) > 0.0
-            });
-        }
+        let own = self.rankings.weights();
+        visits.retain(|&(_, row)| {
+            let training_row = block.answers.training_row(block.start + row as usize);
+            training_row.is_none_or(|row| weights.get(row) == 0.0 && own.get(row) > 0.0)
+        });
         visits.sort_unstable();
         let asked = visits.iter().map(|visit| visit.0);
         let walk = LeafShares::new(
@@ -175,6 +197,6 @@ struct Block<'a> {
     values: ArrayView2<'a, f64>,
     /// Number of the first one.
     start: usize,
-    answers: Answers,
+    answers: Answers<'a>,
     shrinkage: Shrinkage,
 }

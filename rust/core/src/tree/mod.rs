@@ -37,6 +37,7 @@ mod shrinkage;
 mod smoothed;
 mod soft;
 
+pub(crate) use bytes::{open, problem, sign, Reader};
 pub(crate) use draw::child_seed;
 pub(crate) use leaf_shares::LeafShares;
 pub(crate) use smoothed::Consensus as ShareConsensus;

@@ -1,0 +1,114 @@
+"""Boosting: our model of whole rankings against scikit-learn's boosting of one classification problem.
+
+Nobody else boosts rankings with ties. The yardstick is `HistGradientBoostingClassifier` with as many rounds of the same
+depth: on the one problem of the top label, and on the pairs of labels one by one, of which a few are fitted and the
+rest extrapolated. Two threads each, in a process of their own, because scikit-learn reads their number at its start.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+THREADS = 2
+ROWS = 18_000
+ROUNDS, DEPTH = 200, 6
+PAIRS = 5
+
+
+def wall_seconds(call: Any, *arguments: Any) -> float:
+    start = time.perf_counter()
+    call(*arguments)
+    return time.perf_counter() - start
+
+
+def letter() -> tuple[Any, Any]:
+    from peer_trees import data_sets
+
+    X, Y = next((X, Y) for name, X, Y in data_sets() if name == "letter")
+    return X[:ROWS], Y[:ROWS]
+
+
+def peer() -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    # No limit on leaves but the depth, as ours have none.
+    return HistGradientBoostingClassifier(
+        max_iter=ROUNDS, max_depth=DEPTH, max_leaf_nodes=None, early_stopping=False
+    )
+
+
+def ours(**params: Any) -> Any:
+    import bucketrank as br
+
+    return br.PartialLabelRankingBooster(
+        rounds=ROUNDS, max_depth=DEPTH, n_jobs=THREADS, random_state=0, **params
+    )
+
+
+def against_classifiers() -> None:
+    X, Y = letter()
+    top = Y.argmin(axis=1)
+    booster, classifier = [], []
+    for _ in range(2):
+        booster.append(wall_seconds(ours().fit, X, Y))
+        classifier.append(wall_seconds(peer().fit, X, top))
+    best, theirs = min(booster), min(classifier)
+    print(f"boosting letter ({len(X):,} rows, {ROUNDS} rounds, depth {DEPTH}, {THREADS} threads)")
+    verdict = "ok" if theirs > best else "MISSED"
+    print(f"    the ranking of 26 labels   {best:8.2f} s")
+    print(
+        f"    one classifier, top label  {theirs:8.2f} s  {theirs / best:6.1f}x  goal 1x {verdict}"
+    )
+    rng = np.random.default_rng(0)
+    pairs = [(u, v) for u in range(26) for v in range(u + 1, 26)]
+    chosen = rng.choice(len(pairs), PAIRS, replace=False)
+    each = [
+        wall_seconds(peer().fit, X, np.sign(Y[:, pairs[i][0]] - Y[:, pairs[i][1]])) for i in chosen
+    ]
+    total = float(np.mean(each)) * len(pairs)
+    verdict = "ok" if total >= 50 * best else "MISSED"
+    print(
+        f"    {len(pairs)} pair classifiers       {total:8.0f} s  {total / best:6.0f}x  goal 50x {verdict}"
+        f" (extrapolated from {PAIRS})"
+    )
+    booster = ours().fit(X, Y)
+    print(f"    predict 18,000 rows        {wall_seconds(booster.predict, X):8.2f} s")
+
+
+def growth() -> None:
+    from peer_trees import generated
+
+    print(f"growth of 20 rounds, {THREADS} threads")
+    for rows, labels in (
+        (10_000, 26), (100_000, 26), (1_000_000, 26), (10_000, 50), (10_000, 100), (10_000, 200),
+    ):  # fmt: skip
+        X, Y = generated(rows, 16, labels, None, 2)
+        seconds = wall_seconds(ours().set_params(rounds=20).fit, X, Y)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+        each = seconds / (20 * rows * labels * (labels - 1) / 2) * 1e9
+        print(
+            f"    {rows:>9,} rows, {labels:>3} labels {seconds:8.2f} s  {each:6.2f} ns a pair and round"
+            f"  peak memory so far {peak:.1f} GB"
+        )
+
+
+def boosting() -> None:
+    """Run both in a process that has the threads."""
+    subprocess.run(
+        [sys.executable, str(Path(__file__).resolve())],
+        check=True,
+        env={**os.environ, "OMP_NUM_THREADS": str(THREADS)},
+    )
+
+
+if __name__ == "__main__":
+    against_classifiers()
+    growth()

@@ -1,0 +1,110 @@
+"""What the estimators that predict utilities and tie terms have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bucketrank import _core
+from bucketrank._beta_search import needs_beta
+from bucketrank._label_ranker import LabelRanker
+from bucketrank._validation import resolve_n_jobs
+from bucketrank.aggregation import Aggregator
+
+
+class PairShareRanker(LabelRanker):
+    """An estimator that predicts shares of before, tied and after, from which an aggregator makes bucket orders."""
+
+    @abstractmethod
+    def _pair_shares(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the shares of all pairs for checked rows."""
+
+    def predict_pair_shares(self, X: Any) -> NDArray[np.float64]:
+        """Predict how likely each pair of labels is before, tied and after.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Finite numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_pairs, 3)
+            For each pair u < v, in the order (0, 1), (0, 2), ..., (1, 2), ..., the shares of u before v, tied, and u
+            after v. A pair with a label that no training ranking compares has shares of one third.
+        """
+        return self._pair_shares(self._features(X))
+
+    def _usable(self, aggregator: Aggregator) -> Aggregator:
+        if aggregator._needs == "rankings":
+            raise ValueError(
+                f"{aggregator!r} needs rankings, but {type(self).__name__} predicts shares of pairs; expected TauX, "
+                "Borda, Copeland, BucketPivot, MarkovChain(variant=4) or MaximalLottery"
+            )
+        if needs_beta(aggregator):
+            raise ValueError(
+                f"{aggregator!r} waits for a tree to choose beta; for {type(self).__name__} expected a number"
+            )
+        return aggregator
+
+
+class LatentRanker(PairShareRanker):
+    """An estimator that predicts a utility and a tie term of each label."""
+
+    @abstractmethod
+    def _scores(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return utilities, then tie terms, of checked rows."""
+
+    @abstractmethod
+    def _compared_labels(self) -> NDArray[np.bool_]:
+        """Return which labels the training rankings compare with another label."""
+
+    def predict_utilities(self, X: Any) -> NDArray[np.float64]:
+        """Predict the utility of each label.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Finite numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+            Larger is better; only differences within a row have a meaning.
+        """
+        return self._scores(self._features(X))[:, : self.n_labels_in_]
+
+    def predict_tie_terms(self, X: Any) -> NDArray[np.float64]:
+        """Predict how much each label tends to be tied.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Finite numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+            The sum of two of them is the logarithm of the weight of a tie.
+        """
+        return self._scores(self._features(X))[:, self.n_labels_in_ :]
+
+    def _pair_shares(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return _core.latent_pair_shares(self._scores(values), self._compared_labels())
+
+    def _positions(
+        self, values: NDArray[np.float64], aggregators: list[Aggregator]
+    ) -> list[NDArray[np.int64]]:
+        return self._positions_of(self._scores(values), aggregators)
+
+    def _positions_of(
+        self, scores: NDArray[np.float64], aggregators: list[Aggregator]
+    ) -> list[NDArray[np.int64]]:
+        compared, n_jobs = self._compared_labels(), resolve_n_jobs(self.n_jobs)
+        return [
+            _core.aggregate_scores(aggregator._spec(), scores, compared, n_jobs)
+            for aggregator in aggregators
+        ]

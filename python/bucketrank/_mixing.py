@@ -1,0 +1,106 @@
+"""Mixing models of the same pairs: out-of-fold evidence, and the rounds and weights that it speaks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bucketrank import _core
+from bucketrank._validation import Positions
+
+START = {"forest": 0.4, "booster": 0.4, "linear": 0.2}
+"""Weights that the mix starts from; they count like 20 rows of evidence."""
+
+FLOOR = 0.001
+"""No component may rule out what has been observed."""
+
+_NUMBERS_AT_ONCE = 1 << 23
+"""Shares that are held in memory together: 64 MiB of them."""
+
+Floats = NDArray[np.float64]
+
+
+class Evidence:
+    """What components say about the observed relations of some rows, none of which they were fitted on."""
+
+    def __init__(self, positions: Positions) -> None:
+        self.positions = positions
+        self.counts = _core.observed_counts(positions)
+        self._starts = np.concatenate([[0], np.cumsum(self.counts)])
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of observed relations."""
+        return int(self._starts[-1])
+
+    def empty(self, stages: int = 1) -> Floats:
+        """Return a table for what a component says: one row a stage, not a number where it says nothing."""
+        return np.full((stages, self.n_pairs), np.nan)
+
+    def write(
+        self,
+        rows: NDArray[np.intp],
+        shares: Callable[[NDArray[np.intp]], Iterator[Floats]],
+        table: Floats,
+    ) -> None:
+        """Ask for the shares of some rows, stage by stage, and note those of what was observed."""
+        for block in row_blocks(len(rows), self.positions.shape[1]):
+            asked = rows[block]
+            places = np.concatenate(
+                [np.arange(self._starts[row], self._starts[row + 1]) for row in asked]
+            )
+            for stage, tables in enumerate(shares(asked)):
+                table[stage, places] = _core.observed_shares(self.positions[asked], tables)
+
+
+def row_blocks(n_rows: int, n_labels: int) -> Iterator[slice]:
+    """Yield slices of rows whose tables of shares fit the memory set aside for them."""
+    size = max(1, _NUMBERS_AT_ONCE // (3 * n_labels * (n_labels - 1) // 2))
+    for start in range(0, n_rows, size):
+        yield slice(start, start + size)
+
+
+class Mix(NamedTuple):
+    """What the evidence speaks for."""
+
+    stage: int
+    weights: dict[str, float]
+
+
+def choose(evidence: Evidence, tables: dict[str, Floats]) -> Mix:
+    """Choose the stage of the booster and the weights of all components by likelihood.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        The observed relations.
+    tables : dict
+        For each component the shares of these relations, one row a stage; only the booster has several.
+
+    Returns
+    -------
+    Mix
+        A component whose shares are not finite has weight 0.
+    """
+    sound = {name: table for name, table in tables.items() if np.isfinite(table).all()}
+    if not sound:
+        raise ValueError("no component gives finite shares")
+    weights = dict.fromkeys(tables, 0.0)
+    total = sum(START[name] for name in sound)
+    start = {name: START[name] / total for name in sound}
+    if evidence.n_pairs == 0:
+        return Mix(len(tables.get("booster", [0])) - 1, {**weights, **start})
+    floored = {name: np.maximum(table, FLOOR) for name, table in sound.items()}
+    stage = 0
+    if "booster" in floored:
+        others: Any = sum(start[name] * floored[name][0] for name in floored if name != "booster")
+        mixed = start["booster"] * floored["booster"] + others
+        stage = int(np.log(mixed).mean(axis=1).argmax())
+        floored["booster"] = floored["booster"][[stage]]
+    found = _core.mixture_weights(
+        np.vstack(list(floored.values())), evidence.counts, list(start.values())
+    )
+    return Mix(stage, {**weights, **dict(zip(floored, found.tolist(), strict=True))})

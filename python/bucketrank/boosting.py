@@ -1,0 +1,239 @@
+"""Gradient boosting for partial label ranking, a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from bucketrank import _core
+from bucketrank._latent_ranker import LatentRanker
+from bucketrank._validation import as_real, as_weights, at_least, resolve_n_jobs
+from bucketrank.aggregation import Aggregator, get_aggregator
+
+if TYPE_CHECKING:
+    from bucketrank._core import _BoostOptions
+
+__all__ = ["PartialLabelRankingBooster"]
+
+_Self = TypeVar("_Self", bound="PartialLabelRankingBooster")
+
+_STAGES_AT_ONCE = 20
+"""Rounds whose scores are held in memory together."""
+
+
+class PartialLabelRankingBooster(LatentRanker):
+    r"""Gradient boosting of a latent model of rankings with ties.
+
+    Every label has a utility :math:`f` and a tie term :math:`h` that depend on the features. A label is placed before,
+    tied with or placed behind another one with weights :math:`e^{(f_u - f_v)/2}`, :math:`e^{h_u + h_v}` and
+    :math:`e^{(f_v - f_u)/2}`. Each round grows one tree on the derivatives of the log-likelihood of the training
+    rankings, for all labels at once, and adds what its leaves say. Rankings may tie labels and leave labels out: what a
+    model learns about a label from some comparisons it knows in all others.
+
+    Parameters
+    ----------
+    aggregator : str or Aggregator, default "tau_x"
+        Makes a bucket order of the predicted shares; see :func:`bucketrank.get_aggregator`.
+    rounds : int, default 200
+        Number of trees.
+    learning_rate : float, default 0.1
+        Share of a Newton step that a tree makes, above 0 and up to 1.
+    max_depth : int, default 6
+        Depth of the trees, up to 64. Data sets of ten thousand rows and more like 8.
+    min_samples_leaf : int, default 10
+        Smallest number of drawn rows in a leaf.
+    ridge : float, default 2.0
+        Pulls the steps towards 0; a positive number.
+    row_share : float, default 0.6
+        Probability with which a tree sees a row, above 0 and up to 1.
+    feature_share : float, optional
+        Share of the features that are drawn for a node, above 0 and up to 1. By default a third of them, or the square
+        root of their number if that is more. Features that are constant in the node are not counted.
+    max_bins : int, default 256
+        Features with more distinct values are split at about so many quantiles, others at every midpoint.
+    validation_share : float, optional
+        With a share of the rows, above 0 and below 1, boosting stops when these rows, which no tree sees, are not
+        explained better any more. By default all rounds are made.
+    patience : int, default 10
+        Rounds without a better validation score before boosting stops.
+    random_state : int, RandomState instance, optional
+        Seed of all draws.
+    n_jobs : int, optional
+        Number of threads; None means 1, and -1 one for each core. The model does not depend on it.
+    verbose : int, default 0
+        Print a line after every so many rounds.
+
+    Attributes
+    ----------
+    booster_ : bucketrank._core.Booster
+        The fitted trees.
+    rounds_ : int
+        Number of trees: fewer than `rounds` when boosting stopped early.
+    validation_scores_ : ndarray of shape (n_rounds,)
+        Mean log-likelihood of a validation pair after each round; empty without `validation_share`.
+    feature_importances_ : ndarray of shape (n_features,)
+        Share of each feature in what all splits gained.
+    aggregator_ : Aggregator
+        The aggregator that is asked for predictions.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if X had string names for its columns.
+    n_labels_in_ : int
+        Number of labels.
+    label_names_in_ : ndarray of shape (n_labels,)
+        Names of the labels: the columns of Y, or 0, 1, ...
+
+    Notes
+    -----
+    Rows of weight 0 are left out; other weights multiply a row's part of the log-likelihood. Weights whose largest is
+    outside 1e-9 to 1e9 are scaled to 1 first.
+
+    References
+    ----------
+    R. R. Davidson, "On extending the Bradley-Terry model to accommodate ties in paired comparison experiments", Journal
+    of the American Statistical Association 65 (1970). J. H. Friedman, "Greedy function approximation: a gradient
+    boosting machine", Annals of Statistics 29 (2001).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bucketrank import PartialLabelRankingBooster
+    >>> X = np.arange(60.0).reshape(-1, 1)
+    >>> Y = np.where(X < 30, [[1, 2, 2]], [[3, 1, 2]])
+    >>> booster = PartialLabelRankingBooster(random_state=0).fit(X, Y)
+    >>> booster.predict([[3], [55]])
+    array([[1, 2, 2],
+           [3, 1, 2]])
+    """
+
+    def __init__(
+        self,
+        aggregator: str | Aggregator = "tau_x",
+        *,
+        rounds: int = 200,
+        learning_rate: float = 0.1,
+        max_depth: int = 6,
+        min_samples_leaf: int = 10,
+        ridge: float = 2.0,
+        row_share: float = 0.6,
+        feature_share: float | None = None,
+        max_bins: int = 256,
+        validation_share: float | None = None,
+        patience: int = 10,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.aggregator = aggregator
+        self.rounds = rounds
+        self.learning_rate = learning_rate
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.ridge = ridge
+        self.row_share = row_share
+        self.feature_share = feature_share
+        self.max_bins = max_bins
+        self.validation_share = validation_share
+        self.patience = patience
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self: _Self, X: Any, Y: Any, sample_weight: ArrayLike | None = None) -> _Self:
+        """Boost the trees.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Finite numbers.
+        Y : array-like or DataFrame of shape (n_samples, n_labels)
+            Positions: 1 is best, equal positions are ties, NaN marks a missing label.
+        sample_weight : array-like of shape (n_samples,), optional
+            Non-negative weights of the rows.
+
+        Returns
+        -------
+        PartialLabelRankingBooster
+            The fitted estimator. An error or Ctrl-C leaves it as it was.
+        """
+        values, positions, names = self._training_data(X, Y)
+        aggregator = self._usable(get_aggregator(self.aggregator))
+        options = self._options()
+        every = at_least(self.verbose, "verbose", 0)
+
+        def tell(done: int, score: float | None) -> None:
+            if done % every == 0 or done == options["rounds"]:
+                shown = "" if score is None else f", validation log-likelihood {score:.6f}"
+                print(f"round {done} of {options['rounds']}{shown}", flush=True)  # noqa: T201 (asked for)
+
+        booster = _core.Booster.fit(
+            values, positions, as_weights(sample_weight), options, tell if every else None
+        )
+        self._remember(X, names, aggregator)
+        self.booster_ = booster
+        self.rounds_ = booster.rounds
+        self.validation_scores_ = booster.validation_scores()
+        return self
+
+    def staged_predict(self, X: Any) -> Iterator[Any]:
+        """Predict bucket orders after each round.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Finite numbers.
+
+        Yields
+        ------
+        ndarray or DataFrame of shape (n_samples, n_labels)
+            What :meth:`predict` would return if boosting had ended there.
+        """
+        values = self._features(X)
+        for first in range(1, self.rounds_ + 1, _STAGES_AT_ONCE):
+            stages = range(first, min(first + _STAGES_AT_ONCE, self.rounds_ + 1))
+            for scores in self._staged_scores(values, list(stages)):
+                yield self._in_container(self._positions_of(scores, [self.aggregator_])[0], X)
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Share of each feature in what all splits gained."""
+        check_is_fitted(self)
+        return self.booster_.feature_importances()
+
+    def _options(self) -> _BoostOptions:
+        """Check the types of all parameters; what their values must satisfy is checked by the kernel."""
+        share = self.validation_share
+        stopping = None if share is None else as_real(share, "validation_share")
+        patience = at_least(self.patience, "patience", 1)
+        return {
+            "rounds": at_least(self.rounds, "rounds", 1),
+            "learning_rate": as_real(self.learning_rate, "learning_rate"),
+            "max_depth": at_least(self.max_depth, "max_depth", 1),
+            "min_samples_leaf": at_least(self.min_samples_leaf, "min_samples_leaf", 1),
+            "ridge": as_real(self.ridge, "ridge"),
+            "row_share": as_real(self.row_share, "row_share"),
+            "feature_share": (
+                None if self.feature_share is None else as_real(self.feature_share, "feature_share")
+            ),
+            "max_bins": at_least(self.max_bins, "max_bins", 2),
+            "early_stopping": None if stopping is None else (stopping, patience),
+            "seed": int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max)),
+            "n_jobs": resolve_n_jobs(self.n_jobs),
+        }
+
+    def _scores(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self._staged_scores(values, [self.rounds_])[0]
+
+    def _staged_scores(
+        self, values: NDArray[np.float64], rounds: list[int]
+    ) -> list[NDArray[np.float64]]:
+        return self.booster_.staged_scores(values, rounds, resolve_n_jobs(self.n_jobs))
+
+    def _compared_labels(self) -> NDArray[np.bool_]:
+        return self.booster_.compared_labels()

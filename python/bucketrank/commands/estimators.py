@@ -1,0 +1,31 @@
+"""The estimators that the command line knows by short names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bucketrank._names import nearest_first
+
+ESTIMATORS: dict[str, tuple[str, dict[str, Any]]] = {
+    "ranker": ("PartialLabelRanker", {}),
+    "fast": ("PartialLabelRanker", {"fast": True}),
+    "forest": ("PartialLabelRankingForest", {}),
+    "booster": ("PartialLabelRankingBooster", {}),
+    "linear": ("PartialLabelRankingLinear", {}),
+    "tree": ("PartialLabelRankingTree", {}),
+}
+"""Short names, with the class and the parameters that they stand for."""
+
+
+def make_estimator(name: str, **params: Any) -> Any:
+    """Return an estimator that is not fitted, with those of the parameters that it has."""
+    import bucketrank
+
+    if name not in ESTIMATORS:
+        raise ValueError(
+            f"unknown method {name!r}; known: {', '.join(nearest_first(name, ESTIMATORS))}"
+        )
+    kind, own = ESTIMATORS[name]
+    estimator = getattr(bucketrank, kind)(**own)
+    known = estimator.get_params()
+    return estimator.set_params(**{key: value for key, value in params.items() if key in known})

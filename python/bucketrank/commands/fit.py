@@ -1,0 +1,66 @@
+"""``bucketrank fit``: a model of the rankings in a file."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+
+from bucketrank.commands.estimators import ESTIMATORS, make_estimator
+
+EPILOG = """\
+The file is a CSV table with a header: A1, A2, ... are features, and L1, L2, ... the positions of labels (1 is best,
+equal positions are ties, an empty cell is a missing label). For another header name the columns of the labels; all
+others are features then.
+
+examples:
+  bucketrank fit data.csv --out model.bin
+  bucketrank fit drinks.csv --labels tea coffee juice --method booster --out drinks.bin
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser(
+        "fit",
+        help="learn to predict rankings from a CSV file",
+        description="Fit a model that predicts rankings from features, and save it.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", help="CSV of features and positions")
+    parser.add_argument("--out", required=True, metavar="FILE", help="where to save the model")
+    parser.add_argument(
+        "--labels", nargs="+", metavar="NAME", help="columns with positions (default L1 L2 ...)"
+    )
+    parser.add_argument(
+        "--method",
+        default="ranker",
+        metavar="NAME",
+        help=f"one of {', '.join(ESTIMATORS)} (default ranker)",
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed (default 0)")
+    parser.add_argument(
+        "--jobs", type=int, default=-1, metavar="N", help="threads; -1 is one for each core"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read, fit and save."""
+    from bucketrank.datasets import read_csv
+    from bucketrank.saving import save_model
+
+    estimator = make_estimator(options.method, random_state=options.seed, n_jobs=options.jobs)
+    data = read_csv(options.file, label_columns=options.labels)
+    model = estimator.fit(data.X, data.Y)
+    # What predictions from a file need: which columns to read, and what to write above them.
+    model.feature_names_in_ = np.array(data.feature_names, dtype=object)
+    model.label_names_in_ = np.array(data.label_names, dtype=object)
+    save_model(model, options.out)
+    print(
+        f"{type(model).__name__} of {data.n_samples} rows, {data.X.shape[1]} features and "
+        f"{data.n_labels} labels saved to {options.out}"
+    )
+    return 0

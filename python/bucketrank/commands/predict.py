@@ -1,0 +1,114 @@
+"""``bucketrank predict``: rankings for new rows, by a model that ``bucketrank fit`` saved."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bucketrank._csv_table import (
+    BadFileError,
+    Column,
+    check_width,
+    column_names,
+    decode,
+    feature,
+    records,
+)
+from bucketrank.notation import to_text
+
+EPILOG = """\
+The file is a CSV table with a header; the features of the model are found by their names, and other columns are
+ignored.
+
+examples:
+  bucketrank predict model.bin new.csv
+  bucketrank predict model.bin new.csv --format text --out rankings.txt
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser(
+        "predict",
+        help="predict rankings for the rows of a CSV file",
+        description="Predict rankings by a saved model.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("model", help="what bucketrank fit saved")
+    parser.add_argument("file", help="CSV of features; - reads standard input")
+    parser.add_argument(
+        "--format", choices=["csv", "text"], default="csv", help="positions, or a > b ~ c"
+    )
+    parser.add_argument("--out", metavar="FILE", help="write to a file, not to the terminal")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read model and rows, and write the predictions; nothing is written unless all can be."""
+    from bucketrank.saving import load_model
+
+    model = load_model(options.model)
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        names = np.array([f"A{number}" for number in range(1, model.n_features_in_ + 1)])
+    else:
+        # The rows come as plain numbers in the right order, without names to compare.
+        del model.feature_names_in_
+    X = read_features(options.file, [str(name) for name in names])
+    positions = model.set_output(transform="default").predict(X)
+    labels = model.label_names_in_.tolist()
+    lines = to_text(positions, labels) if options.format == "text" else None
+    with _sink(options.out) as out:
+        if lines is not None:
+            out.writelines(f"{line}\n" for line in lines)
+        else:
+            writer = csv.writer(out, lineterminator="\n")
+            writer.writerow(labels)
+            writer.writerows(positions.tolist())
+    return 0
+
+
+def read_features(path: str, names: list[str]) -> NDArray[np.float64]:
+    """Read the columns of these names, in their order."""
+    shown = "standard input" if path == "-" else path
+    try:
+        raw = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    except OSError as error:
+        raise BadFileError(f"{shown}: {error.strerror or error}") from None
+    lines = records(shown, decode(shown, raw))
+    first = next(lines, None)
+    if first is None:
+        raise BadFileError(f"{shown}: the file is empty; expected a header and rows of numbers")
+    header_line, cells = first
+    header = column_names(shown, header_line, cells)
+    lacking = [name for name in names if name not in header]
+    if lacking:
+        raise BadFileError(
+            f"{shown}, line {header_line}: no column {lacking[0]!r}, a feature of the model"
+        )
+    columns = [Column(header.index(name) + 1, name) for name in names]
+    rows = []
+    for line, cells in lines:
+        check_width(shown, line, cells, len(header))
+        rows.append([feature(shown, line, c, cells[c.number - 1]) for c in columns])
+    if not rows:
+        raise BadFileError(f"{shown}: a header but no rows; expected one instance a line below it")
+    return np.array(rows)
+
+
+def _sink(name: str | None) -> Any:
+    """Return the file to write to, or the terminal, which stays open."""
+    from contextlib import nullcontext
+
+    return (
+        nullcontext(sys.stdout)
+        if name is None
+        else Path(name).open("w", encoding="utf-8", newline="")
+    )

@@ -1,0 +1,159 @@
+"""The linear model for partial label ranking, a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from bucketrank import _core
+from bucketrank._latent_ranker import LatentRanker
+from bucketrank._validation import as_real, as_weights, at_least, resolve_n_jobs
+from bucketrank.aggregation import Aggregator, get_aggregator
+
+__all__ = ["PartialLabelRankingLinear"]
+
+_Self = TypeVar("_Self", bound="PartialLabelRankingLinear")
+
+
+class PartialLabelRankingLinear(LatentRanker):
+    r"""A latent model of rankings with ties whose utilities and tie terms are linear in the features.
+
+    Every label has a utility :math:`f` and a tie term :math:`h`. A label is placed before, tied with or placed behind
+    another one with weights :math:`e^{(f_u - f_v)/2}`, :math:`e^{h_u + h_v}` and :math:`e^{(f_v - f_u)/2}`. Features
+    are standardised, clipped to ±6 and divided by the square root of their number; the penalised log-likelihood is
+    concave, so there is one best model, and it is found.
+
+    Parameters
+    ----------
+    aggregator : str or Aggregator, default "tau_x"
+        Makes a bucket order of the predicted shares; see :func:`bucketrank.get_aggregator`.
+    ridge : float, default 0.1
+        Half of it times the sum of squared coefficients is the penalty; a positive number.
+    intercept_ridge : float, default 0.001
+        The same for the intercepts.
+    tolerance : float, default 1e-5
+        The fit ends when no derivative of the penalised log-likelihood, divided by the sum of the weights of the rows,
+        is larger in absolute value.
+    max_steps : int, default 1000
+        A fit that takes more steps ends with a warning.
+    n_jobs : int, optional
+        Number of threads; None means 1, and -1 one for each core. The model does not depend on it.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_labels, n_features)
+        Change of the utilities by one standard deviation of a feature.
+    tie_coef_ : ndarray of shape (n_labels, n_features)
+        Change of the tie terms by one standard deviation of a feature.
+    intercept_ : ndarray of shape (n_labels,)
+        Utilities where every feature has its mean.
+    tie_intercept_ : ndarray of shape (n_labels,)
+        Tie terms where every feature has its mean.
+    mean_ : ndarray of shape (n_features,)
+        Means of the features.
+    scale_ : ndarray of shape (n_features,)
+        Standard deviations of the features; 0 for a constant one, which has no influence.
+    n_iter_ : int
+        Steps that the fit took.
+    converged_ : bool
+        Whether it reached the tolerance.
+    model_ : bucketrank._core.LinearModel
+        The fitted model.
+    aggregator_ : Aggregator
+        The aggregator that is asked for predictions.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if X had string names for its columns.
+    n_labels_in_ : int
+        Number of labels.
+    label_names_in_ : ndarray of shape (n_labels,)
+        Names of the labels: the columns of Y, or 0, 1, ...
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bucketrank import PartialLabelRankingLinear
+    >>> X = np.arange(60.0).reshape(-1, 1)
+    >>> Y = np.where(X < 30, [[1, 2, 3]], [[3, 2, 1]])
+    >>> linear = PartialLabelRankingLinear().fit(X, Y)
+    >>> linear.predict([[3], [55]])
+    array([[1, 2, 3],
+           [3, 2, 1]])
+    """
+
+    def __init__(
+        self,
+        aggregator: str | Aggregator = "tau_x",
+        *,
+        ridge: float = 0.1,
+        intercept_ridge: float = 0.001,
+        tolerance: float = 1e-5,
+        max_steps: int = 1000,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.aggregator = aggregator
+        self.ridge = ridge
+        self.intercept_ridge = intercept_ridge
+        self.tolerance = tolerance
+        self.max_steps = max_steps
+        self.n_jobs = n_jobs
+
+    def fit(self: _Self, X: Any, Y: Any, sample_weight: ArrayLike | None = None) -> _Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Finite numbers.
+        Y : array-like or DataFrame of shape (n_samples, n_labels)
+            Positions: 1 is best, equal positions are ties, NaN marks a missing label.
+        sample_weight : array-like of shape (n_samples,), optional
+            Non-negative weights of the rows.
+
+        Returns
+        -------
+        PartialLabelRankingLinear
+            The fitted estimator. An error or Ctrl-C leaves it as it was.
+        """
+        values, positions, names = self._training_data(X, Y)
+        aggregator = self._usable(get_aggregator(self.aggregator))
+        model = _core.LinearModel.fit(
+            values,
+            positions,
+            as_weights(sample_weight),
+            {
+                "ridge": as_real(self.ridge, "ridge"),
+                "intercept_ridge": as_real(self.intercept_ridge, "intercept_ridge"),
+                "tolerance": as_real(self.tolerance, "tolerance"),
+                "max_steps": at_least(self.max_steps, "max_steps", 1),
+                "n_jobs": resolve_n_jobs(self.n_jobs),
+            },
+        )
+        if not model.converged:
+            warnings.warn(
+                f"the linear model did not reach the tolerance {self.tolerance} in {model.steps} steps; "
+                "a larger max_steps or ridge may help",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        self._remember(X, names, aggregator)
+        coefficients, intercepts = model.coefficients()
+        n = self.n_labels_in_
+        self.coef_, self.tie_coef_ = coefficients[:n], coefficients[n:]
+        self.intercept_, self.tie_intercept_ = intercepts[:n], intercepts[n:]
+        self.mean_, self.scale_ = model.scale()
+        self.n_iter_ = model.steps
+        self.converged_ = model.converged
+        self.model_ = model
+        return self
+
+    def _scores(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.model_.scores(values)
+
+    def _compared_labels(self) -> NDArray[np.bool_]:
+        return self.model_.compared_labels()

@@ -1,0 +1,335 @@
+"""The recommended estimator: a mix of forest, booster and linear model."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from bucketrank import _core
+from bucketrank._latent_ranker import PairShareRanker
+from bucketrank._mixing import Evidence, choose, row_blocks
+from bucketrank._validation import Positions, as_weights, at_least, resolve_n_jobs
+from bucketrank.aggregation import Aggregator, get_aggregator
+from bucketrank.boosting import PartialLabelRankingBooster
+from bucketrank.forest import PartialLabelRankingForest
+from bucketrank.linear import PartialLabelRankingLinear
+
+__all__ = ["PartialLabelRanker"]
+
+_Self = TypeVar("_Self", bound="PartialLabelRanker")
+
+_SNAPSHOTS = (10, 25, 50, 100, 150)
+"""Numbers of rounds among which the mix chooses, beside all of them."""
+
+_MIXING_ROWS = 2000
+"""Rows that weights and rounds are chosen by; more would change them little."""
+
+_LINEAR_ROWS = 4000
+"""Rows that a linear model is fitted on: its few coefficients need no more."""
+
+_LINEAR_TOLERANCE = 1e-3
+"""More digits than this take most of the time of a linear model, and change no share that is mixed."""
+
+_LARGEST_SEED = 2**31 - 1
+_MAX_DEPTH = 64
+
+
+class _Rows(NamedTuple):
+    """Training rows that have weight."""
+
+    values: NDArray[np.float64]
+    positions: Positions
+    weights: NDArray[np.float64] | None
+
+    def only(self, chosen: NDArray[Any]) -> _Rows:
+        weights = None if self.weights is None else self.weights[chosen]
+        return _Rows(self.values[chosen], self.positions[chosen], weights)
+
+
+class _Fitted(NamedTuple):
+    """What a fit leaves behind."""
+
+    components: dict[str, list[Any]]
+    weights: dict[str, float]
+    rounds: int
+
+
+class PartialLabelRanker(PairShareRanker):
+    r"""The recommended estimator: forest, boosting and a linear model, mixed by what they say about unseen rows.
+
+    The forest is grown on all rows, and its trees are asked about the rows that they have not seen. The booster and the
+    linear model are fitted on each of several overlapping parts of the rows and asked about the rest; predictions use
+    the mean of their shares. The number of rounds and the weights of the three are those that make the observed
+    relations most likely, so that a component which does not suit the data fades out.
+
+    Parameters
+    ----------
+    aggregator : str or Aggregator, default "tau_x"
+        Makes a bucket order of the mixed shares; see :func:`bucketrank.get_aggregator`.
+    fast : bool, default False
+        Only the forest and one booster with equal weights: a fraction of the time, nearly the accuracy, but no
+        protection against a component that does not suit the data.
+    n_estimators : int, default 100
+        Number of trees of the forest.
+    rounds : int, default 200
+        Largest number of rounds of a booster.
+    max_depth : int, default 6
+        Depth of the boosted trees.
+    n_parts : int, default 5
+        Number of parts: each is left out by one booster and one linear model.
+    random_state : int, RandomState instance, optional
+        Seed of all draws.
+    n_jobs : int, optional
+        Number of threads; None means 1, and -1 one for each core. The model does not depend on it.
+
+    Attributes
+    ----------
+    weights_ : dict
+        Weight of ``"forest"``, ``"booster"`` and ``"linear"``; a component that failed has weight 0.
+    rounds_ : int
+        Number of rounds that boosters are asked for.
+    components_ : dict
+        The fitted estimators of each component, as lists.
+    aggregator_ : Aggregator
+        The aggregator that is asked for predictions.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if X had string names for its columns.
+    n_labels_in_ : int
+        Number of labels.
+    label_names_in_ : ndarray of shape (n_labels,)
+        Names of the labels: the columns of Y, or 0, 1, ...
+
+    Notes
+    -----
+    Weights and rounds are chosen by at most 2000 rows, and a linear model sees at most 4000. Rows of weight 0 are left
+    out; otherwise every row counts the same in the choice of the weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bucketrank import PartialLabelRanker
+    >>> X = np.arange(60.0).reshape(-1, 1)
+    >>> Y = np.where(X < 30, [[1, 2, 2]], [[3, 1, 2]])
+    >>> ranker = PartialLabelRanker(random_state=0).fit(X, Y)
+    >>> ranker.predict([[3], [55]])
+    array([[1, 2, 2],
+           [3, 1, 2]])
+    """
+
+    def __init__(
+        self,
+        aggregator: str | Aggregator = "tau_x",
+        *,
+        fast: bool = False,
+        n_estimators: int = 100,
+        rounds: int = 200,
+        max_depth: int = 6,
+        n_parts: int = 5,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.aggregator = aggregator
+        self.fast = fast
+        self.n_estimators = n_estimators
+        self.rounds = rounds
+        self.max_depth = max_depth
+        self.n_parts = n_parts
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self: _Self, X: Any, Y: Any, sample_weight: ArrayLike | None = None) -> _Self:
+        """Fit all components and choose their weights.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Finite numbers.
+        Y : array-like or DataFrame of shape (n_samples, n_labels)
+            Positions: 1 is best, equal positions are ties, NaN marks a missing label.
+        sample_weight : array-like of shape (n_samples,), optional
+            Non-negative weights of the rows.
+
+        Returns
+        -------
+        PartialLabelRanker
+            The fitted estimator. An error or Ctrl-C leaves it as it was.
+        """
+        if not isinstance(self.fast, (bool, np.bool_)):
+            raise TypeError(f"fast is {self.fast!r}; expected True or False")
+        # What components would refuse must not look like a component that failed.
+        for name, least in (("n_estimators", 1), ("rounds", 1), ("max_depth", 1), ("n_parts", 2)):
+            at_least(getattr(self, name), name, least)
+        if self.max_depth > _MAX_DEPTH:
+            raise ValueError(f"max_depth is {self.max_depth}; expected at most {_MAX_DEPTH}")
+        resolve_n_jobs(self.n_jobs)
+        values, positions, names = self._training_data(X, Y)
+        aggregator = self._usable(get_aggregator(self.aggregator))
+        rows = _rows_with_weight(values, positions, sample_weight)
+        draws = check_random_state(self.random_state)
+        mix = self._fit_fast(rows, draws) if self.fast else self._fit_mixed(rows, draws)
+        self._remember(X, names, aggregator)
+        self.components_, self.weights_, self.rounds_ = mix
+        return self
+
+    def _fit_fast(self, rows: _Rows, draws: np.random.RandomState) -> _Fitted:
+        components: dict[str, list[Any]] = {
+            "forest": _attempts("forest", [lambda: self._forest(rows, draws)]),
+            "booster": _attempts("booster", [lambda: self._booster(rows, draws)]),
+        }
+        fitted = sum(map(bool, components.values()))
+        if fitted == 0:
+            raise ValueError("every component failed; the warnings say why")
+        weights = {name: bool(models) / fitted for name, models in components.items()}
+        return _Fitted(components, weights, self.rounds)
+
+    def _fit_mixed(self, rows: _Rows, draws: np.random.RandomState) -> _Fitted:
+        n_rows = len(rows.values)
+        n_parts = min(self.n_parts, n_rows)
+        part_of = draws.permutation(n_rows) % n_parts
+        # With one row nothing can be left out.
+        parts = [rows if n_rows == 1 else rows.only(part_of != part) for part in range(n_parts)]
+        seen = np.sort(draws.permutation(n_rows)[:_MIXING_ROWS])
+        components: dict[str, list[Any]] = {
+            "forest": _attempts("forest", [lambda: self._forest(rows, draws)]),
+            "booster": _attempts("booster", [partial(self._booster, p, draws) for p in parts]),
+            "linear": _attempts("linear", [partial(self._linear, p, draws) for p in parts]),
+        }
+        stages = [*(stage for stage in _SNAPSHOTS if stage < self.rounds), self.rounds]
+        evidence = Evidence(rows.positions[seen])
+        tables: dict[str, NDArray[np.float64]] = {}
+        for name, models in components.items():
+            if not models:
+                continue
+            tables[name] = evidence.empty(len(stages) if name == "booster" else 1)
+            for part, model in enumerate(models):
+                held_out = np.arange(len(seen))
+                if name != "forest":
+                    held_out = np.flatnonzero(part_of[seen] == part)
+                ask = partial(_unseen_shares, model, rows.values, seen, stages)
+                evidence.write(held_out, ask, tables[name])
+        if not tables:
+            raise ValueError("every component failed; the warnings say why")
+        mix = choose(evidence, tables)
+        for name, weight in mix.weights.items():
+            if weight == 0:
+                warnings.warn(
+                    f"the {name} gives shares that are not finite; its weight is 0", stacklevel=3
+                )
+        weights = {name: mix.weights.get(name, 0.0) for name in components}
+        return _Fitted(components, weights, stages[mix.stage])
+
+    def _forest(self, rows: _Rows, draws: np.random.RandomState) -> PartialLabelRankingForest:
+        forest = PartialLabelRankingForest(
+            n_estimators=self.n_estimators,
+            random_state=draws.randint(_LARGEST_SEED),
+            n_jobs=self.n_jobs,
+        )
+        return forest.fit(*rows)
+
+    def _booster(self, rows: _Rows, draws: np.random.RandomState) -> PartialLabelRankingBooster:
+        booster = PartialLabelRankingBooster(
+            rounds=self.rounds,
+            max_depth=self.max_depth,
+            random_state=draws.randint(_LARGEST_SEED),
+            n_jobs=self.n_jobs,
+        )
+        return booster.fit(*rows)
+
+    def _linear(self, rows: _Rows, draws: np.random.RandomState) -> PartialLabelRankingLinear:
+        if len(rows.values) > _LINEAR_ROWS:
+            rows = rows.only(np.sort(draws.permutation(len(rows.values))[:_LINEAR_ROWS]))
+        with warnings.catch_warnings():
+            # A model that is not quite the best may be part of a mix.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            linear = PartialLabelRankingLinear(tolerance=_LINEAR_TOLERANCE, n_jobs=self.n_jobs)
+            return linear.fit(*rows)
+
+    def _pair_shares(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        mixed = np.zeros((len(values), self.n_labels_in_ * (self.n_labels_in_ - 1) // 2, 3))
+        for name, models in self.components_.items():
+            share = self.weights_[name] / max(1, len(models))
+            for model in models if share > 0 else ():
+                mixed += share * next(_shares(model, values, [self.rounds_]))
+        return mixed
+
+    def _positions(
+        self, values: NDArray[np.float64], aggregators: list[Aggregator]
+    ) -> list[NDArray[np.int64]]:
+        n_jobs = resolve_n_jobs(self.n_jobs)
+        found = [np.empty((len(values), self.n_labels_in_), dtype=np.int64) for _ in aggregators]
+        for block in row_blocks(len(values), self.n_labels_in_):
+            shares = self._pair_shares(values[block])
+            for aggregator, positions in zip(aggregators, found, strict=True):
+                spec = aggregator._spec()
+                positions[block] = _core.aggregate_pair_shares(spec, shares, n_jobs)
+        return found
+
+
+def _shares(
+    model: Any, values: NDArray[np.float64], rounds: list[int]
+) -> Iterator[NDArray[np.float64]]:
+    """Yield the shares of a model, for a booster after each of some numbers of rounds."""
+    if isinstance(model, PartialLabelRankingBooster):
+        for scores in model._staged_scores(values, rounds):
+            yield _core.latent_pair_shares(scores, model._compared_labels())
+    else:
+        yield model.predict_pair_shares(values)
+
+
+def _unseen_shares(
+    model: Any,
+    values: NDArray[np.float64],
+    seen: NDArray[np.intp],
+    rounds: list[int],
+    asked: NDArray[np.intp],
+) -> Iterator[NDArray[np.float64]]:
+    """Yield what a model says about some rows that it, or some of its trees, were fitted without."""
+    rows = seen[asked]
+    if not isinstance(model, PartialLabelRankingForest):
+        yield from _shares(model, values[rows], rounds)
+        return
+    n_jobs = resolve_n_jobs(model.n_jobs)
+    shares = model.forest_.out_of_bag_shares(
+        values[rows], rows.tolist(), model.shrinkage_strength_, n_jobs
+    )
+    # Of a row that every tree has seen the forest knows nothing that counts.
+    shares[shares.sum(axis=2) == 0] = 1 / 3
+    yield shares
+
+
+def _attempts(name: str, fits: list[Callable[[], Any]]) -> list[Any]:
+    """Fit the models of a component; if one fails, the others are of no use without it."""
+    try:
+        return [fit() for fit in fits]
+    except Exception as error:
+        warnings.warn(f"the {name} failed and has weight 0: {error}", stacklevel=4)
+        return []
+
+
+def _rows_with_weight(
+    values: NDArray[np.float64], positions: Positions, sample_weight: ArrayLike | None
+) -> _Rows:
+    """Check rankings, features and weights before any component sees them, and leave out rows of weight 0."""
+    _core.parse_positions(positions)
+    if len(values) != len(positions):
+        raise ValueError(
+            f"X has {len(values)} rows but Y has {len(positions)}; expected one ranking a row of features"
+        )
+    if not np.isfinite(values).all():
+        row, column = np.argwhere(~np.isfinite(values))[0].tolist()
+        found = "NaN" if np.isnan(values[row, column]) else values[row, column]
+        raise ValueError(f"X, row {row}, column {column}: {found}; expected a finite number")
+    weights = as_weights(sample_weight)
+    if weights is None:
+        return _Rows(values, positions, None)
+    weights = _core.check_weights(weights, len(positions))
+    return _Rows(values, positions, weights).only(weights > 0)

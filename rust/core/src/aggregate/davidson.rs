@@ -1,0 +1,129 @@
+//! [`Davidson`]: the consensus of a fitted latent model.
+
+use super::tau_x::TauX;
+use super::{Aggregate, Details, Evidence, Explanation, Needs, Workspace};
+use crate::bucket_order::BucketOrder;
+use crate::error::{Error, Result};
+use crate::latent::{compared_labels, LatentRow, Posterior};
+use crate::pairs::{PairCounts, PairShares};
+
+/// Fits a utility and a tie term to each label, with normal priors around 0, and cuts the fitted shares for the largest
+/// expected τ_X. Pairs that no ranking compares are filled in by what their labels did elsewhere; pairs with a label
+/// that was never compared are left open.
+///
+/// Reference: R. R. Davidson, *On extending the Bradley–Terry model to accommodate ties in paired comparison
+/// experiments*, Journal of the American Statistical Association 65, 1970.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Davidson {
+    ridge: f64,
+}
+
+impl Davidson {
+    /// The inverse variance of the priors.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] unless it is above 0 and finite.
+    pub fn new(ridge: f64) -> Result<Self> {
+        if ridge > 0.0 && ridge <= 1e12 {
+            return Ok(Self { ridge });
+        }
+        Err(Error::Parameter {
+            name: "ridge",
+            found: ridge,
+            expected: "a number above 0 and up to 1e12",
+        })
+    }
+
+    fn fit(self, evidence: &Evidence) -> Result<(Posterior, PairShares)> {
+        let counts: &PairCounts = evidence.counts().ok_or(Error::TooLittleKnown {
+            method: "Davidson",
+            needed: "rankings",
+            known: evidence.known(),
+        })?;
+        let posterior = Posterior::fit(counts, self.ridge)?;
+        let mut shares = PairShares::unknown(counts.labels())?;
+        let row = LatentRow::new(&posterior.scores);
+        row.write_known_shares(&compared_labels(counts), shares.planes_mut());
+        Ok((posterior, shares))
+    }
+}
+
+impl Default for Davidson {
+    fn default() -> Self {
+        Self { ridge: 0.1 }
+    }
+}
+
+impl Aggregate for Davidson {
+    fn needs(&self) -> Needs {
+        Needs::Counts
+    }
+
+    fn aggregate(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<BucketOrder> {
+        let (_, shares) = self.fit(evidence)?;
+        TauX::default().aggregate(&Evidence::from_pair_shares(shares), workspace)
+    }
+
+    fn explain(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<Explanation> {
+        let (posterior, shares) = self.fit(evidence)?;
+        let order = TauX::default().aggregate(&Evidence::from_pair_shares(shares), workspace)?;
+        let n = evidence.labels();
+        let halves = |values: &[f64]| (values[..n].to_vec(), values[n..].to_vec());
+        let (utilities, tie_terms) = halves(&posterior.scores);
+        let (utility_errors, tie_term_errors) = halves(&posterior.standard_errors);
+        Ok(Explanation {
+            order,
+            details: Details::Davidson {
+                utilities,
+                tie_terms,
+                utility_errors,
+                tie_term_errors,
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Aggregator;
+    use super::*;
+    use crate::rankings::Rankings;
+    use ndarray::array;
+
+    #[test]
+    fn comparisons_of_two_become_a_ranking_of_all() {
+        // 0 beats 1, 1 beats 2; nobody has compared 0 with 2, or 3 with anybody.
+        let nan = f64::NAN;
+        let y = array![[1.0, 2.0, nan, nan], [nan, 1.0, 2.0, nan]];
+        let weights = [20.0, 20.0];
+        let rankings = Rankings::new(y.view(), Some(&weights)).unwrap();
+        let davidson = Aggregator::Davidson(Davidson::default());
+        let evidence = Evidence::from_rankings(&rankings, davidson.needs()).unwrap();
+        let explanation = davidson.explain(&evidence).unwrap();
+        let positions = explanation.order.positions();
+        assert!(positions[0] < positions[1] && positions[1] < positions[2]);
+        let Details::Davidson {
+            utilities,
+            utility_errors,
+            ..
+        } = explanation.details
+        else {
+            panic!("another method explained itself");
+        };
+        assert_eq!(utilities[3], 0.0);
+        // Of a label without comparisons only the prior is known.
+        assert!((utility_errors[3] - 10_f64.sqrt()).abs() < 1e-9);
+        assert!(utility_errors[1] < utility_errors[3]);
+    }
+
+    #[test]
+    fn shares_alone_are_refused() {
+        let shares = PairShares::unknown(3).unwrap();
+        let evidence = Evidence::from_pair_shares(shares);
+        let refused = Davidson::default().aggregate(&evidence, &mut Workspace::default());
+        assert!(matches!(refused, Err(Error::TooLittleKnown { .. })));
+        for ridge in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(Davidson::new(ridge).is_err());
+        }
+    }
+}

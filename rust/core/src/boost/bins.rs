@@ -1,0 +1,160 @@
+//! Features as bytes: each distinct value its own bin, or bins of about equally many rows.
+
+use crate::features::{midpoint, Features};
+
+/// Binned features. Bins follow the order of the values, and none is empty.
+pub(super) struct Bins {
+    columns: Vec<Column>,
+}
+
+struct Column {
+    /// The bin of each row.
+    bins: Vec<u8>,
+    /// Smallest and largest value of each bin.
+    ranges: Vec<(f64, f64)>,
+}
+
+/// Where a split separates the bins, and the values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Cut {
+    /// The last bin that goes left.
+    pub(super) last_left: u8,
+    /// Values up to this one go left; says the same of every value of every bin.
+    pub(super) threshold: f64,
+}
+
+impl Bins {
+    /// Sorts the values of each feature into at most `max_bins` ≤ 256 bins.
+    pub(super) fn new(features: &Features, max_bins: usize) -> Self {
+        let column = |feature| {
+            let (values, ranks) = (features.distinct(feature), features.ranks(feature));
+            let bin_of = if values.len() <= max_bins {
+                (0..values.len()).map(|rank| rank as u8).collect()
+            } else {
+                equal_frequency(ranks, values.len(), max_bins)
+            };
+            let mut ranges: Vec<(f64, f64)> = Vec::new();
+            for (&bin, &value) in bin_of.iter().zip(values) {
+                match ranges.get_mut(usize::from(bin)) {
+                    Some(range) => range.1 = value,
+                    None => ranges.push((value, value)),
+                }
+            }
+            Column {
+                bins: ranks.iter().map(|&rank| bin_of[rank as usize]).collect(),
+                ranges,
+            }
+        };
+        Self {
+            columns: (0..features.columns()).map(column).collect(),
+        }
+    }
+
+    /// Number of features.
+    pub(super) fn features(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// The bin of each row.
+    pub(super) fn column(&self, feature: usize) -> &[u8] {
+        &self.columns[feature].bins
+    }
+
+    /// The cut between two bins of a node that has no row in the bins between: at the midpoint, moved to the gap in
+    /// front of the bin that it falls into, so that bins and values agree.
+    pub(super) fn cut(&self, feature: usize, lower: u8, upper: u8) -> Cut {
+        let ranges = &self.columns[feature].ranges;
+        let (from, to) = (usize::from(lower), usize::from(upper));
+        let middle = midpoint(ranges[from].1, ranges[to].0);
+        let after = from + ranges[from..=to].partition_point(|range| range.1 <= middle);
+        let last_left = after.min(to) - 1;
+        let next = ranges[last_left + 1].0;
+        Cut {
+            last_left: last_left as u8,
+            threshold: if next > middle {
+                middle
+            } else {
+                midpoint(ranges[last_left].1, next)
+            },
+        }
+    }
+}
+
+/// The bin of each distinct value, so that bins hold about equally many rows.
+fn equal_frequency(ranks: &[u32], distinct: usize, max_bins: usize) -> Vec<u8> {
+    let mut counts = vec![0_usize; distinct];
+    for &rank in ranks {
+        counts[rank as usize] += 1;
+    }
+    let (mut seen, mut previous, mut bins) = (0, 0, 0);
+    counts
+        .into_iter()
+        .enumerate()
+        .map(|(value, count)| {
+            let wanted = seen * max_bins / ranks.len();
+            seen += count;
+            if value > 0 && wanted > previous {
+                bins += 1;
+            }
+            previous = wanted;
+            bins as u8
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::Array2;
+
+    fn bins(values: Vec<f64>, max_bins: usize) -> Bins {
+        let x = Array2::from_shape_vec((values.len(), 1), values).unwrap();
+        Bins::new(&Features::new(x.view()).unwrap(), max_bins)
+    }
+
+    #[test]
+    fn few_values_have_their_own_bins() {
+        let bins = bins(vec![5.0, 1.0, 3.0, 1.0, 9.0], 4);
+        assert_eq!(bins.column(0), [2, 0, 1, 0, 3]);
+        let cut = bins.cut(0, 0, 1);
+        assert_eq!((cut.last_left, cut.threshold), (0, 2.0));
+        // 5 is the midpoint of 1 and 9: it goes left, and so does its bin.
+        let cut = bins.cut(0, 0, 3);
+        assert_eq!((cut.last_left, cut.threshold), (2, 5.0));
+    }
+
+    #[test]
+    fn many_values_share_bins_of_equal_size() {
+        let bins = bins((0..1000).map(|i| f64::from(i).powi(3)).collect(), 10);
+        let column = bins.column(0);
+        let sizes: Vec<usize> = column.chunk_by(|a, b| a == b).map(<[u8]>::len).collect();
+        assert_eq!(sizes, [100; 10]);
+        assert!(column.is_sorted());
+    }
+
+    #[test]
+    fn a_frequent_value_does_not_waste_bins() {
+        let values = (0..2000).map(|i| if i < 1500 { 0.0 } else { f64::from(i) });
+        let bins = bins(values.collect(), 8);
+        let largest = bins.column(0).iter().copied().max().unwrap();
+        assert_eq!(bins.columns[0].ranges.len(), usize::from(largest) + 1);
+        assert!(largest >= 2);
+    }
+
+    #[test]
+    fn bins_and_values_agree_about_every_cut() {
+        let values: Vec<f64> = (0..500).map(|i| f64::from((i * i) % 7919)).collect();
+        let bins = bins(values.clone(), 16);
+        let column = bins.column(0);
+        let last = column.iter().copied().max().unwrap();
+        for lower in 0..last {
+            for upper in lower + 1..=last {
+                let cut = bins.cut(0, lower, upper);
+                assert!((lower..upper).contains(&cut.last_left));
+                for (&value, &bin) in values.iter().zip(column) {
+                    assert_eq!(value <= cut.threshold, bin <= cut.last_left);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! [`Booster`]: a fitted model, which gives the scores of new rows.
+
+use ndarray::{Array2, ArrayView2, Axis, Slice};
+
+use crate::error::{Error, Result};
+use crate::features::check_finite;
+use crate::parallel::{each_chunk, install};
+
+use super::model::{add_trees, ScoreTree};
+
+/// Rows that are scored together: their scores stay in the cache while all trees are added.
+const ROWS_AT_ONCE: usize = 64;
+
+/// Scores as a constant and a sum of trees.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Booster {
+    pub(super) features: usize,
+    /// n utilities, n tie terms.
+    pub(super) start: Vec<f32>,
+    pub(super) trees: Vec<ScoreTree>,
+    /// Whether the training rankings compare a label with another one.
+    pub(super) compared: Vec<bool>,
+    /// For each feature what its splits gained.
+    pub(super) gains: Vec<f64>,
+    /// Mean log-likelihood of a validation pair after each round; empty without early stopping.
+    pub(super) validation: Vec<f64>,
+}
+
+impl Booster {
+    /// Number of labels.
+    #[must_use]
+    pub fn labels(&self) -> usize {
+        self.compared.len()
+    }
+
+    /// Number of features.
+    #[must_use]
+    pub fn features(&self) -> usize {
+        self.features
+    }
+
+    /// Number of rounds: fewer than asked for when boosting stopped early.
+    #[must_use]
+    pub fn rounds(&self) -> usize {
+        self.trees.len()
+    }
+
+    /// Which labels the training rankings compare with another label.
+    #[must_use]
+    pub fn compared_labels(&self) -> &[bool] {
+        &self.compared
+    }
+
+    /// Mean log-likelihood of a validation pair after each round; empty without early stopping.
+    #[must_use]
+    pub fn validation_scores(&self) -> &[f64] {
+        &self.validation
+    }
+
+    /// Share of each feature in what all splits gained; zeros when nothing was split.
+    #[must_use]
+    pub fn feature_importances(&self) -> Vec<f64> {
+        let total: f64 = self.gains.iter().sum();
+        let divisor = if total > 0.0 { total } else { 1.0 };
+        self.gains.iter().map(|gain| gain / divisor).collect()
+    }
+
+    /// The scores of some rows after so many rounds: n utilities, then n tie terms a row. The result does not depend on
+    /// the number of threads.
+    ///
+    /// # Errors
+    /// Another number of features than in training, a value that is not finite, or threads that cannot be started.
+    pub fn scores(
+        &self,
+        values: ArrayView2<'_, f64>,
+        rounds: usize,
+        n_jobs: usize,
+    ) -> Result<Array2<f32>> {
+        let mut staged = self.staged_scores(values, &[rounds], n_jobs)?;
+        Ok(staged.pop().unwrap_or_default())
+    }
+
+    /// The scores of some rows after each of some ascending numbers of rounds, every tree being asked once.
+    ///
+    /// # Errors
+    /// As [`Self::scores`].
+    pub fn staged_scores(
+        &self,
+        values: ArrayView2<'_, f64>,
+        rounds: &[usize],
+        n_jobs: usize,
+    ) -> Result<Vec<Array2<f32>>> {
+        let (rows, columns) = values.dim();
+        if columns != self.features {
+            return Err(Error::FeatureCount {
+                found: columns,
+                expected: self.features,
+            });
+        }
+        check_finite(values)?;
+        let outputs = self.start.len();
+        let mut scores: Vec<f32> = self.start.repeat(rows);
+        let spread = n_jobs > 1 && rows > ROWS_AT_ONCE;
+        let mut stages = Vec::with_capacity(rounds.len());
+        install(if spread { n_jobs } else { 1 }, || {
+            let mut done = 0;
+            for &wanted in rounds {
+                let wanted = wanted.clamp(done, self.trees.len());
+                let trees = &self.trees[done..wanted];
+                each_chunk(
+                    spread,
+                    &mut scores,
+                    ROWS_AT_ONCE * outputs,
+                    |block, scores| {
+                        let first = block * ROWS_AT_ONCE;
+                        let rows = Slice::from(first..first + scores.len() / outputs);
+                        add_trees(trees, values.slice_axis(Axis(0), rows), outputs, scores);
+                    },
+                );
+                done = wanted;
+                let stage = Array2::from_shape_vec((rows, outputs), scores.clone());
+                stages.push(stage.unwrap_or_default());
+            }
+        })?;
+        Ok(stages)
+    }
+}

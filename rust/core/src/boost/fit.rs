@@ -1,0 +1,302 @@
+//! Fitting a booster: constant steps, then round after round of drawing rows and growing a tree.
+
+use ndarray::{ArrayView2, Axis};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+
+use crate::error::{Error, Result};
+use crate::features::{check_finite, Features};
+use crate::latent::{compared_labels, Derivatives, LatentRow};
+use crate::pairs::PairCounts;
+use crate::parallel::{each_chunk, install};
+use crate::rankings::{Rankings, MISSING};
+use crate::tree::child_seed;
+
+use super::bins::Bins;
+use super::booster::Booster;
+use super::gradient::{Lines, Observed, ROWS};
+use super::grow::{GrownTree, Task};
+use super::params::{BoostOptions, BoostParams};
+
+/// Constant steps before the first tree, and what share of a Newton step each makes.
+const CONSTANT_STEPS: usize = 3;
+const CONSTANT_RATE: f64 = 0.7;
+const CONSTANT_CLIP: f64 = 2.0;
+
+/// Who watches a fit.
+pub struct Observer<'a> {
+    /// Asked before each round whether to give up.
+    pub should_stop: &'a (dyn Fn() -> bool + Sync),
+    /// Told after each round its number, from 1, and the mean log-likelihood of a validation pair.
+    pub on_round: &'a (dyn Fn(usize, Option<f64>) + Sync),
+}
+
+impl Observer<'_> {
+    /// Somebody who never stops a fit and does not listen.
+    #[must_use]
+    pub fn silent() -> Self {
+        Self {
+            should_stop: &|| false,
+            on_round: &|_, _| (),
+        }
+    }
+}
+
+impl Booster {
+    /// Boosts trees on rows of features and their rankings. Rows of weight 0 are left out. The result does not depend on
+    /// the number of threads.
+    ///
+    /// # Errors
+    /// Features that are not finite or of another number of rows, too many labels for counting pairs,
+    /// [`Error::NoPairs`] when the rows kept for validation or those left for training rank no pair,
+    /// [`Error::Interrupted`], or threads that cannot be started.
+    pub fn fit(
+        values: ArrayView2<'_, f64>,
+        rankings: &Rankings,
+        params: &BoostParams,
+        observer: &Observer<'_>,
+    ) -> Result<Self> {
+        if values.nrows() != rankings.len() {
+            return Err(Error::RowCounts {
+                features: values.nrows(),
+                rankings: rankings.len(),
+            });
+        }
+        let weights = rankings.weights();
+        let positive: Vec<usize> = (0..rankings.len())
+            .filter(|&row| weights.get(row) > 0.0)
+            .collect();
+        if positive.len() == rankings.len() {
+            return fit_weighted(values, rankings, params, observer);
+        }
+        check_finite(values)?;
+        let kept = rankings.select(&positive);
+        let values = values.select(Axis(0), &positive);
+        fit_weighted(values.view(), &kept, params, observer)
+    }
+}
+
+fn fit_weighted(
+    values: ArrayView2<'_, f64>,
+    rankings: &Rankings,
+    params: &BoostParams,
+    observer: &Observer<'_>,
+) -> Result<Booster> {
+    let features = Features::new_unless(values, observer.should_stop)?;
+    let bins = Bins::new(&features, params.options().max_bins);
+    drop(features);
+    let n_jobs = params.options().n_jobs;
+    install(n_jobs, || {
+        Rounds::new(&bins, rankings, params, n_jobs > 1)?.run(observer)
+    })?
+}
+
+/// The state of a fit.
+struct Rounds<'a> {
+    bins: &'a Bins,
+    rankings: &'a Rankings,
+    options: &'a BoostOptions,
+    features_per_node: usize,
+    /// Whether there are several threads.
+    spread: bool,
+    observed: Observed<'a>,
+    training: Vec<u32>,
+    validation: Vec<u32>,
+    /// All rows, n utilities and n tie terms each.
+    scores: Vec<f32>,
+    booster: Booster,
+}
+
+impl<'a> Rounds<'a> {
+    fn new(
+        bins: &'a Bins,
+        rankings: &'a Rankings,
+        params: &'a BoostParams,
+        spread: bool,
+    ) -> Result<Self> {
+        let options = params.options();
+        let (training, validation) = divide(rankings, options)?;
+        let mut counts = PairCounts::empty(rankings.labels())?;
+        if validation.is_empty() {
+            counts = PairCounts::from_rankings(rankings)?;
+        } else {
+            for &row in &training {
+                let weight = rankings.weights().get(row as usize);
+                counts.add(rankings.row(row as usize), weight);
+            }
+        }
+        let start = constant_scores(&counts, options.ridge);
+        Ok(Self {
+            bins,
+            rankings,
+            options,
+            features_per_node: params.features_per_node(bins.features()),
+            spread,
+            observed: Observed::new(rankings),
+            training,
+            validation,
+            scores: start.repeat(rankings.len()),
+            booster: Booster {
+                features: bins.features(),
+                start,
+                trees: Vec::new(),
+                compared: compared_labels(&counts),
+                gains: vec![0.0; bins.features()],
+                validation: Vec::new(),
+            },
+        })
+    }
+
+    fn run(mut self, observer: &Observer<'_>) -> Result<Booster> {
+        let mut best = (0, f64::NEG_INFINITY);
+        let mut gains = Vec::new();
+        let mut lines = Lines::default();
+        for round in 0..self.options.rounds {
+            if (observer.should_stop)() {
+                return Err(Error::Interrupted);
+            }
+            let grown = self.grow(round, &mut lines);
+            self.add(&grown);
+            self.booster.trees.push(grown.tree);
+            gains.push(grown.gains);
+            let score = self.validation_score();
+            (observer.on_round)(round + 1, score);
+            if let Some(score) = score {
+                self.booster.validation.push(score);
+                if score > best.1 {
+                    best = (round + 1, score);
+                }
+                let patience = self.options.early_stopping.map_or(0, |s| s.patience);
+                if round + 1 - best.0 >= patience {
+                    break;
+                }
+            }
+        }
+        if !self.validation.is_empty() {
+            self.booster.trees.truncate(best.0);
+        }
+        for &(feature, gain) in gains[..self.booster.trees.len()].iter().flatten() {
+            self.booster.gains[feature as usize] += gain;
+        }
+        Ok(self.booster)
+    }
+
+    /// Draws rows and grows a tree on their derivatives.
+    fn grow(&self, round: usize, lines: &mut Lines) -> GrownTree {
+        let seed = child_seed(self.options.seed, round);
+        let rows = draw_rows(&self.training, self.options.row_share, seed);
+        let labels = self.rankings.labels();
+        let spread = self.spread && rows.len() > ROWS;
+        let blocks = lines.prepare(rows.len(), labels);
+        each_chunk(spread, blocks, Lines::block(labels), |block, lines| {
+            let first = block * ROWS;
+            let rows = &rows[first..rows.len().min(first + ROWS)];
+            self.observed.derive(rows, &self.scores, lines);
+        });
+        let task = Task {
+            bins: self.bins,
+            rows: &rows,
+            lines,
+            options: self.options,
+            features_per_node: self.features_per_node,
+            outputs: self.booster.start.len(),
+            seed: child_seed(seed, 0),
+        };
+        task.grow(self.spread)
+    }
+
+    /// Adds a tree to the scores of all rows.
+    fn add(&mut self, grown: &GrownTree) {
+        let outputs = self.booster.start.len();
+        let spread = self.spread && self.rankings.len() > ROWS;
+        let chunk = ROWS * outputs;
+        let (bins, tree) = (self.bins, &grown.tree);
+        each_chunk(spread, &mut self.scores, chunk, |block, scores| {
+            for (row, scores) in scores.chunks_exact_mut(outputs).enumerate() {
+                let row = block * ROWS + row;
+                let leaf = tree.leaf(|index, node| {
+                    bins.column(node.feature as usize)[row] > grown.last_left[index]
+                });
+                for (score, value) in scores.iter_mut().zip(tree.leaf_values(leaf, outputs)) {
+                    *score += value;
+                }
+            }
+        });
+    }
+
+    /// Mean log-likelihood of a validation pair.
+    fn validation_score(&self) -> Option<f64> {
+        let outputs = self.booster.start.len();
+        let (mut sum, mut pairs) = (0.0, 0.0);
+        for &row in &self.validation {
+            let row = row as usize;
+            let scores = &self.scores[row * outputs..(row + 1) * outputs];
+            let scores: Vec<f64> = scores.iter().map(|&score| score.into()).collect();
+            let positions = self.rankings.row(row);
+            let weight = self.rankings.weights().get(row);
+            sum += weight * LatentRow::new(&scores).log_likelihood(positions);
+            pairs += weight * ranked_pairs(positions);
+        }
+        (pairs > 0.0).then(|| sum / pairs)
+    }
+}
+
+/// Newton steps of one score a label for all rows.
+fn constant_scores(counts: &PairCounts, ridge: f64) -> Vec<f32> {
+    let mut scores = vec![0.0; 2 * counts.labels()];
+    for _ in 0..CONSTANT_STEPS {
+        let mut derivatives = Derivatives::new(counts.labels());
+        LatentRow::new(&scores).add_count_derivatives(counts, &mut derivatives);
+        let Derivatives {
+            gradient,
+            curvature,
+        } = derivatives;
+        for ((score, gradient), curvature) in scores.iter_mut().zip(gradient).zip(curvature) {
+            let step = CONSTANT_RATE * gradient / (curvature + ridge);
+            *score += step.clamp(-CONSTANT_CLIP, CONSTANT_CLIP);
+        }
+    }
+    scores.into_iter().map(|score| score as f32).collect()
+}
+
+/// The rows for training and those for validation, both ascending.
+fn divide(rankings: &Rankings, options: &BoostOptions) -> Result<(Vec<u32>, Vec<u32>)> {
+    let mut rows: Vec<u32> = (0..rankings.len() as u32).collect();
+    let Some(stopping) = options.early_stopping else {
+        return Ok((rows, Vec::new()));
+    };
+    let mut rng = Pcg64::seed_from_u64(!options.seed);
+    let count = (stopping.validation_share * rows.len() as f64).ceil() as usize;
+    for i in 0..count {
+        let other = rng.random_range(i..rows.len());
+        rows.swap(i, other);
+    }
+    let mut training = rows.split_off(count);
+    rows.sort_unstable();
+    training.sort_unstable();
+    for (part, rows) in [("validation", &rows), ("training", &training)] {
+        let has_pairs = |&row: &u32| ranked_pairs(rankings.row(row as usize)) > 0.0;
+        if !rows.iter().any(has_pairs) {
+            return Err(Error::NoPairs {
+                part,
+                rows: rows.len(),
+            });
+        }
+    }
+    Ok((training, rows))
+}
+
+/// Number of pairs of labels that a row ranks.
+fn ranked_pairs(positions: &[u16]) -> f64 {
+    let ranked = positions.iter().filter(|&&p| p != MISSING).count();
+    (ranked * ranked.saturating_sub(1) / 2) as f64
+}
+
+fn draw_rows(rows: &[u32], share: f64, seed: u64) -> Vec<u32> {
+    if share >= 1.0 {
+        return rows.to_vec();
+    }
+    let mut rng = Pcg64::seed_from_u64(seed);
+    let drawn = rows.iter().copied().filter(|_| rng.random::<f64>() < share);
+    drawn.collect()
+}

@@ -1,0 +1,225 @@
+//! First and second derivatives of the drawn rows, laid out for histograms.
+
+use crate::latent::{Block, LANES};
+use crate::rankings::{Rankings, MISSING};
+use crate::simd::{dispatch, Kernel};
+
+/// Outputs that lie side by side.
+pub(super) const OUTPUTS: usize = 8;
+
+/// The gradients of [`OUTPUTS`] outputs of a row, then their curvatures: one line of the cache.
+pub(super) type Line = [f32; 2 * OUTPUTS];
+
+/// Rows whose lines lie together, group of outputs by group: who needs one group of many rows reads long runs.
+pub(super) const ROWS: usize = 256;
+
+/// The derivatives of some rows, in blocks of [`ROWS`]: within a block group by group, within a group row by row.
+#[derive(Default)]
+pub(super) struct Lines {
+    lines: Vec<Line>,
+    groups: usize,
+}
+
+impl Lines {
+    /// Makes room for so many rows; what was there is forgotten. Returns the blocks, to be filled.
+    pub(super) fn prepare(&mut self, rows: usize, labels: usize) -> &mut [Line] {
+        self.groups = (2 * labels).div_ceil(OUTPUTS);
+        self.lines.clear();
+        let size = rows.div_ceil(ROWS) * ROWS * self.groups;
+        self.lines.resize(size, Line::default());
+        &mut self.lines
+    }
+
+    /// Lines of a block.
+    pub(super) fn block(labels: usize) -> usize {
+        (2 * labels).div_ceil(OUTPUTS) * ROWS
+    }
+
+    /// Number of groups of outputs.
+    pub(super) fn groups(&self) -> usize {
+        self.groups
+    }
+
+    /// The line of a row.
+    #[inline(always)]
+    pub(super) fn get(&self, row: usize, group: usize) -> &Line {
+        &self.lines[(row / ROWS * self.groups + group) * ROWS + row % ROWS]
+    }
+}
+
+/// What the derivatives need of the training rankings, whatever the scores are.
+pub(super) struct Observed<'a> {
+    rankings: &'a Rankings,
+    weights: Vec<f32>,
+    /// For each row and label the labels behind it less those before it, then for each the labels tied with it. Missing
+    /// labels count as being behind: that is how [`Block`] sees them.
+    relations: Vec<f32>,
+}
+
+/// Weights outside this range are scaled: single precision could not add them up.
+const PLAIN_WEIGHTS: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
+
+impl<'a> Observed<'a> {
+    pub(super) fn new(rankings: &'a Rankings) -> Self {
+        let rows = 0..rankings.len();
+        let largest = rows.clone().map(|row| rankings.weights().get(row));
+        let largest = largest.fold(0.0, f64::max);
+        let scale = if PLAIN_WEIGHTS.contains(&largest) {
+            1.0
+        } else {
+            largest
+        };
+        Self {
+            rankings,
+            weights: rows
+                .map(|row| (rankings.weights().get(row) / scale) as f32)
+                .collect(),
+            relations: dispatch(Relations { rankings }),
+        }
+    }
+
+    /// Number of labels.
+    pub(super) fn labels(&self) -> usize {
+        self.rankings.labels()
+    }
+
+    /// Writes a block: the derivatives of the log-likelihoods of up to [`ROWS`] rows at their scores (2n each).
+    pub(super) fn derive(&self, rows: &[u32], scores: &[f32], out: &mut [Line]) {
+        dispatch(Derive {
+            observed: self,
+            rows,
+            scores,
+            out,
+        });
+    }
+}
+
+struct Relations<'a> {
+    rankings: &'a Rankings,
+}
+
+impl Kernel for Relations<'_> {
+    type Output = Vec<f32>;
+
+    #[inline(always)]
+    fn run(self) -> Vec<f32> {
+        let n = self.rankings.labels();
+        let mut out = vec![0.0; 2 * n * self.rankings.len()];
+        for (positions, out) in self.rankings.rows().zip(out.chunks_exact_mut(2 * n)) {
+            let (net, tied) = out.split_at_mut(n);
+            for ((net, tied), &own) in net.iter_mut().zip(tied).zip(positions) {
+                let (mut ahead, mut level) = (0_i32, 0_i32);
+                for &other in positions {
+                    let behind = i32::from(other > own) + i32::from(other == MISSING);
+                    ahead += behind - i32::from(other < own && other != MISSING);
+                    level += i32::from(other == own);
+                }
+                if own != MISSING {
+                    *net = ahead as f32;
+                    // The label itself is no pair.
+                    *tied = (level - 1) as f32;
+                }
+            }
+        }
+        out
+    }
+}
+
+struct Derive<'a> {
+    observed: &'a Observed<'a>,
+    rows: &'a [u32],
+    scores: &'a [f32],
+    out: &'a mut [Line],
+}
+
+impl Kernel for Derive<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let n = self.observed.labels();
+        let mut block = Block::<f32>::new(n);
+        for (number, rows) in self.rows.chunks(LANES).enumerate() {
+            for lane in 0..LANES {
+                // A last block is filled up with its first row.
+                let row = *rows.get(lane).unwrap_or(&rows[0]) as usize;
+                let positions = self.observed.rankings.row(row);
+                let scores = &self.scores[row * 2 * n..(row + 1) * 2 * n];
+                block.set(lane, scores, |label| positions[label] != MISSING);
+            }
+            block.exponentials();
+            let sums = block.pairs();
+            for (lane, &row) in rows.iter().enumerate() {
+                let row = row as usize;
+                let positions = self.observed.rankings.row(row);
+                let weight = self.observed.weights[row];
+                let relations = &self.observed.relations[row * 2 * n..(row + 1) * 2 * n];
+                let place = number * LANES + lane;
+                for (label, sums) in sums.iter().enumerate() {
+                    let weight = if positions[label] == MISSING {
+                        0.0
+                    } else {
+                        weight
+                    };
+                    let mut write = |output: usize, gradient: f32, curvature: f32| {
+                        let line = &mut self.out[output / OUTPUTS * ROWS + place];
+                        line[output % OUTPUTS] = gradient * weight;
+                        line[output % OUTPUTS + OUTPUTS] = curvature.max(0.0) * weight;
+                    };
+                    let net = relations[label] - sums.net[lane];
+                    write(label, 0.5 * net, 0.25 * sums.net_curvature[lane]);
+                    let tied = relations[n + label] - sums.tied[lane];
+                    write(n + label, tied, sums.tied_curvature[lane]);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::latent::{Derivatives, LatentRow};
+    use ndarray::Array2;
+
+    #[test]
+    fn lines_hold_the_derivatives_of_the_model() {
+        let (rows, n) = (21, 5);
+        let y = Array2::from_shape_fn((rows, n), |(i, j)| match (i * 5 + j * 3) % 7 {
+            0 => f64::NAN,
+            _ => ((i + j * j) % 3) as f64,
+        });
+        let weights: Vec<f64> = (0..rows).map(|i| 0.5 + i as f64).collect();
+        let ranked = crate::missing::to_dense_ranks(y.view()).unwrap();
+        let table = Array2::from_shape_fn((rows, n), |(i, j)| match ranked.row(i)[j] {
+            MISSING => f64::NAN,
+            position => f64::from(position),
+        });
+        let rankings = Rankings::new(table.view(), Some(&weights)).unwrap();
+        let scores: Vec<f32> = (0..rows * 2 * n)
+            .map(|i| ((i * 37) % 41) as f32 / 10.0 - 2.0)
+            .collect();
+        let observed = Observed::new(&rankings);
+        let drawn: Vec<u32> = (0..rows as u32).filter(|row| row % 3 != 1).collect();
+        let mut lines = Lines::default();
+        observed.derive(&drawn, &scores, lines.prepare(drawn.len(), n));
+        assert_eq!(lines.groups(), 2);
+        for (place, &row) in drawn.iter().enumerate() {
+            let row = row as usize;
+            let scores: Vec<f64> = scores[row * 2 * n..(row + 1) * 2 * n]
+                .iter()
+                .map(|&s| f64::from(s))
+                .collect();
+            let mut expected = Derivatives::new(n);
+            LatentRow::new(&scores).add_derivatives(rankings.row(row), weights[row], &mut expected);
+            for output in 0..2 * n {
+                let line = lines.get(place, output / OUTPUTS);
+                let at = output % OUTPUTS;
+                let error = f64::from(line[at]) - expected.gradient[output];
+                assert!(error.abs() < 1e-5 * weights[row], "{error}");
+                let error = f64::from(line[at + OUTPUTS]) - expected.curvature[output];
+                assert!(error.abs() < 1e-5 * weights[row], "{error}");
+            }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Gradient boosting of the latent tie model: trees that add to the utilities and tie terms of all labels at once.
+//!
+//! Each round computes the first and second derivatives of the log-likelihood of some drawn rows for all 2n scores,
+//! grows one tree on them, and adds a shortened Newton step of each leaf to the scores of its rows. Features are binned
+//! to bytes, and splits are compared by histograms of derivatives. Presorting, thresholds, draws and the saved format
+//! are those of [`crate::tree`]; what differs is what a node sums up.
+//!
+//! # Examples
+//! ```
+//! use bucketrank_core::{boost::{BoostOptions, BoostParams, Booster, Observer}, rankings::Rankings};
+//! use ndarray::{array, Array2};
+//!
+//! let x = Array2::from_shape_fn((40, 1), |(i, _)| i as f64);
+//! let y = Array2::from_shape_fn((40, 2), |(i, j)| if (i < 20) == (j == 0) { 1_i64 } else { 2 });
+//! let rankings = Rankings::new(y.view(), None)?;
+//! let params = BoostParams::new(BoostOptions { rounds: 20, ..BoostOptions::default() })?;
+//! let booster = Booster::fit(x.view(), &rankings, &params, &Observer::silent())?;
+//! let scores = booster.scores(array![[3.0], [33.0]].view(), 20, 1)?;
+//! assert!(scores[[0, 0]] > scores[[0, 1]] && scores[[1, 0]] < scores[[1, 1]]);
+//! # Ok::<(), bucketrank_core::error::Error>(())
+//! ```
+
+mod bins;
+mod booster;
+mod bytes;
+mod candidates;
+mod fit;
+mod gradient;
+mod grow;
+mod histogram;
+mod model;
+mod params;
+
+pub use booster::Booster;
+pub use fit::Observer;
+pub use params::{BoostOptions, BoostParams, EarlyStopping, MAX_BINS};

@@ -1,0 +1,99 @@
+//! The trees of a booster as flat arrays, and what they add up to.
+
+use ndarray::ArrayView2;
+
+/// The feature of a leaf.
+pub(super) const LEAF: u32 = u32::MAX;
+
+/// A node. The children of an inner node stand together, behind it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Node {
+    /// Values up to this one go left.
+    pub(super) threshold: f64,
+    /// [`LEAF`] for a leaf.
+    pub(super) feature: u32,
+    /// The left child, counted from the tree's root; for a leaf, its number among the tree's leaves.
+    pub(super) child: u32,
+}
+
+/// One tree: its nodes, and for each leaf what it adds to the scores.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct ScoreTree {
+    pub(super) nodes: Vec<Node>,
+    /// Leaf by leaf, n utilities and n tie terms each.
+    pub(super) values: Vec<f32>,
+}
+
+impl ScoreTree {
+    /// The number of the leaf of a row, given which child each inner node sends it to.
+    #[inline(always)]
+    pub(super) fn leaf(&self, goes_right: impl Fn(usize, &Node) -> bool) -> usize {
+        let mut index = 0;
+        loop {
+            let node = &self.nodes[index];
+            if node.feature == LEAF {
+                return node.child as usize;
+            }
+            index = node.child as usize + usize::from(goes_right(index, node));
+        }
+    }
+
+    /// What a leaf adds to the scores of its rows.
+    pub(super) fn leaf_values(&self, leaf: usize, outputs: usize) -> &[f32] {
+        &self.values[leaf * outputs..(leaf + 1) * outputs]
+    }
+}
+
+/// Adds what the trees say about some rows to their scores. The trees are added in order: whoever adds a few at a time
+/// gets the same sums as whoever adds all.
+pub(super) fn add_trees(
+    trees: &[ScoreTree],
+    values: ArrayView2<'_, f64>,
+    outputs: usize,
+    scores: &mut [f32],
+) {
+    for tree in trees {
+        for (row, scores) in values
+            .rows()
+            .into_iter()
+            .zip(scores.chunks_exact_mut(outputs))
+        {
+            let leaf = tree.leaf(|_, node| row[node.feature as usize] > node.threshold);
+            for (score, value) in scores.iter_mut().zip(tree.leaf_values(leaf, outputs)) {
+                *score += value;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    #[test]
+    fn trees_add_up() {
+        let inner = |feature, threshold| Node {
+            threshold,
+            feature,
+            child: 1,
+        };
+        let leaf = |child| Node {
+            threshold: 0.0,
+            feature: LEAF,
+            child,
+        };
+        let stump = |feature, threshold, values: [f32; 4]| ScoreTree {
+            nodes: vec![inner(feature, threshold), leaf(0), leaf(1)],
+            values: values.to_vec(),
+        };
+        let trees = [
+            stump(0, 0.5, [1.0, 2.0, 3.0, 4.0]),
+            stump(1, 0.0, [10.0, 20.0, 30.0, 40.0]),
+        ];
+        let x = array![[0.5, 1.0], [0.6, 0.0]];
+        let mut scores = vec![0.0; 4];
+        add_trees(&trees, x.view(), 2, &mut scores);
+        assert_eq!(scores, [31.0, 42.0, 13.0, 24.0]);
+    }
+}

@@ -1,0 +1,209 @@
+//! What a booster is asked to be: [`BoostOptions`], checked into [`BoostParams`].
+
+use crate::error::{Error, Result};
+
+/// The largest number of bins of a feature: bins are numbered in a byte.
+pub const MAX_BINS: usize = 256;
+
+/// Trees deeper than this would have more leaves than any data set has rows.
+const MAX_DEPTH: usize = 64;
+
+/// The options of a booster, not yet checked.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BoostOptions {
+    /// Number of trees.
+    pub rounds: usize,
+    /// What share of a Newton step a tree makes, above 0 and up to 1.
+    pub learning_rate: f64,
+    /// Depth at which nodes are not split any more.
+    pub max_depth: usize,
+    /// Smallest number of drawn rows of a child.
+    pub min_samples_leaf: usize,
+    /// Added to the curvature of a leaf and to that of a constant step.
+    pub ridge: f64,
+    /// Probability with which a tree sees a row.
+    pub row_share: f64,
+    /// Share of the features that are drawn for a node; without it max(⌊√m⌋, ⌊m/3⌋) of m.
+    pub feature_share: Option<f64>,
+    /// Largest number of bins of a feature. One with no more distinct values is split at every midpoint.
+    pub max_bins: usize,
+    /// When to stop early.
+    pub early_stopping: Option<EarlyStopping>,
+    /// Seed of all draws.
+    pub seed: u64,
+    /// Number of threads. The model does not depend on it.
+    pub n_jobs: usize,
+}
+
+/// Stopping when rows that no tree sees are not explained better any more.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EarlyStopping {
+    /// Share of the rows that are kept for validation.
+    pub validation_share: f64,
+    /// Number of rounds without a better log-likelihood after which boosting stops.
+    pub patience: usize,
+}
+
+impl Default for BoostOptions {
+    fn default() -> Self {
+        Self {
+            rounds: 200,
+            learning_rate: 0.1,
+            max_depth: 6,
+            min_samples_leaf: 10,
+            ridge: 2.0,
+            row_share: 0.6,
+            feature_share: None,
+            max_bins: MAX_BINS,
+            early_stopping: None,
+            seed: 0,
+            n_jobs: 1,
+        }
+    }
+}
+
+/// Options of a booster that make sense.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct BoostParams(BoostOptions);
+
+impl BoostParams {
+    /// Checks options.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] naming the first option with a value that makes no sense.
+    pub fn new(options: BoostOptions) -> Result<Self> {
+        whole("rounds", options.rounds, 1, u32::MAX as usize)?;
+        share("learning_rate", options.learning_rate)?;
+        whole("max_depth", options.max_depth, 1, MAX_DEPTH)?;
+        whole("min_samples_leaf", options.min_samples_leaf, 1, usize::MAX)?;
+        if !(options.ridge > 0.0 && options.ridge <= 1e12) {
+            return Err(Error::Parameter {
+                name: "ridge",
+                found: options.ridge,
+                expected: "a number above 0 and up to 1e12",
+            });
+        }
+        share("row_share", options.row_share)?;
+        if let Some(found) = options.feature_share {
+            share("feature_share", found)?;
+        }
+        whole("max_bins", options.max_bins, 2, MAX_BINS)?;
+        if let Some(EarlyStopping {
+            validation_share,
+            patience,
+        }) = options.early_stopping
+        {
+            if !(validation_share > 0.0 && validation_share < 1.0) {
+                return Err(Error::Parameter {
+                    name: "validation_share",
+                    found: validation_share,
+                    expected: "a number above 0 and below 1",
+                });
+            }
+            whole("patience", patience, 1, usize::MAX)?;
+        }
+        Ok(Self(options))
+    }
+
+    /// The options.
+    #[must_use]
+    pub fn options(&self) -> &BoostOptions {
+        &self.0
+    }
+
+    /// Number of features that are drawn for a node, of so many.
+    #[must_use]
+    pub fn features_per_node(&self, features: usize) -> usize {
+        let count = match self.0.feature_share {
+            Some(share) => (share * features as f64) as usize,
+            None => features.isqrt().max(features / 3),
+        };
+        count.clamp(1, features)
+    }
+}
+
+fn share(name: &'static str, found: f64) -> Result<()> {
+    if found > 0.0 && found <= 1.0 {
+        return Ok(());
+    }
+    Err(Error::Parameter {
+        name,
+        found,
+        expected: "a number above 0 and up to 1",
+    })
+}
+
+fn whole(name: &'static str, found: usize, least: usize, most: usize) -> Result<()> {
+    if (least..=most).contains(&found) {
+        return Ok(());
+    }
+    Err(Error::Parameter {
+        name,
+        found: found as f64,
+        expected: match (least, most) {
+            (1, MAX_DEPTH) => "a whole number from 1 to 64",
+            (2, _) => "a whole number from 2 to 256",
+            _ => "a whole number of at least 1",
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Change = fn(&mut BoostOptions);
+
+    #[test]
+    fn nonsense_is_refused_by_name() {
+        let good = BoostOptions::default();
+        assert!(BoostParams::new(good).is_ok());
+        let stopping = |validation_share, patience| EarlyStopping {
+            validation_share,
+            patience,
+        };
+        let bad: [(&str, Change); 12] = [
+            ("rounds", |o| o.rounds = 0),
+            ("learning_rate", |o| o.learning_rate = 0.0),
+            ("learning_rate", |o| o.learning_rate = f64::NAN),
+            ("max_depth", |o| o.max_depth = 0),
+            ("max_depth", |o| o.max_depth = 65),
+            ("min_samples_leaf", |o| o.min_samples_leaf = 0),
+            ("ridge", |o| o.ridge = 0.0),
+            ("ridge", |o| o.ridge = f64::INFINITY),
+            ("row_share", |o| o.row_share = 1.5),
+            ("feature_share", |o| o.feature_share = Some(-0.1)),
+            ("max_bins", |o| o.max_bins = 1),
+            ("max_bins", |o| o.max_bins = 257),
+        ];
+        let refused = |expected: &str, options| match BoostParams::new(options) {
+            Err(Error::Parameter { name, .. }) => assert_eq!(name, expected),
+            other => panic!("{expected}: {other:?}"),
+        };
+        for (expected, change) in bad {
+            let mut options = good;
+            change(&mut options);
+            refused(expected, options);
+        }
+        for (expected, stopping) in [
+            ("validation_share", stopping(1.0, 5)),
+            ("patience", stopping(0.1, 0)),
+        ] {
+            let early_stopping = Some(stopping);
+            refused(
+                expected,
+                BoostOptions {
+                    early_stopping,
+                    ..good
+                },
+            );
+        }
+    }
+
+    #[test]
+    fn a_third_of_many_features_and_the_root_of_few() {
+        let params = BoostParams::default();
+        let counts = [1, 2, 4, 8, 16, 90].map(|m| params.features_per_node(m));
+        assert_eq!(counts, [1, 1, 2, 2, 5, 30]);
+    }
+}

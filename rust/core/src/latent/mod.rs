@@ -1,0 +1,32 @@
+//! The latent model of rankings with ties: Davidson's model with a tie term for each label.
+//!
+//! A label u has a utility `f_u` and a tie term `h_u`. Two labels compare with the weights
+//!
+//! - u before v: `exp((f_u − f_v) / 2)`,
+//! - u after v: `exp((f_v − f_u) / 2)`,
+//! - tied: `exp(h_u + h_v)`,
+//!
+//! and the shares are the weights divided by their sum. Only differences of utilities matter. The likelihood of a
+//! ranking is the product over the pairs of labels that it ranks; a pair is log-linear in the 2n numbers, so the
+//! log-likelihood is concave in them.
+//!
+//! With `a_u = exp(f_u)` and `t_u = exp(f_u / 2 + h_u)` the weights of a pair become `a_u`, `a_v` and `t_u · t_v`: 2n
+//! exponentials a row suffice for all n(n−1)/2 pairs. The kernels subtract the row's largest utility first, and rows
+//! whose numbers are so far apart that this is not enough take another way, pair by pair.
+//!
+//! R. R. Davidson, "On extending the Bradley–Terry model to accommodate ties in paired comparison experiments",
+//! Journal of the American Statistical Association 65 (1970).
+
+mod counts;
+mod lanes;
+mod pair;
+mod posterior;
+mod product;
+mod real;
+mod row;
+
+pub use counts::compared_labels;
+pub(crate) use lanes::{Block, LANES};
+pub use pair::{pair_log_weights, pair_shares};
+pub use posterior::{Posterior, MAX_POSTERIOR_LABELS};
+pub use row::{Derivatives, LatentRow};

@@ -1,0 +1,322 @@
+//! [`Posterior`]: the most probable utilities and tie terms of a set of rankings, and how certain they are.
+
+use crate::error::{Error, Result};
+use crate::pairs::PairCounts;
+
+use super::row::{Derivatives, LatentRow};
+
+/// The largest number of labels: the second derivatives are a matrix of twice as many rows.
+pub const MAX_POSTERIOR_LABELS: usize = 512;
+
+/// Pairs of a weight outside this range drown the prior, or drown in it: they are measured in units of the largest.
+const PLAIN_WEIGHTS: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
+
+/// The search ends when the next step would promise no more than this share of the weight of all pairs.
+const TOLERANCE: f64 = 1e-14;
+/// Newton's method on a strictly convex function needs a few dozen steps at most; this only bounds rounding noise.
+const MAX_STEPS: usize = 200;
+const HALVINGS: usize = 60;
+
+/// The maximum of the likelihood times independent normal priors around 0, and the normal approximation there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Posterior {
+    /// n utilities, then n tie terms.
+    pub scores: Vec<f64>,
+    /// Square roots of the diagonal of the inverse second derivatives.
+    pub standard_errors: Vec<f64>,
+}
+
+impl Posterior {
+    /// Fits by damped Newton steps. `ridge` > 0 is the inverse variance of the prior. O(n³) a step. Where the largest
+    /// weight of a pair is outside 1e-9 to 1e9, weights are taken relative to it.
+    ///
+    /// # Errors
+    /// [`Error::TooManyLabels`], or [`Error::Unsolved`] when a step cannot be computed.
+    pub fn fit(counts: &PairCounts, ridge: f64) -> Result<Self> {
+        let n = counts.labels();
+        if n > MAX_POSTERIOR_LABELS {
+            return Err(Error::TooManyLabels {
+                found: n,
+                limit: MAX_POSTERIOR_LABELS,
+            });
+        }
+        let unit = unit(counts);
+        let ridge = ridge * unit;
+        let mut scores = vec![0.0; 2 * n];
+        let mut value = objective(counts, ridge, &scores);
+        for _ in 0..MAX_STEPS {
+            let gradient = gradient(counts, ridge, &scores);
+            let factor = Cholesky::new(hessian(counts, ridge, &scores), 2 * n)?;
+            let step = factor.solve(&gradient);
+            // Twice what the quadratic model promises.
+            let promise: f64 = step.iter().zip(&gradient).map(|(s, g)| s * g).sum();
+            if promise <= TOLERANCE * (unit + value.abs()) {
+                // The last step is still worth making: it squares the error.
+                move_by(&mut scores, &step, 1.0);
+                break;
+            }
+            let mut length = 1.0;
+            let mut moved = false;
+            for _ in 0..HALVINGS {
+                let mut next = scores.clone();
+                move_by(&mut next, &step, length);
+                let there = objective(counts, ridge, &next);
+                if there <= value - 1e-4 * length * promise {
+                    (scores, value, moved) = (next, there, true);
+                    break;
+                }
+                length /= 2.0;
+            }
+            if !moved {
+                break;
+            }
+        }
+        let factor = Cholesky::new(hessian(counts, ridge, &scores), 2 * n)?;
+        Ok(Self {
+            standard_errors: factor
+                .inverse_diagonal()
+                .iter()
+                .map(|variance| (variance * unit).sqrt())
+                .collect(),
+            scores,
+        })
+    }
+}
+
+/// What weights are divided by. Instead of every weight, the prior is multiplied: that is the same model.
+fn unit(counts: &PairCounts) -> f64 {
+    let n = counts.labels();
+    let seen = |u, v| counts.before(u, v) + counts.tied(u, v) + counts.before(v, u);
+    let pairs = (0..n).flat_map(|u| (u + 1..n).map(move |v| (u, v)));
+    let largest = pairs.map(|(u, v)| seen(u, v)).fold(0.0, f64::max);
+    if largest == 0.0 || PLAIN_WEIGHTS.contains(&largest) {
+        1.0
+    } else {
+        largest
+    }
+}
+
+fn move_by(scores: &mut [f64], step: &[f64], length: f64) {
+    for (score, step) in scores.iter_mut().zip(step) {
+        *score -= length * step;
+    }
+}
+
+/// Penalty less log-likelihood.
+fn objective(counts: &PairCounts, ridge: f64, scores: &[f64]) -> f64 {
+    let penalty: f64 = scores.iter().map(|s| s * s).sum::<f64>() * ridge / 2.0;
+    penalty - LatentRow::new(scores).count_log_likelihood(counts)
+}
+
+fn gradient(counts: &PairCounts, ridge: f64, scores: &[f64]) -> Vec<f64> {
+    let mut derivatives = Derivatives::new(counts.labels());
+    LatentRow::new(scores).add_count_derivatives(counts, &mut derivatives);
+    let each = derivatives.gradient.iter().zip(scores);
+    each.map(|(gradient, score)| ridge * score - gradient)
+        .collect()
+}
+
+/// The second derivatives, row by row. A pair says y (+1 before, 0 tied, −1 after) and t (1 tied, else 0); the scores
+/// enter its logarithm as `y (f_u − f_v) / 2 + t (h_u + h_v)`, so what counts are the variances and the covariance.
+fn hessian(counts: &PairCounts, ridge: f64, scores: &[f64]) -> Vec<f64> {
+    let n = counts.labels();
+    let size = 2 * n;
+    let mut matrix = vec![0.0; size * size];
+    for i in 0..size {
+        matrix[i * size + i] = ridge;
+    }
+    let row = LatentRow::new(scores);
+    for u in 0..n {
+        for v in u + 1..n {
+            let seen = counts.before(u, v) + counts.tied(u, v) + counts.before(v, u);
+            if seen == 0.0 {
+                continue;
+            }
+            let [before, tied, after] = row.shares(u, v);
+            let net = before - after;
+            let net_variance = seen * (before + after - net * net).max(0.0) / 4.0;
+            let tied_variance = seen * tied * (1.0 - tied);
+            let covariance = -seen * net * tied / 2.0;
+            let entries = [
+                (u, 0.5, 0.0),
+                (v, -0.5, 0.0),
+                (n + u, 0.0, 1.0),
+                (n + v, 0.0, 1.0),
+            ];
+            for &(i, net_i, tied_i) in &entries {
+                for &(j, net_j, tied_j) in &entries {
+                    matrix[i * size + j] += 4.0 * net_i * net_j * net_variance
+                        + tied_i * tied_j * tied_variance
+                        + 2.0 * (net_i * tied_j + tied_i * net_j) * covariance;
+                }
+            }
+        }
+    }
+    matrix
+}
+
+/// The lower triangle L with L·Lᵀ = the matrix.
+struct Cholesky {
+    lower: Vec<f64>,
+    size: usize,
+}
+
+impl Cholesky {
+    fn new(mut matrix: Vec<f64>, size: usize) -> Result<Self> {
+        for j in 0..size {
+            for i in j..size {
+                let (head, tail) = matrix.split_at(i * size);
+                let row_j = if i == j {
+                    &tail[..j]
+                } else {
+                    &head[j * size..j * size + j]
+                };
+                let dot: f64 = tail[..j].iter().zip(row_j).map(|(a, b)| a * b).sum();
+                let left = tail[j] - dot;
+                let value = if i > j {
+                    left / matrix[j * size + j]
+                } else if left > 0.0 {
+                    left.sqrt()
+                } else {
+                    return Err(Error::Unsolved {
+                        what: "latent model",
+                        why: "the second derivatives are not positive definite".into(),
+                    });
+                };
+                matrix[i * size + j] = value;
+            }
+        }
+        Ok(Self {
+            lower: matrix,
+            size,
+        })
+    }
+
+    /// L⁻¹ b, given that b starts with so many zeros.
+    fn forward(&self, b: &mut [f64], zeros: usize) {
+        for i in zeros..self.size {
+            let row = &self.lower[i * self.size..i * self.size + i];
+            let dot: f64 = row[zeros..]
+                .iter()
+                .zip(&b[zeros..i])
+                .map(|(a, b)| a * b)
+                .sum();
+            b[i] = (b[i] - dot) / self.lower[i * self.size + i];
+        }
+    }
+
+    fn solve(&self, b: &[f64]) -> Vec<f64> {
+        let mut x = b.to_vec();
+        self.forward(&mut x, 0);
+        for i in (0..self.size).rev() {
+            let below: f64 = (i + 1..self.size)
+                .map(|k| self.lower[k * self.size + i] * x[k])
+                .sum();
+            x[i] = (x[i] - below) / self.lower[i * self.size + i];
+        }
+        x
+    }
+
+    /// The diagonal of the inverse: the squared lengths of the columns of L⁻¹.
+    fn inverse_diagonal(&self) -> Vec<f64> {
+        let column = |i: usize| {
+            let mut unit = vec![0.0; self.size];
+            unit[i] = 1.0;
+            self.forward(&mut unit, i);
+            unit.iter().map(|x| x * x).sum()
+        };
+        (0..self.size).map(column).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rankings::Rankings;
+    use ndarray::{array, Array2};
+
+    fn counts() -> PairCounts {
+        let y = array![
+            [1.0, 2.0, 2.0, 3.0],
+            [2.0, 1.0, 3.0, f64::NAN],
+            [1.0, 1.0, 2.0, 2.0],
+            [3.0, 2.0, 1.0, 1.0],
+            [1.0, f64::NAN, 2.0, 3.0]
+        ];
+        let rankings = Rankings::new(y.view(), Some(&[1.0, 2.0, 1.5, 1.0, 3.0])).unwrap();
+        PairCounts::from_rankings(&rankings).unwrap()
+    }
+
+    #[test]
+    fn the_gradient_vanishes_at_the_maximum() {
+        for ridge in [1e-3, 0.1, 10.0] {
+            let fitted = Posterior::fit(&counts(), ridge).unwrap();
+            let gradient = gradient(&counts(), ridge, &fitted.scores);
+            assert!(gradient.iter().all(|g| g.abs() < 1e-10), "{gradient:?}");
+            let sum: f64 = fitted.scores[..4].iter().sum();
+            // The likelihood does not see a common shift, so the prior centres the utilities.
+            assert!(sum.abs() < 1e-8);
+        }
+    }
+
+    #[test]
+    fn second_derivatives_are_finite_differences() {
+        let scores = [0.5, -0.2, 0.1, 0.9, 0.3, -0.4, 0.0, 0.2];
+        let matrix = hessian(&counts(), 0.3, &scores);
+        for i in 0..8 {
+            let at = |offset: f64| {
+                let mut moved = scores;
+                moved[i] += offset;
+                gradient(&counts(), 0.3, &moved)
+            };
+            let (up, down) = (at(1e-5), at(-1e-5));
+            for j in 0..8 {
+                let expected = (up[j] - down[j]) / 2e-5;
+                assert!((matrix[i * 8 + j] - expected).abs() < 1e-6, "{i} {j}");
+            }
+        }
+        let inverse = Cholesky::new(matrix.clone(), 8).unwrap().inverse_diagonal();
+        for i in 0..8 {
+            let mut unit = vec![0.0; 8];
+            unit[i] = 1.0;
+            let column = Cholesky::new(matrix.clone(), 8).unwrap().solve(&unit);
+            assert!((column[i] - inverse[i]).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn extreme_weights_are_relative() {
+        let y = array![[1, 2, 2_i64], [2, 1, 3], [1, 1, 2]];
+        let fit = |weight: f64| {
+            let weights = [weight, 2.0 * weight, weight];
+            let rankings = Rankings::new(y.view(), Some(&weights)).unwrap();
+            let counts = PairCounts::from_rankings(&rankings).unwrap();
+            Posterior::fit(&counts, 0.1).unwrap()
+        };
+        // Four times the weight is that of the pairs.
+        let plain = fit(0.25);
+        for extreme in [1e-290, 1e-20, 1e20, 1e290] {
+            let fitted = fit(extreme);
+            let both = fitted.scores.iter().chain(&fitted.standard_errors);
+            for (a, b) in both.zip(plain.scores.iter().chain(&plain.standard_errors)) {
+                assert!((a - b).abs() < 1e-6, "{extreme}: {a} {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn unanimous_and_empty_sets_have_finite_scores() {
+        let y = Array2::from_shape_fn((1000, 3), |(_, j)| j as i64 + 1);
+        let rankings = Rankings::new(y.view(), None).unwrap();
+        let unanimous = PairCounts::from_rankings(&rankings).unwrap();
+        let fitted = Posterior::fit(&unanimous, 0.01).unwrap();
+        assert!(fitted.scores[0] > fitted.scores[1] && fitted.scores[1] > fitted.scores[2]);
+        assert!(fitted.scores.iter().all(|s| s.is_finite()));
+        let empty = Posterior::fit(&PairCounts::empty(3).unwrap(), 0.25).unwrap();
+        assert_eq!(empty.scores, [0.0; 6]);
+        assert!(empty
+            .standard_errors
+            .iter()
+            .all(|e| (e - 2.0).abs() < 1e-12));
+    }
+}

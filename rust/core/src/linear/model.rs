@@ -1,0 +1,172 @@
+//! [`LinearModel`]: the fitted model.
+
+use ndarray::{Array2, ArrayView2, Axis};
+
+use crate::error::{Error, Result};
+use crate::features::check_finite;
+use crate::latent::compared_labels;
+use crate::pairs::PairCounts;
+use crate::parallel::install;
+use crate::rankings::Rankings;
+
+use super::objective::Objective;
+use super::params::LinearParams;
+use super::quasi_newton::{minimise, Goal};
+use super::standardise::Standardiser;
+
+/// Predicted scores end here on both sides.
+const LARGEST_SCORE: f64 = 25.0;
+
+/// Scores as linear functions of standardised features.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinearModel {
+    pub(super) scale: Standardiser,
+    /// For each feature, then for the intercept: n utilities, n tie terms.
+    pub(super) coefficients: Vec<f64>,
+    /// Whether the training rankings compare a label with another one.
+    pub(super) compared: Vec<bool>,
+    pub(super) steps: usize,
+    pub(super) converged: bool,
+}
+
+impl LinearModel {
+    /// Fits the model. Rows of weight 0 are left out. The result does not depend on the number of threads.
+    ///
+    /// # Errors
+    /// Features that are not finite or of another number of rows, too many labels for counting pairs,
+    /// [`Error::Interrupted`], or threads that cannot be started.
+    pub fn fit(
+        values: ArrayView2<'_, f64>,
+        rankings: &Rankings,
+        params: &LinearParams,
+        should_stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Self> {
+        if values.ncols() == 0 {
+            return Err(Error::NoFeatures);
+        }
+        if values.nrows() != rankings.len() {
+            return Err(Error::RowCounts {
+                features: values.nrows(),
+                rankings: rankings.len(),
+            });
+        }
+        check_finite(values)?;
+        let weights = rankings.weights();
+        let positive: Vec<usize> = (0..rankings.len())
+            .filter(|&row| weights.get(row) > 0.0)
+            .collect();
+        if positive.len() == rankings.len() {
+            return fit_weighted(values, rankings, params, should_stop);
+        }
+        let values = values.select(Axis(0), &positive);
+        let rankings = rankings.select(&positive);
+        fit_weighted(values.view(), &rankings, params, should_stop)
+    }
+
+    /// Number of labels.
+    #[must_use]
+    pub fn labels(&self) -> usize {
+        self.compared.len()
+    }
+
+    /// Number of features.
+    #[must_use]
+    pub fn features(&self) -> usize {
+        self.scale.means.len()
+    }
+
+    /// Which labels the training rankings compare with another label.
+    #[must_use]
+    pub fn compared_labels(&self) -> &[bool] {
+        &self.compared
+    }
+
+    /// Steps that the fit took.
+    #[must_use]
+    pub fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// Whether the fit reached its tolerance.
+    #[must_use]
+    pub fn has_converged(&self) -> bool {
+        self.converged
+    }
+
+    /// The coefficients of the standardised features, one row a score (n utilities, n tie terms), and the intercepts.
+    #[must_use]
+    pub fn coefficients(&self) -> (Array2<f64>, Vec<f64>) {
+        let outputs = 2 * self.labels();
+        let shrink = 1.0 / (self.features() as f64).sqrt();
+        let at = |(output, feature): (usize, usize)| {
+            self.coefficients[feature * outputs + output] * shrink
+        };
+        let intercepts = self.coefficients[self.features() * outputs..].to_vec();
+        (
+            Array2::from_shape_fn((outputs, self.features()), at),
+            intercepts,
+        )
+    }
+
+    /// Mean and standard deviation of each feature; a constant one has deviation 0 and no influence.
+    #[must_use]
+    pub fn scale(&self) -> (&[f64], &[f64]) {
+        (&self.scale.means, &self.scale.deviations)
+    }
+
+    /// The scores of some rows: n utilities, then n tie terms a row, from −25 to 25.
+    ///
+    /// # Errors
+    /// Another number of features than in training, or a value that is not finite.
+    pub fn scores(&self, values: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
+        if values.ncols() != self.features() {
+            return Err(Error::FeatureCount {
+                found: values.ncols(),
+                expected: self.features(),
+            });
+        }
+        check_finite(values)?;
+        let outputs = 2 * self.labels();
+        let inputs = self.scale.apply(values);
+        let mut scores = Array2::zeros((values.nrows(), outputs));
+        for (inputs, mut scores) in inputs.rows().into_iter().zip(scores.rows_mut()) {
+            for (input, coefficients) in inputs.iter().zip(self.coefficients.chunks(outputs)) {
+                for (score, coefficient) in scores.iter_mut().zip(coefficients) {
+                    *score += input * coefficient;
+                }
+            }
+            scores.mapv_inplace(|score: f64| score.clamp(-LARGEST_SCORE, LARGEST_SCORE));
+        }
+        Ok(scores)
+    }
+}
+
+fn fit_weighted(
+    values: ArrayView2<'_, f64>,
+    rankings: &Rankings,
+    params: &LinearParams,
+    should_stop: &(dyn Fn() -> bool + Sync),
+) -> Result<LinearModel> {
+    let options = params.options();
+    let compared = compared_labels(&PairCounts::from_rankings(rankings)?);
+    let scale = Standardiser::new(values, rankings.weights());
+    let inputs = scale.apply(values);
+    let objective = Objective::new(&inputs, rankings, options);
+    let goal = Goal {
+        gradient: options.tolerance * rankings.weights().total(),
+        max_steps: options.max_steps,
+    };
+    let start = vec![0.0; objective.len()];
+    let minimum = install(options.n_jobs, || {
+        let curvature = objective.curvature(&start).unwrap_or_default();
+        let evaluate = |point: &[f64]| objective.evaluate(point);
+        minimise(start, &curvature, goal, evaluate, should_stop)
+    })??;
+    Ok(LinearModel {
+        scale,
+        coefficients: minimum.point,
+        compared,
+        steps: minimum.steps,
+        converged: minimum.gradient <= goal.gradient,
+    })
+}

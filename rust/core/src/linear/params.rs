@@ -1,0 +1,124 @@
+//! What a linear model is asked to be: [`LinearOptions`], checked into [`LinearParams`].
+
+use crate::error::{Error, Result};
+
+/// The options of a linear model, not yet checked.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LinearOptions {
+    /// Half of it times the sum of squared coefficients is the penalty.
+    pub ridge: f64,
+    /// The same for the intercepts.
+    pub intercept_ridge: f64,
+    /// The fit ends when no derivative of the penalised log-likelihood, divided by the training weight, is larger.
+    pub tolerance: f64,
+    /// The fit ends after so many steps in any case.
+    pub max_steps: usize,
+    /// Number of threads. The model does not depend on it.
+    pub n_jobs: usize,
+}
+
+impl Default for LinearOptions {
+    fn default() -> Self {
+        Self {
+            ridge: 0.1,
+            intercept_ridge: 0.001,
+            tolerance: 1e-5,
+            max_steps: 1000,
+            n_jobs: 1,
+        }
+    }
+}
+
+/// Options of a linear model that make sense.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct LinearParams(LinearOptions);
+
+impl LinearParams {
+    /// Checks options.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] naming the first option with a value that makes no sense.
+    pub fn new(options: LinearOptions) -> Result<Self> {
+        for (name, found) in [
+            ("ridge", options.ridge),
+            ("intercept_ridge", options.intercept_ridge),
+        ] {
+            if !(found > 0.0 && found <= 1e12) {
+                return Err(Error::Parameter {
+                    name,
+                    found,
+                    expected: "a number above 0 and up to 1e12",
+                });
+            }
+        }
+        if !(options.tolerance > 0.0 && options.tolerance < 1.0) {
+            return Err(Error::Parameter {
+                name: "tolerance",
+                found: options.tolerance,
+                expected: "a number above 0 and below 1",
+            });
+        }
+        if options.max_steps == 0 {
+            return Err(Error::Parameter {
+                name: "max_steps",
+                found: 0.0,
+                expected: "a whole number of at least 1",
+            });
+        }
+        Ok(Self(options))
+    }
+
+    /// The options.
+    #[must_use]
+    pub fn options(&self) -> &LinearOptions {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nonsense_is_refused_by_name() {
+        let good = LinearOptions::default();
+        let bad = [
+            ("ridge", LinearOptions { ridge: 0.0, ..good }),
+            (
+                "ridge",
+                LinearOptions {
+                    ridge: f64::NAN,
+                    ..good
+                },
+            ),
+            (
+                "intercept_ridge",
+                LinearOptions {
+                    intercept_ridge: -1.0,
+                    ..good
+                },
+            ),
+            (
+                "tolerance",
+                LinearOptions {
+                    tolerance: 1.0,
+                    ..good
+                },
+            ),
+            (
+                "max_steps",
+                LinearOptions {
+                    max_steps: 0,
+                    ..good
+                },
+            ),
+        ];
+        for (expected, options) in bad {
+            match LinearParams::new(options) {
+                Err(Error::Parameter { name, .. }) => assert_eq!(name, expected),
+                other => panic!("{expected}: {other:?}"),
+            }
+        }
+        assert!(LinearParams::new(good).is_ok());
+    }
+}

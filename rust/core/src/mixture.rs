@@ -1,0 +1,130 @@
+//! Mixing several models of the same pairs: what each says about observed rankings, and the weights that this gives
+//! them.
+
+use ndarray::{Array1, ArrayView2, ArrayView3};
+
+use crate::error::{Error, Result};
+use crate::pairs::{pair_count, pair_index};
+use crate::rankings::{Rankings, MISSING};
+
+/// Steps of the expectation–maximisation algorithm.
+const STEPS: usize = 60;
+/// The starting weights count like so many rows.
+const PRIOR_ROWS: f64 = 20.0;
+
+/// The shares that tables of pair shares (rows × pairs × before, tied, after) give to what the rankings say: those of
+/// the pairs that row 0 ranks, then row 1, and so on.
+///
+/// # Errors
+/// [`Error::Shapes`] for tables of other rows or pairs than the rankings.
+pub fn observed_shares(rankings: &Rankings, tables: ArrayView3<'_, f64>) -> Result<Vec<f64>> {
+    let n = rankings.labels();
+    let (rows, pairs, columns) = tables.dim();
+    if (rows, pairs, columns) != (rankings.len(), pair_count(n), 3) {
+        return Err(Error::Shapes {
+            left: "the tables of shares",
+            left_shape: (rows, pairs),
+            right: "the pairs of the rankings",
+            right_shape: (rankings.len(), pair_count(n)),
+        });
+    }
+    let mut observed = Vec::new();
+    for (positions, table) in rankings.rows().zip(tables.outer_iter()) {
+        for (u, &own) in positions.iter().enumerate() {
+            for (v, &other) in positions.iter().enumerate().skip(u + 1) {
+                if own != MISSING && other != MISSING {
+                    let relation = usize::from(own >= other) + usize::from(own > other);
+                    observed.push(table[[pair_index(n, u, v), relation]]);
+                }
+            }
+        }
+    }
+    Ok(observed)
+}
+
+/// Number of observed pairs of each row.
+#[must_use]
+pub fn observed_counts(rankings: &Rankings) -> Vec<usize> {
+    let ranked = |row: &[u16]| row.iter().filter(|&&p| p != MISSING).count();
+    rankings.rows().map(|row| pair_count(ranked(row))).collect()
+}
+
+/// Weights of the components of a mixture by expectation and maximisation of its likelihood, from `start`.
+///
+/// `shares` has a row for each component and a column for each observed pair, `counts` the number of pairs of each row
+/// of the data: the responsibilities are averaged within a row, so that every row that compares anything counts the
+/// same. The start counts like 20 rows; a component that starts at 0 stays there.
+///
+/// # Panics
+/// When the counts do not add up to the number of columns, or the components are not as many as the weights.
+#[must_use]
+pub fn mixture_weights(shares: ArrayView2<'_, f64>, counts: &[usize], start: &[f64]) -> Vec<f64> {
+    assert_eq!(
+        shares.ncols(),
+        counts.iter().sum::<usize>(),
+        "pairs of other rows"
+    );
+    assert_eq!(shares.nrows(), start.len(), "weights of other components");
+    let compared = counts.iter().filter(|&&count| count > 0).count() as f64;
+    let mut weights = Array1::from(start.to_vec());
+    for _ in 0..STEPS {
+        let mut sums: Vec<f64> = start.iter().map(|weight| PRIOR_ROWS * weight).collect();
+        let mut column = 0;
+        for &count in counts {
+            for pair in column..column + count {
+                let mixed: f64 = weights
+                    .iter()
+                    .enumerate()
+                    .map(|(k, w)| w * shares[[k, pair]])
+                    .sum();
+                for (k, sum) in sums.iter_mut().enumerate() {
+                    *sum += weights[k] * shares[[k, pair]] / (mixed * count as f64);
+                }
+            }
+            column += count;
+        }
+        weights = sums
+            .iter()
+            .map(|sum| sum / (PRIOR_ROWS + compared))
+            .collect();
+    }
+    weights.to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::{array, Array3};
+
+    #[test]
+    fn what_is_observed_is_looked_up() {
+        let y = array![
+            [1.0, 2.0, 1.0],
+            [f64::NAN, 2.0, 1.0],
+            [f64::NAN, f64::NAN, 1.0]
+        ];
+        let rankings = Rankings::new(y.view(), None).unwrap();
+        let tables = Array3::from_shape_fn((3, 3, 3), |(row, pair, relation)| {
+            (row * 100 + pair * 10 + relation) as f64
+        });
+        // Row 0: before, tied, after; row 1: only the last pair, after.
+        let observed = observed_shares(&rankings, tables.view()).unwrap();
+        assert_eq!(observed, [0.0, 11.0, 22.0, 122.0]);
+        assert_eq!(observed_counts(&rankings), [3, 1, 0]);
+        let other = Array3::zeros((2, 3, 3));
+        assert!(observed_shares(&rankings, other.view()).is_err());
+    }
+
+    #[test]
+    fn the_better_component_gets_the_weight() {
+        let shares = ndarray::Array2::from_shape_fn((3, 4000), |(k, _)| [0.9, 0.3, 0.001][k]);
+        let counts = vec![4; 1000];
+        let weights = mixture_weights(shares.view(), &counts, &[0.4, 0.4, 0.2]);
+        assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        assert!(weights[0] > 0.95 && weights[1] > weights[2]);
+        let without = mixture_weights(shares.view(), &counts, &[0.0, 0.6, 0.4]);
+        assert_eq!(without[0], 0.0);
+        let nothing = mixture_weights(ndarray::Array2::zeros((2, 0)).view(), &[0, 0], &[0.7, 0.3]);
+        assert!((nothing[0] - 0.7).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,158 @@
+//! Bindings of `bucketrank_core::boost`.
+
+use bucketrank_core::boost::{
+    BoostOptions, BoostParams, Booster as Fitted, EarlyStopping, Observer,
+};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+
+use crate::errors::to_exception;
+use crate::interrupt::interruptible;
+use crate::positions::{weights_to_vec, MaybeWeights, Positions};
+
+/// The parameters of a booster as the Python layer resolves them.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Options {
+    rounds: usize,
+    learning_rate: f64,
+    max_depth: usize,
+    min_samples_leaf: usize,
+    ridge: f64,
+    row_share: f64,
+    feature_share: Option<f64>,
+    max_bins: usize,
+    /// Share of the rows for validation, and rounds without gain.
+    early_stopping: Option<(f64, usize)>,
+    seed: u64,
+    n_jobs: usize,
+}
+
+impl Options {
+    fn params(self) -> PyResult<BoostParams> {
+        let early_stopping = |(validation_share, patience)| EarlyStopping {
+            validation_share,
+            patience,
+        };
+        BoostParams::new(BoostOptions {
+            rounds: self.rounds,
+            learning_rate: self.learning_rate,
+            max_depth: self.max_depth,
+            min_samples_leaf: self.min_samples_leaf,
+            ridge: self.ridge,
+            row_share: self.row_share,
+            feature_share: self.feature_share,
+            max_bins: self.max_bins,
+            early_stopping: self.early_stopping.map(early_stopping),
+            seed: self.seed,
+            n_jobs: self.n_jobs,
+        })
+        .map_err(to_exception)
+    }
+}
+
+/// A fitted booster.
+#[pyclass(frozen, module = "bucketrank._core")]
+pub struct Booster {
+    fitted: Fitted,
+}
+
+#[pymethods]
+impl Booster {
+    /// Boosts trees; `on_round` is told the number of each round and its validation score.
+    #[staticmethod]
+    fn fit<'py>(
+        py: Python<'py>,
+        x: PyReadonlyArray2<'py, f64>,
+        y: Positions<'py>,
+        weights: MaybeWeights<'py>,
+        options: Options,
+        on_round: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
+        let params = options.params()?;
+        let weights = weights_to_vec(&weights);
+        let rankings = y.rankings(py, weights.as_deref())?;
+        let values = x.as_array();
+        let failed = std::sync::Mutex::new(None);
+        let tell = |round: usize, score: Option<f64>| {
+            let Some(callback) = &on_round else { return };
+            let told = Python::attach(|py| callback.call1(py, (round, score)).map(|_| ()));
+            if let (Err(error), Ok(mut failed)) = (told, failed.lock()) {
+                failed.get_or_insert(error);
+            }
+        };
+        let fitted = interruptible(py, |should_stop| {
+            let has_failed = || failed.lock().is_ok_and(|failed| failed.is_some());
+            let observer = Observer {
+                should_stop: &|| should_stop() || has_failed(),
+                on_round: &tell,
+            };
+            Fitted::fit(values, &rankings, &params, &observer)
+        })?;
+        if let Ok(Some(error)) = failed.into_inner() {
+            return Err(error);
+        }
+        let fitted = fitted.map_err(to_exception)?;
+        Ok(Self { fitted })
+    }
+
+    /// Utilities and tie terms of each row after each of some ascending numbers of rounds.
+    fn staged_scores<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyReadonlyArray2<'py, f64>,
+        rounds: Vec<usize>,
+        n_jobs: usize,
+    ) -> PyResult<Vec<Bound<'py, PyArray2<f64>>>> {
+        let values = x.as_array();
+        let stages = py
+            .detach(|| self.fitted.staged_scores(values, &rounds, n_jobs))
+            .map_err(to_exception)?;
+        let each = stages.into_iter();
+        Ok(each
+            .map(|scores| scores.mapv(f64::from).into_pyarray(py))
+            .collect())
+    }
+
+    /// Which labels the training rankings compare with another label.
+    fn compared_labels<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
+        self.fitted.compared_labels().to_vec().into_pyarray(py)
+    }
+
+    /// Share of each feature in what all splits gained.
+    fn feature_importances<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.fitted.feature_importances().into_pyarray(py)
+    }
+
+    /// Mean log-likelihood of a validation pair after each round.
+    fn validation_scores<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.fitted.validation_scores().to_vec().into_pyarray(py)
+    }
+
+    /// Number of rounds.
+    #[getter]
+    fn rounds(&self) -> usize {
+        self.fitted.rounds()
+    }
+
+    /// The booster with a format version and a checksum.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let bytes = py.detach(|| self.fitted.to_bytes());
+        PyBytes::new(py, &bytes)
+    }
+
+    /// Reads what `to_bytes` wrote; anything else is an error.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        let fitted = py
+            .detach(|| Fitted::from_bytes(data))
+            .map_err(to_exception)?;
+        Ok(Self { fitted })
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let read = py.get_type::<Self>().getattr("from_bytes")?;
+        (read, (self.to_bytes(py),)).into_pyobject(py)
+    }
+}

@@ -1,0 +1,128 @@
+//! Bindings of `bucketrank_core::{latent, mixture}`, and of bucket orders from scores.
+
+use bucketrank_core::latent::LatentRow;
+use bucketrank_core::mixture;
+use bucketrank_core::pairs::pair_count;
+use ndarray::Array3;
+use numpy::{
+    IntoPyArray, PyArray1, PyArray2, PyArray3, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3,
+};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::aggregate::{to_table, Spec};
+use crate::errors::to_exception;
+use crate::interrupt::Signals;
+use crate::positions::Positions;
+
+/// Shares of before, tied and after that rows of scores (n utilities, n tie terms) stand for: rows × pairs × 3.
+#[pyfunction]
+pub fn latent_pair_shares<'py>(
+    py: Python<'py>,
+    scores: PyReadonlyArray2<'py, f64>,
+    compared: PyReadonlyArray1<'py, bool>,
+) -> PyResult<Bound<'py, PyArray3<f64>>> {
+    let scores = scores.as_array();
+    let compared: Vec<bool> = compared.as_array().iter().copied().collect();
+    let labels = compared.len();
+    if scores.ncols() != 2 * labels {
+        return Err(PyValueError::new_err(format!(
+            "found {} scores a row; expected {}",
+            scores.ncols(),
+            2 * labels
+        )));
+    }
+    let shares = py.detach(|| {
+        let pairs = pair_count(labels);
+        let mut shares = Array3::zeros((scores.nrows(), pairs, 3));
+        let mut planes: [Vec<f64>; 3] = std::array::from_fn(|_| vec![0.0; pairs]);
+        for (scores, mut table) in scores.outer_iter().zip(shares.outer_iter_mut()) {
+            let row: Vec<f64> = scores.to_vec();
+            let columns = planes.each_mut().map(Vec::as_mut_slice);
+            LatentRow::new(&row).write_known_shares(&compared, columns);
+            for (column, plane) in table.columns_mut().into_iter().zip(&planes) {
+                for (to, from) in column.into_iter().zip(plane) {
+                    *to = *from;
+                }
+            }
+        }
+        shares
+    });
+    Ok(shares.into_pyarray(py))
+}
+
+/// The bucket order of each row of scores.
+#[pyfunction]
+pub fn aggregate_scores<'py>(
+    py: Python<'py>,
+    spec: Spec,
+    scores: PyReadonlyArray2<'py, f64>,
+    compared: PyReadonlyArray1<'py, bool>,
+    n_jobs: usize,
+) -> PyResult<Bound<'py, PyArray2<i64>>> {
+    let aggregator = spec.aggregator()?;
+    let scores = scores.as_array();
+    let compared: Vec<bool> = compared.as_array().iter().copied().collect();
+    let signals = Signals::default();
+    let orders = py.detach(|| {
+        bucketrank_core::aggregate::aggregate_scores(
+            &aggregator,
+            scores,
+            &compared,
+            n_jobs,
+            &|| signals.pending(),
+        )
+    });
+    signals.raise()?;
+    Ok(to_table(&orders.map_err(to_exception)?).into_pyarray(py))
+}
+
+/// The shares that tables give to what the rankings say, for all pairs that the rows rank.
+#[pyfunction]
+pub fn observed_shares<'py>(
+    py: Python<'py>,
+    y: Positions<'py>,
+    tables: PyReadonlyArray3<'py, f64>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let rankings = y.rankings(py, None)?;
+    let tables = tables.as_array();
+    let observed = py.detach(|| mixture::observed_shares(&rankings, tables));
+    crate::positions::vector(py, observed)
+}
+
+/// Number of pairs that each row ranks.
+#[pyfunction]
+pub fn observed_counts<'py>(
+    py: Python<'py>,
+    y: Positions<'py>,
+) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    let counts = mixture::observed_counts(&y.rankings(py, None)?);
+    let counts: Vec<i64> = counts.into_iter().map(|count| count as i64).collect();
+    Ok(counts.into_pyarray(py))
+}
+
+/// Weights of the components of a mixture: one row of shares a component.
+#[pyfunction]
+pub fn mixture_weights<'py>(
+    py: Python<'py>,
+    shares: PyReadonlyArray2<'py, f64>,
+    counts: PyReadonlyArray1<'py, i64>,
+    start: Vec<f64>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let shares = shares.as_array();
+    let counts: Vec<usize> = counts
+        .as_array()
+        .iter()
+        .map(|&c| c.max(0) as usize)
+        .collect();
+    let pairs: usize = counts.iter().sum();
+    if shares.dim() != (start.len(), pairs) {
+        return Err(PyValueError::new_err(format!(
+            "shares has shape {:?}; expected ({}, {pairs})",
+            shares.dim(),
+            start.len()
+        )));
+    }
+    let weights = py.detach(|| mixture::mixture_weights(shares, &counts, &start));
+    Ok(weights.into_pyarray(py))
+}

@@ -1,0 +1,121 @@
+//! Bindings of `bucketrank_core::linear`.
+
+use bucketrank_core::linear::{LinearModel as Fitted, LinearOptions, LinearParams};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+
+use crate::errors::to_exception;
+use crate::interrupt::interruptible;
+use crate::positions::{weights_to_vec, MaybeWeights, Positions};
+
+/// The parameters of a linear model as the Python layer resolves them.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Options {
+    ridge: f64,
+    intercept_ridge: f64,
+    tolerance: f64,
+    max_steps: usize,
+    n_jobs: usize,
+}
+
+/// A fitted linear model.
+#[pyclass(frozen, module = "bucketrank._core")]
+pub struct LinearModel {
+    fitted: Fitted,
+}
+
+/// A vector of numbers for Python.
+type Vector<'py> = Bound<'py, PyArray1<f64>>;
+
+#[pymethods]
+impl LinearModel {
+    /// Fits the model.
+    #[staticmethod]
+    fn fit<'py>(
+        py: Python<'py>,
+        x: PyReadonlyArray2<'py, f64>,
+        y: Positions<'py>,
+        weights: MaybeWeights<'py>,
+        options: Options,
+    ) -> PyResult<Self> {
+        let params = LinearParams::new(LinearOptions {
+            ridge: options.ridge,
+            intercept_ridge: options.intercept_ridge,
+            tolerance: options.tolerance,
+            max_steps: options.max_steps,
+            n_jobs: options.n_jobs,
+        })
+        .map_err(to_exception)?;
+        let weights = weights_to_vec(&weights);
+        let rankings = y.rankings(py, weights.as_deref())?;
+        let values = x.as_array();
+        let fitted = interruptible(py, |should_stop| {
+            Fitted::fit(values, &rankings, &params, should_stop)
+        })?;
+        let fitted = fitted.map_err(to_exception)?;
+        Ok(Self { fitted })
+    }
+
+    /// Utilities and tie terms of each row.
+    fn scores<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyReadonlyArray2<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let values = x.as_array();
+        let scores = py.detach(|| self.fitted.scores(values));
+        Ok(scores.map_err(to_exception)?.into_pyarray(py))
+    }
+
+    /// Coefficients of the standardised features, one row a score, and the intercepts.
+    fn coefficients<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray2<f64>>, Vector<'py>) {
+        let (coefficients, intercepts) = self.fitted.coefficients();
+        (coefficients.into_pyarray(py), intercepts.into_pyarray(py))
+    }
+
+    /// Mean and standard deviation of each feature.
+    fn scale<'py>(&self, py: Python<'py>) -> (Vector<'py>, Vector<'py>) {
+        let (means, deviations) = self.fitted.scale();
+        let array = |values: &[f64]| values.to_vec().into_pyarray(py);
+        (array(means), array(deviations))
+    }
+
+    /// Which labels the training rankings compare with another label.
+    fn compared_labels<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
+        self.fitted.compared_labels().to_vec().into_pyarray(py)
+    }
+
+    /// Steps that the fit took.
+    #[getter]
+    fn steps(&self) -> usize {
+        self.fitted.steps()
+    }
+
+    /// Whether the fit reached its tolerance.
+    #[getter]
+    fn converged(&self) -> bool {
+        self.fitted.has_converged()
+    }
+
+    /// The model with a format version and a checksum.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let bytes = py.detach(|| self.fitted.to_bytes());
+        PyBytes::new(py, &bytes)
+    }
+
+    /// Reads what `to_bytes` wrote; anything else is an error.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        let fitted = py
+            .detach(|| Fitted::from_bytes(data))
+            .map_err(to_exception)?;
+        Ok(Self { fitted })
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let read = py.get_type::<Self>().getattr("from_bytes")?;
+        (read, (self.to_bytes(py),)).into_pyobject(py)
+    }
+}

@@ -1,0 +1,26 @@
+"""Mixing components by expectation and maximisation, slowly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+STEPS = 60
+PRIOR_ROWS = 20
+
+
+def weights(shares: Sequence[Sequence[Sequence[float]]], start: Sequence[float]) -> list[float]:
+    """Return the weights of components from what each says about each observed pair of each row.
+
+    ``shares[row][pair][component]`` is the share that the component gives to what was observed.
+    """
+    found = list(start)
+    rows = [row for row in shares if row]
+    for _ in range(STEPS):
+        sums = [PRIOR_ROWS * weight for weight in start]
+        for row in rows:
+            for pair in row:
+                mixed = sum(w * p for w, p in zip(found, pair, strict=True))
+                for k, p in enumerate(pair):
+                    sums[k] += found[k] * p / mixed / len(row)
+        found = [total / (PRIOR_ROWS + len(rows)) for total in sums]
+    return found

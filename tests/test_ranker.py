@@ -1,0 +1,285 @@
+"""The ranker: how its components are mixed, what it does when one fails, and its manners."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import check_estimator
+
+from bucketrank import (
+    PartialLabelRanker,
+    PartialLabelRankingBooster,
+    PartialLabelRankingLinear,
+    TauX,
+    _core,
+    load_model,
+    save_model,
+)
+from bucketrank._mixing import Evidence, choose
+from reference import mixture
+from strategies import profiles
+from test_tree_sklearn import as_rankings
+from tree_data import Array, dense, random_data, with_missing_labels
+
+QUICK: dict[str, Any] = {"n_estimators": 6, "rounds": 12, "n_parts": 3, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def data() -> tuple[Array, Array]:
+    X, Y = random_data(4, rows=80)
+    return X, with_missing_labels(Y, 0.2, 4)
+
+
+@pytest.fixture(scope="module")
+def ranker(data: tuple[Array, Array]) -> PartialLabelRanker:
+    return PartialLabelRanker(**QUICK).fit(*data)
+
+
+@given(st.data(), st.lists(st.integers(0, 4), min_size=1, max_size=12))
+def test_weights_are_those_of_the_reference(data: st.DataObject, counts: list[int]) -> None:
+    share = st.floats(0.001, 1)
+    row = st.lists(share, min_size=3, max_size=3)
+    shares = [data.draw(st.lists(row, min_size=n, max_size=n)) for n in counts]
+    start = [0.4, 0.4, 0.2]
+    flat = np.array([pair for row in shares for pair in row]).reshape(-1, 3)
+    found = _core.mixture_weights(np.ascontiguousarray(flat.T), np.array(counts), start)
+    np.testing.assert_allclose(found, mixture.weights(shares, start), rtol=1e-9)
+    assert found.sum() == pytest.approx(1)
+
+
+def test_observed_shares_are_looked_up() -> None:
+    Y = np.array([[1, 2, 2], [2, np.nan, 1]])
+    tables = np.arange(18.0).reshape(2, 3, 3)
+    assert _core.observed_counts(Y).tolist() == [3, 1]
+    # Before, before, tied; then only the pair of labels 0 and 2, after.
+    assert _core.observed_shares(Y, tables).tolist() == [0, 3, 7, 14]
+
+
+def test_the_most_likely_stage_is_chosen() -> None:
+    evidence = Evidence(np.array([[1.0, 2.0], [2.0, 1.0]]))
+    tables = {
+        "forest": np.array([[0.5, 0.5]]),
+        "booster": np.array([[0.4, 0.4], [0.9, 0.8], [0.95, 0.1]]),
+        "linear": np.array([[0.3, np.nan]]),
+    }
+    mix = choose(evidence, tables)
+    assert mix.stage == 1
+    assert mix.weights["linear"] == 0
+    assert mix.weights["booster"] > mix.weights["forest"] > 0
+    assert sum(mix.weights.values()) == pytest.approx(1)
+    with pytest.raises(ValueError, match="no component gives finite shares"):
+        choose(evidence, {"forest": np.array([[np.nan, 1.0]])})
+
+
+def test_the_mix_is_a_mean_of_its_components(
+    ranker: PartialLabelRanker, data: tuple[Array, Array]
+) -> None:
+    X = data[0]
+    assert {name: len(models) for name, models in ranker.components_.items()} == {
+        "forest": 1,
+        "booster": 3,
+        "linear": 3,
+    }
+    assert sum(ranker.weights_.values()) == pytest.approx(1)
+    assert ranker.rounds_ in (10, 12)
+    expected = ranker.weights_["forest"] * ranker.components_["forest"][0].predict_pair_shares(X)
+    for model in ranker.components_["booster"]:
+        scores = model.booster_.staged_scores(X, [ranker.rounds_], 1)[0]
+        shares = _core.latent_pair_shares(scores, np.ones(4, dtype=bool))
+        expected += ranker.weights_["booster"] / 3 * shares
+    for model in ranker.components_["linear"]:
+        expected += ranker.weights_["linear"] / 3 * model.predict_pair_shares(X)
+    shares = ranker.predict_pair_shares(X)
+    np.testing.assert_allclose(shares, expected, atol=1e-12)
+    np.testing.assert_allclose(shares.sum(axis=2), 1, atol=1e-12)
+    np.testing.assert_array_equal(ranker.predict(X), TauX().aggregate_pair_shares(shares))
+
+
+def test_fast_is_a_forest_and_a_booster(data: tuple[Array, Array]) -> None:
+    fast = PartialLabelRanker(fast=True, **QUICK).fit(*data)
+    assert fast.weights_ == {"forest": 0.5, "booster": 0.5}
+    assert fast.rounds_ == 12
+    assert fast.predict(data[0]).shape == data[1].shape
+
+
+def test_the_model_does_not_depend_on_threads(data: tuple[Array, Array]) -> None:
+    X, Y = data
+    shares = [
+        PartialLabelRanker(**{**QUICK, "n_jobs": n}).fit(X, Y).predict_pair_shares(X)
+        for n in (1, 2, 3)
+    ]
+    np.testing.assert_array_equal(shares[0], shares[1])
+    np.testing.assert_array_equal(shares[0], shares[2])
+
+
+@pytest.mark.parametrize("kind", [PartialLabelRankingLinear, PartialLabelRankingBooster])
+def test_a_component_that_fails_has_weight_0(
+    kind: type[Any], data: tuple[Array, Array], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setattr(kind, "fit", fail)
+    with pytest.warns(UserWarning, match="failed and has weight 0: out of luck"):
+        ranker = PartialLabelRanker(**QUICK).fit(*data)
+    name = "linear" if kind is PartialLabelRankingLinear else "booster"
+    assert ranker.weights_[name] == 0
+    assert ranker.components_[name] == []
+    assert sum(ranker.weights_.values()) == pytest.approx(1)
+    assert ranker.predict(data[0]).shape == data[1].shape
+
+
+def test_shares_that_are_not_finite_have_weight_0(
+    data: tuple[Array, Array], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: Any, values: Array) -> Array:
+        return np.full((len(values), 6, 3), np.nan)
+
+    monkeypatch.setattr(PartialLabelRankingLinear, "_pair_shares", broken)
+    with pytest.warns(UserWarning, match="the linear gives shares that are not finite"):
+        ranker = PartialLabelRanker(**QUICK).fit(*data)
+    assert ranker.weights_["linear"] == 0
+    assert np.isfinite(ranker.predict_pair_shares(data[0])).all()
+
+
+@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.parametrize("rows", [1, 2, 3, 12])
+def test_few_and_identical_rows(rows: int, fast: bool) -> None:
+    X, Y = np.ones((rows, 2)), np.tile([1, 2, 2], (rows, 1))
+    ranker = PartialLabelRanker(fast=fast, **QUICK).fit(X, Y)
+    assert np.isfinite(ranker.predict_pair_shares(X)).all()
+    assert ranker.predict(X[:1]).tolist() == [[1, 2, 2]]
+
+
+def test_labels_that_nobody_ranks_and_folds_without_a_label() -> None:
+    X, Y = random_data(0, rows=30)
+    never = np.full(30, np.nan)
+    once = never.copy()
+    once[7] = 1
+    Y = dense(np.column_stack([Y, never, once]))
+    ranker = PartialLabelRanker(**QUICK).fit(X, Y)
+    shares = ranker.predict_pair_shares(X)
+    np.testing.assert_allclose(shares[:, [3, 7, 10, 12, 14]], 1 / 3, atol=1e-9)
+    assert ranker.predict(X).shape == (30, 6)
+
+
+@settings(max_examples=15, deadline=None)
+@given(profiles(max_labels=4, max_rows=10))
+def test_any_profile_can_be_learned(Y: list[list[float]]) -> None:
+    X = np.arange(2.0 * len(Y)).reshape(-1, 2)
+    ranker = PartialLabelRanker(n_estimators=3, rounds=3, random_state=0).fit(X, Y)
+    assert np.isfinite(ranker.predict_pair_shares(X)).all()
+
+
+def test_rankings_without_pairs_teach_nothing() -> None:
+    Y = np.full((20, 3), np.nan)
+    Y[:, 0] = 1
+    ranker = PartialLabelRanker(**QUICK).fit(np.arange(20.0).reshape(-1, 1), Y)
+    assert ranker.weights_ == pytest.approx({"forest": 0.4, "booster": 0.4, "linear": 0.2})
+    np.testing.assert_allclose(ranker.predict_pair_shares([[3.0]]), 1 / 3)
+
+
+def test_rows_of_weight_0_are_left_out(data: tuple[Array, Array]) -> None:
+    X, Y = data
+    weights = np.arange(len(X)) % 2
+    weighted = PartialLabelRanker(**QUICK).fit(X, Y, weights)
+    kept = PartialLabelRanker(**QUICK).fit(X[weights > 0], Y[weights > 0], np.ones(40))
+    np.testing.assert_array_equal(weighted.predict_pair_shares(X), kept.predict_pair_shares(X))
+
+
+def test_aggregators_can_be_exchanged(
+    ranker: PartialLabelRanker, data: tuple[Array, Array]
+) -> None:
+    other = ranker.with_aggregator("borda")
+    assert other.components_ is ranker.components_
+    many = ranker.predict_many(data[0], ["borda", "tau_x"])
+    np.testing.assert_array_equal(many[0], other.predict(data[0]))
+    np.testing.assert_array_equal(many[1], ranker.predict(data[0]))
+    with pytest.raises(ValueError, match="predicts shares of pairs; expected TauX"):
+        ranker.with_aggregator("mc1")
+
+
+def test_copies_predict_the_same(
+    ranker: PartialLabelRanker, data: tuple[Array, Array], tmp_path: Path
+) -> None:
+    save_model(ranker, tmp_path / "ranker.bin")
+    expected = ranker.predict_pair_shares(data[0])
+    for other in (pickle.loads(pickle.dumps(ranker)), load_model(tmp_path / "ranker.bin")):
+        assert other.weights_ == ranker.weights_
+        np.testing.assert_array_equal(other.predict_pair_shares(data[0]), expected)
+    assert clone(ranker).get_params() == ranker.get_params()
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "message"),
+    [
+        ({"fast": 1}, TypeError, "fast is 1; expected True or False"),
+        ({"n_estimators": 0}, ValueError, "n_estimators is 0; expected .* at least 1"),
+        ({"rounds": 0}, ValueError, "rounds is 0; expected a whole number of at least 1"),
+        ({"rounds": 2.5}, TypeError, "rounds is 2.5; expected a whole number"),
+        ({"max_depth": 0}, ValueError, "max_depth is 0; expected .* at least 1"),
+        ({"max_depth": 65}, ValueError, "max_depth is 65; expected at most 64"),
+        ({"n_parts": 1}, ValueError, "n_parts is 1; expected a whole number of at least 2"),
+        ({"n_jobs": 0}, ValueError, "n_jobs is 0; expected a positive number of threads"),
+        ({"random_state": "x"}, ValueError, "'x' cannot be used to seed"),
+        ({"aggregator": "mc3"}, ValueError, "needs rankings, but PartialLabelRanker"),
+    ],
+)
+def test_parameters(
+    params: dict[str, Any], error: type[Exception], message: str, data: tuple[Array, Array]
+) -> None:
+    ranker = PartialLabelRanker(**params)
+    with pytest.raises(error, match=message):
+        ranker.fit(*data)
+    assert not hasattr(ranker, "components_")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda X, Y: (X * np.nan, Y), "X, row 0, column 0: NaN; expected a finite number"),
+        (lambda X, Y: (X[:-1], Y), "X has 79 rows but Y has 80; expected one ranking a row"),
+        (lambda X, Y: (X, Y * 0.5), "positions are whole numbers"),
+        (lambda X, Y: (X, Y[:, :1]), r"found 1 label\(s\)"),
+    ],
+)
+def test_data_that_no_component_can_use(
+    change: Any, message: str, data: tuple[Array, Array]
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        PartialLabelRanker(**QUICK).fit(*change(*data))
+    with pytest.raises(ValueError, match="row 4: weight -2"):
+        PartialLabelRanker(**QUICK).fit(*data, np.r_[np.ones(4), -2, np.ones(75)])
+
+
+class OfAnyTarget(PartialLabelRanker):
+    """Turns whatever scikit-learn's checks pass as y into rankings; nothing else differs."""
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> PartialLabelRanker:
+        return super().fit(X, None if y is None else as_rankings(y), sample_weight)
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        return super().score(X, as_rankings(y), sample_weight)
+
+
+def test_check_estimator() -> None:
+    model = OfAnyTarget(n_estimators=2, rounds=3, n_parts=2)
+    # Draws are made row by row, so a weight is not the same as a repetition.
+    drawn = "rows are drawn, and copies are drawn one by one"
+    checks = check_estimator(
+        model,
+        on_skip=None,
+        on_fail=None,
+        expected_failed_checks={"check_sample_weight_equivalence_on_dense_data": drawn},
+    )
+    assert len(checks) > 40
+    failed = {c["check_name"] for c in checks if c["status"] == "failed"}
+    assert failed == set()

@@ -1,0 +1,191 @@
+"""Saved models, the commands that make and use them, and files that are no models."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression
+
+from bucketrank import (
+    Borda,
+    PartialLabelRankingBooster,
+    PartialLabelRankingLinear,
+    PartialLabelRankingTree,
+    TauX,
+    load_model,
+    save_model,
+)
+from bucketrank.__main__ import main as run_command
+from tree_data import random_data, with_missing_labels
+
+X, Y = random_data(0, rows=40)
+Y = with_missing_labels(Y, 0.2, 0)
+MODELS: list[Any] = [
+    PartialLabelRankingTree(Borda(0.3), max_depth=3),
+    PartialLabelRankingBooster(TauX("local", order="borda"), rounds=4, random_state=0),
+    PartialLabelRankingLinear(),
+]
+models = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+
+
+def rewritten(path: Path, change: Any) -> Path:
+    """A file with another description under a checksum that fits."""
+    data = path.read_bytes()
+    length = int.from_bytes(data[12:20], "little")
+    described = json.loads(data[20 : 20 + length])
+    change(described)
+    text = json.dumps(described).encode()
+    body = data[:12] + len(text).to_bytes(8, "little") + text + data[20 + length : -4]
+    path.write_bytes(body + zlib.crc32(body).to_bytes(4, "little"))
+    return path
+
+
+@models
+def test_models_come_back(model: Any, tmp_path: Path) -> None:
+    model.set_output(transform="default").fit(X, Y, np.arange(40))
+    save_model(model, tmp_path / "model.bin")
+    other = load_model(tmp_path / "model.bin")
+    assert type(other) is type(model)
+    assert other.get_params() == model.get_params()
+    assert other.aggregator_ == model.aggregator_
+    np.testing.assert_array_equal(other.predict(X), model.predict(X))
+    assert other.label_names_in_.tolist() == model.label_names_in_.tolist()
+    assert vars(other).keys() == vars(model).keys()
+
+
+def test_seeds_that_are_objects_are_left_out(tmp_path: Path) -> None:
+    model = PartialLabelRankingBooster(rounds=2, random_state=np.random.RandomState(3)).fit(X, Y)
+    save_model(model, tmp_path / "model.bin")
+    assert load_model(tmp_path / "model.bin").random_state is None
+
+
+@models
+def test_every_damaged_byte_is_noticed(model: Any, tmp_path: Path) -> None:
+    path = tmp_path / "model.bin"
+    save_model(model.fit(X, Y), path)
+    data = path.read_bytes()
+    for place in range(0, len(data), max(1, len(data) // 300)):
+        damaged = bytearray(data)
+        damaged[place] ^= 0x11
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"model\.bin"):
+            load_model(path)
+        path.write_bytes(data[:place])
+        with pytest.raises(ValueError, match=r"model\.bin"):
+            load_model(path)
+
+
+def test_foreign_files_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "model.bin"
+    path.write_bytes(pickle.dumps(PartialLabelRankingLinear().fit(X, Y)))
+    with pytest.raises(ValueError, match="is not a saved model of bucketrank"):
+        load_model(path)
+    save_model(PartialLabelRankingLinear().fit(X, Y), path)
+    newer = bytearray(path.read_bytes())
+    newer[8] = 7
+    path.write_bytes(newer)
+    with pytest.raises(ValueError, match="format version 7; this release reads versions up to 1"):
+        load_model(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: d["model"].update(estimator="save_model"),
+        lambda d: d["model"].update(estimator="__loader__"),
+        lambda d: d["model"].update(estimator=["os"]),
+        lambda d: d["model"]["state"].update(__class__="int"),
+        lambda d: d["model"]["state"]["model_"].update(kernel="aggregate"),
+        lambda d: d["model"]["state"]["model_"].update(blob=99),
+        lambda d: d["model"]["state"]["mean_"].update(array="object"),
+        lambda d: d["model"]["state"]["mean_"].update(shape=[7, 7]),
+        lambda d: d["model"]["state"].update(aggregator_={"aggregator": "dataclass", "params": {}}),
+        lambda d: d["blobs"].append(5),
+        lambda d: d.pop("blobs"),
+        lambda d: d.update(model=[1]),
+        lambda d: d.update(model=3),
+    ],
+)
+def test_a_fitting_checksum_makes_no_other_objects(change: Any, tmp_path: Path) -> None:
+    path = tmp_path / "model.bin"
+    save_model(PartialLabelRankingLinear().fit(X, Y), path)
+    with pytest.raises(ValueError, match=r"model\.bin|saved|reshape"):
+        load_model(rewritten(path, change))
+
+
+def test_what_cannot_be_saved(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="expected an estimator of bucketrank"):
+        save_model(LinearRegression(), tmp_path / "model.bin")
+    with pytest.raises(ValueError, match="PartialLabelRankingTree is not fitted"):
+        save_model(PartialLabelRankingTree(), tmp_path / "model.bin")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture
+def drinks(tmp_path: Path) -> Path:
+    """Mornings are for coffee, evenings for tea."""
+    path = tmp_path / "drinks.csv"
+    rows = [f"{hour},x,{1 + (hour > 12)},{2 - (hour > 12)},2" for hour in range(24)] * 2
+    path.write_text("\n".join(["hour,note,coffee,tea,juice", *rows]).replace(",x,", ",1,") + "\n")
+    return path
+
+
+def test_fit_and_predict(drinks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = tmp_path / "model.bin"
+    fit = ["fit", str(drinks), "--labels", "coffee", "tea", "juice", "--out", str(model)]
+    assert run_command([*fit, "--method", "booster", "--jobs", "1"]) == 0
+    assert (
+        "PartialLabelRankingBooster of 48 rows, 2 features and 3 labels" in capsys.readouterr().out
+    )
+    new = tmp_path / "new.csv"
+    new.write_text("day,note,hour\nmonday,1,3\ntuesday,1,20\n")
+    assert run_command(["predict", str(model), str(new)]) == 0
+    assert capsys.readouterr().out == "coffee,tea,juice\n1,2,2\n2,1,2\n"
+    out = tmp_path / "out.txt"
+    assert (
+        run_command(["predict", str(model), str(new), "--format", "text", "--out", str(out)]) == 0
+    )
+    assert out.read_text() == "coffee > tea ~ juice\ntea > coffee ~ juice\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "new.csv: the file is empty"),
+        ("hour\n3\n", "new.csv, line 1: no column 'note', a feature of the model"),
+        ("hour,note\n", "new.csv: a header but no rows"),
+        ("hour,note\n3,high\n", r"new.csv, line 2, column 2 \(note\): 'high' is not a finite"),
+        ("hour,note\n3\n", "new.csv, line 2: 1 cells; expected 2"),
+    ],
+)
+def test_rows_that_cannot_be_read(
+    drinks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, message: str
+) -> None:
+    model = tmp_path / "model.bin"
+    fit = ["fit", str(drinks), "--labels", "coffee", "tea", "juice", "--out", str(model)]
+    assert run_command([*fit, "--method", "linear"]) == 0
+    new = tmp_path / "new.csv"
+    new.write_text(content)
+    assert run_command(["predict", str(model), str(new)]) == 2
+    assert re.search(message, capsys.readouterr().err)
+
+
+def test_commands_complain(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], drinks: Path
+) -> None:
+    out = ["--out", str(tmp_path / "model.bin")]
+    assert run_command(["fit", str(drinks), *out, "--method", "boster"]) == 2
+    assert "unknown method 'boster'; known: booster" in capsys.readouterr().err
+    assert run_command(["fit", str(tmp_path / "none.csv"), *out]) == 2
+    assert "No such file" in capsys.readouterr().err
+    assert run_command(["predict", str(drinks), str(drinks)]) == 2
+    assert "is not a saved model of bucketrank" in capsys.readouterr().err
+    assert run_command(["predict", str(tmp_path / "none.bin"), str(drinks)]) == 1
+    assert "No such file" in capsys.readouterr().err
