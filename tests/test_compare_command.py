@@ -51,7 +51,7 @@ def test_formats_and_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     printed = json.loads(capsys.readouterr().out)
     assert set(printed["0"]) == {"first", "second"}
     assert main([*call, "--format", "csv"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 5
+    assert len(capsys.readouterr().out.splitlines()) == 7
     out = folder.parent / "table.tex"
     assert main([*call, "--format", "latex", "--out", str(out)]) == 0
     assert capsys.readouterr().out == ""
@@ -140,7 +140,7 @@ def test_colour_and_progress_are_for_terminals(folder: Path, no_colour: bool) ->
     assert process.wait(timeout=60) == 0
     os.close(controller)
     assert (b"\x1b[1m" in shown) is not no_colour
-    assert b"6/6" in shown, "the progress bar has counted all jobs"
+    assert b"12/12" in shown, "the progress bar has counted all jobs"
     piped = subprocess.run(call, capture_output=True, env=environment, check=True)
     assert b"\x1b" not in piped.stdout
     assert piped.stderr == b""

@@ -14,7 +14,8 @@ from bucketrank.commands.estimators import ESTIMATORS, make_estimator
 
 EPILOG = """\
 For each dataset, level of missing labels, repeat and fold one tree is grown on the other folds, and every aggregator
-predicts by it. Without --data, --openml and --datasets the embedded datasets are used.
+predicts by it. Without --data, --openml and --datasets the embedded datasets are used. The column all_tied is what a
+prediction scores that ties all labels, whatever the features.
 
 In the table * marks the best method of a row and ~ those whose interval (mean ± 1.96 standard deviations) overlaps
 the interval of the best.
@@ -89,6 +90,7 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the study, then write its summary."""
+    from bucketrank.baseline import PartialLabelRankingBaseline
     from bucketrank.experiments import JobError, compare
 
     out = None if options.out is None else _writable(options.out)
@@ -102,7 +104,11 @@ def run(options: argparse.Namespace) -> int:
             seed=options.seed,
             n_jobs=options.jobs,
             store=options.store,
-            rankers={name: make_estimator(name) for name in options.methods},
+            rankers={
+                # What ignores the features is always shown: ties everywhere can be hard to beat.
+                "all_tied": PartialLabelRankingBaseline("all_tied"),
+                **{name: make_estimator(name) for name in options.methods},
+            },
         )
     except JobError as error:
         sys.stderr.write(f"bucketrank compare: {error}\n")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bucketrank.baseline import PartialLabelRankingBaseline
 from bucketrank.experiments.executors import run_on
 from bucketrank.experiments.job import Finished, JobError, TreeJobs, failed, run_job
-from bucketrank.experiments.learners import TreeLearner
+from bucketrank.experiments.learners import RankerLearner, TreeLearner
 from bucketrank.experiments.plan import Job, Plan
 
 
@@ -17,14 +18,24 @@ def run_here(plan: Plan, jobs: list[Job], n_jobs: int, finished: Finished) -> No
             _run_trees(plan, learner, own, n_jobs, finished)
         else:
             others += own
-    if n_jobs == 1 or len(others) < 2:
-        _run_in_turn(plan, others, finished)
-    else:
+    # Baselines take less time than a process takes to start.
+    quick = [job for job in others if n_jobs == 1 or _is_baseline(plan, job)]
+    _run_in_turn(plan, quick, finished)
+    slow = set(others) - set(quick)
+    others = [job for job in others if job in slow]
+    if others:
         # A pool of its own: joblib's shared one belongs to the user's own calls of joblib.
         from joblib.externals.loky import ProcessPoolExecutor
 
         with ProcessPoolExecutor(max_workers=n_jobs) as executor:
             run_on(executor, plan, others, finished)
+
+
+def _is_baseline(plan: Plan, job: Job) -> bool:
+    learner = plan.learners[job.learner]
+    return isinstance(learner, RankerLearner) and isinstance(
+        learner.ranker, PartialLabelRankingBaseline
+    )
 
 
 def _run_trees(
