@@ -22,6 +22,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402 (after the environment is set)
 from peer_boosting import boosting  # noqa: E402
 from peer_forests import forests  # noqa: E402
+from peer_study import study  # noqa: E402
 from peer_trees import large_trees, trees  # noqa: E402
 
 import bucketrank as br  # noqa: E402
@@ -342,6 +343,7 @@ SECTIONS: dict[str, Callable[[], None]] = {
     "boosting": boosting,
     "forests": forests,
     "large_trees": large_trees,
+    "study": study,
 }
 
 ON_DEMAND = ("boosting", "large_trees")
