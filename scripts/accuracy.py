@@ -1,8 +1,10 @@
 """Measure what goes beyond the paper: TauX, shrinkage, forests, boosting and their mix beside the paper's methods.
 
     python scripts/accuracy.py --data FOLDER [--output FILE] [--seed N] [--repeats N] [--folds N] [--large-folds N]
+        [--store PREFIX]
 
 With --large-folds 3 the datasets of more than 6000 rows take a third of the time; trees then see fewer of their rows.
+With --store finished jobs are kept in PREFIX-small.db and PREFIX-large.db, and a later call goes on from there.
 FOLDER has the datasets as CSV files. All methods see the same folds and the same missing labels. The exit code is 1
 when a mean over the synthetic datasets is below its bound, if all of them were measured.
 """
@@ -83,11 +85,12 @@ def measured(datasets: list[Dataset], options: argparse.Namespace) -> Iterator[S
     }
     large = [data for data in datasets if len(data.X) > LARGE_ROWS]
     small = [data for data in datasets if len(data.X) <= LARGE_ROWS]
-    for group, repeats, folds in (
-        (small, options.repeats, options.folds),
-        (large, 1, options.large_folds),
+    for size, group, repeats, folds in (
+        ("small", small, options.repeats, options.folds),
+        ("large", large, 1, options.large_folds),
     ):
         if group:
+            store = None if options.store is None else f"{options.store}-{size}.db"
             yield compare(
                 group,
                 [*PAPER_AGGREGATORS, TAU_X],
@@ -97,7 +100,8 @@ def measured(datasets: list[Dataset], options: argparse.Namespace) -> Iterator[S
                 tree=PartialLabelRankingTree.paper(),
                 rankers=rankers,
                 seed=options.seed,
-                progress=False,
+                store=store,
+                progress=True,
             )
 
 
@@ -227,6 +231,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--data", required=True, help="folder with the datasets as CSV files")
     parser.add_argument("--only", nargs="*", help="names of the datasets to measure; default all")
     parser.add_argument("--output", help="write the report here as well")
+    parser.add_argument("--store", help="keep finished jobs in PREFIX-small.db and PREFIX-large.db")
     parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--folds", type=int, default=10)
