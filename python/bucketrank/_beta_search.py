@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bucketrank import _core
+from bucketrank._aggregator import Spec
 from bucketrank._tree_parameters import tree_options
 from bucketrank._validation import Positions, as_weights, resolve_n_jobs
 from bucketrank.aggregation import Aggregator, WithBeta
@@ -17,10 +18,10 @@ if TYPE_CHECKING:
     from bucketrank.tree import PartialLabelRankingTree
 
 _FOLDS = 3
-"""Few, because each costs a tree: together they take about twice the time of the fit itself."""
+"""Few, so that each leaves most of the rows to learn from at the price of a tree."""
 
-_MANY_ROWS = 2000
-"""From so many rows on two of the folds tell enough, and the third would only take time."""
+_USED_FOLDS = 2
+"""Two of the folds tell nearly as much as all three, and the third tree would take half as much time again."""
 
 _SEED = 0
 """The folds are part of the definition, like the order in which splits are tried."""
@@ -63,9 +64,9 @@ def with_chosen_beta(
     n_folds = min(_FOLDS, len(Y))
     if n_folds < 2:
         return usual
-    betas = sorted(aggregator._candidates, key=lambda beta: abs(beta - aggregator._usual_beta))
+    betas = aggregator._tried(Y.shape[1])
     scores = _inner_scores(
-        [replace(aggregator, beta=beta) for beta in betas],
+        [(aggregator._method, beta) for beta in betas],
         usual,
         tree,
         _core.Problem(X, Y, weights, _SEED),
@@ -74,37 +75,42 @@ def with_chosen_beta(
     )
     if scores is None:
         return usual
-    # Nearest to the usual first, so the first of the best is the nearest.
-    return replace(aggregator, beta=betas[int(np.argmax(scores >= scores.max() - _SLACK))])
+    least = max(scores) - _SLACK
+    best = [beta for beta, score in zip(betas, scores, strict=True) if score >= least]
+    return replace(aggregator, beta=min(best, key=lambda beta: abs(beta - aggregator._usual_beta)))
 
 
 def _inner_scores(
-    candidates: list[Aggregator],
+    candidates: list[Spec],
     usual: Aggregator,
     tree: PartialLabelRankingTree,
     problem: _core.Problem,
     shape: tuple[int, int, int],
     n_folds: int,
-) -> NDArray[np.float64] | None:
+) -> list[float] | None:
+    """Mean score of each candidate over the inner folds, or None where they cannot be scored."""
     rows, features, labels = shape
-    n_used = n_folds if rows < _MANY_ROWS else 2
-    results: list[Any] = []
+    n_used = min(_USED_FOLDS, n_folds)
+    # The first folds have one row more where the rows do not divide evenly.
+    sizes = [rows // n_folds + int(fold < rows % n_folds) for fold in range(n_used)]
+    results: dict[int, list[float]] = {}
     failure = _core.cross_validate(
         [problem],
-        [(0, 0.0, 0, fold, int(fold >= rows % n_folds), 0) for fold in range(n_used)],
+        [(0, 0.0, 0, fold, int(size != sizes[0]), 0) for fold, size in enumerate(sizes)],
         {
             "trees": [
                 tree_options(tree, (rows - size, features), labels)
-                for size in (rows // n_folds + 1, rows // n_folds)
+                for size in dict.fromkeys(sizes)
             ],
             "tree_aggregator": usual._spec(),
-            "aggregators": [[candidate._spec() for candidate in candidates]],
+            "aggregators": [candidates],
         },
         n_folds,
         resolve_n_jobs(tree.n_jobs),
-        lambda fold, row: results.append((fold, [tau_x for tau_x, _, _ in row[4]])),
+        lambda fold, row: results.update({fold: [outcome[0] for outcome in row[4]]}),
     )
     if failure is not None:
         return None
     # In the order of the folds, not of finishing, so that rounding does not depend on threads.
-    return np.asarray(np.mean([taus for _, taus in sorted(results)], axis=0))
+    by_fold = (results[fold] for fold in range(n_used))
+    return [sum(taus) / n_used for taus in zip(*by_fold, strict=True)]

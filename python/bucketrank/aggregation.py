@@ -49,6 +49,16 @@ class WithBeta(Aggregator):
             raise ValueError(f"beta is {beta}; expected a finite number that is not negative")
         object.__setattr__(self, "beta", beta)
 
+    def _tried(self, n_labels: int) -> list[float]:
+        """Thresholds that differ in what they tie: one of those that tie all labels is enough."""
+        limit = self._all_tied_from(n_labels)
+        all_tied = [beta for beta in self._candidates if beta >= limit]
+        return [beta for beta in self._candidates if beta < limit] + all_tied[:1]
+
+    @staticmethod
+    def _all_tied_from(_n_labels: int) -> float:
+        return 0.5
+
     def _spec(self) -> Spec:
         if isinstance(self.beta, str):
             raise ValueError(
@@ -85,6 +95,11 @@ class Borda(WithBeta):
         *(round(0.1 * step, 1) for step in range(21)),
         *(2.5, 3.0, 4.0, 6.0, 10.0),
     )
+
+    @staticmethod
+    def _all_tied_from(n_labels: int) -> float:
+        # Scores are between 0 and the number of other labels.
+        return n_labels - 1
 
 
 @dataclass(frozen=True)

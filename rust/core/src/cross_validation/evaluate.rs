@@ -153,11 +153,19 @@ impl Job<'_> {
             rankings: &rankings,
             should_stop,
         };
-        let outcomes = leaves
-            .consensus_of_all(self.aggregators)?
-            .into_iter()
-            .map(|table| table.compare(&leaf_of, &truth))
-            .collect::<Result<_>>()?;
+        let tables = leaves.consensus_of_all(self.aggregators)?;
+        let mut outcomes: Vec<Outcome> = Vec::with_capacity(tables.len());
+        for (index, table) in tables.iter().enumerate() {
+            // Thresholds next to each other often make the same bucket orders.
+            let outcome = match outcomes.last() {
+                Some(last) if tables[index - 1].positions == table.positions => Outcome {
+                    consensus_time: table.time,
+                    ..*last
+                },
+                _ => table.compare(&leaf_of, &truth)?,
+            };
+            outcomes.push(outcome);
+        }
         Ok(Evaluation {
             leaves: tree.leaves(),
             depth: tree.depth(),
@@ -219,6 +227,10 @@ impl Leaves<'_> {
                 .zip(&mut tables)
                 .filter(|(aggregator, _)| aggregator.needs() == needs)
                 .collect();
+            // What differs in a threshold only takes the same time: reading the clock would take most of it.
+            let one_kind = group
+                .iter()
+                .all(|one| differ_in_threshold(one.0, group[0].0));
             let mut evidence = Evidence::new(labels, needs)?;
             for leaf in self.tree.leaf_indices() {
                 if (self.should_stop)() {
@@ -232,7 +244,15 @@ impl Leaves<'_> {
                     let order = aggregator.aggregate(&evidence, &mut workspace)?;
                     let start = leaf as usize * labels;
                     table.positions[start..start + labels].copy_from_slice(order.positions());
-                    table.time += statistics + lap(&mut before);
+                    if !one_kind {
+                        table.time += statistics + lap(&mut before);
+                    }
+                }
+                if one_kind {
+                    let each = lap(&mut before) / group.len() as u32;
+                    for (_, table) in &mut group {
+                        table.time += statistics + each;
+                    }
                 }
             }
         }
@@ -241,7 +261,7 @@ impl Leaves<'_> {
 }
 
 impl Table {
-    fn compare(self, leaf_of: &[u32], truth: &Rankings) -> Result<Outcome> {
+    fn compare(&self, leaf_of: &[u32], truth: &Rankings) -> Result<Outcome> {
         let mut predicted = Vec::with_capacity(leaf_of.len() * self.labels);
         for &leaf in leaf_of {
             let start = leaf as usize * self.labels;
@@ -254,6 +274,15 @@ impl Table {
             consensus_time: self.time,
         })
     }
+}
+
+fn differ_in_threshold(one: &Aggregator, other: &Aggregator) -> bool {
+    matches!(
+        (one, other),
+        (Aggregator::Borda(_), Aggregator::Borda(_))
+            | (Aggregator::Copeland(_), Aggregator::Copeland(_))
+            | (Aggregator::BucketPivot(_), Aggregator::BucketPivot(_))
+    )
 }
 
 /// The time since `since`, which becomes now.

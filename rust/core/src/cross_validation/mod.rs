@@ -10,9 +10,12 @@ mod folds;
 pub use evaluate::{Evaluation, Job, Outcome, Problem};
 pub use folds::{fold_of_rows, Split};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::parallel::{stream, Jobs};
 use crate::tree::Criterion;
+
+/// All jobs together of no more steps end before a thread has started.
+const SHORT: usize = 1 << 21;
 
 /// An error, and the job in which it arose.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +41,10 @@ pub fn cross_validate(
     // A large job that starts last would keep one thread busy while the others have nothing left to do.
     let mut order: Vec<usize> = (0..jobs.len()).collect();
     order.sort_by_key(|&job| std::cmp::Reverse(jobs[job].steps()));
+    let steps = jobs.iter().map(Job::steps);
+    if steps.fold(0, usize::saturating_add) <= SHORT {
+        return in_turn(jobs, &order, should_stop, finished);
+    }
     let mut failed = None;
     let pool = Jobs {
         n_jobs,
@@ -63,6 +70,25 @@ pub fn cross_validate(
         },
     )?;
     Ok(failed.map_or(Ok(()), Err))
+}
+
+/// Does short jobs on the calling thread.
+fn in_turn(
+    jobs: &[Job<'_>],
+    order: &[usize],
+    should_stop: &dyn Fn() -> bool,
+    finished: &mut dyn FnMut(usize, Evaluation),
+) -> Result<std::result::Result<(), FailedJob>> {
+    for &job in order {
+        if should_stop() {
+            return Err(Error::Interrupted);
+        }
+        match jobs[job].evaluate(&|| false) {
+            Ok(evaluation) => finished(job, evaluation),
+            Err(error) => return Ok(Err(FailedJob { job, error })),
+        }
+    }
+    Ok(Ok(()))
 }
 
 impl Job<'_> {
