@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -264,6 +265,18 @@ def test_many_methods_have_room() -> None:
     # matplotlib warns when a legend leaves no room for the axes, and warnings are errors here.
     scores = np.random.default_rng(0).random((1, 4, 40))
     assert made_up_study(scores).report().count("<svg ") == 4
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no pdflatex here")
+def test_latex_compiles_without_complaints(study: Study, tmp_path: Path) -> None:
+    study.report(tmp_path / "report.tex", format="latex")
+    call = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "report.tex"]
+    done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    if "not found" in done.stdout:
+        pytest.skip("this pdflatex lacks the packages booktabs, float or geometry")
+    assert done.returncode == 0, done.stdout
+    assert "Overfull" not in done.stdout
+    assert (tmp_path / "report.pdf").stat().st_size > 0
 
 
 def test_latex_is_balanced(study: Study) -> None:

@@ -253,7 +253,10 @@ def latex_text(text: str) -> str:
     >>> latex_text("bucket_pivot, 30 %")
     'bucket\\_pivot, 30 \\%'
     """
-    return "".join(_LATEX.get(letter, letter) for letter in text)
+    parts = text.split("τ_X")
+    return r"$\tau_X$".join(
+        "".join(_LATEX.get(letter, letter) for letter in part) for part in parts
+    )
 
 
 def _latex_cells(column: Column) -> list[str]:

@@ -11,6 +11,7 @@ _PREAMBLE = r"""\documentclass{article}
 \usepackage[utf8]{inputenc}
 \usepackage[T1]{fontenc}
 \usepackage{booktabs}
+\usepackage{float}
 \usepackage{graphicx}
 \usepackage[margin=2cm]{geometry}"""
 
@@ -43,7 +44,8 @@ def to_latex(document: Document) -> str:
 
 def _latex_table(table: Table) -> str:
     lines = [
-        r"\begin{table}[ht]",
+        # H: below its own heading, not floating to wherever there is room.
+        r"\begin{table}[H]",
         r"\centering",
         rf"\caption{{{latex_text(table.title)}}}",
         r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
