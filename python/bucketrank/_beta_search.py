@@ -99,8 +99,7 @@ def _inner_scores(
         [(0, 0.0, 0, fold, int(size != sizes[0]), 0) for fold, size in enumerate(sizes)],
         {
             "trees": [
-                tree_options(tree, (rows - size, features), labels)
-                for size in dict.fromkeys(sizes)
+                tree_options(tree, (rows - size, features), labels) for size in dict.fromkeys(sizes)
             ],
             "tree_aggregator": usual._spec(),
             "aggregators": [candidates],
