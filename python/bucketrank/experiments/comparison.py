@@ -10,6 +10,7 @@ from typing import Any
 
 from bucketrank._validation import resolve_n_jobs
 from bucketrank.aggregation import PAPER_AGGREGATORS
+from bucketrank.baseline import PartialLabelRankingBaseline
 from bucketrank.datasets import Dataset
 from bucketrank.experiments.executors import run_on
 from bucketrank.experiments.learners import Outcome
@@ -59,7 +60,8 @@ def compare(
         What is fitted. Any ranker in scikit-learn's manner may stand here; it is asked through ``with_aggregator`` or
         ``predict_pair_order``, or only for its own predictions if it has neither. None: only `rankers`.
     rankers : dict of str to estimator, optional
-        More methods, each named and predicting by itself, on the same folds and missing labels.
+        More methods, each named and predicting by itself, on the same folds and missing labels. Unless a baseline is
+        among them, ``"all_tied"`` is added: what predicts ties everywhere can be hard to beat.
     seed : int, default 0
         Seed of folds, missing labels and whatever the learners draw.
     n_jobs : int, optional
@@ -93,7 +95,7 @@ def compare(
         datasets,
         aggregators=aggregators,
         tree=tree,
-        rankers=rankers,
+        rankers=_with_baseline(rankers),
         missing=missing,
         n_repeats=n_repeats,
         n_folds=n_folds,
@@ -157,6 +159,14 @@ def cross_validate(X: Any, Y: Any, *, name: str = "data", **settings: Any) -> St
     10
     """
     return compare([Dataset(name, X, Y)], **settings)
+
+
+def _with_baseline(rankers: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    if not isinstance(rankers, Mapping) or not rankers or "all_tied" in rankers:
+        return rankers
+    if any(isinstance(ranker, PartialLabelRankingBaseline) for ranker in rankers.values()):
+        return rankers
+    return {**rankers, "all_tied": PartialLabelRankingBaseline("all_tied")}
 
 
 def _unfinished(plan: Plan, rows: list[Row]) -> list[Job]:
