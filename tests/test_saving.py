@@ -15,7 +15,9 @@ from sklearn.linear_model import LinearRegression
 
 from bucketrank import (
     Borda,
+    PartialLabelRanker,
     PartialLabelRankingBooster,
+    PartialLabelRankingForest,
     PartialLabelRankingLinear,
     PartialLabelRankingTree,
     TauX,
@@ -30,7 +32,9 @@ Y = with_missing_labels(Y, 0.2, 0)
 MODELS: list[Any] = [
     PartialLabelRankingTree(Borda(0.3), max_depth=3),
     PartialLabelRankingBooster(TauX("local", order="borda"), rounds=4, random_state=0),
-    PartialLabelRankingLinear(),
+    PartialLabelRankingLinear(standard_errors=True),
+    PartialLabelRankingForest(n_estimators=3, random_state=0),
+    PartialLabelRanker(n_estimators=2, rounds=2, n_parts=2, random_state=0),
 ]
 models = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 
@@ -116,7 +120,7 @@ def test_foreign_files_are_refused(tmp_path: Path) -> None:
 def test_a_fitting_checksum_makes_no_other_objects(change: Any, tmp_path: Path) -> None:
     path = tmp_path / "model.bin"
     save_model(PartialLabelRankingLinear().fit(X, Y), path)
-    with pytest.raises(ValueError, match=r"model\.bin|saved|reshape"):
+    with pytest.raises(ValueError, match=r"model\.bin"):
         load_model(rewritten(path, change))
 
 

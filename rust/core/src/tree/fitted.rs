@@ -8,8 +8,8 @@ use crate::pairs::PairOrderMatrix;
 use crate::parallel::{run, Jobs};
 use crate::rankings::Rankings;
 
-use super::fitted_bytes::FORMAT;
 use super::criterion::{Consensus, Sample};
+use super::fitted_bytes::FORMAT;
 use super::model::Tree;
 use super::params::TreeParams;
 use super::soft::SoftRouting;

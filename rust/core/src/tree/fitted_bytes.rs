@@ -45,7 +45,9 @@ impl FittedTree {
     /// As [`Tree::from_bytes`]; also rankings that are none, or that the tree was not grown on.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let mut reader = FORMAT.open(bytes)?;
-        let has_windows = bytes.get(FORMAT.magic.len()).is_some_and(|&version| version == 2);
+        let has_windows = bytes
+            .get(FORMAT.magic.len())
+            .is_some_and(|&version| version == 2);
         let [rows, labels, weights, tree] = reader.sizes()?;
         let rankings = read_numbers(&mut reader, [rows, labels, weights])?;
         let tree = Tree::from_bytes(reader.slice(tree)?)?;
@@ -67,9 +69,9 @@ fn read_windows(reader: &mut Reader<'_>, tree: &Tree) -> Result<SoftRouting> {
             let around = |&threshold: &f64| low <= threshold && threshold <= high;
             let possible = low.is_finite() && high.is_finite() && low < high;
             if split.thresholds.len() != 1 || !possible || !split.thresholds.iter().all(around) {
-                return Err(reader.problem(
-                    "an interval of soft routing is not around its threshold",
-                ));
+                return Err(
+                    reader.problem("an interval of soft routing is not around its threshold")
+                );
             }
         }
     }
