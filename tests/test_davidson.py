@@ -48,8 +48,9 @@ def test_standard_errors_are_those_of_the_second_derivatives_at_the_optimum_of_s
     Y = np.array([[1, 2, 2], [2, 1, 3], [1, 1, 2], [1, NAN, 2]], dtype=float)
     weights = np.array([1.0, 2.0, 1.0, 3.0])
     details = Davidson(0.2).explain(Y, weights).details
-    options = {"gtol": 1e-7}
-    at = minimize(posterior, np.zeros(6), (Y, weights, 0.2), method="BFGS", options=options).x
+    start = np.zeros(6)
+    best = minimize(posterior, start, args=(Y, weights, 0.2), method="BFGS", options={"gtol": 1e-7})
+    at = best.x
     step = 1e-3
     size = len(at)
     hessian = np.empty((size, size))

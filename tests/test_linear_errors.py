@@ -132,9 +132,7 @@ def test_labels_never_compared_and_constant_features_have_the_error_of_the_penal
 
 def test_they_do_not_depend_on_threads() -> None:
     X, Y = random_data(1, rows=300, labels=5)
-    fits = [
-        PartialLabelRankingLinear(n_jobs=n, standard_errors=True).fit(X, Y) for n in (1, 2, 3)
-    ]
+    fits = [PartialLabelRankingLinear(n_jobs=n, standard_errors=True).fit(X, Y) for n in (1, 2, 3)]
     for other in fits[1:]:
         np.testing.assert_array_equal(errors_of(other), errors_of(fits[0]))
 
@@ -174,7 +172,7 @@ def test_too_many_coefficients_are_refused_before_the_fit(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("value", [1, "yes", None])
 def test_the_option_is_a_bool(value: Any) -> None:
-    with pytest.raises(TypeError, match="standard_errors is .*; expected True or False"):
+    with pytest.raises(TypeError, match=r"standard_errors is .*; expected True or False"):
         PartialLabelRankingLinear(standard_errors=value).fit([[1], [2]], [[1, 2], [2, 1]])
 
 

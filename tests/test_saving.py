@@ -192,4 +192,33 @@ def test_commands_complain(
     assert run_command(["predict", str(drinks), str(drinks)]) == 2
     assert "is not a saved model of bucketrank" in capsys.readouterr().err
     assert run_command(["predict", str(tmp_path / "none.bin"), str(drinks)]) == 1
-    assert "No such file" in capsys.readouterr().err
+    assert re.search(r"none\.bin: No such file", capsys.readouterr().err)
+
+
+def test_a_place_that_cannot_hold_the_model_is_refused_before_the_fit(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    drinks: Path,
+) -> None:
+    monkeypatch.setattr(PartialLabelRankingLinear, "fit", None)
+    fit = ["fit", str(drinks), "--labels", "coffee", "tea", "--method", "linear", "--out"]
+    assert run_command([*fit, str(tmp_path)]) == 2
+    assert "found a folder; expected a file to save the model to" in capsys.readouterr().err
+    assert run_command([*fit, str(tmp_path / "nowhere" / "model.bin")]) == 2
+    assert re.search(r"model\.bin: there is no folder .*nowhere", capsys.readouterr().err)
+
+
+def test_errors_of_files_name_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], drinks: Path
+) -> None:
+    save_model(
+        PartialLabelRankingLinear().fit([[0.0], [1.0]], [[1, 2], [2, 1]]), tmp_path / "m.bin"
+    )
+    new = tmp_path / "new.csv"
+    new.write_text("A1\n3\n")
+    out = str(tmp_path / "nowhere" / "out.csv")
+    assert run_command(["predict", str(tmp_path / "m.bin"), str(new), "--out", out]) == 1
+    assert re.search(r"out\.csv: No such file", capsys.readouterr().err)
+    assert run_command(["fit", str(drinks), "--out", str(tmp_path / "model.bin")]) == 2
+    assert "or --labels to bucketrank fit" in capsys.readouterr().err

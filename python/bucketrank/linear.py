@@ -184,8 +184,8 @@ class PartialLabelRankingLinear(LatentRanker):
         self.model_ = model
         for name in ERROR_NAMES:
             # Those of an earlier fit say nothing about this one.
-            vars(self).pop(name, None)
-        vars(self).update(errors)
+            self.__dict__.pop(name, None)
+        self.__dict__.update(errors)
         return self
 
     def _wants_errors(self) -> bool:
