@@ -280,8 +280,8 @@ class Davidson(Aggregator):
     Notes
     -----
     ``explain`` gives utilities and tie terms with standard errors, from the second derivatives at the maximum. Only
-    differences of utilities have a meaning: the utilities of all labels that were compared add up to 0, and their errors
-    are those of the difference from the mean. A label that was never compared has the error of its prior.
+    differences of utilities have a meaning: those of all labels that were compared add up to 0, and their errors are
+    those of the difference from the mean. A label that was never compared has the error of its prior.
 
     References
     ----------
