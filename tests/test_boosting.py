@@ -217,5 +217,5 @@ def test_damaged_bytes_are_refused(data: st.DataObject) -> None:
     assert Booster.from_bytes(saved).to_bytes() == saved
     damaged = bytearray(saved)
     damaged[data.draw(st.integers(0, len(saved) - 1))] ^= data.draw(st.integers(1, 255))
-    with pytest.raises(ValueError, match="saved tree"):
+    with pytest.raises(ValueError, match="saved booster"):
         Booster.from_bytes(bytes(damaged))

@@ -44,11 +44,13 @@ def test_utilities_are_the_optimum_of_scipy(
     np.testing.assert_allclose(found, best.x, atol=1e-3)
 
 
-def test_standard_errors_are_those_of_the_second_derivatives() -> None:
-    Y = np.array([[1, 2, 2], [2, 1, 3], [1, 1, 2], [1, 3, 2]], dtype=float)
+def test_standard_errors_are_those_of_the_second_derivatives_at_the_optimum_of_scipy() -> None:
+    Y = np.array([[1, 2, 2], [2, 1, 3], [1, 1, 2], [1, NAN, 2]], dtype=float)
     weights = np.array([1.0, 2.0, 1.0, 3.0])
     details = Davidson(0.2).explain(Y, weights).details
-    at = np.concatenate([details["utilities"], details["tie_terms"]])
+    start = np.zeros(6)
+    best = minimize(posterior, start, args=(Y, weights, 0.2), method="BFGS", options={"gtol": 1e-7})
+    at = best.x
     step = 1e-3
     size = len(at)
     hessian = np.empty((size, size))
@@ -64,9 +66,25 @@ def test_standard_errors_are_those_of_the_second_derivatives() -> None:
                 for b in (1, -1)
             ]
             hessian[i, j] = sum(corners) / (4 * step**2)
-    errors = np.sqrt(np.diag(np.linalg.inv(hessian)))
+    # Utilities that are forced to add up to 0.
+    allowed = np.linalg.svd([[1, 1, 1, 0, 0, 0]])[2][1:].T
+    inverse = allowed @ np.linalg.inv(allowed.T @ hessian @ allowed) @ allowed.T
+    errors = np.sqrt(np.diag(inverse))
+    found = np.concatenate([details["utilities"], details["tie_terms"]])
+    np.testing.assert_allclose(found, at, atol=1e-5)
     found = np.concatenate([details["utility_errors"], details["tie_term_errors"]])
     np.testing.assert_allclose(found, errors, rtol=1e-4)
+
+
+def test_errors_of_much_data_vanish() -> None:
+    # Every pair is seen in every relation, so that no utility runs away.
+    Y = np.array([[1, 2, 2], [2, 1, 3], [1, 1, 2], [3, 2, 1], [1, 2, 1], [2, NAN, 1]])
+    few, many = (Davidson().explain(Y, np.full(6, w)).details for w in (1e3, 1e5))
+    for name in ("utility_errors", "tie_term_errors"):
+        np.testing.assert_allclose(many[name], few[name] / 10, rtol=0.01)
+    never = Davidson(0.25).explain(np.column_stack([Y, np.full(6, NAN)])).details
+    assert never["utility_errors"][3] == pytest.approx(2)
+    assert max(never["utility_errors"][:3]) < 2
 
 
 @given(st.data(), profiles(max_labels=5))

@@ -123,6 +123,14 @@ def test_a_label_that_nobody_ranks_is_predicted() -> None:
     np.testing.assert_allclose(linear.predict_pair_shares(X)[:, [3, 6, 8, 9]], 1 / 3)
 
 
+def test_rankings_without_pairs_teach_nothing() -> None:
+    Y = np.full((20, 3), np.nan)
+    Y[:, 0] = 1
+    linear = PartialLabelRankingLinear().fit(np.arange(20.0).reshape(-1, 1), Y)
+    assert not linear.coef_.any()
+    np.testing.assert_allclose(linear.predict_pair_shares([[3.0]]), 1 / 3)
+
+
 def test_too_few_steps_are_reported() -> None:
     X, Y = random_data(0, rows=50)
     with pytest.warns(ConvergenceWarning, match="did not reach the tolerance 1e-05 in 2 steps"):
@@ -137,5 +145,5 @@ def test_saved_models_are_checked() -> None:
     for place in range(len(saved)):
         damaged = bytearray(saved)
         damaged[place] ^= 0x40
-        with pytest.raises(ValueError, match="saved tree"):
+        with pytest.raises(ValueError, match="saved linear model"):
             LinearModel.from_bytes(bytes(damaged))

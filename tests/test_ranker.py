@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,14 @@ from sklearn.utils.estimator_checks import check_estimator
 from bucketrank import (
     PartialLabelRanker,
     PartialLabelRankingBooster,
+    PartialLabelRankingForest,
     PartialLabelRankingLinear,
     TauX,
     _core,
     load_model,
     save_model,
 )
+from bucketrank import ranker as ranker_module
 from bucketrank._mixing import Evidence, choose
 from reference import mixture
 from strategies import profiles
@@ -30,6 +33,10 @@ from test_tree_sklearn import as_rankings
 from tree_data import Array, dense, random_data, with_missing_labels
 
 QUICK: dict[str, Any] = {"n_estimators": 6, "rounds": 12, "n_parts": 3, "random_state": 0}
+
+
+def fail(*_: Any) -> None:
+    raise RuntimeError("out of luck")
 
 
 @pytest.fixture(scope="module")
@@ -48,10 +55,13 @@ def test_weights_are_those_of_the_reference(data: st.DataObject, counts: list[in
     share = st.floats(0.001, 1)
     row = st.lists(share, min_size=3, max_size=3)
     shares = [data.draw(st.lists(row, min_size=n, max_size=n)) for n in counts]
+    heavy = data.draw(st.lists(st.floats(0, 9), min_size=len(counts), max_size=len(counts)))
     start = [0.4, 0.4, 0.2]
     flat = np.array([pair for row in shares for pair in row]).reshape(-1, 3)
-    found = _core.mixture_weights(np.ascontiguousarray(flat.T), np.array(counts), start)
-    np.testing.assert_allclose(found, mixture.weights(shares, start), rtol=1e-9)
+    found = _core.mixture_weights(
+        np.ascontiguousarray(flat.T), np.array(counts), np.array(heavy), start
+    )
+    np.testing.assert_allclose(found, mixture.weights(shares, heavy, start), rtol=1e-9)
     assert found.sum() == pytest.approx(1)
 
 
@@ -77,6 +87,61 @@ def test_the_most_likely_stage_is_chosen() -> None:
     assert sum(mix.weights.values()) == pytest.approx(1)
     with pytest.raises(ValueError, match="no component gives finite shares"):
         choose(evidence, {"forest": np.array([[np.nan, 1.0]])})
+
+
+def test_rows_choose_by_their_weight() -> None:
+    rows = 40
+    Y = np.tile([1.0, 2.0], (rows, 1))
+    early = np.arange(rows) < rows // 2
+    tables = {
+        "forest": np.where(early, 0.3, 0.9)[None],
+        "booster": np.array([np.where(early, 0.9, 0.2), np.where(early, 0.3, 0.8)]),
+        "linear": np.where(early, 0.95, 0.1)[None],
+    }
+    alike = choose(Evidence(Y), tables)
+    first = choose(Evidence(Y, np.where(early, 5.0, 0.5)), tables)
+    last = choose(Evidence(Y, np.where(early, 0.5, 5.0)), tables)
+    assert (first.stage, last.stage) == (0, 1)
+    assert first.weights["linear"] > alike.weights["linear"] > last.weights["linear"]
+    assert first.weights["forest"] < alike.weights["forest"] < last.weights["forest"]
+    # Only ratios count, and weights that are all the same are no weights.
+    assert choose(Evidence(Y, np.full(rows, 0.1)), tables) == alike
+    for unit in (1e-120, 1e120):
+        scaled = choose(Evidence(Y, np.where(early, 5.0, 0.5) * unit), tables)
+        assert scaled.weights == pytest.approx(first.weights)
+
+
+def test_weight_where_the_linear_model_is_right_is_weight_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(300, 5))
+    is_linear = X[:, 0] < 0
+    slope = X[:, 1:] @ rng.normal(size=(4, 4)) * 3
+    steps = np.sign(X[:, 1] * X[:, 2])[:, None] * [[3, 1, -1, -3]]
+    Y = dense(np.round(np.where(is_linear[:, None], slope, steps)))
+
+    def linear_weights() -> Array:
+        fits = [
+            PartialLabelRanker(**QUICK).fit(X, Y, np.where(is_linear, *pair))
+            for pair in ((1.0, 0.1), (0.1, 1.0))
+        ]
+        return np.array([fit.weights_["linear"] for fit in fits])
+
+    by_weight = linear_weights()
+    # The same components, chosen by rows that all count the same.
+    monkeypatch.setattr(ranker_module, "Evidence", lambda positions, _: Evidence(positions))
+    alike = linear_weights()
+    assert by_weight[0] > alike[0] + 0.05
+    assert by_weight[1] < alike[1]
+
+
+def test_unit_weights_are_no_weights(data: tuple[Array, Array]) -> None:
+    X, Y = data
+    plain = PartialLabelRanker(**QUICK).fit(X, Y)
+    unit = PartialLabelRanker(**QUICK).fit(X, Y, np.ones(len(X)))
+    assert unit.weights_ == plain.weights_
+    np.testing.assert_array_equal(unit.predict_pair_shares(X), plain.predict_pair_shares(X))
 
 
 def test_the_mix_is_a_mean_of_its_components(
@@ -120,34 +185,83 @@ def test_the_model_does_not_depend_on_threads(data: tuple[Array, Array]) -> None
     np.testing.assert_array_equal(shares[0], shares[2])
 
 
-@pytest.mark.parametrize("kind", [PartialLabelRankingLinear, PartialLabelRankingBooster])
-def test_a_component_that_fails_has_weight_0(
-    kind: type[Any], data: tuple[Array, Array], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: Any) -> None:
-        raise RuntimeError("out of luck")
+COMPONENTS: dict[str, type[Any]] = {
+    "forest": PartialLabelRankingForest,
+    "booster": PartialLabelRankingBooster,
+    "linear": PartialLabelRankingLinear,
+}
 
-    monkeypatch.setattr(kind, "fit", fail)
+
+@pytest.mark.parametrize("name", COMPONENTS)
+def test_a_component_that_fails_has_weight_0(
+    name: str, data: tuple[Array, Array], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(COMPONENTS[name], "fit", fail)
     with pytest.warns(UserWarning, match="failed and has weight 0: out of luck"):
         ranker = PartialLabelRanker(**QUICK).fit(*data)
-    name = "linear" if kind is PartialLabelRankingLinear else "booster"
     assert ranker.weights_[name] == 0
     assert ranker.components_[name] == []
     assert sum(ranker.weights_.values()) == pytest.approx(1)
     assert ranker.predict(data[0]).shape == data[1].shape
 
 
+@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.filterwarnings("ignore:.* failed and has weight 0")
+def test_a_ranker_without_any_component_is_an_error(
+    fast: bool, data: tuple[Array, Array], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for kind in COMPONENTS.values():
+        monkeypatch.setattr(kind, "fit", fail)
+    ranker = PartialLabelRanker(fast=fast, **QUICK)
+    with pytest.raises(ValueError, match="every component failed; the warnings say why"):
+        ranker.fit(*data)
+    assert not hasattr(ranker, "components_")
+
+
+def break_shares(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a component give shares that are no numbers for rows that it has not seen."""
+    if name == "booster":
+
+        def scores(_: Any, values: Array, rounds: list[int]) -> list[Array]:
+            return [np.full((len(values), 8), np.nan) for _ in rounds]
+
+        monkeypatch.setattr(PartialLabelRankingBooster, "_staged_scores", scores)
+    elif name == "linear":
+
+        def shares(_: Any, values: Array) -> Array:
+            return np.full((len(values), 6, 3), np.inf)
+
+        monkeypatch.setattr(PartialLabelRankingLinear, "_pair_shares", shares)
+    else:
+        honest = ranker_module._unseen_shares
+
+        def unseen(model: Any, *rest: Any) -> Iterator[Array]:
+            for table in honest(model, *rest):
+                is_forest = isinstance(model, PartialLabelRankingForest)
+                yield table * np.nan if is_forest else table
+
+        monkeypatch.setattr(ranker_module, "_unseen_shares", unseen)
+
+
+@pytest.mark.parametrize("name", COMPONENTS)
 def test_shares_that_are_not_finite_have_weight_0(
+    name: str, data: tuple[Array, Array], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_shares(name, monkeypatch)
+    with pytest.warns(UserWarning, match=f"the {name} gives shares that are not finite"):
+        ranker = PartialLabelRanker(**QUICK).fit(*data)
+    assert ranker.weights_[name] == 0
+    assert sum(ranker.weights_.values()) == pytest.approx(1)
+    assert np.isfinite(ranker.predict_pair_shares(data[0])).all()
+
+
+def test_no_finite_shares_at_all_are_an_error(
     data: tuple[Array, Array], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(_: Any, values: Array) -> Array:
-        return np.full((len(values), 6, 3), np.nan)
-
-    monkeypatch.setattr(PartialLabelRankingLinear, "_pair_shares", broken)
-    with pytest.warns(UserWarning, match="the linear gives shares that are not finite"):
-        ranker = PartialLabelRanker(**QUICK).fit(*data)
-    assert ranker.weights_["linear"] == 0
-    assert np.isfinite(ranker.predict_pair_shares(data[0])).all()
+    for name in COMPONENTS:
+        break_shares(name, monkeypatch)
+    with pytest.raises(ValueError, match="no component gives finite shares"):
+        PartialLabelRanker(**QUICK).fit(*data)
 
 
 @pytest.mark.parametrize("fast", [False, True])
@@ -227,6 +341,8 @@ def test_copies_predict_the_same(
         ({"rounds": 2.5}, TypeError, "rounds is 2.5; expected a whole number"),
         ({"max_depth": 0}, ValueError, "max_depth is 0; expected .* at least 1"),
         ({"max_depth": 65}, ValueError, "max_depth is 65; expected at most 64"),
+        ({"n_estimators": -1}, ValueError, "n_estimators is -1; expected .* at least 1"),
+        ({"n_parts": 2.0}, TypeError, "n_parts is 2.0; expected a whole number"),
         ({"n_parts": 1}, ValueError, "n_parts is 1; expected a whole number of at least 2"),
         ({"n_jobs": 0}, ValueError, "n_jobs is 0; expected a positive number of threads"),
         ({"random_state": "x"}, ValueError, "'x' cannot be used to seed"),

@@ -36,7 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         bad_input = not isinstance(error, UnicodeEncodeError)
         return _complain(options.command, str(error), 2 if bad_input else 1)
     except OSError as error:
-        return _complain(options.command, error.strerror or str(error), 1)
+        reason = error.strerror or str(error)
+        named = reason if error.filename is None else f"{error.filename}: {reason}"
+        return _complain(options.command, named, 1)
     except KeyboardInterrupt:
         return _complain(options.command, "interrupted", 130)
     return code

@@ -51,7 +51,10 @@ def aggregate_scores(
 def observed_shares(y: _Positions, tables: NDArray[np.float64]) -> NDArray[np.float64]: ...
 def observed_counts(y: _Positions) -> NDArray[np.int64]: ...
 def mixture_weights(
-    shares: NDArray[np.float64], counts: NDArray[np.int64], start: list[float]
+    shares: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    row_weights: NDArray[np.float64],
+    start: list[float],
 ) -> NDArray[np.float64]: ...
 
 class _BoostOptions(TypedDict):
@@ -106,6 +109,13 @@ class LinearModel:
         weights: NDArray[np.float64] | None,
         options: _LinearOptions,
     ) -> LinearModel: ...
+    def information(
+        self,
+        x: NDArray[np.float64],
+        y: _Positions,
+        weights: NDArray[np.float64] | None,
+        options: _LinearOptions,
+    ) -> NDArray[np.float64]: ...
     @property
     def steps(self) -> int: ...
     @property

@@ -24,10 +24,17 @@ Floats = NDArray[np.float64]
 
 
 class Evidence:
-    """What components say about the observed relations of some rows, none of which they were fitted on."""
+    """What components say about the observed relations of some rows, none of which they were fitted on.
 
-    def __init__(self, positions: Positions) -> None:
+    Weights of the rows count relative to their mean.
+    """
+
+    def __init__(self, positions: Positions, weights: Floats | None = None) -> None:
         self.positions = positions
+        self.row_weights = np.ones(len(positions))
+        # Weights that are all the same must not differ by rounding from no weights.
+        if weights is not None and np.ptp(weights) > 0:
+            self.row_weights = weights / weights.mean()
         self.counts = _core.observed_counts(positions)
         self._starts = np.concatenate([[0], np.cumsum(self.counts)])
 
@@ -98,9 +105,13 @@ def choose(evidence: Evidence, tables: dict[str, Floats]) -> Mix:
     if "booster" in floored:
         others: Any = sum(start[name] * floored[name][0] for name in floored if name != "booster")
         mixed = start["booster"] * floored["booster"] + others
-        stage = int(np.log(mixed).mean(axis=1).argmax())
+        by_pair = np.repeat(evidence.row_weights, evidence.counts)
+        stage = int((np.log(mixed) * by_pair).mean(axis=1).argmax())
         floored["booster"] = floored["booster"][[stage]]
     found = _core.mixture_weights(
-        np.vstack(list(floored.values())), evidence.counts, list(start.values())
+        np.vstack(list(floored.values())),
+        evidence.counts,
+        evidence.row_weights,
+        list(start.values()),
     )
     return Mix(stage, {**weights, **dict(zip(floored, found.tolist(), strict=True))})

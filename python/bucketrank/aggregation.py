@@ -292,6 +292,12 @@ class Davidson(Aggregator):
         Inverse variance of the priors; a positive number. Weights are counted against it, unless the pair with the
         largest weight has less than 1e-9 or more than 1e9: weights are then relative to that.
 
+    Notes
+    -----
+    ``explain`` gives utilities and tie terms with standard errors, from the second derivatives at the maximum. Only
+    differences of utilities have a meaning: those of all labels that were compared add up to 0, and their errors are
+    those of the difference from the mean. A label that was never compared has the error of its prior.
+
     References
     ----------
     R. R. Davidson, "On extending the Bradley-Terry model to accommodate ties in paired comparison experiments", Journal

@@ -34,7 +34,7 @@ class Explanation:
         opponent: 0 or more) and ``unique`` for the lottery; ``scores``, ``expected_tau_x``, ``boundary_gains`` (what
         each boundary between neighbouring buckets adds to it), ``upper_bound`` (no bucket order has more) and
         ``optimal`` (whether the result is proven to be the best) for TauX; ``utilities``, ``tie_terms`` and their
-        standard errors ``utility_errors`` and ``tie_term_errors`` for Davidson.
+        standard errors ``utility_errors`` (of the difference from the mean) and ``tie_term_errors`` for Davidson.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,8 +11,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bucketrank import _core
 from bucketrank._latent_ranker import LatentRanker
+from bucketrank._linear_errors import ERROR_NAMES, check_size, standard_errors
 from bucketrank._validation import as_real, as_weights, at_least, resolve_n_jobs
 from bucketrank.aggregation import Aggregator, get_aggregator
+
+if TYPE_CHECKING:
+    from bucketrank._core import _LinearOptions
 
 __all__ = ["PartialLabelRankingLinear"]
 
@@ -40,6 +44,9 @@ class PartialLabelRankingLinear(LatentRanker):
         is larger in absolute value.
     max_steps : int, default 1000
         A fit that takes more steps ends with a warning.
+    standard_errors : bool, default False
+        Also compute standard errors of coefficients and intercepts; for at most 4000 of them, which are twice the
+        number of labels times the number of features and one more.
     n_jobs : int, optional
         Number of threads; None means 1, and -1 one for each core. The model does not depend on it.
 
@@ -53,6 +60,10 @@ class PartialLabelRankingLinear(LatentRanker):
         Utilities where every feature has its mean.
     tie_intercept_ : ndarray of shape (n_labels,)
         Tie terms where every feature has its mean.
+    coef_standard_error_, tie_coef_standard_error_ : ndarray of shape (n_labels, n_features)
+        Standard errors of the coefficients, with ``standard_errors=True``.
+    intercept_standard_error_, tie_intercept_standard_error_ : ndarray of shape (n_labels,)
+        Standard errors of the intercepts, with ``standard_errors=True``.
     mean_ : ndarray of shape (n_features,)
         Means of the features.
     scale_ : ndarray of shape (n_features,)
@@ -74,6 +85,16 @@ class PartialLabelRankingLinear(LatentRanker):
     label_names_in_ : ndarray of shape (n_labels,)
         Names of the labels: the columns of Y, or 0, 1, ...
 
+    Notes
+    -----
+    Standard errors are square roots of the diagonal of the inverse of the observed information, the second derivatives
+    of the penalised log-likelihood at its maximum. Only differences of utilities have a meaning, and the penalty makes
+    the coefficients of a feature, and the intercepts, add up to 0 over the labels that were compared: the errors are
+    those of differences from the mean label, and of these labels' freedom to move together, on which the data are
+    silent, they say nothing. Other coefficients that the data are silent on (those of a label that was never compared,
+    of a constant feature, or the two tie terms of two labels, of which only the sum matters) have the error of the
+    penalty. Scale and penalty are taken as given, and the pairs of a ranking as independent comparisons.
+
     Examples
     --------
     >>> import numpy as np
@@ -84,6 +105,9 @@ class PartialLabelRankingLinear(LatentRanker):
     >>> linear.predict([[3], [55]])
     array([[1, 2, 3],
            [3, 2, 1]])
+    >>> linear = PartialLabelRankingLinear(standard_errors=True).fit(X, Y)
+    >>> linear.coef_standard_error_.shape
+    (3, 1)
     """
 
     def __init__(
@@ -94,6 +118,7 @@ class PartialLabelRankingLinear(LatentRanker):
         intercept_ridge: float = 0.001,
         tolerance: float = 1e-5,
         max_steps: int = 1000,
+        standard_errors: bool = False,
         n_jobs: int | None = None,
     ) -> None:
         self.aggregator = aggregator
@@ -101,6 +126,7 @@ class PartialLabelRankingLinear(LatentRanker):
         self.intercept_ridge = intercept_ridge
         self.tolerance = tolerance
         self.max_steps = max_steps
+        self.standard_errors = standard_errors
         self.n_jobs = n_jobs
 
     def fit(self: _Self, X: Any, Y: Any, sample_weight: ArrayLike | None = None) -> _Self:
@@ -122,24 +148,30 @@ class PartialLabelRankingLinear(LatentRanker):
         """
         values, positions, names = self._training_data(X, Y)
         aggregator = self._usable(get_aggregator(self.aggregator))
-        model = _core.LinearModel.fit(
-            values,
-            positions,
-            as_weights(sample_weight),
-            {
-                "ridge": as_real(self.ridge, "ridge"),
-                "intercept_ridge": as_real(self.intercept_ridge, "intercept_ridge"),
-                "tolerance": as_real(self.tolerance, "tolerance"),
-                "max_steps": at_least(self.max_steps, "max_steps", 1),
-                "n_jobs": resolve_n_jobs(self.n_jobs),
-            },
-        )
+        options: _LinearOptions = {
+            "ridge": as_real(self.ridge, "ridge"),
+            "intercept_ridge": as_real(self.intercept_ridge, "intercept_ridge"),
+            "tolerance": as_real(self.tolerance, "tolerance"),
+            "max_steps": at_least(self.max_steps, "max_steps", 1),
+            "n_jobs": resolve_n_jobs(self.n_jobs),
+        }
+        if self._wants_errors():
+            check_size(values.shape[1], positions.shape[1])
+        weights = as_weights(sample_weight)
+        model = _core.LinearModel.fit(values, positions, weights, options)
         if not model.converged:
             warnings.warn(
                 f"the linear model did not reach the tolerance {self.tolerance} in {model.steps} steps; "
                 "a larger max_steps or ridge may help",
                 ConvergenceWarning,
                 stacklevel=2,
+            )
+        errors: dict[str, NDArray[np.float64]] = {}
+        if self.standard_errors:
+            errors = standard_errors(
+                model.information(values, positions, weights, options),
+                model.compared_labels(),
+                ridges=(options["ridge"], options["intercept_ridge"]),
             )
         self._remember(X, names, aggregator)
         coefficients, intercepts = model.coefficients()
@@ -150,7 +182,16 @@ class PartialLabelRankingLinear(LatentRanker):
         self.n_iter_ = model.steps
         self.converged_ = model.converged
         self.model_ = model
+        for name in ERROR_NAMES:
+            # Those of an earlier fit say nothing about this one.
+            self.__dict__.pop(name, None)
+        self.__dict__.update(errors)
         return self
+
+    def _wants_errors(self) -> bool:
+        if not isinstance(self.standard_errors, (bool, np.bool_)):
+            raise TypeError(f"standard_errors is {self.standard_errors!r}; expected True or False")
+        return bool(self.standard_errors)
 
     def _scores(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.model_.scores(values)

@@ -111,7 +111,8 @@ class PartialLabelRanker(PairShareRanker):
     Notes
     -----
     Weights and rounds are chosen by at most 2000 rows, and a linear model sees at most 4000. Rows of weight 0 are left
-    out; otherwise every row counts the same in the choice of the weights.
+    out. In the choice of the weights a row counts by its `sample_weight`, divided by the mean of those of the rows that
+    choose, however many labels it ranks; the weights that the choice starts from (0.4, 0.4 and 0.2) count like 20 rows.
 
     Examples
     --------
@@ -204,7 +205,9 @@ class PartialLabelRanker(PairShareRanker):
             "linear": _attempts("linear", [partial(self._linear, p, draws) for p in parts]),
         }
         stages = [*(stage for stage in _SNAPSHOTS if stage < self.rounds), self.rounds]
-        evidence = Evidence(rows.positions[seen])
+        evidence = Evidence(
+            rows.positions[seen], None if rows.weights is None else rows.weights[seen]
+        )
         tables: dict[str, NDArray[np.float64]] = {}
         for name, models in components.items():
             if not models:

@@ -96,6 +96,8 @@ def load_model(path: str | Path) -> Any:
         model = _decode(described["model"], _split(body[end:], described["blobs"]))
     except (KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
         raise ValueError(f"{path} is not a saved model: {error!r}") from error
+    except ValueError as error:
+        raise ValueError(f"{path} is not a saved model: {error}") from error
     if not _is_ours(model):
         raise ValueError(f"{path} is not a saved model: it holds {type(model).__name__}")
     return model

@@ -8,19 +8,24 @@ STEPS = 60
 PRIOR_ROWS = 20
 
 
-def weights(shares: Sequence[Sequence[Sequence[float]]], start: Sequence[float]) -> list[float]:
+def weights(
+    shares: Sequence[Sequence[Sequence[float]]],
+    row_weights: Sequence[float],
+    start: Sequence[float],
+) -> list[float]:
     """Return the weights of components from what each says about each observed pair of each row.
 
     ``shares[row][pair][component]`` is the share that the component gives to what was observed.
     """
     found = list(start)
-    rows = [row for row in shares if row]
+    rows = [(row, weight) for row, weight in zip(shares, row_weights, strict=True) if row]
+    total = sum(weight for _, weight in rows)
     for _ in range(STEPS):
-        sums = [PRIOR_ROWS * weight for weight in start]
-        for row in rows:
+        sums = [PRIOR_ROWS * share for share in start]
+        for row, weight in rows:
             for pair in row:
                 mixed = sum(w * p for w, p in zip(found, pair, strict=True))
                 for k, p in enumerate(pair):
-                    sums[k] += found[k] * p / mixed / len(row)
-        found = [total / (PRIOR_ROWS + len(rows)) for total in sums]
+                    sums[k] += weight * found[k] * p / mixed / len(row)
+        found = [part / (PRIOR_ROWS + total) for part in sums]
     return found

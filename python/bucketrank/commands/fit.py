@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -47,12 +48,22 @@ def add_parser(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
+def check_place(out: Path) -> None:
+    """Refuse a file that cannot be made because of where it is."""
+    if out.is_dir():
+        raise ValueError(f"{out}: found a folder; expected a file to save the model to")
+    if not out.parent.is_dir():
+        raise ValueError(f"{out}: there is no folder {out.parent}")
+
+
 def run(options: argparse.Namespace) -> int:
     """Read, fit and save."""
     from bucketrank.datasets import read_csv
     from bucketrank.saving import save_model
 
     estimator = make_estimator(options.method, random_state=options.seed, n_jobs=options.jobs)
+    # A fit may take long: what has no place to go is refused before it.
+    check_place(Path(options.out))
     data = read_csv(options.file, label_columns=options.labels)
     model = estimator.fit(data.X, data.Y)
     # What predictions from a file need: which columns to read, and what to write above them.

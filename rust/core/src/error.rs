@@ -317,16 +317,20 @@ pub enum Error {
     #[error("the tree was fitted without soft routing; expected routing \"soft\" at the fit")]
     NoSoftRouting,
     /// Bytes that are no saved model of this version.
-    #[error("cannot read the saved tree: {problem}")]
-    SavedTree {
+    #[error("cannot read the saved {what}: {problem}")]
+    SavedModel {
+        /// The kind of model.
+        what: &'static str,
         /// What is wrong with the bytes.
         problem: &'static str,
     },
     /// A model saved by a newer release.
     #[error(
-        "the saved tree has format version {found}; this release reads versions up to {newest}"
+        "the saved {what} has format version {found}; this release reads versions up to {newest}"
     )]
-    SavedTreeVersion {
+    SavedModelVersion {
+        /// The kind of model.
+        what: &'static str,
         /// The version found.
         found: u32,
         /// The newest version that can be read.

@@ -2,7 +2,7 @@
 //!
 //! Data enters through [`rankings::Rankings`], whose constructor proves what the kernels rely on; everything
 //! behind it works on valid data. Dependencies point one way:
-//! `error ← stop, weights, raw_position ← rankings, bucket_order ← pairs ← metrics, latent ← aggregate ← tree ←
+//! `error ← stop, saved, weights, raw_position ← rankings, bucket_order ← pairs ← metrics, latent ← aggregate ← tree ←
 //! forest, boost, cross_validation`.
 
 pub mod aggregate;
@@ -21,6 +21,7 @@ pub mod pairs;
 pub mod parallel;
 pub mod rankings;
 pub mod raw_position;
+mod saved;
 mod simd;
 pub mod stop;
 pub mod tree;

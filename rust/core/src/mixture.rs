@@ -52,25 +52,36 @@ pub fn observed_counts(rankings: &Rankings) -> Vec<usize> {
 /// Weights of the components of a mixture by expectation and maximisation of its likelihood, from `start`.
 ///
 /// `shares` has a row for each component and a column for each observed pair, `counts` the number of pairs of each row
-/// of the data: the responsibilities are averaged within a row, so that every row that compares anything counts the
-/// same. The start counts like 20 rows; a component that starts at 0 stays there.
+/// of the data: the responsibilities are averaged within a row, so that a row counts by its weight in `row_weights`,
+/// however many pairs it compares. The start counts like 20 rows of weight 1; a component that starts at 0 stays there.
 ///
 /// # Panics
-/// When the counts do not add up to the number of columns, or the components are not as many as the weights.
+/// When the counts do not add up to the number of columns, the components are not as many as the weights that they
+/// start from, or the rows not as many as theirs.
 #[must_use]
-pub fn mixture_weights(shares: ArrayView2<'_, f64>, counts: &[usize], start: &[f64]) -> Vec<f64> {
+pub fn mixture_weights(
+    shares: ArrayView2<'_, f64>,
+    counts: &[usize],
+    row_weights: &[f64],
+    start: &[f64],
+) -> Vec<f64> {
     assert_eq!(
         shares.ncols(),
         counts.iter().sum::<usize>(),
         "pairs of other rows"
     );
     assert_eq!(shares.nrows(), start.len(), "weights of other components");
-    let compared = counts.iter().filter(|&&count| count > 0).count() as f64;
+    assert_eq!(row_weights.len(), counts.len(), "weights of other rows");
+    let rows = || counts.iter().zip(row_weights);
+    let compared: f64 = rows()
+        .filter(|(&count, _)| count > 0)
+        .map(|(_, weight)| weight)
+        .sum();
     let mut weights = Array1::from(start.to_vec());
     for _ in 0..STEPS {
         let mut sums: Vec<f64> = start.iter().map(|weight| PRIOR_ROWS * weight).collect();
         let mut column = 0;
-        for &count in counts {
+        for (&count, row_weight) in rows() {
             for pair in column..column + count {
                 let mixed: f64 = weights
                     .iter()
@@ -78,7 +89,8 @@ pub fn mixture_weights(shares: ArrayView2<'_, f64>, counts: &[usize], start: &[f
                     .map(|(k, w)| w * shares[[k, pair]])
                     .sum();
                 for (k, sum) in sums.iter_mut().enumerate() {
-                    *sum += weights[k] * shares[[k, pair]] / (mixed * count as f64);
+                    let responsible = weights[k] * shares[[k, pair]] / (mixed * count as f64);
+                    *sum += row_weight * responsible;
                 }
             }
             column += count;
@@ -119,12 +131,26 @@ mod tests {
     fn the_better_component_gets_the_weight() {
         let shares = ndarray::Array2::from_shape_fn((3, 4000), |(k, _)| [0.9, 0.3, 0.001][k]);
         let counts = vec![4; 1000];
-        let weights = mixture_weights(shares.view(), &counts, &[0.4, 0.4, 0.2]);
+        let alike = vec![1.0; 1000];
+        let weights = mixture_weights(shares.view(), &counts, &alike, &[0.4, 0.4, 0.2]);
         assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         assert!(weights[0] > 0.95 && weights[1] > weights[2]);
-        let without = mixture_weights(shares.view(), &counts, &[0.0, 0.6, 0.4]);
+        let without = mixture_weights(shares.view(), &counts, &alike, &[0.0, 0.6, 0.4]);
         assert_eq!(without[0], 0.0);
-        let nothing = mixture_weights(ndarray::Array2::zeros((2, 0)).view(), &[0, 0], &[0.7, 0.3]);
+        let none = ndarray::Array2::zeros((2, 0));
+        let nothing = mixture_weights(none.view(), &[0, 0], &[1.0, 1.0], &[0.7, 0.3]);
         assert!((nothing[0] - 0.7).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_row_of_weight_two_is_two_rows() {
+        let start = [0.5, 0.5];
+        let shares = array![[0.9, 0.2, 0.4], [0.1, 0.6, 0.5]];
+        let weighted = mixture_weights(shares.view(), &[2, 1], &[1.0, 2.0], &start);
+        let shares = array![[0.9, 0.2, 0.4, 0.4], [0.1, 0.6, 0.5, 0.5]];
+        let repeated = mixture_weights(shares.view(), &[2, 1, 1], &[1.0; 3], &start);
+        for (a, b) in weighted.iter().zip(&repeated) {
+            assert!((a - b).abs() < 1e-14, "{weighted:?} {repeated:?}");
+        }
     }
 }

@@ -167,7 +167,11 @@ fn saved_boosters_come_back_equal_and_damage_is_refused() {
     newer[8] = 9;
     assert!(matches!(
         Booster::from_bytes(&newer),
-        Err(Error::SavedTreeVersion { found: 9, .. })
+        Err(Error::SavedModelVersion {
+            what: "booster",
+            found: 9,
+            ..
+        })
     ));
 }
 

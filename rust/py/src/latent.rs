@@ -101,12 +101,13 @@ pub fn observed_counts<'py>(
     Ok(counts.into_pyarray(py))
 }
 
-/// Weights of the components of a mixture: one row of shares a component.
+/// Weights of the components of a mixture: one row of shares a component, one count and weight a row of the data.
 #[pyfunction]
 pub fn mixture_weights<'py>(
     py: Python<'py>,
     shares: PyReadonlyArray2<'py, f64>,
     counts: PyReadonlyArray1<'py, i64>,
+    row_weights: PyReadonlyArray1<'py, f64>,
     start: Vec<f64>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let shares = shares.as_array();
@@ -123,6 +124,14 @@ pub fn mixture_weights<'py>(
             start.len()
         )));
     }
-    let weights = py.detach(|| mixture::mixture_weights(shares, &counts, &start));
+    let row_weights: Vec<f64> = row_weights.as_array().to_vec();
+    if row_weights.len() != counts.len() {
+        return Err(PyValueError::new_err(format!(
+            "found {} weights for {} rows",
+            row_weights.len(),
+            counts.len()
+        )));
+    }
+    let weights = py.detach(|| mixture::mixture_weights(shares, &counts, &row_weights, &start));
     Ok(weights.into_pyarray(py))
 }

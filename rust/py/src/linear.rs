@@ -20,6 +20,19 @@ pub struct Options {
     n_jobs: usize,
 }
 
+impl Options {
+    fn params(&self) -> PyResult<LinearParams> {
+        LinearParams::new(LinearOptions {
+            ridge: self.ridge,
+            intercept_ridge: self.intercept_ridge,
+            tolerance: self.tolerance,
+            max_steps: self.max_steps,
+            n_jobs: self.n_jobs,
+        })
+        .map_err(to_exception)
+    }
+}
+
 /// A fitted linear model.
 #[pyclass(frozen, module = "bucketrank._core")]
 pub struct LinearModel {
@@ -40,14 +53,7 @@ impl LinearModel {
         weights: MaybeWeights<'py>,
         options: Options,
     ) -> PyResult<Self> {
-        let params = LinearParams::new(LinearOptions {
-            ridge: options.ridge,
-            intercept_ridge: options.intercept_ridge,
-            tolerance: options.tolerance,
-            max_steps: options.max_steps,
-            n_jobs: options.n_jobs,
-        })
-        .map_err(to_exception)?;
+        let params = options.params()?;
         let weights = weights_to_vec(&weights);
         let rankings = y.rankings(py, weights.as_deref())?;
         let values = x.as_array();
@@ -56,6 +62,26 @@ impl LinearModel {
         })?;
         let fitted = fitted.map_err(to_exception)?;
         Ok(Self { fitted })
+    }
+
+    /// Second derivatives of what was minimised: for each input, then for the intercept, n utilities and n tie terms.
+    fn information<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyReadonlyArray2<'py, f64>,
+        y: Positions<'py>,
+        weights: MaybeWeights<'py>,
+        options: Options,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let params = options.params()?;
+        let weights = weights_to_vec(&weights);
+        let rankings = y.rankings(py, weights.as_deref())?;
+        let values = x.as_array();
+        let information = interruptible(py, |should_stop| {
+            self.fitted
+                .information(values, &rankings, &params, should_stop)
+        })?;
+        Ok(information.map_err(to_exception)?.into_pyarray(py))
     }
 
     /// Utilities and tie terms of each row.

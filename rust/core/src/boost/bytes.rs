@@ -2,13 +2,16 @@
 
 use crate::error::Result;
 use crate::rankings::MAX_LABELS;
-use crate::tree::{open, problem, sign, Reader};
+use crate::saved::{sign, Format, Reader};
 
 use super::booster::Booster;
 use super::model::{Node, ScoreTree, LEAF};
 
-const MAGIC: [u8; 8] = *b"BRKBOST\n";
-const VERSION: u32 = 1;
+const FORMAT: Format = Format {
+    what: "booster",
+    magic: *b"BRKBOST\n",
+    newest: 1,
+};
 /// Bytes of a node.
 const NODE: usize = 8 + 4 + 4;
 
@@ -16,8 +19,7 @@ impl Booster {
     /// The booster as bytes that [`Booster::from_bytes`] reads back.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = MAGIC.to_vec();
-        out.extend_from_slice(&VERSION.to_le_bytes());
+        let mut out = FORMAT.header(FORMAT.newest);
         for size in [
             self.features,
             self.labels(),
@@ -49,10 +51,10 @@ impl Booster {
     /// # Errors
     /// As [`crate::tree::Tree::from_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let mut reader = open(bytes, MAGIC, VERSION)?;
+        let mut reader = FORMAT.open(bytes)?;
         let [features, labels, trees, validation] = reader.sizes()?;
         if features == 0 || features >= LEAF as usize || !(2..=MAX_LABELS).contains(&labels) {
-            return Err(problem("impossible numbers of features or labels"));
+            return Err(FORMAT.problem("impossible numbers of features or labels"));
         }
         let compared = reader.many(labels, |[byte]: [u8; 1]| byte == 1)?;
         let start = reader.many(2 * labels, f32::from_le_bytes)?;
@@ -61,7 +63,7 @@ impl Booster {
         let finite = start.iter().all(|value| value.is_finite())
             && gains.iter().all(|gain| gain.is_finite());
         if !finite {
-            return Err(problem("a score is no number"));
+            return Err(FORMAT.problem("a score is no number"));
         }
         // Not reserved by the number read: it may be damaged.
         let mut read = Vec::new();
@@ -92,7 +94,7 @@ fn read_tree(reader: &mut Reader<'_>, features: usize, outputs: usize) -> Result
     })?;
     let values = reader.many(values, f32::from_le_bytes)?;
     let tree = ScoreTree { nodes, values };
-    check(&tree, features, outputs).map_err(problem)?;
+    check(&tree, features, outputs).map_err(|problem| FORMAT.problem(problem))?;
     Ok(tree)
 }
 

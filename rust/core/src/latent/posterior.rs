@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::pairs::PairCounts;
 
+use super::counts::compared_labels;
 use super::row::{Derivatives, LatentRow};
 
 /// The largest number of labels: the second derivatives are a matrix of twice as many rows.
@@ -22,7 +23,8 @@ const HALVINGS: usize = 60;
 pub struct Posterior {
     /// n utilities, then n tie terms.
     pub scores: Vec<f64>,
-    /// Square roots of the diagonal of the inverse second derivatives.
+    /// Square roots of the diagonal of the inverse second derivatives, for utilities less the mean of the compared labels:
+    /// the data say nothing about a common movement of these, and the prior's word on it would drown all others.
     pub standard_errors: Vec<f64>,
 }
 
@@ -71,13 +73,9 @@ impl Posterior {
                 break;
             }
         }
-        let factor = Cholesky::new(hessian(counts, ridge, &scores), 2 * n)?;
+        let variances = variances(counts, ridge, hessian(counts, ridge, &scores))?;
         Ok(Self {
-            standard_errors: factor
-                .inverse_diagonal()
-                .iter()
-                .map(|variance| (variance * unit).sqrt())
-                .collect(),
+            standard_errors: variances.iter().map(|v| (v * unit).sqrt()).collect(),
             scores,
         })
     }
@@ -153,6 +151,30 @@ fn hessian(counts: &PairCounts, ridge: f64, scores: &[f64]) -> Vec<f64> {
         }
     }
     matrix
+}
+
+/// The diagonal of the inverse, without the common movement of the compared labels' utilities.
+///
+/// That movement is an eigenvector, and the ridge its eigenvalue. It is made as stiff as the rest, and its known part is
+/// taken off the result: no small difference of large numbers.
+fn variances(counts: &PairCounts, ridge: f64, mut matrix: Vec<f64>) -> Result<Vec<f64>> {
+    let size = 2 * counts.labels();
+    let compared = compared_labels(counts);
+    let labels: Vec<usize> = (0..compared.len()).filter(|&u| compared[u]).collect();
+    let count = labels.len() as f64;
+    let diagonal: f64 = labels.iter().map(|u| matrix[u * size + u]).sum();
+    // Without compared labels this is no number, and nobody asks for it.
+    let stiffness = diagonal / count;
+    for u in &labels {
+        for v in &labels {
+            matrix[u * size + v] += stiffness / count;
+        }
+    }
+    let mut variances = Cholesky::new(matrix, size)?.inverse_diagonal();
+    for &u in &labels {
+        variances[u] = (variances[u] - 1.0 / (count * (ridge + stiffness))).max(0.0);
+    }
+    Ok(variances)
 }
 
 /// The lower triangle L with L·Lᵀ = the matrix.
@@ -281,6 +303,20 @@ mod tests {
             unit[i] = 1.0;
             let column = Cholesky::new(matrix.clone(), 8).unwrap().solve(&unit);
             assert!((column[i] - inverse[i]).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn errors_leave_out_the_common_movement_and_nothing_else() {
+        let scores = [0.5, -0.2, 0.1, 0.9, 0.3, -0.4, 0.0, 0.2];
+        for ridge in [1e-4, 0.3, 20.0] {
+            let matrix = hessian(&counts(), ridge, &scores);
+            let whole = Cholesky::new(matrix.clone(), 8).unwrap();
+            let found = variances(&counts(), ridge, matrix).unwrap();
+            for (i, (found, whole)) in found.iter().zip(whole.inverse_diagonal()).enumerate() {
+                let common = if i < 4 { 1.0 / (4.0 * ridge) } else { 0.0 };
+                assert!((found + common - whole).abs() < 1e-9 * whole, "{ridge} {i}");
+            }
         }
     }
 

@@ -2,20 +2,22 @@
 
 use crate::error::Result;
 use crate::rankings::MAX_LABELS;
-use crate::tree::{open, problem, sign};
+use crate::saved::{sign, Format};
 
 use super::model::LinearModel;
 use super::standardise::Standardiser;
 
-const MAGIC: [u8; 8] = *b"BRKLINE\n";
-const VERSION: u32 = 1;
+const FORMAT: Format = Format {
+    what: "linear model",
+    magic: *b"BRKLINE\n",
+    newest: 1,
+};
 
 impl LinearModel {
     /// The model as bytes that [`LinearModel::from_bytes`] reads back.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = MAGIC.to_vec();
-        out.extend_from_slice(&VERSION.to_le_bytes());
+        let mut out = FORMAT.header(FORMAT.newest);
         for size in [
             self.features(),
             self.labels(),
@@ -36,14 +38,14 @@ impl LinearModel {
     /// # Errors
     /// As [`crate::tree::Tree::from_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let mut reader = open(bytes, MAGIC, VERSION)?;
+        let mut reader = FORMAT.open(bytes)?;
         let [features, labels, steps, converged] = reader.sizes()?;
         if features == 0 || !(2..=MAX_LABELS).contains(&labels) {
-            return Err(problem("impossible numbers of features or labels"));
+            return Err(FORMAT.problem("impossible numbers of features or labels"));
         }
         let count = (2 * labels)
             .checked_mul(features.saturating_add(1))
-            .ok_or(problem("a size does not fit this machine"))?;
+            .ok_or(FORMAT.problem("a size does not fit this machine"))?;
         let compared = reader.many(labels, |[byte]: [u8; 1]| byte == 1)?;
         let means = reader.many(features, f64::from_le_bytes)?;
         let deviations = reader.many(features, f64::from_le_bytes)?;
@@ -51,7 +53,7 @@ impl LinearModel {
         reader.end()?;
         let mut numbers = means.iter().chain(&deviations).chain(&coefficients);
         if !numbers.all(|number| number.is_finite()) || deviations.iter().any(|&d| d < 0.0) {
-            return Err(problem("a coefficient or a scale is no number"));
+            return Err(FORMAT.problem("a coefficient or a scale is no number"));
         }
         Ok(Self {
             scale: Standardiser { means, deviations },

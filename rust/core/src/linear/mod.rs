@@ -18,6 +18,7 @@
 //! ```
 
 mod bytes;
+mod information;
 mod model;
 mod objective;
 mod params;

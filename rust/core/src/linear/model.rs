@@ -119,6 +119,13 @@ impl LinearModel {
     /// # Errors
     /// Another number of features than in training, or a value that is not finite.
     pub fn scores(&self, values: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
+        let mut scores = self.raw_scores(values)?;
+        scores.mapv_inplace(|score: f64| score.clamp(-LARGEST_SCORE, LARGEST_SCORE));
+        Ok(scores)
+    }
+
+    /// The same without limits.
+    pub(super) fn raw_scores(&self, values: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
         if values.ncols() != self.features() {
             return Err(Error::FeatureCount {
                 found: values.ncols(),
@@ -135,7 +142,6 @@ impl LinearModel {
                     *score += input * coefficient;
                 }
             }
-            scores.mapv_inplace(|score: f64| score.clamp(-LARGEST_SCORE, LARGEST_SCORE));
         }
         Ok(scores)
     }

@@ -1,13 +1,17 @@
 //! Saving a tree as bytes: magic, format version, body, checksum; all little-endian.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::rankings::MAX_LABELS;
+use crate::saved::{sign, Format};
 
 use super::grow::{Grown, Subtree, LEAF};
 use super::model::Tree;
 
-const MAGIC: [u8; 8] = *b"BRKTREE\n";
-const VERSION: u32 = 1;
+const FORMAT: Format = Format {
+    what: "tree",
+    magic: *b"BRKTREE\n",
+    newest: 1,
+};
 /// Bytes of a node in the body.
 const NODE: usize = 4 + 8 + 8 + 4 + 4;
 
@@ -17,8 +21,7 @@ impl Tree {
     pub fn to_bytes(&self) -> Vec<u8> {
         let nodes = self.preorder();
         let mut out = Vec::with_capacity(64 + NODE * nodes.len() + 4 * self.rows.len());
-        out.extend_from_slice(&MAGIC);
-        out.extend_from_slice(&VERSION.to_le_bytes());
+        out.extend(FORMAT.header(FORMAT.newest));
         for size in [
             self.features,
             self.labels,
@@ -48,10 +51,10 @@ impl Tree {
     /// Reads a tree from bytes, trusting none of them.
     ///
     /// # Errors
-    /// [`Error::SavedTreeVersion`] for a newer format; [`Error::SavedTree`] for anything else that
+    /// [`crate::error::Error::SavedModelVersion`] for a newer format; [`crate::error::Error::SavedModel`] for anything else that
     /// [`Tree::to_bytes`] does not write: foreign, truncated or damaged bytes, or arrays that are no tree.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let mut reader = open(bytes, MAGIC, VERSION)?;
+        let mut reader = FORMAT.open(bytes)?;
         let [features, labels, training_rows, nodes, thresholds, rows] = reader.sizes()?;
         let grown = Subtree {
             nodes: reader.many(nodes, Grown::read)?,
@@ -60,45 +63,11 @@ impl Tree {
         };
         reader.end()?;
         if features == 0 || features >= LEAF as usize || !(2..=MAX_LABELS).contains(&labels) {
-            return Err(problem("impossible numbers of features or labels"));
+            return Err(FORMAT.problem("impossible numbers of features or labels"));
         }
-        check(features, training_rows, &grown).map_err(problem)?;
+        check(features, training_rows, &grown).map_err(|problem| FORMAT.problem(problem))?;
         Ok(Self::assemble(features, labels, training_rows, grown))
     }
-}
-
-pub(crate) fn problem(problem: &'static str) -> Error {
-    Error::SavedTree { problem }
-}
-
-/// Puts a checksum behind the bytes.
-pub(crate) fn sign(mut bytes: Vec<u8>) -> Vec<u8> {
-    let checksum = crc32fast::hash(&bytes);
-    bytes.extend_from_slice(&checksum.to_le_bytes());
-    bytes
-}
-
-/// Checks magic, version and checksum, and returns what stands between them.
-pub(crate) fn open(bytes: &[u8], magic: [u8; 8], newest: u32) -> Result<Reader<'_>> {
-    let mut header = Reader { bytes };
-    if header.take::<8>()? != magic {
-        return Err(problem("these bytes are no saved tree"));
-    }
-    let found = u32::from_le_bytes(header.take()?);
-    if found > newest {
-        return Err(Error::SavedTreeVersion { found, newest });
-    }
-    let Some((body, checksum)) = bytes.split_last_chunk::<4>() else {
-        return Err(problem("the bytes are truncated"));
-    };
-    if crc32fast::hash(body) != u32::from_le_bytes(*checksum) {
-        return Err(problem(
-            "the checksum does not match; the bytes are damaged",
-        ));
-    }
-    Ok(Reader {
-        bytes: body.get(magic.len() + 4..).unwrap_or_default(),
-    })
 }
 
 impl Grown {
@@ -112,62 +81,6 @@ impl Grown {
             feature: word(20),
             thresholds: word(24),
         }
-    }
-}
-
-/// Takes values off the front of a slice.
-pub(crate) struct Reader<'a> {
-    bytes: &'a [u8],
-}
-
-impl<'a> Reader<'a> {
-    pub(crate) fn sizes<const N: usize>(&mut self) -> Result<[usize; N]> {
-        let mut sizes = [0; N];
-        for size in &mut sizes {
-            *size = usize::try_from(u64::from_le_bytes(self.take()?))
-                .map_err(|_| problem("a size does not fit this machine"))?;
-        }
-        Ok(sizes)
-    }
-
-    /// So many bytes as they are.
-    pub(crate) fn slice(&mut self, count: usize) -> Result<&'a [u8]> {
-        let (head, rest) = self
-            .bytes
-            .split_at_checked(count)
-            .ok_or(problem("the bytes are truncated"))?;
-        self.bytes = rest;
-        Ok(head)
-    }
-
-    /// Checks that everything was read.
-    pub(crate) fn end(&self) -> Result<()> {
-        if self.bytes.is_empty() {
-            Ok(())
-        } else {
-            Err(problem("there are bytes behind the end"))
-        }
-    }
-
-    fn take<const N: usize>(&mut self) -> Result<[u8; N]> {
-        let (head, rest) = self
-            .bytes
-            .split_first_chunk::<N>()
-            .ok_or(problem("the bytes are truncated"))?;
-        self.bytes = rest;
-        Ok(*head)
-    }
-
-    pub(crate) fn many<const N: usize, T>(
-        &mut self,
-        count: usize,
-        read: impl Fn([u8; N]) -> T,
-    ) -> Result<Vec<T>> {
-        // Before any memory is asked for: a damaged size must not exhaust it.
-        if count > self.bytes.len() / N {
-            return Err(problem("the bytes are truncated"));
-        }
-        (0..count).map(|_| self.take().map(&read)).collect()
     }
 }
 
@@ -306,7 +219,8 @@ mod tests {
         bytes[8] = 9;
         assert_eq!(
             Tree::from_bytes(&signed(bytes)).unwrap_err(),
-            Error::SavedTreeVersion {
+            crate::error::Error::SavedModelVersion {
+                what: "tree",
                 found: 9,
                 newest: 1
             }

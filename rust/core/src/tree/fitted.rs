@@ -8,8 +8,8 @@ use crate::pairs::PairOrderMatrix;
 use crate::parallel::{run, Jobs};
 use crate::rankings::Rankings;
 
-use super::bytes::problem;
 use super::criterion::{Consensus, Sample};
+use super::fitted_bytes::FORMAT;
 use super::model::Tree;
 use super::params::TreeParams;
 use super::soft::SoftRouting;
@@ -77,14 +77,14 @@ impl FittedTree {
     /// Puts together what was saved.
     pub(super) fn new(tree: Tree, rankings: Rankings, soft: Option<SoftRouting>) -> Result<Self> {
         if tree.labels() != rankings.labels() || tree.training_rows() != rankings.len() {
-            return Err(problem("the rankings do not belong to the tree"));
+            return Err(FORMAT.problem("the rankings do not belong to the tree"));
         }
         let weights = rankings.weights();
         let positive = (0..rankings.len()).filter(|&row| weights.get(row) > 0.0);
         let in_leaves = tree.node_rows(0);
         let weighted = in_leaves.iter().all(|&row| weights.get(row as usize) > 0.0);
         if !weighted || positive.count() != in_leaves.len() {
-            return Err(problem("the leaves do not hold the rows that have weight"));
+            return Err(FORMAT.problem("the leaves do not hold the rows that have weight"));
         }
         Ok(Self {
             tree,

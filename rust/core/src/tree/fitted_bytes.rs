@@ -4,27 +4,27 @@ use ndarray::ArrayView2;
 
 use crate::error::Result;
 use crate::rankings::Rankings;
+use crate::saved::{sign, Format, Reader};
 use crate::weights::Weights;
 
-use super::bytes::{open, problem, sign, Reader};
 use super::fitted::FittedTree;
 use super::model::Tree;
 use super::soft::SoftRouting;
 
-const MAGIC: [u8; 8] = *b"BRKFITT\n";
 /// Version 2 adds the intervals of soft routing; trees without them are written as version 1, which older releases
 /// read too.
-const NEWEST: u32 = 2;
+pub(super) const FORMAT: Format = Format {
+    what: "tree",
+    magic: *b"BRKFITT\n",
+    newest: 2,
+};
 
 impl FittedTree {
     /// The tree and its rankings as bytes that [`FittedTree::from_bytes`] reads back.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let tree = self.tree().to_bytes();
-        let mut out = Vec::new();
-        out.extend_from_slice(&MAGIC);
-        let version = 1 + u32::from(self.soft_routing().is_some());
-        out.extend_from_slice(&version.to_le_bytes());
+        let mut out = FORMAT.header(1 + u32::from(self.soft_routing().is_some()));
         let sizes = rankings_sizes(self.rankings());
         for size in sizes.into_iter().chain([tree.len()]) {
             out.extend_from_slice(&(size as u64).to_le_bytes());
@@ -44,8 +44,10 @@ impl FittedTree {
     /// # Errors
     /// As [`Tree::from_bytes`]; also rankings that are none, or that the tree was not grown on.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let mut reader = open(bytes, MAGIC, NEWEST)?;
-        let has_windows = bytes.get(MAGIC.len()).is_some_and(|&version| version == 2);
+        let mut reader = FORMAT.open(bytes)?;
+        let has_windows = bytes
+            .get(FORMAT.magic.len())
+            .is_some_and(|&version| version == 2);
         let [rows, labels, weights, tree] = reader.sizes()?;
         let rankings = read_numbers(&mut reader, [rows, labels, weights])?;
         let tree = Tree::from_bytes(reader.slice(tree)?)?;
@@ -67,9 +69,9 @@ fn read_windows(reader: &mut Reader<'_>, tree: &Tree) -> Result<SoftRouting> {
             let around = |&threshold: &f64| low <= threshold && threshold <= high;
             let possible = low.is_finite() && high.is_finite() && low < high;
             if split.thresholds.len() != 1 || !possible || !split.thresholds.iter().all(around) {
-                return Err(problem(
-                    "an interval of soft routing is not around its threshold",
-                ));
+                return Err(
+                    reader.problem("an interval of soft routing is not around its threshold")
+                );
             }
         }
     }
@@ -113,13 +115,13 @@ fn write_numbers(rankings: &Rankings, out: &mut Vec<u8>) {
 fn read_numbers(reader: &mut Reader<'_>, [rows, labels, weights]: [usize; 3]) -> Result<Rankings> {
     let count = rows
         .checked_mul(labels)
-        .ok_or(problem("a size does not fit this machine"))?;
+        .ok_or(reader.problem("a size does not fit this machine"))?;
     let positions = reader.many(count, u16::from_le_bytes)?;
     let weights = reader.many(weights, f64::from_le_bytes)?;
     let positions = ArrayView2::from_shape((rows, labels), &positions)
-        .map_err(|_| problem("the positions are no table"))?;
+        .map_err(|_| reader.problem("the positions are no table"))?;
     let weights = (!weights.is_empty()).then_some(weights.as_slice());
-    Rankings::new(positions, weights).map_err(|_| problem("the rankings are not valid"))
+    Rankings::new(positions, weights).map_err(|_| reader.problem("the rankings are not valid"))
 }
 
 #[cfg(test)]
@@ -211,7 +213,8 @@ mod tests {
         bytes[8] = 7;
         assert_eq!(
             FittedTree::from_bytes(&bytes).unwrap_err(),
-            Error::SavedTreeVersion {
+            Error::SavedModelVersion {
+                what: "tree",
                 found: 7,
                 newest: 2
             }

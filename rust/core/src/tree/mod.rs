@@ -21,7 +21,7 @@
 //! ```
 
 mod apply;
-pub(crate) mod bytes;
+mod bytes;
 mod criterion;
 mod draw;
 mod entropy;
@@ -37,7 +37,6 @@ mod shrinkage;
 mod smoothed;
 mod soft;
 
-pub(crate) use bytes::{open, problem, sign, Reader};
 pub(crate) use draw::child_seed;
 pub(crate) use leaf_shares::LeafShares;
 pub(crate) use smoothed::Consensus as ShareConsensus;

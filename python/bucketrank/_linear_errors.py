@@ -1,0 +1,84 @@
+"""Standard errors of a linear model, from its observed information."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+ERROR_NAMES = (
+    "coef_standard_error_",
+    "tie_coef_standard_error_",
+    "intercept_standard_error_",
+    "tie_intercept_standard_error_",
+)
+
+MAX_COEFFICIENTS = 4000
+"""More of them would take gigabytes and minutes: the information is a square matrix of so many rows."""
+
+Floats = NDArray[np.float64]
+
+
+def check_size(n_features: int, n_labels: int) -> None:
+    """Refuse models that are too large for standard errors."""
+    count = 2 * n_labels * (n_features + 1)
+    if count > MAX_COEFFICIENTS:
+        raise ValueError(
+            f"{n_labels} labels and {n_features} features make 2 * {n_labels} * ({n_features} + 1) = {count} "
+            f"coefficients; standard_errors=True expects at most {MAX_COEFFICIENTS}"
+        )
+
+
+def standard_errors(
+    information: Floats, compared: NDArray[np.bool_], ridges: tuple[float, float]
+) -> dict[str, Floats]:
+    """Return the standard errors of coefficients and intercepts, by the names of the attributes.
+
+    Parameters
+    ----------
+    information : ndarray
+        Second derivatives: for each input, then for the intercept, those of n utilities and n tie terms.
+    compared : ndarray of shape (n_labels,)
+        Which labels the training rankings compare.
+    ridges : tuple of float
+        Penalties of coefficients and of intercepts.
+    """
+    n = len(compared)
+    inputs = len(information) // (2 * n)
+    variances = _variances(information, compared, np.r_[np.full(inputs - 1, ridges[0]), ridges[1]])
+    by_input = np.sqrt(variances).reshape(inputs, 2 * n)
+    # The inputs are standardised features divided by this.
+    coefficients = by_input[:-1].T / np.sqrt(inputs - 1)
+    intercepts = by_input[-1]
+    parts = (coefficients[:n], coefficients[n:], intercepts[:n], intercepts[n:])
+    return {name: part.copy() for name, part in zip(ERROR_NAMES, parts, strict=True)}
+
+
+def _variances(information: Floats, compared: NDArray[np.bool_], ridge: Floats) -> Floats:
+    """Return the diagonal of the inverse, without the common movement of the utilities of compared labels.
+
+    Of an input this movement is an eigenvector, and the ridge its eigenvalue. To leave it out, it is made as stiff as
+    the rest, which also keeps a small ridge from spoiling the inverse, and its known part is taken off the result.
+    """
+    n = len(compared)
+    inputs = len(ridge)
+    labels = np.flatnonzero(compared)
+    stiff = information.copy()
+    excess = np.zeros((inputs, 2 * n))
+    for j in range(inputs if len(labels) else 0):
+        own = 2 * n * j + labels
+        stiffness = information[own, own].mean()
+        stiff[np.ix_(own, own)] += stiffness / len(labels)
+        excess[j, labels] = 1 / (len(labels) * (ridge[j] + stiffness))
+    # In units in which the diagonal is 1: penalties and weights may differ by many orders of magnitude.
+    unit = 1 / np.sqrt(stiff.diagonal())
+    try:
+        inverse = np.linalg.inv(stiff * unit * unit[:, None])
+    except np.linalg.LinAlgError:
+        inverse = np.zeros_like(stiff)
+    variances: Floats = inverse.diagonal() * unit**2 - excess.ravel()
+    if not (np.isfinite(variances) & (variances > 0)).all():
+        raise ValueError(
+            "the second derivatives have no inverse that floats can hold, so there are no standard errors; a larger "
+            "ridge or intercept_ridge helps"
+        )
+    return variances

@@ -1,0 +1,264 @@
+//! The observed information of a linear model: the second derivatives of what its fit minimises.
+
+use ndarray::{Array2, ArrayView2};
+
+use crate::error::{Error, Result};
+use crate::latent::LatentRow;
+use crate::pairs::{pair_count, pair_index};
+use crate::parallel::{install, ordered};
+use crate::rankings::{Rankings, MISSING};
+use crate::simd::{dispatch, Kernel};
+
+use super::model::LinearModel;
+use super::params::{LinearOptions, LinearParams};
+
+/// Rows whose pairs are held together: sums stay in the cache while they are added.
+const ROWS: usize = 8;
+
+impl LinearModel {
+    /// The second derivatives of the penalty less the log-likelihood of the training data, at the fitted coefficients.
+    ///
+    /// Row and column (j · 2n + output) belong to the coefficient of input j (a standardised feature divided by the root
+    /// of the number of features; the intercept comes last) and of that output: n utilities, then n tie terms. O(P²)
+    /// memory and O(rows · P²) time for P = 2n(m + 1) coefficients. The result does not depend on the number of threads.
+    ///
+    /// # Errors
+    /// Features that are not finite or of another number, rankings of other labels or rows, [`Error::Interrupted`], or
+    /// threads that cannot be started.
+    pub fn information(
+        &self,
+        values: ArrayView2<'_, f64>,
+        rankings: &Rankings,
+        params: &LinearParams,
+        should_stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Array2<f64>> {
+        if (values.nrows(), self.labels()) != (rankings.len(), rankings.labels()) {
+            return Err(Error::Shapes {
+                left: "the scores of the features",
+                left_shape: (values.nrows(), self.labels()),
+                right: "the rankings",
+                right_shape: (rankings.len(), rankings.labels()),
+            });
+        }
+        let data = Data {
+            scores: self.raw_scores(values)?,
+            inputs: self.scale.apply(values),
+            rankings,
+        };
+        let options = params.options();
+        let columns = data.inputs.ncols();
+        let spread = options.n_jobs > 1;
+        let strips = install(options.n_jobs, || {
+            // The last strips are the longest.
+            ordered(spread, columns, |number| {
+                let column = columns - 1 - number;
+                data.strip(column, should_stop)
+            })
+        })?;
+        let n = rankings.labels();
+        let mut information = Array2::zeros((2 * n * columns, 2 * n * columns));
+        for (number, strip) in strips.into_iter().enumerate() {
+            let j = columns - 1 - number;
+            for (k, sums) in strip?.chunks_exact(3 * pair_count(n)).enumerate() {
+                spread_pairs(sums, n, |row, column, value| {
+                    information[[2 * n * j + row, 2 * n * k + column]] += value;
+                    if k < j {
+                        information[[2 * n * k + column, 2 * n * j + row]] += value;
+                    }
+                });
+            }
+        }
+        add_penalty(&mut information, 2 * n, options);
+        Ok(information)
+    }
+}
+
+fn add_penalty(information: &mut Array2<f64>, outputs: usize, options: &LinearOptions) {
+    let coefficients = information.nrows();
+    for (index, value) in information.diag_mut().iter_mut().enumerate() {
+        *value += if index + outputs < coefficients {
+            options.ridge
+        } else {
+            options.intercept_ridge
+        };
+    }
+}
+
+struct Data<'a> {
+    /// Not clipped: the fit did not clip them either.
+    scores: Array2<f64>,
+    inputs: Array2<f64>,
+    rankings: &'a Rankings,
+}
+
+impl Data<'_> {
+    /// For each input k up to j the sums over the rows of weight times two inputs times what [`Data::pairs`] says.
+    fn strip(&self, j: usize, should_stop: &(dyn Fn() -> bool + Sync)) -> Result<Vec<f64>> {
+        let size = 3 * pair_count(self.rankings.labels());
+        let mut sums = vec![0.0; (j + 1) * size];
+        let mut planes = vec![0.0; ROWS * size];
+        for first in (0..self.rankings.len()).step_by(ROWS) {
+            if should_stop() {
+                return Err(Error::Interrupted);
+            }
+            let last = self.rankings.len().min(first + ROWS);
+            for (row, planes) in (first..last).zip(planes.chunks_exact_mut(size)) {
+                self.pairs(row, planes);
+            }
+            dispatch(AddBlock {
+                data: self,
+                rows: first..last,
+                j,
+                planes: &planes,
+                sums: &mut sums,
+            });
+        }
+        Ok(sums)
+    }
+
+    /// The three planes of one row. A pair says y (+1 before, 0 tied, −1 after) and t (1 tied, else 0); the scores enter
+    /// its logarithm as `y (f_u − f_v) / 2 + t (h_u + h_v)`, so its second derivatives are the variance of y/2, that of
+    /// t, and their covariance. Pairs that the row does not rank say nothing.
+    fn pairs(&self, row: usize, planes: &mut [f64]) {
+        let n = self.rankings.labels();
+        let pairs = pair_count(n);
+        let (first, rest) = planes.split_at_mut(pairs);
+        let (second, third) = rest.split_at_mut(pairs);
+        let scores = self.scores.row(row).to_vec();
+        LatentRow::new(&scores).write_shares([&mut *first, &mut *second, &mut *third]);
+        let positions = self.rankings.row(row);
+        let each = (0..n).flat_map(|u| (u + 1..n).map(move |v| (u, v)));
+        let planes = first.iter_mut().zip(second).zip(third);
+        for ((u, v), ((first, second), third)) in each.zip(planes) {
+            let (before, tied, after) = (*first, *second, *third);
+            if positions[u] == MISSING || positions[v] == MISSING {
+                (*first, *second, *third) = (0.0, 0.0, 0.0);
+                continue;
+            }
+            let net = before - after;
+            *first = (before + after - net * net).max(0.0) / 4.0;
+            *second = tied * (1.0 - tied);
+            *third = -net * tied / 2.0;
+        }
+    }
+}
+
+/// Adds some rows to the sums of one strip.
+struct AddBlock<'a> {
+    data: &'a Data<'a>,
+    rows: std::ops::Range<usize>,
+    j: usize,
+    planes: &'a [f64],
+    sums: &'a mut [f64],
+}
+
+impl Kernel for AddBlock<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let weights = self.data.rankings.weights();
+        let size = self.planes.len() / ROWS;
+        for (k, sums) in self.sums.chunks_exact_mut(size).enumerate() {
+            for (row, planes) in self.rows.clone().zip(self.planes.chunks_exact(size)) {
+                let inputs = self.data.inputs.row(row);
+                let factor = weights.get(row) * inputs[self.j] * inputs[k];
+                for (sum, value) in sums.iter_mut().zip(planes) {
+                    *sum += factor * value;
+                }
+            }
+        }
+    }
+}
+
+/// Hands over the second derivatives in the 2n outputs that the summed planes stand for, term by term.
+fn spread_pairs(sums: &[f64], n: usize, mut add: impl FnMut(usize, usize, f64)) {
+    let pairs = pair_count(n);
+    for u in 0..n {
+        for v in u + 1..n {
+            let pair = pair_index(n, u, v);
+            let [net, tied, both] = [0, 1, 2].map(|plane| sums[plane * pairs + pair]);
+            for (a, sign) in [(u, 1.0), (v, -1.0)] {
+                for (b, other) in [(u, 1.0), (v, -1.0)] {
+                    add(a, b, sign * other * net);
+                    add(n + a, n + b, tied);
+                    add(a, n + b, sign * both);
+                    add(n + a, b, other * both);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::objective::Objective;
+    use super::*;
+    use ndarray::array;
+
+    fn data() -> (Array2<f64>, Rankings) {
+        let x = Array2::from_shape_fn((11, 2), |(i, j)| ((i * (j + 2)) % 7) as f64 / 3.0);
+        let y = array![
+            [1.0, 2.0, 2.0],
+            [2.0, f64::NAN, 1.0],
+            [1.0, 1.0, 1.0],
+            [f64::NAN, f64::NAN, 1.0],
+            [3.0, 2.0, 1.0],
+            [f64::NAN, f64::NAN, f64::NAN],
+            [1.0, 2.0, 3.0],
+            [2.0, 1.0, f64::NAN],
+            [1.0, 1.0, 2.0],
+            [3.0, 1.0, 2.0],
+            [2.0, 2.0, 1.0]
+        ];
+        let weights: Vec<f64> = (0..11).map(|i| f64::from(i) / 2.0).collect();
+        (x, Rankings::new(y.view(), Some(&weights)).unwrap())
+    }
+
+    #[test]
+    fn it_is_the_change_of_the_gradient() {
+        let (x, rankings) = data();
+        let params = LinearParams::default();
+        let model = LinearModel::fit(x.view(), &rankings, &params, &|| false).unwrap();
+        let found = model.information(x.view(), &rankings, &params, &|| false);
+        let found = found.unwrap();
+        let inputs = model.scale.apply(x.view());
+        let objective = Objective::new(&inputs, &rankings, params.options());
+        let step = 1e-5;
+        for i in 0..objective.len() {
+            let at = |offset: f64| {
+                let mut moved = model.coefficients.clone();
+                moved[i] += offset;
+                objective.evaluate(&moved).unwrap().gradient
+            };
+            for (j, (up, down)) in at(step).iter().zip(at(-step)).enumerate() {
+                let bend = (up - down) / (2.0 * step);
+                assert!((found[[i, j]] - bend).abs() < 1e-6, "{i} {j}");
+            }
+        }
+        assert_eq!(found, found.t());
+    }
+
+    #[test]
+    fn threads_change_nothing_and_other_data_is_refused() {
+        let (x, rankings) = data();
+        let params = LinearParams::default();
+        let model = LinearModel::fit(x.view(), &rankings, &params, &|| false).unwrap();
+        let threads = |n_jobs| {
+            let options = LinearOptions {
+                n_jobs,
+                ..LinearOptions::default()
+            };
+            let params = LinearParams::new(options).unwrap();
+            model
+                .information(x.view(), &rankings, &params, &|| false)
+                .unwrap()
+        };
+        assert_eq!(threads(1), threads(3));
+        let short = x.select(ndarray::Axis(0), &[0, 1]);
+        let refused = model.information(short.view(), &rankings, &params, &|| false);
+        assert!(matches!(refused, Err(Error::Shapes { .. })));
+        let stopped = model.information(x.view(), &rankings, &params, &|| true);
+        assert_eq!(stopped, Err(Error::Interrupted));
+    }
+}

@@ -1,0 +1,192 @@
+"""Standard errors of the linear model: against second derivatives by finite differences, laws, limits."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bucketrank import PartialLabelRankingLinear, load_model, save_model
+from bucketrank._linear_errors import ERROR_NAMES, standard_errors
+from test_linear import penalised
+from tree_data import Array, dense, random_data, with_missing_labels
+
+RIDGE, INTERCEPT_RIDGE = 0.1, 0.001
+
+
+def errors_of(linear: PartialLabelRankingLinear) -> Array:
+    """All standard errors: inputs by scores, as the reference has its coefficients."""
+    coefficients = np.vstack([linear.coef_standard_error_, linear.tie_coef_standard_error_])
+    intercepts = [linear.intercept_standard_error_, linear.tie_intercept_standard_error_]
+    return np.vstack([coefficients.T, np.concatenate(intercepts)])
+
+
+def hessian(at: Array, *data: Array) -> Array:
+    step = 1e-4
+    rows = [
+        (penalised(at + step * unit, *data)[1] - penalised(at - step * unit, *data)[1]) / (2 * step)
+        for unit in np.eye(len(at))
+    ]
+    return np.array(rows)
+
+
+def scaled_inputs(X: Array, weights: Array) -> Array:
+    mean = np.average(X, axis=0, weights=weights)
+    scale = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights))
+    standard = np.clip((X - mean) / scale, -6, 6) / np.sqrt(X.shape[1])
+    return np.column_stack([standard, np.ones(len(X))])
+
+
+def without_common_movement(matrix: Array, n_labels: int) -> Array:
+    """The variances of coefficients that are forced to add up to 0 over the utilities of an input."""
+    n_inputs = len(matrix) // (2 * n_labels)
+    sums = np.kron(np.eye(n_inputs), np.r_[np.ones(n_labels), np.zeros(n_labels)])
+    allowed = np.linalg.svd(sums)[2][n_inputs:].T
+    inverse: Array = allowed @ np.linalg.inv(allowed.T @ matrix @ allowed) @ allowed.T
+    return inverse.diagonal()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_they_are_those_of_the_second_derivatives(seed: int) -> None:
+    rows, features, labels = 30, 2, 3
+    X, Y = random_data(seed, rows=rows, features=features, labels=labels)
+    X = X.astype(float)
+    X[0, 1] = 1e3  # beyond the clip
+    Y = with_missing_labels(Y, 0.2, seed)
+    weights = np.random.default_rng(seed).integers(0, 4, rows).astype(float)
+    weights[0] = 0.02
+    linear = PartialLabelRankingLinear(tolerance=1e-9, standard_errors=True).fit(X, Y, weights)
+    inputs = scaled_inputs(X, weights)
+    assert np.abs(inputs).max() == pytest.approx(6 / np.sqrt(2))
+    scores = np.vstack([linear.coef_, linear.tie_coef_]).T * np.sqrt(features)
+    at = np.vstack([scores, np.r_[linear.intercept_, linear.tie_intercept_]]).ravel()
+    assert np.abs(penalised(at, inputs, Y, weights)[1]).max() < 1e-6
+    matrix = hessian(at, inputs, Y, weights)
+    variances = without_common_movement(matrix, labels)
+    unit = np.r_[np.full(features, 1 / np.sqrt(features)), 1][:, None]
+    expected = np.sqrt(variances).reshape(features + 1, 2 * labels) * unit
+    np.testing.assert_allclose(errors_of(linear), expected, rtol=1e-5)
+    # The whole inverse has the error of the common movement on top, which is the penalty's.
+    ridge = np.r_[np.full(features, RIDGE), INTERCEPT_RIDGE][:, None]
+    common = np.where(np.arange(2 * labels) < labels, 1 / (labels * ridge), 0).ravel()
+    whole = np.linalg.inv(matrix).diagonal()
+    np.testing.assert_allclose(whole, variances + common, rtol=1e-5)
+
+
+def test_twice_the_weight_and_penalty_is_half_the_variance() -> None:
+    X, Y = random_data(1, rows=50)
+    Y = with_missing_labels(Y, 0.2, 1)
+    weights = 1.0 + np.arange(50) % 3
+    options: dict[str, Any] = {"standard_errors": True, "tolerance": 1e-9}
+    once = PartialLabelRankingLinear(ridge=0.3, intercept_ridge=0.02, **options)
+    twice = PartialLabelRankingLinear(ridge=0.6, intercept_ridge=0.04, **options)
+    found = [errors_of(once.fit(X, Y, weights)), errors_of(twice.fit(X, Y, 2 * weights))]
+    np.testing.assert_allclose(found[0] ** 2, 2 * found[1] ** 2, rtol=1e-4)
+
+
+def test_errors_of_much_data_vanish() -> None:
+    X, Y = random_data(1, rows=200)
+    fit = PartialLabelRankingLinear(standard_errors=True, tolerance=1e-8).fit
+    few, many = errors_of(fit(X, Y, np.full(200, 100.0))), errors_of(fit(X, Y, np.full(200, 1e4)))
+    np.testing.assert_allclose(many, few / 10, rtol=0.02)
+
+
+def test_they_cover_the_truth() -> None:
+    """Of data drawn from the model, about 95 % of the coefficients are within two errors of the truth."""
+    rng = np.random.default_rng(0)
+    truth = np.array([-1.0, 0.2, 0.8])
+    hits = []
+    for _ in range(40):
+        X = rng.normal(size=(200, 1))
+        # Two of three labels a row: comparisons are independent, as the model has it.
+        pairs = np.array([(0, 1), (0, 2), (1, 2)])[rng.integers(3, size=200)]
+        gap = (truth[pairs[:, 0]] - truth[pairs[:, 1]]) * X[:, 0]
+        first = rng.random(200) < 1 / (1 + np.exp(-gap))
+        Y = np.full((200, 3), np.nan)
+        np.put_along_axis(Y, pairs, np.where(first[:, None], [1, 2], [2, 1]), axis=1)
+        linear = PartialLabelRankingLinear(ridge=1e-3, standard_errors=True).fit(X, Y)
+        per_unit = linear.coef_[:, 0] / linear.scale_[0]
+        error = linear.coef_standard_error_[:, 0] / linear.scale_[0]
+        hits.append(np.abs(per_unit - truth) < 2 * error)
+    assert 0.88 < np.mean(hits) <= 1
+    assert error.max() < 0.5
+
+
+def test_labels_never_compared_and_constant_features_have_the_error_of_the_penalty() -> None:
+    X, Y = random_data(0, rows=50, features=2, labels=3)
+    X = np.column_stack([X, np.ones(50)])
+    Y = dense(np.column_stack([Y, np.full(50, np.nan)]))
+    linear = PartialLabelRankingLinear(standard_errors=True).fit(X, Y)
+    assert linear.coef_standard_error_[3, 0] == pytest.approx(1 / np.sqrt(RIDGE * 3))
+    assert linear.intercept_standard_error_[3] == pytest.approx(1 / np.sqrt(INTERCEPT_RIDGE))
+    # Three labels without a common movement: two thirds of the variance.
+    assert linear.coef_standard_error_[0, 2] == pytest.approx(np.sqrt(2 / 3 / (RIDGE * 3)))
+    assert linear.tie_coef_standard_error_[0, 2] == pytest.approx(1 / np.sqrt(RIDGE * 3))
+    alone = np.where(np.arange(3) == 1, 1.0, np.nan) * np.ones((5, 1))
+    nothing = PartialLabelRankingLinear(standard_errors=True).fit(np.ones((5, 1)), alone)
+    np.testing.assert_allclose(nothing.coef_standard_error_, 1 / np.sqrt(RIDGE))
+
+
+def test_they_do_not_depend_on_threads() -> None:
+    X, Y = random_data(1, rows=300, labels=5)
+    fits = [PartialLabelRankingLinear(n_jobs=n, standard_errors=True).fit(X, Y) for n in (1, 2, 3)]
+    for other in fits[1:]:
+        np.testing.assert_array_equal(errors_of(other), errors_of(fits[0]))
+
+
+def test_small_penalties_and_extreme_weights() -> None:
+    X, Y = random_data(2, rows=60)
+    tiny = PartialLabelRankingLinear(ridge=1e-9, intercept_ridge=1e-9, standard_errors=True)
+    usual = PartialLabelRankingLinear(ridge=1e-3, intercept_ridge=1e-3, standard_errors=True)
+    found = [errors_of(model.fit(X, Y, np.full(60, 50.0))) for model in (tiny, usual)]
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-2)
+    for unit in (1e-300, 1e300):
+        heavy = PartialLabelRankingLinear(standard_errors=True).fit(X, Y, np.full(60, unit))
+        assert np.isfinite(errors_of(heavy)).all()
+
+
+def test_they_are_only_there_when_asked_for(tmp_path: Path) -> None:
+    X, Y = random_data(0, rows=40)
+    linear = PartialLabelRankingLinear(standard_errors=True).fit(X, Y)
+    assert linear.coef_standard_error_.shape == linear.coef_.shape == (4, 3)
+    assert linear.tie_coef_standard_error_.shape == linear.tie_coef_.shape
+    assert linear.intercept_standard_error_.shape == linear.tie_intercept_standard_error_.shape
+    save_model(linear, tmp_path / "model.bin")
+    for other in (pickle.loads(pickle.dumps(linear)), load_model(tmp_path / "model.bin")):
+        np.testing.assert_array_equal(errors_of(other), errors_of(linear))
+        assert other.standard_errors
+    linear.set_params(standard_errors=False).fit(X, Y)
+    assert not set(ERROR_NAMES) & set(vars(linear))
+
+
+def test_too_many_coefficients_are_refused_before_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bucketrank.linear._core", None)
+    linear = PartialLabelRankingLinear(standard_errors=True)
+    with pytest.raises(ValueError, match=r"= 4004 coefficients; standard_errors=True .* 4000"):
+        linear.fit(np.zeros((3, 1000)), [[1, 2]] * 3)
+    assert vars(linear) == vars(PartialLabelRankingLinear(standard_errors=True))
+
+
+@pytest.mark.parametrize("value", [1, "yes", None])
+def test_the_option_is_a_bool(value: Any) -> None:
+    with pytest.raises(TypeError, match=r"standard_errors is .*; expected True or False"):
+        PartialLabelRankingLinear(standard_errors=value).fit([[1], [2]], [[1, 2], [2, 1]])
+
+
+def test_what_cannot_be_inverted_is_an_error() -> None:
+    compared = np.array([True, True])
+    for information in (np.ones((8, 8)), np.full((8, 8), np.nan)):
+        with pytest.raises(ValueError, match="no inverse that floats can hold"):
+            standard_errors(information, compared, (0.1, 0.1))
+
+
+def test_bad_data_is_named_as_without_errors() -> None:
+    linear = PartialLabelRankingLinear(standard_errors=True)
+    with pytest.raises(ValueError, match="X, row 0, column 0: NaN"):
+        linear.fit([[np.nan], [1.0]], [[1, 2], [2, 1]])
+    with pytest.raises(ValueError, match="X has 2 rows but Y has 1"):
+        linear.fit([[0.0], [1.0]], [[1, 2]])
+    assert not hasattr(linear, "coef_")
