@@ -15,12 +15,16 @@ use crate::error::{Error, Result};
 /// How long an interruption may go unnoticed beyond the end of the running chunks.
 const POLL: Duration = Duration::from_millis(20);
 
+/// How often a thread takes items, at least: at the end the others wait for one such turn.
+const TURNS: usize = 32;
+
 /// How a coarse loop is to be run.
 #[derive(Clone, Copy)]
 pub struct Jobs<'a> {
     /// Number of threads; 0 stands for as many as the machine offers.
     pub n_jobs: usize,
-    /// Number of items that a thread takes at once. A loop of no more items than that runs serially.
+    /// Number of items that are worth a thread: a loop of no more items than that runs serially. The largest number
+    /// that a thread takes at once.
     pub chunk: usize,
     /// Asked now and then, always on the calling thread, whether to give up.
     pub should_stop: &'a dyn Fn() -> bool,
@@ -70,7 +74,7 @@ fn run_in<S, T: Send>(
     state: impl Fn() -> S + Sync,
     f: impl Fn(&mut S, usize) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
-    let chunk = jobs.chunk.max(1);
+    let chunk = jobs.chunk.min(items / (threads * TURNS)).max(1);
     let next = AtomicUsize::new(0);
     let stop = AtomicBool::new(false);
     let mut interrupted = (jobs.should_stop)();

@@ -319,7 +319,11 @@ pub fn to_table(orders: &[BucketOrder]) -> Array2<i64> {
 
 /// As [`to_table`], also for no bucket order of so many labels.
 pub fn table_of(orders: &[BucketOrder], labels: usize) -> Array2<i64> {
-    Array2::from_shape_fn((orders.len(), labels), |(row, label)| {
-        orders[row].positions()[label].into()
-    })
+    let mut table = Array2::zeros((orders.len(), labels));
+    for (mut row, order) in table.rows_mut().into_iter().zip(orders) {
+        for (cell, &position) in row.iter_mut().zip(order.positions()) {
+            *cell = position.into();
+        }
+    }
+    table
 }

@@ -91,6 +91,31 @@ impl Evidence {
         Ok(evidence)
     }
 
+    /// As [`Self::from_rankings_until`], for one method only: what it does not look at may be missing.
+    ///
+    /// # Errors
+    /// As [`Self::from_rankings_until`].
+    pub(super) fn for_method(
+        rankings: &Rankings,
+        method: &Aggregator,
+        stop: &StopFlag,
+    ) -> Result<Self> {
+        let needs = method.needs();
+        if !matches!(method, Aggregator::MarkovChain(_)) || needs < Needs::Counts {
+            return Self::from_rankings_until(rankings, needs, stop);
+        }
+        // Such a chain is made of one statistic; the others would be computed for nothing.
+        let mut evidence = Self::new(rankings.labels(), Needs::PairOrder)?;
+        if needs == Needs::Counts {
+            evidence.counts = Some(PairCounts::from_rankings_until(rankings, stop)?);
+        } else {
+            let mut shares = RowShares::empty(rankings.labels());
+            shares.add_all(rankings, stop)?;
+            evidence.row_shares = Some(shares);
+        }
+        Ok(evidence)
+    }
+
     /// Evidence that consists of a pair order matrix only.
     #[must_use]
     pub fn from_pair_order(pair_order: PairOrderMatrix) -> Self {
@@ -230,6 +255,7 @@ impl Evidence {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::aggregate::MarkovChain;
     use ndarray::array;
 
     const NAN: f64 = f64::NAN;
@@ -292,6 +318,17 @@ mod tests {
             counted.fill(&y, rows).unwrap();
             assert_eq!(few.pair_order(), counted.pair_order());
             assert_eq!(few.pair_shares(), counted.pair_shares());
+        }
+    }
+
+    #[test]
+    fn evidence_for_one_method_suffices_for_it() {
+        let (y, stop) = (rankings(None), StopFlag::default());
+        for variant in 1..=4 {
+            let chain = Aggregator::MarkovChain(MarkovChain::new(variant).unwrap());
+            let all = Evidence::from_rankings(&y, Needs::Rankings).unwrap();
+            let own = Evidence::for_method(&y, &chain, &stop).unwrap();
+            assert_eq!(chain.explain(&own).unwrap(), chain.explain(&all).unwrap());
         }
     }
 

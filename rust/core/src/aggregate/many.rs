@@ -43,7 +43,7 @@ pub fn aggregate_each<'a>(
     } = batch;
     let consensus = |workspace: &mut Workspace, set| {
         let rankings = read(set)?;
-        let evidence = Evidence::from_rankings_until(&rankings, aggregator.needs(), stop)?;
+        let evidence = Evidence::for_method(&rankings, aggregator, stop)?;
         aggregator.aggregate(&evidence, workspace)
     };
     let jobs = Jobs {

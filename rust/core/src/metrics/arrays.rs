@@ -53,22 +53,42 @@ impl<P: RawPosition, Q: RawPosition> Kernel for CompareArrays<'_, P, Q> {
         let mut b = a.clone();
         let mut words = vec![0; self.labels];
         let mut total = 0;
-        for (raw_a, raw_b) in self.a.chunks(block).zip(self.b.chunks(block)) {
+        let mut ahead = 0;
+        let (mut rest_a, mut rest_b) = (self.a, self.b);
+        while !rest_a.is_empty() {
+            let (raw_a, raw_b);
+            (raw_a, rest_a) = rest_a.split_at(block.min(rest_a.len()));
+            (raw_b, rest_b) = rest_b.split_at(block.min(rest_b.len()));
             if raw_a.len() < block {
                 // What the last block lacks counts as tied on both sides.
                 a.fill([1; LANES]);
                 b.fill([1; LANES]);
             }
             let bits = load(raw_a, &mut words, &mut a) | load(raw_b, &mut words, &mut b);
-            if bits > i8::MAX as u64 || !are_dense(&a) || !are_dense(&b) {
+            if (bits | ahead) > i8::MAX as u64 || !are_dense(&a) || !are_dense(&b) {
                 return None;
             }
-            for count in disagreeing(&a, &b) {
+            // The next block is on its way while this one is compared, an equal part of it for each label.
+            let counts = disagreeing(&a, &b, |label| {
+                ahead |= touch(rest_a, label * LANES) | touch(rest_b, label * LANES);
+            });
+            for count in counts {
                 total += u64::from(count);
             }
         }
         Some(total)
     }
+}
+
+/// Reads one number of each cache line of a part, so that the others are near as well. Returns their bits, because
+/// what nobody asks for is not read.
+#[inline(always)]
+fn touch<P: RawPosition>(numbers: &[P], start: usize) -> u64 {
+    const CACHE_LINE: usize = 64;
+    let part = numbers.get(start..).and_then(<[P]>::first_chunk::<LANES>);
+    let Some(part) = part else { return 0 };
+    let lines = part.iter().step_by(CACHE_LINE / size_of::<P>());
+    lines.fold(0, |all, number| all | number.bits())
 }
 
 /// Rows that become one word: a byte each.

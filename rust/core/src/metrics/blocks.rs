@@ -1,0 +1,131 @@
+//! Up to a thousand labels: compare all pairs, a block of rows at a time, as small integers.
+
+use crate::rankings::Rankings;
+use crate::simd::{dispatch, Kernel};
+
+/// Above this, counting inversions is faster than comparing all pairs.
+pub(super) const MAX_LABELS: usize = 1024;
+/// Positions fit a signed byte, for which every instruction set has a comparison.
+pub(super) const MAX_BYTE_LABELS: usize = 127;
+
+pub(super) const LANES: usize = 64;
+/// A pair adds at most 2 to a byte.
+const PAIRS_PER_FLUSH: usize = 127;
+
+pub(super) fn disagreements(truth: &Rankings, predicted: &Rankings) -> Vec<u64> {
+    if truth.labels() <= MAX_BYTE_LABELS {
+        in_blocks(truth, predicted, |position| position as i8)
+    } else {
+        in_blocks(truth, predicted, |position| position as i16)
+    }
+}
+
+fn in_blocks<T: Copy + Default + PartialOrd>(
+    truth: &Rankings,
+    predicted: &Rankings,
+    narrow: impl Fn(u16) -> T + Copy,
+) -> Vec<u64> {
+    let n = truth.labels();
+    let rows = truth.len();
+    let mut a = vec![[T::default(); LANES]; n];
+    let mut b = a.clone();
+    let mut out = Vec::with_capacity(rows);
+    for start in (0..rows).step_by(LANES) {
+        let filled = LANES.min(rows - start);
+        transpose(truth, start, filled, narrow, &mut a);
+        transpose(predicted, start, filled, narrow, &mut b);
+        let totals = dispatch(Block { a: &a, b: &b });
+        out.extend(totals[..filled].iter().map(|&t| u64::from(t)));
+    }
+    out
+}
+
+fn transpose<T>(
+    rankings: &Rankings,
+    start: usize,
+    filled: usize,
+    narrow: impl Fn(u16) -> T,
+    columns: &mut [[T; LANES]],
+) {
+    let rows = rankings
+        .block(start, filled)
+        .chunks_exact(rankings.labels());
+    for (lane, positions) in rows.enumerate().take(LANES) {
+        for (column, &position) in columns.iter_mut().zip(positions) {
+            column[lane] = narrow(position);
+        }
+    }
+}
+
+/// Number of disagreements of each row of a block, whose columns are labels.
+struct Block<'a, T> {
+    a: &'a [[T; LANES]],
+    b: &'a [[T; LANES]],
+}
+
+impl<T: Copy + PartialOrd> Kernel for Block<'_, T> {
+    type Output = [u32; LANES];
+
+    #[inline(always)]
+    fn run(self) -> [u32; LANES] {
+        disagreeing(self.a, self.b, |_| ())
+    }
+}
+
+/// Number of disagreements of each row; the columns are labels. `meanwhile` is called once for each label: comparing
+/// leaves the memory idle, so that this is the time to ask it for something.
+#[inline(always)]
+pub(super) fn disagreeing<T: Copy + PartialOrd>(
+    a: &[[T; LANES]],
+    b: &[[T; LANES]],
+    mut meanwhile: impl FnMut(usize),
+) -> [u32; LANES] {
+    let mut totals = [0_u32; LANES];
+    let mut bytes = [0_u8; LANES];
+    let mut pending = 0;
+    for u in 0..a.len() {
+        meanwhile(u);
+        let mut done = 0;
+        while done < u {
+            let now = (u - done).min(PAIRS_PER_FLUSH - pending);
+            let range = done..done + now;
+            add_pairs((&a[u], &b[u]), (&a[range.clone()], &b[range]), &mut bytes);
+            done += now;
+            pending += now;
+            if pending == PAIRS_PER_FLUSH {
+                flush(&mut bytes, &mut totals);
+                pending = 0;
+            }
+        }
+    }
+    flush(&mut bytes, &mut totals);
+    totals
+}
+
+/// Adds the disagreements about one label and each of several others.
+#[inline(always)]
+fn add_pairs<T: Copy + PartialOrd>(
+    (au, bu): (&[T; LANES], &[T; LANES]),
+    (a, b): (&[[T; LANES]], &[[T; LANES]]),
+    bytes: &mut [u8; LANES],
+) {
+    // Copies share no memory: nothing keeps the compiler from holding them in registers.
+    let (au, bu, mut sums) = (*au, *bu, *bytes);
+    for (av, bv) in a.iter().zip(b) {
+        let (av, bv) = (*av, *bv);
+        for lane in 0..LANES {
+            let forward = (au[lane] > av[lane]) ^ (bu[lane] > bv[lane]);
+            let backward = (av[lane] > au[lane]) ^ (bv[lane] > bu[lane]);
+            sums[lane] += u8::from(forward) + u8::from(backward);
+        }
+    }
+    *bytes = sums;
+}
+
+#[inline(always)]
+fn flush(bytes: &mut [u8; LANES], totals: &mut [u32; LANES]) {
+    for (total, byte) in totals.iter_mut().zip(bytes) {
+        *total += u32::from(*byte);
+        *byte = 0;
+    }
+}

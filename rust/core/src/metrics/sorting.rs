@@ -1,0 +1,76 @@
+//! Many labels: count inversions with a Fenwick tree.
+
+#[derive(Default)]
+pub(super) struct Scratch {
+    order: Vec<u32>,
+    tree: Vec<u32>,
+    sizes: Vec<u64>,
+}
+
+impl Scratch {
+    /// An unordered pair disagrees in both directions when the orders are opposite, in one direction when
+    /// exactly one side ties it, and in none otherwise.
+    pub(super) fn disagreements(&mut self, a: &[u16], b: &[u16]) -> u64 {
+        let tied_a = self.tied_pairs(a.iter().map(|&p| u32::from(p)), a.len());
+        let tied_b = self.tied_pairs(b.iter().map(|&p| u32::from(p)), b.len());
+        let (discordant, tied_both) = self.discordant(a, b);
+        2 * discordant + (tied_a - tied_both) + (tied_b - tied_both)
+    }
+
+    fn tied_pairs(&mut self, positions: impl Iterator<Item = u32>, labels: usize) -> u64 {
+        self.sizes.clear();
+        self.sizes.resize(labels + 1, 0);
+        let mut pairs = 0;
+        for position in positions {
+            let size = &mut self.sizes[position as usize];
+            pairs += *size;
+            *size += 1;
+        }
+        pairs
+    }
+
+    /// Pairs in strictly opposite order, and pairs tied in both.
+    fn discordant(&mut self, a: &[u16], b: &[u16]) -> (u64, u64) {
+        self.order.clear();
+        self.order.extend(0..a.len() as u32);
+        let key = |&label: &u32| (a[label as usize], b[label as usize]);
+        self.order.sort_unstable_by_key(key);
+        let tied_both = self
+            .order
+            .chunk_by(|u, v| key(u) == key(v))
+            .map(|run| (run.len() as u64) * (run.len() as u64 - 1) / 2)
+            .sum();
+        self.tree.clear();
+        self.tree.resize(a.len() + 1, 0);
+        let mut discordant = 0;
+        let mut inserted = 0_u64;
+        // Labels tied in a stand together: ask for all of them before inserting any.
+        for run in self.order.chunk_by(|&u, &v| a[u as usize] == a[v as usize]) {
+            for &label in run {
+                let not_after = prefix_sum(&self.tree, b[label as usize].into());
+                discordant += inserted - u64::from(not_after);
+            }
+            for &label in run {
+                insert(&mut self.tree, b[label as usize].into());
+                inserted += 1;
+            }
+        }
+        (discordant, tied_both)
+    }
+}
+
+fn prefix_sum(tree: &[u32], mut index: usize) -> u32 {
+    let mut sum = 0;
+    while index > 0 {
+        sum += tree[index];
+        index &= index - 1;
+    }
+    sum
+}
+
+fn insert(tree: &mut [u32], mut index: usize) {
+    while index < tree.len() {
+        tree[index] += 1;
+        index += index & index.wrapping_neg();
+    }
+}
