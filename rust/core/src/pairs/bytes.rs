@@ -175,15 +175,15 @@ fn count_lanes<P: Position, const COMPLETE: bool>(
     };
     let missing = P::new(MISSING);
     let (mut before, mut tied, mut seen) = ([0_u8; LANES], [0_u8; LANES], [0_u8; LANES]);
+    let (owns, others) = (&positions[u..], &positions[first..]);
     let mut all = 0_u8;
-    let mut index = 0;
+    let (mut index, mut row) = (0, 0);
     // Counted by index: an iterator over the rows tempts the compiler to spread rows over the lanes.
     while index < times.len() {
-        let row = &positions[index * stride..];
-        let Some(others) = row[first..].first_chunk::<LANES>() else {
+        let lanes_from = |row| others.get(row..).and_then(<[P]>::first_chunk::<LANES>);
+        let (Some(others), Some(&own)) = (lanes_from(row), owns.get(row)) else {
             return;
         };
-        let own = row[u];
         let often = if COMPLETE || own != missing {
             times[index]
         } else {
@@ -199,6 +199,7 @@ fn count_lanes<P: Position, const COMPLETE: bool>(
             seen = lanes(|lane| seen[lane].wrapping_add(count(others[lane] != missing)));
         }
         index += 1;
+        row += stride;
     }
     if COMPLETE {
         seen = [all; LANES];
