@@ -1,6 +1,6 @@
 //! Pair statistics of a few rows of unit weight, in small integers.
 
-use crate::pairs::{PairOrderMatrix, PairShares, SquareCounts};
+use crate::pairs::{ByteCounts, PairOrderMatrix, PairShares};
 use crate::rankings::{Rankings, MISSING};
 use crate::simd::{dispatch, Kernel};
 
@@ -15,7 +15,7 @@ pub(super) struct FewRows {
     table: Vec<f64>,
     /// Positions of a single row, NaN where a label is missing.
     single: Vec<f64>,
-    counts: SquareCounts,
+    counts: ByteCounts,
     /// Each count divided by each number of rows seen.
     quotients: Vec<f64>,
 }
@@ -132,9 +132,9 @@ impl FewRows {
                 }
             }
         }
-        self.counts.clear(rankings.labels());
+        let counted = rows.iter().map(|&row| (rankings.row(row), 1));
         self.counts
-            .add_rows(rows.iter().map(|&row| (rankings.row(row), 1)));
+            .count(rankings.labels(), rankings.is_complete(), counted);
         dispatch(DividePairs {
             counts: &self.counts,
             quotients: &self.quotients,
@@ -145,7 +145,7 @@ impl FewRows {
 }
 
 struct DividePairs<'a> {
-    counts: &'a SquareCounts,
+    counts: &'a ByteCounts,
     quotients: &'a [f64],
     /// How many rows rank both labels of every pair, if that is the same number.
     seen: Option<usize>,
@@ -157,38 +157,28 @@ impl Kernel for DividePairs<'_> {
 
     #[inline(always)]
     fn run(self) {
-        let (labels, width) = self.counts.size();
         let planes = self.shares.planes_mut();
-        let tables = self.counts.tables();
+        let counted = self.counts.planes();
         if let Some(seen) = self.seen {
             let row = &self.quotients[seen * FewRows::QUOTIENTS..];
             let Some(row) = row.first_chunk::<{ FewRows::QUOTIENTS }>() else {
                 return;
             };
-            for (plane, table) in planes.into_iter().zip(tables) {
-                let mut start = 0;
-                for u in 0..labels {
-                    let counts = &table[u * width + u + 1..u * width + labels];
-                    for (share, &count) in plane[start..].iter_mut().zip(counts) {
-                        *share = row[usize::from(count) % FewRows::QUOTIENTS];
-                    }
-                    start += counts.len();
+            for (plane, counts) in planes.into_iter().zip(counted) {
+                for (share, &count) in plane.iter_mut().zip(counts) {
+                    *share = row[usize::from(count) % FewRows::QUOTIENTS];
                 }
             }
             return;
         }
         let [before, tied, after] = planes;
-        let mut pair = 0;
-        for u in 0..labels {
-            for at in u * width + u + 1..u * width + labels {
-                let counts = tables.map(|table| usize::from(table[at]));
-                let seen: usize = counts.iter().sum();
-                let row = &self.quotients[seen * FewRows::QUOTIENTS..][..FewRows::QUOTIENTS];
-                before[pair] = row[counts[0]];
-                tied[pair] = row[counts[1]];
-                after[pair] = row[counts[2]];
-                pair += 1;
-            }
+        for pair in 0..before.len() {
+            let counts = counted.map(|counts| usize::from(counts[pair]));
+            let seen: usize = counts.iter().sum();
+            let row = &self.quotients[seen * FewRows::QUOTIENTS..][..FewRows::QUOTIENTS];
+            before[pair] = row[counts[0]];
+            tied[pair] = row[counts[1]];
+            after[pair] = row[counts[2]];
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::bucket_order::BucketOrder;
 use crate::error::{Error, Result};
 use crate::pairs::{pair_count, PairShares};
 use crate::parallel::{run, Jobs};
+use crate::simd::{dispatch, Kernel};
 use crate::tree::{LeafShares, ShareConsensus, Shrinkage};
 
 use super::{Forest, Kind, Member};
@@ -183,12 +184,29 @@ impl Forest {
             let from = visits.partition_point(|visit| visit.0 < leaf);
             for &(_, row) in visits[from..].iter().take_while(|visit| visit.0 == leaf) {
                 let sums = &mut sums[row as usize * numbers..][..numbers];
-                for (sum, share) in sums.iter_mut().zip(shares.as_slice()) {
-                    *sum += share;
-                }
+                dispatch(Add {
+                    sums,
+                    shares: shares.as_slice(),
+                });
             }
             Ok(())
         })
+    }
+}
+
+struct Add<'a> {
+    sums: &'a mut [f64],
+    shares: &'a [f64],
+}
+
+impl Kernel for Add<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (sum, share) in self.sums.iter_mut().zip(self.shares) {
+            *sum += share;
+        }
     }
 }
 

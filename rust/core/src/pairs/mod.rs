@@ -1,13 +1,14 @@
 //! Pair statistics of a set of rankings: [`PairCounts`], [`PairShares`] and the [`PairOrderMatrix`] C.
 
+mod bytes;
 mod few;
 mod shares;
-mod square;
+
 mod unit;
 
 use std::ops::Range;
 
-pub(crate) use square::SquareCounts;
+pub(crate) use bytes::ByteCounts;
 
 pub use shares::{labels_of_pairs, pair_count, pair_index, PairShares};
 

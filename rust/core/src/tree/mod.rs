@@ -33,8 +33,11 @@ mod grow;
 mod leaf_shares;
 mod model;
 mod params;
+mod row_counter;
+mod rules;
 mod shrinkage;
 mod smoothed;
+mod smoothing;
 mod soft;
 
 pub(crate) use draw::child_seed;

@@ -42,7 +42,8 @@ pub(super) struct Small<'a> {
     cuts: Vec<Cut>,
     merge: Merge,
     memo: Memo,
-    /// For each cut of the node at work, which of the scored divisions it is.
+    /// The cuts of the node at work that may be chosen, and for each of them which of the scored divisions it is.
+    candidates: Vec<u32>,
     division: Vec<u32>,
     improvements: Vec<f64>,
     bit_of: Vec<u8>,
@@ -68,6 +69,7 @@ impl<'a> Small<'a> {
             cuts: Vec::new(),
             merge: Merge::default(),
             memo: Memo::default(),
+            candidates: Vec::new(),
             division: Vec::new(),
             improvements: Vec::new(),
             bit_of: Vec::new(),
@@ -244,6 +246,8 @@ impl<'a> Small<'a> {
 
     /// For each feature of the node the cut at its random threshold, and the threshold; ascending.
     fn random_cuts(&self, place: &Place) -> Vec<(usize, f64)> {
+        // Two rows are divided by the first feature that is drawn.
+        let first_only = place.rows.count_ones() == 2 && self.options.max_features.is_none();
         let mut found = Vec::new();
         let mut start = place.cuts;
         for cuts in self.cuts[place.cuts..].chunk_by(|a, b| a.feature == b.feature) {
@@ -253,6 +257,9 @@ impl<'a> Small<'a> {
             let threshold = random_threshold(place.seed, first.feature, ends);
             let at = cuts.partition_point(|cut| values[cut.upper as usize] <= threshold);
             found.push((start + at, threshold));
+            if first_only {
+                break;
+            }
             start += cuts.len();
         }
         found
@@ -260,33 +267,24 @@ impl<'a> Small<'a> {
 
     /// Where the best of the node's cuts stands, or of those among them that were drawn.
     fn best(&mut self, place: &Place, sum: i64, random: Option<&[(usize, f64)]>) -> Option<usize> {
-        let rows = place.rows.count_ones();
-        let leaf = self.options.min_samples_leaf as u32;
-        let drawn = self.drawn(place);
-        self.memo.clear(self.cuts.len() - place.cuts);
+        self.find_candidates(place, random);
+        if place.rows.count_ones() == 2 {
+            // There is one way to divide two rows: no cut is better than the first.
+            return self.candidates.first().map(|&at| at as usize);
+        }
+        self.memo.clear(self.candidates.len());
         self.division.clear();
         let lowest = place.rows & place.rows.wrapping_neg();
         let is_cheap = self.columns.len() - place.columns <= FEW_COLUMNS;
-        for (at, cut) in self.cuts.iter().enumerate().skip(place.cuts) {
-            // Both sides of a cut have a row.
-            let is_large = leaf == 1 || {
-                let left_rows = cut.left.count_ones();
-                left_rows >= leaf && rows - left_rows >= leaf
-            };
-            let possible = is_large
-                && random.is_none_or(|cuts| cuts.binary_search_by_key(&at, |cut| cut.0).is_ok())
-                && drawn
-                    .as_ref()
-                    .is_none_or(|drawn| drawn.binary_search(&cut.feature).is_ok());
-            self.division.push(if !possible {
-                u32::MAX
-            } else if is_cheap {
-                self.memo.append(cut.left)
-            } else if cut.left & lowest == 0 {
+        for &at in &self.candidates {
+            let left = self.cuts[at as usize].left;
+            self.division.push(if is_cheap {
+                self.memo.append(left)
+            } else if left & lowest == 0 {
                 // Left and right may be exchanged: the side with the lowest row stands for both.
-                self.memo.number(place.rows & !cut.left)
+                self.memo.number(place.rows & !left)
             } else {
-                self.memo.number(cut.left)
+                self.memo.number(left)
             });
         }
         let columns = &self.columns[place.columns..];
@@ -297,26 +295,59 @@ impl<'a> Small<'a> {
             self.memo.sides(),
             &mut self.improvements,
         );
-        let mut best: Option<(f64, usize)> = None;
-        for (at, &division) in self.division.iter().enumerate() {
-            if division != u32::MAX {
-                let improvement = self.improvements[division as usize];
-                if best.is_none_or(|(best, _)| improvement > best + TOLERANCE) {
-                    best = Some((improvement, at));
-                }
+        let mut best: Option<(f64, u32)> = None;
+        for (&at, &division) in self.candidates.iter().zip(&self.division) {
+            let improvement = self.improvements[division as usize];
+            if best.is_none_or(|(best, _)| improvement > best + TOLERANCE) {
+                best = Some((improvement, at));
             }
         }
-        best.map(|(_, at)| place.cuts + at)
+        best.map(|(_, at)| at as usize)
+    }
+
+    /// Lists the cuts that may be chosen: those of the drawn features, at random thresholds or anywhere, that leave
+    /// enough rows on both sides.
+    fn find_candidates(&mut self, place: &Place, random: Option<&[(usize, f64)]>) {
+        let drawn = self.drawn(place);
+        let is_drawn = |feature| {
+            let drawn = drawn.as_ref();
+            drawn.is_none_or(|drawn| drawn.binary_search(&feature).is_ok())
+        };
+        self.candidates.clear();
+        if let Some(cuts) = random {
+            let cuts = cuts.iter().map(|&(at, _)| at as u32);
+            self.candidates
+                .extend(cuts.filter(|&at| is_drawn(self.cuts[at as usize].feature)));
+        } else if drawn.is_none() {
+            self.candidates
+                .extend(place.cuts as u32..self.cuts.len() as u32);
+        } else {
+            let mut start = place.cuts as u32;
+            for cuts in self.cuts[place.cuts..].chunk_by(|a, b| a.feature == b.feature) {
+                let end = start + cuts.len() as u32;
+                if is_drawn(cuts[0].feature) {
+                    self.candidates.extend(start..end);
+                }
+                start = end;
+            }
+        }
+        let leaf = self.options.min_samples_leaf as u32;
+        // Both sides of a cut have a row.
+        if leaf > 1 {
+            let rows = place.rows.count_ones();
+            let cuts = &self.cuts;
+            self.candidates.retain(|&at| {
+                let left = cuts[at as usize].left.count_ones();
+                left >= leaf && rows - left >= leaf
+            });
+        }
     }
 
     /// The features to look at, if not all.
     fn drawn(&self, place: &Place) -> Option<Vec<u32>> {
         let max_features = self.options.max_features?;
-        let mut features: Vec<u32> = self.cuts[place.cuts..]
-            .iter()
-            .map(|cut| cut.feature)
-            .collect();
-        features.dedup();
+        let by_feature = self.cuts[place.cuts..].chunk_by(|a, b| a.feature == b.feature);
+        let mut features: Vec<u32> = by_feature.map(|cuts| cuts[0].feature).collect();
         draw_features(&mut features, Some(max_features), place.seed);
         Some(features)
     }

@@ -1,0 +1,281 @@
+//! Smoothed pair shares of the children of a node.
+
+use crate::error::Result;
+use crate::pairs::PairShares;
+use crate::simd::{dispatch, Kernel};
+
+use super::rules::{Choice, Rule, UseRule};
+
+/// The statistics of a node that its children build on.
+#[derive(Debug, Clone)]
+pub(super) struct Smoothed {
+    /// Weights of before, tied and after of each pair, in three planes.
+    pub(super) counts: Vec<f64>,
+    pub(super) shares: PairShares,
+}
+
+impl Smoothed {
+    pub(super) fn new(labels: usize) -> Result<Self> {
+        let shares = PairShares::unknown(labels)?;
+        Ok(Self {
+            counts: vec![0.0; shares.as_slice().len()],
+            shares,
+        })
+    }
+
+    /// Smooths the shares of the root, whose counts are known.
+    pub(super) fn fill_root(&mut self, choice: &Choice<'_>) {
+        let mut nothing = self.clone();
+        nothing.counts.fill(0.0);
+        nothing.shares.as_mut_slice().fill(1.0 / 3.0);
+        self.fill_below(choice, &nothing);
+    }
+
+    /// Smooths the shares of a node whose counts are known.
+    pub(super) fn fill_below(&mut self, choice: &Choice<'_>, parent: &Self) {
+        choice.make(Below {
+            own: planes(&self.counts),
+            parent,
+            shares: &mut self.shares,
+        });
+    }
+
+    /// Smooths the shares of a node whose counts are in these planes.
+    pub(super) fn fill_from<C: Count>(
+        &mut self,
+        choice: &Choice<'_>,
+        own: [&[C]; 3],
+        parent: &Self,
+    ) {
+        choice.make(Below {
+            own,
+            parent,
+            shares: &mut self.shares,
+        });
+    }
+
+    /// Turns the statistics of a node into those of one of its two children; those of the other one are given.
+    pub(super) fn become_sibling<C: Count>(&mut self, choice: &Choice<'_>, other: [&[C]; 3]) {
+        choice.make(Sibling { node: self, other });
+    }
+
+    /// Takes over counts.
+    pub(super) fn set_counts(&mut self, counts: [&[u8]; 3]) {
+        dispatch(SetCounts { node: self, counts });
+    }
+}
+
+/// Three planes one behind the other.
+#[inline(always)]
+pub(super) fn planes(values: &[f64]) -> [&[f64]; 3] {
+    let pairs = values.len() / 3;
+    let (before, rest) = values.split_at(pairs);
+    let (tied, after) = rest.split_at(pairs);
+    [before, tied, &after[..pairs]]
+}
+
+#[inline(always)]
+fn planes_mut(values: &mut [f64]) -> [&mut [f64]; 3] {
+    let pairs = values.len() / 3;
+    let (before, rest) = values.split_at_mut(pairs);
+    let (tied, after) = rest.split_at_mut(pairs);
+    [before, tied, &mut after[..pairs]]
+}
+
+/// A number of rows, or a sum of weights.
+pub(super) trait Count: Copy {
+    fn value(self) -> f64;
+}
+
+impl Count for u8 {
+    #[inline(always)]
+    fn value(self) -> f64 {
+        f64::from(self)
+    }
+}
+
+impl Count for f64 {
+    #[inline(always)]
+    fn value(self) -> f64 {
+        self
+    }
+}
+
+struct Below<'a, C> {
+    own: [&'a [C]; 3],
+    parent: &'a Smoothed,
+    shares: &'a mut PairShares,
+}
+
+struct Sibling<'a, C> {
+    node: &'a mut Smoothed,
+    other: [&'a [C]; 3],
+}
+
+struct SetCounts<'a> {
+    node: &'a mut Smoothed,
+    counts: [&'a [u8]; 3],
+}
+
+/// Work on all pairs by a rule.
+struct Ruled<'a, W, R> {
+    work: W,
+    rule: R,
+    strengths: &'a [f64],
+}
+
+impl<C: Count> UseRule for Below<'_, C> {
+    fn with<R: Rule>(self, rule: R, strengths: &[f64]) {
+        let work = self;
+        dispatch(Ruled {
+            work,
+            rule,
+            strengths,
+        });
+    }
+}
+
+impl<C: Count> UseRule for Sibling<'_, C> {
+    fn with<R: Rule>(self, rule: R, strengths: &[f64]) {
+        let work = self;
+        dispatch(Ruled {
+            work,
+            rule,
+            strengths,
+        });
+    }
+}
+
+impl<C: Count, R: Rule> Kernel for Ruled<'_, Below<'_, C>, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { work, rule, .. } = self;
+        let pairs = work.shares.pairs();
+        let strengths = &self.strengths[..pairs];
+        let [b, t, a] = work.own.map(|plane| &plane[..pairs]);
+        let [pb, pt, pa] = planes(&work.parent.counts).map(|plane| &plane[..pairs]);
+        let [qb, qt, qa] = work.parent.shares.planes().map(|plane| &plane[..pairs]);
+        let [ob, ot, oa] = work.shares.planes_mut().map(|plane| &mut plane[..pairs]);
+        for i in 0..pairs {
+            [ob[i], ot[i], oa[i]] = rule.shares(
+                strengths[i],
+                [b[i].value(), t[i].value(), a[i].value()],
+                [pb[i], pt[i], pa[i]],
+                [qb[i], qt[i], qa[i]],
+            );
+        }
+    }
+}
+
+impl<C: Count, R: Rule> Kernel for Ruled<'_, Sibling<'_, C>, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { work, rule, .. } = self;
+        let pairs = work.node.shares.pairs();
+        let strengths = &self.strengths[..pairs];
+        let [b, t, a] = work.other.map(|plane| &plane[..pairs]);
+        let [pb, pt, pa] = planes_mut(&mut work.node.counts).map(|plane| &mut plane[..pairs]);
+        let shares = work.node.shares.planes_mut();
+        let [qb, qt, qa] = shares.map(|plane| &mut plane[..pairs]);
+        for i in 0..pairs {
+            let above = [pb[i], pt[i], pa[i]];
+            let own = [
+                above[0] - b[i].value(),
+                above[1] - t[i].value(),
+                above[2] - a[i].value(),
+            ];
+            [qb[i], qt[i], qa[i]] = rule.shares(strengths[i], own, above, [qb[i], qt[i], qa[i]]);
+            [pb[i], pt[i], pa[i]] = own;
+        }
+    }
+}
+
+impl Kernel for SetCounts<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (plane, bytes) in planes_mut(&mut self.node.counts)
+            .into_iter()
+            .zip(self.counts)
+        {
+            for (count, &byte) in plane.iter_mut().zip(bytes) {
+                *count = f64::from(byte);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::shrinkage::Shrinkage;
+    use super::*;
+
+    fn node(counts: [f64; 3]) -> Smoothed {
+        let mut node = Smoothed::new(2).unwrap();
+        node.counts = counts.to_vec();
+        node
+    }
+
+    fn choice(shrinkage: Shrinkage, strengths: &[f64], weights: Option<[f64; 2]>) -> Choice<'_> {
+        Choice {
+            shrinkage,
+            strengths,
+            weights,
+        }
+    }
+
+    #[test]
+    fn a_path_of_two_nodes_by_hand() {
+        let path = Shrinkage::Path { strength: 2.0 };
+        let mut root = node([2.0, 1.0, 1.0]);
+        root.fill_root(&choice(path, &[2.0], None));
+        assert_eq!(root.shares.as_slice(), [0.5, 0.25, 0.25]);
+        // Half the difference remains and a third of it is taken back: 1 + 2/4 = 3/2.
+        let weight = 2.0 / 3.0;
+        let expected = [
+            f64::midpoint(1.0, weight),
+            0.25 - 0.25 * weight,
+            0.25 - 0.25 * weight,
+        ];
+        for weights in [None, Some([1.0, 4.0])] {
+            let choice = choice(path, &[2.0], weights);
+            let mut child = node([1.0, 0.0, 0.0]);
+            child.fill_below(&choice, &root);
+            let mut sibling = root.clone();
+            sibling.become_sibling(&choice, [&[1.0], &[1.0], &[1.0]]);
+            for (found, expected) in child.shares.as_slice().iter().zip(expected) {
+                assert!((found - expected).abs() < 1e-15);
+            }
+            assert_eq!(sibling.counts, child.counts);
+            assert_eq!(sibling.shares, child.shares);
+        }
+        let mut empty = node([0.0; 3]);
+        empty.fill_below(&choice(path, &[2.0], None), &root);
+        assert_eq!(empty.shares, root.shares);
+        let mut unseen = node([0.0; 3]);
+        unseen.fill_root(&choice(path, &[0.0], None));
+        assert_eq!(unseen.shares.as_slice(), [1.0 / 3.0; 3]);
+    }
+
+    #[test]
+    fn an_m_estimate_by_hand() {
+        let estimate = Shrinkage::MEstimate { strength: 1.0 };
+        let mut root = node([2.0, 0.0, 0.0]);
+        root.fill_root(&choice(estimate, &[1.0], None));
+        let shares = root.shares.as_slice();
+        assert!((shares[0] - (2.0 + 1.0 / 3.0) / 3.0).abs() < 1e-15);
+        for weights in [None, Some([1.0, 2.0])] {
+            let mut child = node([0.0; 3]);
+            let own: [&[u8]; 3] = [&[0], &[1], &[0]];
+            child.fill_from(&choice(estimate, &[1.0], weights), own, &root);
+            let found = child.shares.as_slice();
+            assert!((found[1] - f64::midpoint(1.0, shares[1])).abs() < 1e-15);
+            assert!((found.iter().sum::<f64>() - 1.0).abs() < 1e-15);
+        }
+    }
+}
