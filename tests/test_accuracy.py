@@ -27,7 +27,12 @@ def test_the_table_has_every_method_and_dataset(tmp_path: Path) -> None:
             fmt=["%g"] * X.shape[1] + ["%d"] * Y.shape[1],
         )
     output = tmp_path / "accuracy.md"
+    published = tmp_path / "published.md"
+    published.write_text(
+        "| dataset | published oracle |\n|---|---|\n| first | -.99/-.99/.999 |\n| third | 0/0/0 |\n"
+    )
     command = [sys.executable, SCRIPT, "--data", tmp_path, "--output", output, "--folds", "2"]
+    command += ["--published", published, "--store", tmp_path / "kept"]
     subprocess.run([*map(str, command), "--jobs", "1"], check=True, capture_output=True)
     text = output.read_text(encoding="utf-8")
     lines = text.splitlines()
@@ -42,3 +47,10 @@ def test_the_table_has_every_method_and_dataset(tmp_path: Path) -> None:
     for method in ("tau_x", "path shrinkage", "soft routing", "forest"):
         verdict = next(line for line in lines if line.startswith(f"- {method}: "))
         assert verdict.endswith("not all datasets")
+    wins = [line for line in lines if "best published" in line]
+    assert [line.split(": ")[-1] for line in wins] == [
+        "1 wins, 0 losses (none) of 1",
+        "1 wins, 0 losses (none) of 1",
+        "0 wins, 1 losses (first) of 1",
+    ]
+    assert (tmp_path / "kept-small.db").exists()
