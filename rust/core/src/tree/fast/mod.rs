@@ -26,7 +26,7 @@ use crate::weights::Weights;
 use self::best::{Best, Candidate};
 use self::count::Counts;
 use self::filter::Filter;
-use self::node::{row, Node};
+use self::node::{row, Node, Spare};
 use self::repeat::{list_once, repeated_rows};
 use self::score::Score;
 use self::search::{Known, Scratch};
@@ -96,10 +96,12 @@ impl Grower<'_> {
         let mut watch = Watch::new(self.task.should_stop);
         let mut small = Small::new(self.task.features, self.task.options, &self.score);
         let mut scratch = Scratch::default();
+        let mut spare = Spare::default();
         let mut stack = vec![root];
         while let Some(mut node) = stack.pop() {
             if node.len() <= small::MAX_ROWS {
                 small.grow(&node, &mut out, &mut watch)?;
+                spare.give(node.order);
                 continue;
             }
             let search = |known: &Known<'_>, drawn: &[usize]| {
@@ -110,7 +112,7 @@ impl Grower<'_> {
                 Ok(best)
             };
             if let Some(split) = self.split(&mut node, &mut out, search)? {
-                let [left, right] = node.divide(&split);
+                let [left, right] = node.divide(&split, &mut spare);
                 stack.push(right);
                 stack.push(left);
             }
@@ -147,7 +149,7 @@ impl Grower<'_> {
             let split = self.split(&mut node, &mut top, search)?;
             pieces.push(Piece::Grown(top));
             if let Some(split) = split {
-                let [left, right] = node.divide(&split);
+                let [left, right] = node.divide(&split, &mut Spare::default());
                 stack.push(right);
                 stack.push(left);
             }

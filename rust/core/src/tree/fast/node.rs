@@ -39,7 +39,7 @@ impl Node {
         rows: Vec<u32>,
         seed: u64,
     ) -> Self {
-        let mut all = Half::new(rows.len(), features.columns());
+        let mut all = Half::new(rows.len(), features.columns(), &mut Spare::default());
         for feature in 0..features.columns() {
             let end = all.end();
             let order = &mut all.order[end..end + rows.len()];
@@ -80,8 +80,9 @@ impl Node {
         self.members = (0..members.len() as u64).collect();
     }
 
-    /// Divides the node; features that are constant in a child are left out there.
-    pub(super) fn divide(self, split: &Candidate) -> [Self; 2] {
+    /// Divides the node; features that are constant in a child are left out there. The orders are written into spare
+    /// memory, and the node's own becomes spare.
+    pub(super) fn divide(self, split: &Candidate, spare: &mut Spare) -> [Self; 2] {
         let at = self.features.partition_point(|&f| f < split.feature);
         let sorted = self.sorted(at);
         let left_rows = sorted.partition_point(|&entry| rank(entry) <= split.ranks.0);
@@ -89,8 +90,8 @@ impl Node {
         for &entry in &sorted[..left_rows] {
             goes_left[row(entry)] = true;
         }
-        let mut left = Half::new(left_rows, self.features.len());
-        let mut right = Half::new(self.len() - left_rows, self.features.len());
+        let mut left = Half::new(left_rows, self.features.len(), spare);
+        let mut right = Half::new(self.len() - left_rows, self.features.len(), spare);
         for feature in 0..self.features.len() {
             let (mut to_left, mut to_right) = (left.end(), right.end());
             // Both sides are written and one of them advances: no branch that is hard to predict.
@@ -108,13 +109,15 @@ impl Node {
             .members
             .iter()
             .partition(|&&entry| goes_left[row(entry)]);
+        spare.give(self.order);
+        let (block, depth, seed) = (self.block, self.depth + 1, self.seed);
         let child = |half: Half, members, child| Self {
-            block: Arc::clone(&self.block),
+            block: Arc::clone(&block),
             members,
             features: half.features,
             order: half.order,
-            depth: self.depth + 1,
-            seed: child_seed(self.seed, child),
+            depth,
+            seed: child_seed(seed, child),
         };
         left.finish();
         right.finish();
@@ -130,6 +133,35 @@ impl Node {
     }
 }
 
+/// Memory of orders that are not needed any more: clearing new memory takes longer than writing most orders.
+#[derive(Default)]
+pub(super) struct Spare(Vec<Vec<u64>>);
+
+impl Spare {
+    /// More would not be asked for again soon.
+    const MOST: usize = 4;
+
+    /// As many numbers, whatever they are. What is much larger stays for a larger node.
+    fn take(&mut self, size: usize) -> Vec<u64> {
+        let fits = |kept: &Vec<u64>| (size..=4 * size).contains(&kept.len());
+        match self.0.iter().position(fits) {
+            Some(at) => {
+                let mut memory = self.0.swap_remove(at);
+                memory.truncate(size);
+                memory
+            }
+            None => vec![0; size],
+        }
+    }
+
+    pub(super) fn give(&mut self, memory: Vec<u64>) {
+        if self.0.len() == Self::MOST {
+            self.0.remove(0);
+        }
+        self.0.push(memory);
+    }
+}
+
 /// The orders of a node while they are written.
 struct Half {
     rows: usize,
@@ -138,12 +170,12 @@ struct Half {
 }
 
 impl Half {
-    fn new(rows: usize, features: usize) -> Self {
+    fn new(rows: usize, features: usize, spare: &mut Spare) -> Self {
         Self {
             rows,
             features: Vec::with_capacity(features),
             // One more, because an entry is written to both sides before it is known where it belongs.
-            order: vec![0; rows * features + 1],
+            order: spare.take(rows * features + 1),
         }
     }
 
@@ -207,7 +239,7 @@ mod tests {
             ranks: (1, 2),
             improvement: 0.0,
         };
-        let [left, mut right] = root.divide(&split);
+        let [left, mut right] = root.divide(&split, &mut Spare::default());
         let rows = |node: &Node, feature| -> Vec<u32> {
             let entries = node.sorted(feature).iter();
             entries.map(|&entry| node.block.rows[row(entry)]).collect()
