@@ -15,7 +15,7 @@ from sklearn.ensemble import RandomForestClassifier
 import bucketrank as br
 
 TREES = 100
-PEER_TREES = 2
+PEER_TREES = 4
 """scikit-learn's forest of as many trees would take minutes; its trees cost the same each."""
 
 THREADS = 2

@@ -190,7 +190,7 @@ def letter_extras(X: Any, Y: Any, tree: Any, complete: float) -> None:
     )
     many = np.tile(X, (20, 1))
     tree.predict(many[:10])
-    seconds = min(processor_seconds(tree.predict, many) for _ in range(5))
+    seconds = min(processor_seconds(tree.predict, many) for _ in range(15))
     print(f"        predict: {len(many) / seconds / 1e6:.1f} M rows/s, goal 5")
     # Other thresholds than the tree's own, whose consensus it remembers.
     for aggregator in (br.Borda(0.8), br.Copeland(0.3), br.BucketPivot(0.2)):

@@ -167,7 +167,6 @@ def metrics() -> None:
                 f"tau_x, 100,000 x 26 / NumPy {peer.__name__}",
                 lambda: br.tau_x(truth, predicted),
                 lambda peer=peer: peer(truth, predicted),  # type: ignore[misc]
-                turns=3 if peer in formulations else 5,
             )
         )
     print(f"    smallest ratio of the first three: {min(ratios[:3]):.1f}x, goal 20x")
