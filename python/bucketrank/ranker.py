@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from bucketrank import _core
 from bucketrank._latent_ranker import PairShareRanker
 from bucketrank._mixing import Evidence, choose, row_blocks
+from bucketrank._short_fits import at_once
 from bucketrank._validation import Positions, as_weights, at_least, resolve_n_jobs
 from bucketrank.aggregation import Aggregator, get_aggregator
 from bucketrank.boosting import PartialLabelRankingBooster
@@ -36,6 +37,9 @@ _LINEAR_ROWS = 4000
 
 _LINEAR_TOLERANCE = 1e-3
 """More digits than this take most of the time of a linear model, and change no share that is mixed."""
+
+_SHORT = 50_000
+"""Rows times labels up to which a booster takes a fraction of a second."""
 
 _LARGEST_SEED = 2**31 - 1
 _MAX_DEPTH = 64
@@ -183,8 +187,8 @@ class PartialLabelRanker(PairShareRanker):
 
     def _fit_fast(self, rows: _Rows, draws: np.random.RandomState) -> _Fitted:
         components: dict[str, list[Any]] = {
-            "forest": _attempts("forest", [lambda: self._forest(rows, draws)]),
-            "booster": _attempts("booster", [lambda: self._booster(rows, draws)]),
+            "forest": _attempts("forest", [partial(self._forest(draws).fit, *rows)]),
+            "booster": _attempts("booster", [partial(self._booster(draws).fit, *rows)]),
         }
         fitted = sum(map(bool, components.values()))
         if fitted == 0:
@@ -199,11 +203,7 @@ class PartialLabelRanker(PairShareRanker):
         # With one row nothing can be left out.
         parts = [rows if n_rows == 1 else rows.only(part_of != part) for part in range(n_parts)]
         seen = np.sort(draws.permutation(n_rows)[:_MIXING_ROWS])
-        components: dict[str, list[Any]] = {
-            "forest": _attempts("forest", [lambda: self._forest(rows, draws)]),
-            "booster": _attempts("booster", [partial(self._booster, p, draws) for p in parts]),
-            "linear": _attempts("linear", [partial(self._linear, p, draws) for p in parts]),
-        }
+        components = self._fit_components(rows, parts, draws)
         stages = [*(stage for stage in _SNAPSHOTS if stage < self.rounds), self.rounds]
         evidence = Evidence(
             rows.positions[seen], None if rows.weights is None else rows.weights[seen]
@@ -230,31 +230,50 @@ class PartialLabelRanker(PairShareRanker):
         weights = {name: mix.weights.get(name, 0.0) for name in components}
         return _Fitted(components, weights, stages[mix.stage])
 
-    def _forest(self, rows: _Rows, draws: np.random.RandomState) -> PartialLabelRankingForest:
-        forest = PartialLabelRankingForest(
+    def _fit_components(
+        self, rows: _Rows, parts: list[_Rows], draws: np.random.RandomState
+    ) -> dict[str, list[Any]]:
+        """Fit the forest on all rows, and a booster and a linear model on each part."""
+        forest = self._forest(draws)
+        boosters = [self._booster(draws) for _ in parts]
+        linears = [PartialLabelRankingLinear(tolerance=_LINEAR_TOLERANCE) for _ in parts]
+        # Threads share the work of one large fit; small ones are done side by side, because they share badly.
+        n_jobs = resolve_n_jobs(self.n_jobs)
+        side_by_side = n_jobs != 1 and rows.positions.size <= _SHORT
+        for model in (*boosters, *linears):
+            model.set_params(n_jobs=1 if side_by_side else self.n_jobs)
+        fits: list[Callable[[], Any]] = [
+            *(partial(model.fit, *part) for model, part in zip(boosters, parts, strict=True)),
+            *(
+                partial(model.fit, *_some(part, _LINEAR_ROWS, draws))
+                for model, part in zip(linears, parts, strict=True)
+            ),
+        ]
+        components = {"forest": _attempts("forest", [partial(forest.fit, *rows)])}
+        threads = min(n_jobs, len(fits)) if side_by_side else 1
+        with warnings.catch_warnings(), at_once(fits, threads) as results:
+            # A model that is not quite the best may be part of a mix.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            components["booster"] = _attempts("booster", results[: len(parts)])
+            components["linear"] = _attempts("linear", results[len(parts) :])
+        for model in (*boosters, *linears):
+            model.set_params(n_jobs=self.n_jobs)
+        return components
+
+    def _forest(self, draws: np.random.RandomState) -> PartialLabelRankingForest:
+        return PartialLabelRankingForest(
             n_estimators=self.n_estimators,
             random_state=draws.randint(_LARGEST_SEED),
             n_jobs=self.n_jobs,
         )
-        return forest.fit(*rows)
 
-    def _booster(self, rows: _Rows, draws: np.random.RandomState) -> PartialLabelRankingBooster:
-        booster = PartialLabelRankingBooster(
+    def _booster(self, draws: np.random.RandomState) -> PartialLabelRankingBooster:
+        return PartialLabelRankingBooster(
             rounds=self.rounds,
             max_depth=self.max_depth,
             random_state=draws.randint(_LARGEST_SEED),
             n_jobs=self.n_jobs,
         )
-        return booster.fit(*rows)
-
-    def _linear(self, rows: _Rows, draws: np.random.RandomState) -> PartialLabelRankingLinear:
-        if len(rows.values) > _LINEAR_ROWS:
-            rows = rows.only(np.sort(draws.permutation(len(rows.values))[:_LINEAR_ROWS]))
-        with warnings.catch_warnings():
-            # A model that is not quite the best may be part of a mix.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            linear = PartialLabelRankingLinear(tolerance=_LINEAR_TOLERANCE, n_jobs=self.n_jobs)
-            return linear.fit(*rows)
 
     def _pair_shares(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         mixed = np.zeros((len(values), self.n_labels_in_ * (self.n_labels_in_ - 1) // 2, 3))
@@ -275,6 +294,13 @@ class PartialLabelRanker(PairShareRanker):
                 spec = aggregator._spec()
                 positions[block] = _core.aggregate_pair_shares(spec, shares, n_jobs)
         return found
+
+
+def _some(rows: _Rows, most: int, draws: np.random.RandomState) -> _Rows:
+    """At most so many of the rows, drawn."""
+    if len(rows.values) <= most:
+        return rows
+    return rows.only(np.sort(draws.permutation(len(rows.values))[:most]))
 
 
 def _shares(
