@@ -127,6 +127,8 @@ def test_stages_are_what_shorter_boosting_predicts() -> None:
     booster = PartialLabelRankingBooster(rounds=25, random_state=0).fit(X, Y)
     stages = list(booster.staged_predict(X))
     assert len(stages) == 25
+    with pytest.raises(ValueError, match="features"):
+        booster.staged_predict(X[:, :1])
     for rounds in (1, 20, 21, 25):
         shorter = PartialLabelRankingBooster(rounds=rounds, random_state=0).fit(X, Y)
         np.testing.assert_array_equal(stages[rounds - 1], shorter.predict(X))
@@ -153,6 +155,12 @@ def test_progress_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "validation log-likelihood -" in lines[0]
     PartialLabelRankingBooster(rounds=3).fit(X, Y)
     assert capsys.readouterr().out == ""
+    early = PartialLabelRankingBooster(
+        rounds=500, verbose=400, validation_share=0.3, patience=3, random_state=0
+    ).fit(X, Y)
+    done = len(early.validation_scores_)
+    assert done < 400
+    assert capsys.readouterr().out.startswith(f"round {done} of 500, validation")
 
 
 def test_importances_are_shares() -> None:

@@ -149,9 +149,9 @@ def test_colour_and_progress_are_for_terminals(folder: Path, no_colour: bool) ->
 def test_estimators_beside_the_aggregators(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    methods = ["--methods", "linear", "booster"]
+    methods = ["--methods", "linear", "booster", "shrunk_tree", "soft_tree"]
     assert main(["compare", "--data", str(folder), *QUICK, *methods, "--format", "csv"]) == 0
     written = capsys.readouterr().out
-    assert all(name in written for name in ("borda", "mc4", "linear", "booster"))
+    assert all(name in written for name in ("borda", "mc4", *methods[1:], "all_tied"))
     assert main(["compare", "--data", str(folder), *QUICK, "--methods", "lineal"]) == 2
     assert "unknown method 'lineal'; known: linear" in capsys.readouterr().err

@@ -19,6 +19,7 @@ from bucketrank import (
     METHODS,
     Borda,
     MarkovChain,
+    PartialLabelRankingBaseline,
     PartialLabelRankingTree,
     _core,
     aggregate,
@@ -213,6 +214,8 @@ def test_rankers_of_other_kinds() -> None:
     ordered = compare([data], ["borda", "mc4"], tree=PairOrderRanker(), **settings)
     assert ordered.methods == ["borda", "mc4"]
     np.testing.assert_allclose(ordered.columns["tau_x"][:3], own.columns["tau_x"])
+    baselines = {"c": PartialLabelRankingBaseline()}
+    assert compare([data], ["borda"], rankers=baselines, **settings).methods[-1] == "all_tied"
     only = compare([data], tree=None, rankers={"constant": ConstantRanker()}, **settings)
     constant = only.columns["method"] == "constant"
     np.testing.assert_array_equal(only.columns["tau_x"][constant], own.columns["tau_x"])

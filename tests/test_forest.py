@@ -208,6 +208,30 @@ def test_bad_input() -> None:
     with pytest.raises(ValueError, match=r"X has 5 rows but Y has 60"):
         warm.predict_oob_pair_shares(X[:5])
     assert warm.forest_.n_trees == 3
+    five_labels = np.column_stack([Y, np.full(len(Y), Y.shape[1] + 1)])
+    for name, other in (
+        ("X", (X + 1, Y, None)),
+        ("Y", (X, Y[:, ::-1], None)),
+        ("Y", (X, five_labels, None)),
+        ("sample_weight", (X, Y, np.arange(len(X)) % 2)),
+    ):
+        with pytest.raises(ValueError, match=rf"^{name} is not what the forest was started on"):
+            warm.fit(*other)
+    assert warm.set_params(n_estimators=5).fit(X, Y, np.ones(len(X))).forest_.n_trees == 5
+
+
+def test_a_score_of_an_earlier_fit_is_gone() -> None:
+    X, Y = random_data(1)
+    forest = Forest(n_estimators=5, oob_score=True).fit(X, Y)
+    assert np.isfinite(forest.oob_score_)
+    assert not hasattr(forest.set_params(oob_score=False).fit(X, Y), "oob_score_")
+
+
+@pytest.mark.parametrize("name", ["oob_score", "oob_guard", "warm_start"])
+def test_flags_are_flags(name: str) -> None:
+    X, Y = random_data(1)
+    with pytest.raises(TypeError, match=f"{name} is 'no'; expected True or False"):
+        Forest(n_estimators=2, **{name: "no"}).fit(X, Y)
 
 
 def test_a_forest_beats_a_tree(shared_dir: Path, comparisons: Any) -> None:

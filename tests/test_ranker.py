@@ -255,6 +255,27 @@ def test_shares_that_are_not_finite_have_weight_0(
     assert np.isfinite(ranker.predict_pair_shares(data[0])).all()
 
 
+def test_fast_mode_leaves_out_shares_that_are_not_finite(
+    data: tuple[Array, Array], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_shares("booster", monkeypatch)
+    with pytest.warns(UserWarning, match="the booster gives shares that are not finite"):
+        ranker = PartialLabelRanker(fast=True, **QUICK).fit(*data)
+    assert ranker.weights_ == {"forest": 1, "booster": 0}
+    assert np.isfinite(ranker.predict_pair_shares(data[0])).all()
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_shares_that_stop_being_finite_are_left_out_of_a_prediction(
+    fast: bool, data: tuple[Array, Array], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ranker = PartialLabelRanker(fast=fast, **QUICK).fit(*data)
+    break_shares("booster", monkeypatch)
+    with pytest.warns(UserWarning, match="the booster gives shares that are not finite"):
+        shares = ranker.predict_pair_shares(data[0])
+    np.testing.assert_allclose(shares.sum(axis=2), 1)
+
+
 def test_no_finite_shares_at_all_are_an_error(
     data: tuple[Array, Array], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -190,3 +190,26 @@ def test_the_exact_search_has_a_limit() -> None:
         br.TauX("exact").aggregate([list(range(1, 16))])
     order = list(range(1, 15))
     assert br.TauX("exact").aggregate([order, order[::-1], order]).tolist() == order
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        br.PartialLabelRankingTree,
+        br.PartialLabelRankingForest,
+        br.PartialLabelRankingBooster,
+        br.PartialLabelRankingLinear,
+        br.PartialLabelRanker,
+    ],
+)
+def test_too_many_labels_for_the_exact_search_are_refused_before_the_fit(estimator: Any) -> None:
+    Y = np.tile(np.arange(1, 16), (4, 1))
+    with pytest.raises(ValueError, match=r"'exact' takes at most 14 labels, found 15"):
+        estimator(br.TauX("exact")).fit(np.arange(4.0).reshape(-1, 1), Y)
+
+
+def test_orders_that_cannot_be_asked_are_refused() -> None:
+    with pytest.raises(TypeError, match=r"order is 3; expected a name or an aggregator"):
+        br.TauX(order=3)
+    with pytest.raises(ValueError, match=r"beta only a tree of its own chooses"):
+        br.TauX(order=br.Borda(beta="auto"))

@@ -45,6 +45,9 @@ class Aggregator(ABC):
     _needs: ClassVar[str] = "pair order"
     """How much must be known of the rankings: "pair order", "pair shares" or "rankings"."""
 
+    def _check_label_count(self, n_labels: int) -> None:  # noqa: B027 (most methods take any number)
+        """Refuse more labels than the method can take, before a long fit."""
+
     @abstractmethod
     def _spec(self) -> Spec:
         """Return the method and its parameter as the kernels know them."""

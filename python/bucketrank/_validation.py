@@ -149,6 +149,13 @@ def at_least(value: Any, name: str, least: int) -> int:
     return min(number, 2**31)
 
 
+def as_flag(value: Any, name: str) -> bool:
+    """Return a flag; what only looks like one, such as "no", is refused."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} is {value!r}; expected True or False")
+    return bool(value)
+
+
 def as_seed(seed: Any, name: str = "seed") -> int:
     """Return an explicit seed, which is a whole number that fits 64 bits."""
     number = as_whole(seed, name)

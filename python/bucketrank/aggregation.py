@@ -204,6 +204,7 @@ class MaximalLottery(Aggregator):
 
 
 _SEARCHES = ("cut", "local", "exact")
+_MOST_LABELS_EXACTLY = 14
 _WITH_SCORES = (Borda, Copeland, MarkovChain, MaximalLottery)
 
 
@@ -249,13 +250,26 @@ class TauX(Aggregator):
             raise ValueError(
                 f"order is {self.order!r} with method 'exact', which goes through all orders; expected order=None"
             )
+        if not isinstance(self.order, (str, Aggregator)):
+            raise TypeError(f"order is {self.order!r}; expected a name or an aggregator")
         order = get_aggregator(self.order)
+        if isinstance(order, WithBeta) and isinstance(order.beta, str):
+            raise ValueError(
+                f"order is {order!r}, whose beta only a tree of its own chooses; expected a number for beta"
+            )
         if not isinstance(order, _WITH_SCORES):
             raise ValueError(
                 f"order is {self.order!r}, which has no scores to order labels by; expected Borda, Copeland, "
                 "MarkovChain or MaximalLottery"
             )
         object.__setattr__(self, "order", order)
+
+    def _check_label_count(self, n_labels: int) -> None:
+        if self.method == "exact" and n_labels > _MOST_LABELS_EXACTLY:
+            raise ValueError(
+                f"method 'exact' takes at most {_MOST_LABELS_EXACTLY} labels, found {n_labels}; expected fewer labels, "
+                "or method 'cut' or 'local'"
+            )
 
     @property
     def _needs(self) -> str:  # type: ignore[override]

@@ -164,17 +164,23 @@ class PartialLabelRankingBooster(LatentRanker):
         """
         values, positions, names = self._training_data(X, Y)
         aggregator = self._usable(get_aggregator(self.aggregator))
+        aggregator._check_label_count(positions.shape[1])
         options = self._options()
         every = at_least(self.verbose, "verbose", 0)
 
-        def tell(done: int, score: float | None) -> None:
-            if done % every == 0 or done == options["rounds"]:
+        last: list[tuple[int, float | None]] = []
+
+        def tell(done: int, score: float | None, *, ended: bool = False) -> None:
+            last[:] = [(done, score)]
+            if ended == (done % every != 0):
                 shown = "" if score is None else f", validation log-likelihood {score:.6f}"
                 print(f"round {done} of {options['rounds']}{shown}", flush=True)  # noqa: T201 (asked for)
 
         booster = _core.Booster.fit(
             values, positions, as_weights(sample_weight), options, tell if every else None
         )
+        if last:
+            tell(*last[0], ended=True)
         self._remember(X, names, aggregator)
         self.booster_ = booster
         self.rounds_ = booster.rounds
@@ -194,7 +200,10 @@ class PartialLabelRankingBooster(LatentRanker):
         ndarray or DataFrame of shape (n_samples, n_labels)
             What :meth:`predict` would return if boosting had ended there.
         """
-        values = self._features(X)
+        # Checked now, not when the first prediction is asked for.
+        return self._stages(X, self._features(X))
+
+    def _stages(self, X: Any, values: NDArray[np.float64]) -> Iterator[Any]:
         for first in range(1, self.rounds_ + 1, _STAGES_AT_ONCE):
             stages = range(first, min(first + _STAGES_AT_ONCE, self.rounds_ + 1))
             for scores in self._staged_scores(values, list(stages)):

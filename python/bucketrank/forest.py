@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import warnings
 from typing import Any, TypeVar
@@ -13,7 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 from bucketrank import _core
 from bucketrank._label_ranker import LabelRanker, pair_order_of
 from bucketrank._tree_parameters import forest_options
-from bucketrank._validation import as_positions, as_real, as_weights, as_whole, resolve_n_jobs
+from bucketrank._validation import (
+    as_flag,
+    as_positions,
+    as_real,
+    as_weights,
+    as_whole,
+    resolve_n_jobs,
+)
 from bucketrank.aggregation import Aggregator, get_aggregator
 
 __all__ = ["PartialLabelRankingForest"]
@@ -25,6 +33,8 @@ VARIANTS = ("mixed", "bootstrap", "extra_trees")
 _GUARD_STRENGTHS = (4.0, 16.0, 64.0)
 _GUARD_GAIN = 0.01
 """How much better the out-of-bag score must be for a strength other than the one asked for."""
+
+_DATA = ("X", "Y", "sample_weight")
 
 _ROWS_AT_ONCE = 1000
 """Rows whose shares are kept while several aggregators are asked."""
@@ -91,7 +101,8 @@ class PartialLabelRankingForest(LabelRanker):
     Notes
     -----
     Trees keep no shares: they are computed from the rows of the leaves when a prediction asks for them, so that the
-    memory is that of the trees.
+    memory is that of the trees. Weights count like numbers of rows against `shrinkage_strength`: weights that add up
+    to 1 are weak evidence, and leave the shares near ⅓.
 
     Examples
     --------
@@ -156,20 +167,24 @@ class PartialLabelRankingForest(LabelRanker):
         """
         values, positions, names = self._training_data(X, Y)
         aggregator = _check(get_aggregator(self.aggregator))
+        aggregator._check_label_count(positions.shape[1])
         strength = self._strength()
         n_trees = self._n_trees()
         options = forest_options(self, values.shape, positions.shape[1])
+        for name in ("oob_score", "oob_guard", "warm_start"):
+            as_flag(getattr(self, name), name)
         if (self.oob_score or self.oob_guard) and self.variant == "extra_trees":
             raise ValueError(
                 "oob_score or oob_guard with variant 'extra_trees', whose trees see all rows; "
                 "expected variant 'bootstrap' or 'mixed'"
             )
         weights = as_weights(sample_weight)
+        data = _digest(values, positions, weights)
         started = getattr(self, "forest_", None) if self.warm_start else None
         if started is None:
             started = _core.Forest(positions, weights, values.shape[1])
         else:
-            self._check_warm_start(values, started, n_trees)
+            self._check_warm_start(values, data, started, n_trees)
             options["seed"] = self._seed
         forest = started.grown(values, options, self.variant, n_trees)
         score, strength = self._out_of_bag(forest, values, positions, weights, aggregator, strength)
@@ -177,7 +192,10 @@ class PartialLabelRankingForest(LabelRanker):
         self.forest_ = forest
         self._seed = options["seed"]
         self._n_training = len(positions)
+        self._data = data
         self.shrinkage_strength_ = strength
+        # The score of an earlier fit is not one of this forest.
+        self.__dict__.pop("oob_score_", None)
         if score is not None:
             self.oob_score_ = score
         return self
@@ -297,13 +315,18 @@ class PartialLabelRankingForest(LabelRanker):
         return number
 
     def _check_warm_start(
-        self, values: NDArray[np.float64], started: _core.Forest, n_trees: int
+        self, values: NDArray[np.float64], data: list[str], started: _core.Forest, n_trees: int
     ) -> None:
         if values.shape != (self._n_training, self.n_features_in_):
             raise ValueError(
                 f"X has shape {values.shape}, but the forest was started on shape "
                 f"{(self._n_training, self.n_features_in_)}; expected the same data with warm_start"
             )
+        for name, before, now in zip(_DATA, self._data, data, strict=True):
+            if before != now:
+                raise ValueError(
+                    f"{name} is not what the forest was started on; expected the same data with warm_start"
+                )
         if n_trees < started.n_trees:
             raise ValueError(
                 f"n_estimators is {n_trees}, but there are {started.n_trees} trees already; "
@@ -345,6 +368,15 @@ class PartialLabelRankingForest(LabelRanker):
         others = {other: score(other) for other in _GUARD_STRENGTHS}
         best = max(others, key=others.__getitem__)
         return (others[best], best) if others[best] > own + _GUARD_GAIN else (own, strength)
+
+
+def _digest(
+    values: NDArray[np.float64], positions: Any, weights: NDArray[np.float64] | None
+) -> list[str]:
+    """Digests of features, rankings and weights, to know them again."""
+    arrays = (values, positions, np.ones(len(positions)) if weights is None else weights)
+    plain = (np.asarray(array, dtype=np.float64).tobytes() for array in arrays)
+    return [hashlib.blake2b(array, digest_size=16).hexdigest() for array in plain]
 
 
 def _check(aggregator: Aggregator) -> Aggregator:

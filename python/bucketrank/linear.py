@@ -148,6 +148,7 @@ class PartialLabelRankingLinear(LatentRanker):
         """
         values, positions, names = self._training_data(X, Y)
         aggregator = self._usable(get_aggregator(self.aggregator))
+        aggregator._check_label_count(positions.shape[1])
         options: _LinearOptions = {
             "ridge": as_real(self.ridge, "ridge"),
             "intercept_ridge": as_real(self.intercept_ridge, "intercept_ridge"),

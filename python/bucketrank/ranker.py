@@ -38,6 +38,9 @@ _LINEAR_ROWS = 4000
 _LINEAR_TOLERANCE = 1e-3
 """More digits than this take most of the time of a linear model, and change no share that is mixed."""
 
+_ROWS_TO_TRY = 100
+"""Rows that tell whether a component's shares are numbers."""
+
 _SHORT = 50_000
 """Rows times labels up to which a booster takes a fraction of a second."""
 
@@ -178,6 +181,7 @@ class PartialLabelRanker(PairShareRanker):
         resolve_n_jobs(self.n_jobs)
         values, positions, names = self._training_data(X, Y)
         aggregator = self._usable(get_aggregator(self.aggregator))
+        aggregator._check_label_count(positions.shape[1])
         rows = _rows_with_weight(values, positions, sample_weight)
         draws = check_random_state(self.random_state)
         mix = self._fit_fast(rows, draws) if self.fast else self._fit_mixed(rows, draws)
@@ -190,10 +194,15 @@ class PartialLabelRanker(PairShareRanker):
             "forest": _attempts("forest", [partial(self._forest(draws).fit, *rows)]),
             "booster": _attempts("booster", [partial(self._booster(draws).fit, *rows)]),
         }
-        fitted = sum(map(bool, components.values()))
+        asked = rows.values[:_ROWS_TO_TRY]
+        usable = {
+            name: bool(models) and self._is_finite(name, models, asked)
+            for name, models in components.items()
+        }
+        fitted = sum(usable.values())
         if fitted == 0:
             raise ValueError("every component failed; the warnings say why")
-        weights = {name: bool(models) / fitted for name, models in components.items()}
+        weights = {name: float(usable[name]) / fitted for name in components}
         return _Fitted(components, weights, self.rounds)
 
     def _fit_mixed(self, rows: _Rows, draws: np.random.RandomState) -> _Fitted:
@@ -224,9 +233,7 @@ class PartialLabelRanker(PairShareRanker):
         mix = choose(evidence, tables)
         for name, weight in mix.weights.items():
             if weight == 0:
-                warnings.warn(
-                    f"the {name} gives shares that are not finite; its weight is 0", stacklevel=3
-                )
+                _warn_not_finite(name)
         weights = {name: mix.weights.get(name, 0.0) for name in components}
         return _Fitted(components, weights, stages[mix.stage])
 
@@ -276,12 +283,35 @@ class PartialLabelRanker(PairShareRanker):
         )
 
     def _pair_shares(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        mixed = self._mixed(values, self.weights_)
+        if np.isfinite(mixed).all():
+            return mixed
+        weights = {
+            name: weight
+            for name, weight in self.weights_.items()
+            if weight > 0 and self._is_finite(name, self.components_[name], values)
+        }
+        if not weights:
+            raise ValueError("every component failed; the warnings say why")
+        left = sum(weights.values())
+        return self._mixed(values, {name: weight / left for name, weight in weights.items()})
+
+    def _mixed(self, values: NDArray[np.float64], weights: dict[str, float]) -> NDArray[np.float64]:
         mixed = np.zeros((len(values), self.n_labels_in_ * (self.n_labels_in_ - 1) // 2, 3))
         for name, models in self.components_.items():
-            share = self.weights_[name] / max(1, len(models))
+            share = weights.get(name, 0.0) / max(1, len(models))
             for model in models if share > 0 else ():
                 mixed += share * next(_shares(model, values, [self.rounds_]))
         return mixed
+
+    def _is_finite(self, name: str, models: list[Any], values: NDArray[np.float64]) -> bool:
+        """Whether all models of a component give numbers as shares; warns if not."""
+        rounds = [self.rounds if self.fast else self.rounds_]
+        for model in models:
+            if not np.isfinite(next(_shares(model, values, rounds))).all():
+                _warn_not_finite(name)
+                return False
+        return True
 
     def _positions(
         self, values: NDArray[np.float64], aggregators: list[Aggregator]
@@ -294,6 +324,10 @@ class PartialLabelRanker(PairShareRanker):
                 spec = aggregator._spec()
                 positions[block] = _core.aggregate_pair_shares(spec, shares, n_jobs)
         return found
+
+
+def _warn_not_finite(name: str) -> None:
+    warnings.warn(f"the {name} gives shares that are not finite; its weight is 0", stacklevel=4)
 
 
 def _some(rows: _Rows, most: int, draws: np.random.RandomState) -> _Rows:

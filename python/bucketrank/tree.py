@@ -90,10 +90,11 @@ class PartialLabelRankingTree(LabelRanker):
 
     Notes
     -----
-    Rows of weight 0 are left out, and a whole weight k equals k copies of the row where `min_samples_split` and
-    `min_samples_leaf`, which count rows, do not matter. Splits are compared by feature and threshold in
-    ascending order, and a later one must be better by more than 1e-12: the tree does not depend on the order of the
-    rows. With missing labels the best split may make the impurity larger; nodes are split nevertheless.
+    Rows of weight 0 are left out, and a whole weight k equals k copies of the row where `min_samples_split`,
+    `min_samples_leaf` and soft routing, which count rows, do not matter. Shrinkage compares weights with its strength:
+    weights of 1/60 are weak evidence, and are shrunk more than weights of 1. Splits are compared by feature and
+    threshold in ascending order, and a later one must be better by more than 1e-12: the tree does not depend on the
+    order of the rows. With missing labels the best split may make the impurity larger; nodes are split nevertheless.
 
     References
     ----------
@@ -191,6 +192,7 @@ class PartialLabelRankingTree(LabelRanker):
         values, positions, names = self._training_data(X, Y)
         smoothing = smoothing_of(self)
         aggregator = _check(get_aggregator(self.aggregator), smoothing)
+        aggregator._check_label_count(positions.shape[1])
         options = tree_options(self, values.shape, positions.shape[1])
         if needs_beta(aggregator):
             aggregator = with_chosen_beta(aggregator, self, values, positions, sample_weight)

@@ -12,6 +12,9 @@ from bucketrank.aggregation import METHODS, PAPER_AGGREGATORS
 from bucketrank.commands.datasets import find
 from bucketrank.commands.estimators import ESTIMATORS, make_estimator
 
+_METHODS = [name for name in ESTIMATORS if name != "tree"]
+"""The plain tree is what the aggregators are asked on anyway."""
+
 EPILOG = """\
 For each dataset, level of missing labels, repeat and fold one tree is grown on the other folds, and every aggregator
 predicts by it. Without --data, --openml and --datasets the embedded datasets are used. The column all_tied is what a
@@ -56,7 +59,7 @@ def add_parser(commands: Any) -> None:
         nargs="+",
         default=[],
         metavar="NAME",
-        help=f"estimators to compare as well: some of {', '.join(ESTIMATORS)}",
+        help=f"estimators to compare as well: some of {', '.join(_METHODS)}",
     )
     parser.add_argument(
         "--missing",

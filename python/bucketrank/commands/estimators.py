@@ -13,6 +13,19 @@ ESTIMATORS: dict[str, tuple[str, dict[str, Any]]] = {
     "booster": ("PartialLabelRankingBooster", {}),
     "linear": ("PartialLabelRankingLinear", {}),
     "tree": ("PartialLabelRankingTree", {}),
+    "shrunk_tree": (
+        "PartialLabelRankingTree",
+        {"aggregator": "tau_x", "min_samples_split": 2, "shrinkage": "path"},
+    ),
+    "soft_tree": (
+        "PartialLabelRankingTree",
+        {
+            "aggregator": "tau_x",
+            "min_samples_split": 2,
+            "shrinkage": "path",
+            "routing": "soft",
+        },
+    ),
 }
 """Short names, with the class and the parameters that they stand for."""
 

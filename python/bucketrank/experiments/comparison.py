@@ -60,8 +60,8 @@ def compare(
         What is fitted. Any ranker in scikit-learn's manner may stand here; it is asked through ``with_aggregator`` or
         ``predict_pair_order``, or only for its own predictions if it has neither. None: only `rankers`.
     rankers : dict of str to estimator, optional
-        More methods, each named and predicting by itself, on the same folds and missing labels. Unless a baseline is
-        among them, ``"all_tied"`` is added: what predicts ties everywhere can be hard to beat.
+        More methods, each named and predicting by itself, on the same folds and missing labels. Beside them
+        ``"all_tied"`` is always shown: what predicts ties everywhere can be hard to beat.
     seed : int, default 0
         Seed of folds, missing labels and whatever the learners draw.
     n_jobs : int, optional
@@ -164,8 +164,9 @@ def cross_validate(X: Any, Y: Any, *, name: str = "data", **settings: Any) -> St
 def _with_baseline(rankers: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     if not isinstance(rankers, Mapping) or not rankers or "all_tied" in rankers:
         return rankers
-    if any(isinstance(ranker, PartialLabelRankingBaseline) for ranker in rankers.values()):
-        return rankers
+    for ranker in rankers.values():
+        if isinstance(ranker, PartialLabelRankingBaseline) and ranker.strategy == "all_tied":
+            return rankers
     return {**rankers, "all_tied": PartialLabelRankingBaseline("all_tied")}
 
 
