@@ -131,7 +131,7 @@ def _smoothed_scores(
         _, seed = _core.split_seeds(_SEED, 0.0, 0, fold)
         inner = clone(tree).set_params(aggregator=usual, random_state=seed % 2**32)
         inner.fit(X[~test], Y[~test], None if weights is None else weights[~test])
-        predictions = inner._positions_by_shares(X[test], candidates)
+        predictions = inner._positions_by_pair_order(X[test], candidates)
         truth, truth_weights = Y[test], None if weights is None else weights[test]
         try:
             by_fold.append([_core.tau_x_ranked(truth, p, truth_weights) for p in predictions])
