@@ -9,7 +9,15 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from bucketrank import Borda, BucketPivot, Copeland, PartialLabelRankingTree, _core, tau_x
+from bucketrank import (
+    Borda,
+    BucketPivot,
+    Copeland,
+    MarkovChain,
+    PartialLabelRankingTree,
+    _core,
+    tau_x,
+)
 from bucketrank._beta_search import _USED_FOLDS, with_chosen_beta
 from bucketrank.datasets import Dataset, make_rankings
 from bucketrank.experiments import BetaRecommender, beta_study, compare
@@ -210,10 +218,21 @@ class TestBetaStudy:
         assert incomplete.missing == pytest.approx(0.4, abs=0.1)
         assert incomplete.mean_buckets < complete.mean_buckets
 
+    @pytest.mark.parametrize("given", [Borda(), [Borda("auto")], "borda", iter(["borda"])])
+    def test_aggregators_go_by_their_methods(self, given: Any) -> None:
+        study = beta_study(self.data, given, betas=0.5, missing=0.4, n_repeats=1, n_folds=4)
+        assert study.aggregators == ["borda"]
+        assert repr(study) == "BetaStudy(borda: 1 thresholds, 2 datasets, 1 levels)"
+        assert study.best("borda").tolist() == [[0.5, 0.5]]
+        np.testing.assert_array_equal(study.mean[0, 0, :, 0], self.study.mean[0, 1, :, 1])
+        assert "best beta of borda" in str(study)
+
     @pytest.mark.parametrize(
         ("settings", "message"),
         [
             ({"aggregators": ["mc1"]}, "has no beta"),
+            ({"aggregators": [MarkovChain(1)]}, "has no beta"),
+            ({"aggregators": ["borda", Borda(0.2)]}, "must not stand twice"),
             ({"betas": []}, "betas is empty"),
             ({"betas": [0, 0]}, "must not stand twice"),
             ({"betas": [-1]}, "beta is -1"),
@@ -253,6 +272,18 @@ class TestRecommender:
                 assert 0 <= beta <= limit
                 assert recommender.aggregator_for(data.X, data.Y).beta == beta
 
+    def test_rankings_are_read_as_everywhere_else(self) -> None:
+        top_two = [[1, 2, np.inf, np.inf], [1, 1, np.inf, np.nan]]
+        assert MetaFeatures.of(np.zeros((2, 3)), top_two) == MetaFeatures(2, 3, 4, 2.5, 0.125)
+        recommend = BetaRecommender.default("borda").recommend
+        for bad in ([[1, 3]], [[0, 1]], [[1, -1]]):
+            with pytest.raises(ValueError, match="row 0"):
+                recommend([[0.0]], bad)
+        with pytest.raises(ValueError, match="X has 3 rows and Y 2"):
+            recommend(np.zeros((3, 1)), [[1, 2], [2, 1]])
+        with pytest.raises(ValueError, match="X has 1 dimension"):
+            recommend([0.0, 1.0], [[1, 2], [2, 1]])
+
     def test_provenance(self) -> None:
         provenance = default_provenance()
         assert len(provenance["datasets"]) == 15
@@ -290,6 +321,12 @@ class TestRecommender:
             BetaRecommender.default("bucket_pivot")
         with pytest.raises(ValueError, match="expected at least 2"):
             BetaRecommender("borda").fit([])
+
+        study = TestBetaStudy.study
+        wrongs: list[Any] = [None, 5, study.study, [study, 5], "borda"]
+        for wrong in wrongs:
+            with pytest.raises(TypeError, match="expected a BetaStudy"):
+                BetaRecommender("borda").fit(wrong)
 
         class Same(PartialLabelRankingTree):
             pass
