@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bucketrank import _core
+from bucketrank._optional import pandas
 from bucketrank._validation import as_positions, as_real
 from bucketrank.aggregation import Aggregator, WithBeta, get_aggregator
 from bucketrank.datasets import Dataset
@@ -156,17 +157,17 @@ class BetaStudy:
         return beta_section(self)
 
     def to_pandas(self) -> DataFrame:
-        """Return one row for each aggregator, level, dataset and threshold.
+        """Return one row for each aggregator, level, dataset and threshold; needs pandas.
 
         Returns
         -------
         pandas.DataFrame
         """
-        import pandas as pd
-
+        pd = pandas("to_pandas")
         axes = [self.aggregators, self.study.missing, self.study.datasets, self.betas.tolist()]
         index = pd.MultiIndex.from_product(axes, names=["aggregator", "missing", "dataset", "beta"])
-        return pd.DataFrame({"tau_x": self.mean.ravel()}, index=index).reset_index()
+        frame: DataFrame = pd.DataFrame({"tau_x": self.mean.ravel()}, index=index).reset_index()
+        return frame
 
     def __repr__(self) -> str:
         names = " and ".join(self.aggregators)
