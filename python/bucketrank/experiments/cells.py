@@ -81,7 +81,7 @@ class Cells:
                 f"missing is {missing!r}; expected a number, one of the levels {known} of the study"
             )
         for index, level in enumerate(self.missing):
-            if abs(level - missing) < 1e-9:
+            if abs(level - float(missing)) < 1e-9:
                 return index
         raise ValueError(f"missing is {missing!r}; the study has the levels {known}")
 
