@@ -140,18 +140,19 @@ class Store:
             set(range(settings["n_folds"])),
         )
         for row in rows:
-            for name, value, expected in zip(KEYS, row, known, strict=False):
-                if value not in expected:
-                    raise self._damaged(
-                        f"a result has the {name} {value!r:.60}, which is not of its study"
-                    )
-            for name, value in zip(COLUMNS[len(KEYS) :], row[len(KEYS) :], strict=True):
-                # NaN is stored as NULL.
-                if value is not None and not isinstance(value, (int, float)):
-                    raise self._damaged(
-                        f"a result has the {name} {value!r:.60}, which is no number"
-                    )
+            self._refuse_other_result(row, known)
         return rows
+
+    def _refuse_other_result(self, row: Row, known: tuple[set[Any], ...]) -> None:
+        for name, value, expected in zip(KEYS, row, known, strict=False):
+            if value not in expected:
+                raise self._damaged(
+                    f"a result has the {name} {value!r:.60}, which is not of its study"
+                )
+        for name, value in zip(Outcome._fields, row[len(KEYS) :], strict=True):
+            # NaN is stored as NULL.
+            if value is not None and not isinstance(value, (int, float)):
+                raise self._damaged(f"a result has the {name} {value!r:.60}, which is no number")
 
     def _parsed(self, text: Any) -> dict[str, Any]:
         try:
