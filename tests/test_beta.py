@@ -9,51 +9,120 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from bucketrank import Borda, BucketPivot, Copeland, PartialLabelRankingTree, _core, tau_x
-from bucketrank.datasets import make_rankings
+from bucketrank import (
+    Borda,
+    BucketPivot,
+    Copeland,
+    MarkovChain,
+    PartialLabelRankingTree,
+    _core,
+    tau_x,
+)
+from bucketrank._beta_search import _USED_FOLDS, with_chosen_beta
+from bucketrank.datasets import Dataset, make_rankings
 from bucketrank.experiments import BetaRecommender, beta_study, compare
 from bucketrank.experiments.beta_recommender import default_provenance
 from bucketrank.experiments.beta_study import MetaFeatures
+from bucketrank.experiments.job import training_fold
+from bucketrank.experiments.plan import Job, Plan, make_plan
 from test_experiments import numbers, small
 
 WITH_BETA = [Borda, Copeland, BucketPivot]
 
 
+SMOOTHED: list[dict[str, Any]] = [
+    {"shrinkage": "path", "min_samples_split": 2},
+    {"shrinkage": "m-estimate"},
+    {"routing": "soft"},
+    {"shrinkage": "path", "routing": "soft", "min_samples_split": 2},
+]
+
+
+def best_of_inner_folds(kind: Any, data: Any, weights: Any = None, **params: Any) -> Any:
+    """The threshold that two of three inner folds score best, found by the public interface."""
+    candidates = kind("auto")._tried(data.Y.shape[1])
+    folds = _core.fold_of_rows(len(data.Y), 3, 0, 0)
+    scores = np.zeros(len(candidates))
+    for fold in range(_USED_FOLDS):
+        test = folds == fold
+        inner = PartialLabelRankingTree(kind(), **params)
+        inner.fit(data.X[~test], data.Y[~test], None if weights is None else weights[~test])
+        predictions = inner.predict_many(data.X[test], [kind(beta=b) for b in candidates])
+        held_out = None if weights is None else weights[test]
+        scores += [tau_x(data.Y[test], p, held_out, missing="ignore") for p in predictions]
+    ties = [b for b, score in zip(candidates, scores, strict=True) if score >= scores.max() - 1e-9]
+    return kind(beta=min(ties, key=lambda beta: abs(beta - kind().beta)))
+
+
 class TestAuto:
     data = make_rankings(120, 4, 5, noise=0.3, ties=0.4, missing=0.2, random_state=3)
 
+    @pytest.mark.parametrize("seed", range(6))
     @pytest.mark.parametrize("kind", WITH_BETA)
-    def test_the_chosen_beta_is_the_best_of_the_inner_folds(self, kind: Any) -> None:
-        tree = PartialLabelRankingTree(kind(beta="auto")).fit(self.data.X, self.data.Y)
-        candidates = kind._candidates
-        folds = _core.fold_of_rows(120, 3, 0, 0)
-        scores = np.zeros(len(candidates))
-        for fold in range(3):
-            test = folds == fold
-            inner = PartialLabelRankingTree().fit(self.data.X[~test], self.data.Y[~test])
-            predictions = inner.predict_many(self.data.X[test], [kind(beta=b) for b in candidates])
-            truth = self.data.Y[test]
-            scores += [tau_x(truth, p, missing="ignore") for p in predictions]
-        best = [
-            beta
-            for beta, score in zip(candidates, scores, strict=True)
-            if score >= scores.max() - 1e-9
-        ]
-        expected = min(best, key=lambda beta: abs(beta - kind().beta))
-        assert tree.aggregator_ == kind(beta=expected)
-        plain = PartialLabelRankingTree(kind(beta=expected)).fit(self.data.X, self.data.Y)
-        np.testing.assert_array_equal(tree.predict(self.data.X), plain.predict(self.data.X))
+    def test_the_chosen_beta_is_the_best_of_the_inner_folds(self, kind: Any, seed: int) -> None:
+        data = make_rankings(121, 4, 5, noise=0.3, ties=0.4, missing=0.2, random_state=seed)
+        expected = best_of_inner_folds(kind, data)
+        tree = PartialLabelRankingTree(kind(beta="auto")).fit(data.X, data.Y)
+        assert tree.aggregator_ == expected
+        plain = PartialLabelRankingTree(expected).fit(data.X, data.Y)
+        np.testing.assert_array_equal(tree.predict(data.X), plain.predict(data.X))
 
-    def test_rows_held_out_do_not_matter(self) -> None:
-        rng = np.random.default_rng(0)
+    @pytest.mark.parametrize("params", SMOOTHED)
+    @pytest.mark.parametrize("kind", WITH_BETA)
+    def test_inner_trees_shrink_and_route_like_the_tree(self, kind: Any, params: Any) -> None:
+        for seed in range(4):
+            data = make_rankings(120, 4, 5, noise=0.3, ties=0.4, missing=0.2, random_state=seed)
+            tree = PartialLabelRankingTree(kind(beta="auto"), **params).fit(data.X, data.Y)
+            assert tree.aggregator_ == best_of_inner_folds(kind, data, **params)
+
+    def test_smoothed_trees_refuse_and_fall_back_as_others_do(self) -> None:
+        tree = PartialLabelRankingTree(Borda(beta="auto"), shrinkage="path", n_jobs=2)
+        tree.set_output(transform="pandas").fit(self.data.X, self.data.Y)
+        alone = PartialLabelRankingTree(Borda(beta="auto"), shrinkage="path")
+        assert tree.aggregator_ == alone.fit(self.data.X, self.data.Y).aggregator_
+        only_one = np.full((6, 3), np.nan)
+        only_one[:, 0] = 1
+        assert clone(tree).fit(np.arange(6.0)[:, None], only_one).aggregator_ == Borda()
+        with pytest.raises(ValueError, match=r"5 .*120"):
+            clone(tree).fit(self.data.X[:5], self.data.Y)
+
+    def test_rows_held_out_do_not_matter(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        seen: dict[tuple[str, bytes], Any] = {}
+
+        def recorded(aggregator: Any, tree: Any, X: Any, *rest: Any) -> Any:
+            seen[str(tree.shrinkage), X.tobytes()] = with_chosen_beta(aggregator, tree, X, *rest)
+            return seen[str(tree.shrinkage), X.tobytes()]
+
+        def choices(Y: Any) -> dict[tuple[str, bytes], Any]:
+            seen.clear()
+            shrunk = PartialLabelRankingTree(Borda("auto"), shrinkage="path")
+            data = Dataset("a", self.data.X, Y)
+            methods: dict[str, Any] = {
+                "aggregators": {"auto": Borda("auto")},
+                "rankers": {"shrunk": shrunk},
+            }
+            compare([data], **methods, missing=0.3, n_repeats=1, n_folds=3)
+            return dict(seen)
+
+        for module in ("bucketrank.tree", "bucketrank.experiments.learners"):
+            monkeypatch.setattr(f"{module}.with_chosen_beta", recorded)
+        # Folds are drawn by the contents of the data, which are about to change.
+        monkeypatch.setattr(Plan, "dataset_seed", lambda _plan, _name: 7)
         X, Y = self.data.X, self.data.Y
-        training = np.arange(100)
-        tree = PartialLabelRankingTree(Borda(beta="auto"))
-        chosen = clone(tree).fit(X[training], Y[training]).aggregator_
-        for _ in range(5):
+        before = choices(Y)
+        assert len(before) == 6
+        folds = _core.fold_of_rows(len(Y), 3, 7, 0)
+        rng = np.random.default_rng(0)
+        n_changed = 0
+        for fold in range(3):
             shuffled = Y.copy()
-            shuffled[100:] = rng.permuted(shuffled[100:], axis=1)
-            assert clone(tree).fit(X[training], shuffled[training]).aggregator_ == chosen
+            shuffled[folds == fold] = rng.permuted(shuffled[folds == fold], axis=1)
+            after = choices(shuffled)
+            for shrinkage in ("None", "path"):
+                own = shrinkage, X[folds != fold].tobytes()
+                assert after[own] == before[own]
+            n_changed += sum(after[key] != before[key] for key in before)
+        assert n_changed > 0, "labels that are learnt from do matter"
 
     def test_threads_and_refits_do_not_matter(self) -> None:
         fits = [
@@ -62,15 +131,25 @@ class TestAuto:
         ]
         assert len({tree.aggregator_ for tree in fits}) == 1
 
-    def test_a_whole_weight_counts_like_copies_and_no_weight_like_absence(self) -> None:
+    @pytest.mark.parametrize("params", [{}, *SMOOTHED])
+    def test_weights_count_in_the_inner_folds_and_no_weight_is_like_absence(
+        self, params: Any
+    ) -> None:
         X, Y = self.data.X, self.data.Y
+        tree = PartialLabelRankingTree(Borda(beta="auto"), **params)
         weights = np.ones(120)
         weights[100:] = 0
-        tree = PartialLabelRankingTree(Borda(beta="auto"))
         weighted = clone(tree).fit(X, Y, sample_weight=weights).aggregator_
         assert weighted == clone(tree).fit(X[:100], Y[:100]).aggregator_
-        uneven = np.random.default_rng(1).integers(1, 4, 120)
-        assert clone(tree).fit(X, Y, sample_weight=uneven).aggregator_ != Borda(beta="auto")
+        chosen = set()
+        for seed in range(4):
+            uneven = np.random.default_rng(seed).integers(1, 40, 120).astype(float)
+            expected = best_of_inner_folds(Borda, self.data, uneven, **params)
+            assert clone(tree).fit(X, Y, sample_weight=uneven).aggregator_ == expected
+            if tree.shrinkage is None:
+                assert clone(tree).fit(X, Y, sample_weight=4 * uneven).aggregator_ == expected
+            chosen.add(expected)
+        assert len(chosen) > 1, "weights do matter"
 
     def test_where_there_is_nothing_to_choose_by_the_usual_one_is_taken(self) -> None:
         tree = PartialLabelRankingTree(Borda(beta="auto"))
@@ -139,10 +218,21 @@ class TestBetaStudy:
         assert incomplete.missing == pytest.approx(0.4, abs=0.1)
         assert incomplete.mean_buckets < complete.mean_buckets
 
+    @pytest.mark.parametrize("given", [Borda(), [Borda("auto")], "borda", iter(["borda"])])
+    def test_aggregators_go_by_their_methods(self, given: Any) -> None:
+        study = beta_study(self.data, given, betas=0.5, missing=0.4, n_repeats=1, n_folds=4)
+        assert study.aggregators == ["borda"]
+        assert repr(study) == "BetaStudy(borda: 1 thresholds, 2 datasets, 1 levels)"
+        assert study.best("borda").tolist() == [[0.5, 0.5]]
+        np.testing.assert_array_equal(study.mean[0, 0, :, 0], self.study.mean[0, 1, :, 1])
+        assert "best beta of borda" in str(study)
+
     @pytest.mark.parametrize(
         ("settings", "message"),
         [
             ({"aggregators": ["mc1"]}, "has no beta"),
+            ({"aggregators": [MarkovChain(1)]}, "has no beta"),
+            ({"aggregators": ["borda", Borda(0.2)]}, "must not stand twice"),
             ({"betas": []}, "betas is empty"),
             ({"betas": [0, 0]}, "must not stand twice"),
             ({"betas": [-1]}, "beta is -1"),
@@ -182,6 +272,18 @@ class TestRecommender:
                 assert 0 <= beta <= limit
                 assert recommender.aggregator_for(data.X, data.Y).beta == beta
 
+    def test_rankings_are_read_as_everywhere_else(self) -> None:
+        top_two = [[1, 2, np.inf, np.inf], [1, 1, np.inf, np.nan]]
+        assert MetaFeatures.of(np.zeros((2, 3)), top_two) == MetaFeatures(2, 3, 4, 2.5, 0.125)
+        recommend = BetaRecommender.default("borda").recommend
+        for bad in ([[1, 3]], [[0, 1]], [[1, -1]]):
+            with pytest.raises(ValueError, match="row 0"):
+                recommend([[0.0]], bad)
+        with pytest.raises(ValueError, match="X has 3 rows and Y 2"):
+            recommend(np.zeros((3, 1)), [[1, 2], [2, 1]])
+        with pytest.raises(ValueError, match="X has 1 dimension"):
+            recommend([0.0, 1.0], [[1, 2], [2, 1]])
+
     def test_provenance(self) -> None:
         provenance = default_provenance()
         assert len(provenance["datasets"]) == 15
@@ -193,9 +295,6 @@ class TestRecommender:
         study = compare([data], {"borda": recommender}, missing=0.3, n_repeats=1, n_folds=3)
         rows = []
         for fold in range(3):
-            from bucketrank.experiments.job import training_fold
-            from bucketrank.experiments.plan import Job, make_plan
-
             plan = make_plan(
                 [data],
                 aggregators=["borda"],
@@ -222,6 +321,12 @@ class TestRecommender:
             BetaRecommender.default("bucket_pivot")
         with pytest.raises(ValueError, match="expected at least 2"):
             BetaRecommender("borda").fit([])
+
+        study = TestBetaStudy.study
+        wrongs: list[Any] = [None, 5, study.study, [study, 5], "borda"]
+        for wrong in wrongs:
+            with pytest.raises(TypeError, match="expected a BetaStudy"):
+                BetaRecommender("borda").fit(wrong)
 
         class Same(PartialLabelRankingTree):
             pass

@@ -43,3 +43,13 @@ def test_choosing_takes_at_most_four_times_as_long(kind: Any) -> None:
     chosen = seconds(lambda: PartialLabelRankingTree(kind("auto")).fit(DATA.X, DATA.Y))
     print(f"{kind.__name__}: {chosen / usual:.2f} times")
     assert chosen <= 4 * usual
+
+
+@pytest.mark.parametrize("params", [{"shrinkage": "path"}, {"routing": "soft"}])
+def test_choosing_for_smoothed_leaves_takes_a_few_fits_and_predictions(params: Any) -> None:
+    usual, auto = (PartialLabelRankingTree(Borda(beta), **params) for beta in (1, "auto"))
+    fitted = seconds(lambda: usual.fit(DATA.X, DATA.Y).predict(DATA.X))
+    chosen = seconds(lambda: auto.fit(DATA.X, DATA.Y).predict(DATA.X))
+    print(f"{params}: {chosen / fitted:.2f} times")
+    # Every row has shares of its own with soft routing: nearly 4, and some room for noise.
+    assert chosen <= 5 * fitted

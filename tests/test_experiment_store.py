@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
+from bucketrank.__main__ import main
 from bucketrank.experiments import JobError, StoreError, Study, compare
 from test_experiments import numbers, small
 
@@ -202,3 +204,43 @@ def test_two_processes_on_one_store(tmp_path: Path) -> None:
     expected = complete_study(repeats=3)
     assert [output.split() for output in outputs] == [["ready", str(len(expected))]] * 2
     assert numbers(Study.load(store)) == numbers(expected)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        ("UPDATE result SET method = 'zzz' WHERE method = 'mc4'", "the method 'zzz', which is not"),
+        ("UPDATE result SET dataset = 'zzz'", "the dataset 'zzz', which is not of its study"),
+        ("UPDATE result SET missing = 0.25 WHERE missing = 0.3", "the missing 0.25"),
+        ("UPDATE result SET fold = 'x' WHERE fold = 1", "the fold 'x'"),
+        ("UPDATE result SET tau_x = 'abc' WHERE fold = 1", "the tau_x 'abc', which is no number"),
+        ("UPDATE result SET leaves = x'00'", "the leaves .*which is no number"),
+        ("UPDATE setting SET value = '{' WHERE name = 'study'", "not JSON"),
+        ("UPDATE setting SET value = '[1]' WHERE name = 'study'", r"its settings are \[1\]"),
+        ("UPDATE setting SET value = '{\"format\": 1}' WHERE name = 'study'", "lack datasets"),
+    ],
+)
+def test_contents_that_no_study_has_are_damage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: str, message: str
+) -> None:
+    store = tmp_path / "study.db"
+    data = [small("a", 1)]
+    compare(data, ["borda", "mc4"], store=store, **SETTINGS)
+    with sqlite3.connect(store) as connection:
+        connection.execute(damage)
+    connection.close()
+    with pytest.raises(StoreError, match=rf"study\.db' is damaged: .*{message}"):
+        Study.load(store)
+    with pytest.raises(StoreError, match=r"study\.db"):
+        compare(data, ["borda", "mc4"], store=store, **SETTINGS)
+    assert main(["report", str(store), "--format", "markdown"]) == 2
+    assert re.search(message, capsys.readouterr().err)
+
+
+def test_scores_that_are_not_there_are_no_damage(tmp_path: Path) -> None:
+    store = tmp_path / "study.db"
+    compare([small("a", 1)], ["borda"], store=store, **SETTINGS)
+    with sqlite3.connect(store) as connection:
+        connection.execute("UPDATE result SET tau_x = NULL WHERE fold = 1")
+    connection.close()
+    assert np.isnan(Study.load(store).columns["tau_x"]).sum() == 4

@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bucketrank import PartialLabelRankingTree
 from bucketrank.__main__ import main
-from bucketrank.experiments import Study, compare
+from bucketrank.datasets import make_rankings
+from bucketrank.experiments import Study, beta_study, compare
 from bucketrank.experiments.report.findings import findings
 from bucketrank.experiments.statistics import holm
 from studies import leading, made_up_study
@@ -311,6 +313,9 @@ def test_statistics_of_a_study_are_those_of_its_scores(study: Study) -> None:
     differences = study.bucket_differences(0.3)
     assert differences.datasets == tuple(f"d{i}" for i in range(6))
     assert differences.column("borda") == pytest.approx([-i / 10 for i in range(6)])
+    nearest = np.abs(differences.values)
+    marked = [column.marked for column in differences.table().columns[1:]]
+    assert np.array_equal(np.transpose(marked), np.isclose(nearest, nearest.min(1, keepdims=True)))
     times = study.training_times(0.3)
     assert not times.higher_is_better
     assert times.values[2] == pytest.approx([0.031, 0.032, 0.033, 0.034])
@@ -331,12 +336,41 @@ def test_bad_input(study: Study, call: Any, message: str) -> None:
         call(study)
 
 
+@pytest.mark.parametrize("wrong", ["30%", None, True, [0.3]])
+@pytest.mark.parametrize("method", ["scores", "holm", "wilcoxon", "bucket_differences"])
+def test_a_level_is_a_number(study: Study, method: str, wrong: Any) -> None:
+    with pytest.raises(TypeError, match=r"expected a number, one of the levels 0, 0\.3, 0\.6"):
+        getattr(study, method)(missing=wrong)
+
+
+def test_without_pandas_the_message_says_what_to_install(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = make_rankings(20, 2, 3, random_state=0)
+    tree = PartialLabelRankingTree().fit(data.X, data.Y).set_output(transform="pandas")
+    betas = beta_study([data], ["borda"], betas=[0, 1], missing=0, n_repeats=1, n_folds=2)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    for call in (
+        study.to_pandas,
+        study.summary().to_pandas,
+        study.holm().to_pandas,
+        betas.to_pandas,
+        lambda: tree.predict(data.X),
+    ):
+        with pytest.raises(
+            ImportError, match=r"needs pandas.*pip install 'bucketrank\[datasets\]'"
+        ):
+            call()
+
+
 def test_without_matplotlib_the_message_says_what_to_install(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.delitem(sys.modules, "matplotlib.pyplot", raising=False)
-    with pytest.raises(ImportError, match=r"needs matplotlib.*bucketrank\[plot\]"):
+    with pytest.raises(
+        ImportError, match=r"a report with figures needs matplotlib.*bucketrank\[plot\]"
+    ):
         study.report()
     assert study.report(format="markdown").startswith("# Comparison")
 

@@ -311,6 +311,39 @@ def test_scores_come_in_several_forms() -> None:
     assert len({table, ScoreTable.of(frame)}) == 1
 
 
+def test_scores_are_compared_as_they_are_printed() -> None:
+    values = [0.7005, 0.8005, 0.0005, 0.0015, 0.0025, -0.0005, 2.6755]
+    table = ScoreTable([[value, round(value - 0.0005, 3)] for value in values])
+    first, second = table.table().columns[1:]
+    texts = list(zip(first.texts, second.texts, strict=True))
+    assert first.marked == tuple(float(one) >= float(other) for one, other in texts)
+    ties = sum(one == other for one, other in texts)
+    assert 0 < ties < len(texts)
+    assert win_tie_loss(table).against("method 1", "method 2") == (len(texts) - ties, ties, 0)
+    rounded = table.rounded().values
+    assert [[f"{value:.3f}" for value in row] for row in rounded] == [list(pair) for pair in texts]
+
+
+def test_closest_to_zero_can_be_best() -> None:
+    table = ScoreTable([[-0.1, 0.5], [2.0, -1.0], [0.3, -0.3001]], zero_is_best=True)
+    assert [column.marked for column in table.table().columns[1:]] == [
+        (True, False, True),
+        (False, True, True),
+    ]
+    assert win_tie_loss(table).against("method 1", "method 2") == (1, 1, 1)
+    assert average_ranks(table).ordered[0] == "method 1"
+    assert table.select(["method 2", "method 1"]).rounded(1).zero_is_best
+    assert "* closest to 0" in str(table)
+
+
+def test_small_times_are_printed_with_digits_that_differ() -> None:
+    table = ScoreTable([[0.000123, 0.000124], [12.3456, 1234.5]], higher_is_better=False)
+    assert table.table().columns[1].texts == ("0.000123", "12.3")
+    assert table.table().columns[2].texts == ("0.000124", "1234")
+    assert table.table().columns[1].marked == (True, True)
+    assert table.table().columns[2].marked == (False, False)
+
+
 def test_scores_cannot_be_changed_from_outside() -> None:
     values = np.array([[0.9, 0.8], [0.7, 0.75]])
     table = ScoreTable(values)
@@ -352,6 +385,13 @@ def test_scores_cannot_be_changed_from_outside() -> None:
             TypeError,
             "expected True or False",
         ),
+        (
+            lambda: win_tie_loss([[1, 2], [3, 4]], decimals=-1),
+            ValueError,
+            "decimals is -1; expected a whole number from 0 to 17",
+        ),
+        (lambda: win_tie_loss([[1, 2], [3, 4]], decimals=400), ValueError, "decimals is 400"),
+        (lambda: holm([[1, 2], [3, 4]], decimals=-1), ValueError, "decimals is -1"),
         (lambda: ScoreTable.from_tidy({"dataset": []}), ValueError, "column 'method' is missing"),
         (
             lambda: ScoreTable.from_tidy({"dataset": ["x"], "method": [], "score": [1]}),

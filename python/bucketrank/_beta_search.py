@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 
 from bucketrank import _core
 from bucketrank._aggregator import Spec
-from bucketrank._tree_parameters import tree_options
+from bucketrank._tree_parameters import smoothing_of, tree_options
 from bucketrank._validation import Positions, as_weights, resolve_n_jobs
 from bucketrank.aggregation import Aggregator, WithBeta
 
@@ -65,14 +66,14 @@ def with_chosen_beta(
     if n_folds < 2:
         return usual
     betas = aggregator._tried(Y.shape[1])
-    scores = _inner_scores(
-        [(aggregator._method, beta) for beta in betas],
-        usual,
-        tree,
-        _core.Problem(X, Y, weights, _SEED),
-        (*X.shape, Y.shape[1]),
-        n_folds,
-    )
+    # Also checks the data, whoever grows the inner trees.
+    problem = _core.Problem(X, Y, weights, _SEED)
+    if smoothing_of(tree) is None:
+        candidates: list[Spec] = [(aggregator._method, beta) for beta in betas]
+        scores = _inner_scores(candidates, usual, tree, problem, (*X.shape, Y.shape[1]), n_folds)
+    else:
+        smoothed: list[Aggregator] = [replace(aggregator, beta=beta) for beta in betas]
+        scores = _smoothed_scores(smoothed, usual, tree, (X, Y, weights), n_folds)
     if scores is None:
         return usual
     least = max(scores) - _SLACK
@@ -111,5 +112,33 @@ def _inner_scores(
     if failure is not None:
         return None
     # In the order of the folds, not of finishing, so that rounding does not depend on threads.
-    by_fold = (results[fold] for fold in range(n_used))
-    return [sum(taus) / n_used for taus in zip(*by_fold, strict=True)]
+    return _mean_scores([results[fold] for fold in range(n_used)])
+
+
+def _smoothed_scores(
+    candidates: list[Aggregator],
+    usual: Aggregator,
+    tree: PartialLabelRankingTree,
+    data: tuple[NDArray[np.float64], Positions, NDArray[np.float64] | None],
+    n_folds: int,
+) -> list[float] | None:
+    """As :func:`_inner_scores`, for trees that shrink or route softly: their leaves hold more than rankings."""
+    X, Y, weights = data
+    fold_of = _core.fold_of_rows(len(Y), n_folds, _SEED, 0)
+    by_fold = []
+    for fold in range(min(_USED_FOLDS, n_folds)):
+        test = fold_of == fold
+        _, seed = _core.split_seeds(_SEED, 0.0, 0, fold)
+        inner = clone(tree).set_params(aggregator=usual, random_state=seed % 2**32)
+        inner.fit(X[~test], Y[~test], None if weights is None else weights[~test])
+        predictions = inner._positions_by_pair_order(X[test], candidates)
+        truth, truth_weights = Y[test], None if weights is None else weights[test]
+        try:
+            by_fold.append([_core.tau_x_ranked(truth, p, truth_weights) for p in predictions])
+        except ValueError:  # no row held out ranks two labels
+            return None
+    return _mean_scores(by_fold)
+
+
+def _mean_scores(by_fold: list[list[float]]) -> list[float]:
+    return [sum(taus) / len(by_fold) for taus in zip(*by_fold, strict=True)]

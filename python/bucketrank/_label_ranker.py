@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from bucketrank._optional import pandas
 from bucketrank._validation import (
     Positions,
     as_positions,
@@ -226,10 +227,9 @@ class LabelRanker(BaseEstimator):
         """Return predicted positions in the container that was chosen."""
         container = getattr(self, "_sklearn_output_config", {}).get("transform", "default")
         if container == "pandas":
-            import pandas as pd
-
+            frames = pandas('set_output(transform="pandas")')
             index = X.index if is_pandas(X) else None
-            return pd.DataFrame(positions, index=index, columns=self.label_names_in_)
+            return frames.DataFrame(positions, index=index, columns=self.label_names_in_)
         return positions
 
 

@@ -348,6 +348,23 @@ class PartialLabelRankingTree(LabelRanker):
         leaves = tree.apply(values)
         return [tree.consensus(a._spec(), leaves, n_jobs, smoothing) for a in aggregators]
 
+    def _positions_by_pair_order(
+        self, values: NDArray[np.float64], aggregators: list[Aggregator]
+    ) -> list[NDArray[np.int64]]:
+        """As `_positions` for aggregators that need no more, but smoothed leaves are smoothed once for all."""
+        tree, n_jobs, smoothing = self.tree_, resolve_n_jobs(self.n_jobs), self._smoothing
+        assert smoothing is not None
+        if self._soft:
+            shares = tree.soft_pair_shares(smoothing, values, n_jobs)
+            source_of = np.arange(len(values))
+        else:
+            leaves, source_of = np.unique(tree.apply(values), return_inverse=True)
+            shares = tree.pair_shares(smoothing, leaves)
+        orders = pair_order_of(shares, self.n_labels_in_)
+        return [
+            _core.aggregate_pair_orders(a._spec(), orders, n_jobs)[source_of] for a in aggregators
+        ]
+
     def _usable(self, aggregator: Aggregator) -> Aggregator:
         check_is_fitted(self)
         return _check(aggregator, self._smoothing)

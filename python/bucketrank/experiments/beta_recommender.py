@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import LinearRegression
 from sklearn.utils.validation import check_is_fitted
 
+from bucketrank._validation import shown
 from bucketrank.aggregation import WithBeta, get_aggregator
 from bucketrank.experiments.beta_study import BetaStudy, MetaFeatures
 
@@ -66,7 +67,7 @@ class BetaRecommender(BaseEstimator):
         BetaRecommender
         """
         self._check()
-        several = [studies] if isinstance(studies, BetaStudy) else list(studies)
+        several = _checked(studies)
         features, targets = [], []
         for study in several:
             best = study.best(self.aggregator)
@@ -156,6 +157,18 @@ class BetaRecommender(BaseEstimator):
         if self.aggregator not in _LIMITS:
             known = ", ".join(map(repr, _LIMITS))
             raise ValueError(f"aggregator is {self.aggregator!r}; expected one of {known}")
+
+
+def _checked(studies: Any) -> list[BetaStudy]:
+    several = [studies]
+    if isinstance(studies, Iterable) and not isinstance(studies, (str, bytes)):
+        several = list(studies)
+    for study in several:
+        if not isinstance(study, BetaStudy):
+            raise TypeError(
+                f"studies is or has an entry {shown(study)}; expected a BetaStudy, as beta_study returns it"
+            )
+    return several
 
 
 def default_provenance() -> dict[str, Any]:

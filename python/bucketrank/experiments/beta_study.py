@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bucketrank import _core
+from bucketrank._optional import pandas
 from bucketrank._validation import as_positions, as_real
-from bucketrank.aggregation import WithBeta, get_aggregator
+from bucketrank.aggregation import Aggregator, WithBeta, get_aggregator
 from bucketrank.datasets import Dataset
 from bucketrank.experiments.comparison import compare
 from bucketrank.experiments.job import training_fold
@@ -41,12 +43,18 @@ class MetaFeatures:
     @classmethod
     def of(cls, X: ArrayLike, Y: Any) -> MetaFeatures:
         """Compute them from features and positions, NaN marking missing labels."""
-        positions = np.asarray(as_positions(Y), dtype=np.float64)
-        absent = np.isnan(positions)
-        buckets = np.where(absent, 0, positions).max(axis=1)
+        positions = _core.parse_positions(as_positions(Y))
         n_rows, n_labels = positions.shape
-        n_features = np.shape(X)[1]
-        return cls(n_rows, n_features, n_labels, float(buckets.mean()), float(absent.mean()))
+        shape = np.shape(X)
+        if len(shape) != 2:
+            raise ValueError(
+                f"X has {len(shape)} dimension(s), shape {shape}; "
+                "expected 2: one row a ranking, one column a feature"
+            )
+        if shape[0] != n_rows or n_rows == 0:
+            raise ValueError(f"X has {shape[0]} rows and Y {n_rows}; expected as many, at least 1")
+        buckets, absent = positions.max(axis=1), positions == 0
+        return cls(n_rows, shape[1], n_labels, float(buckets.mean()), float(absent.mean()))
 
     @classmethod
     def mean(cls, several: Iterable[MetaFeatures]) -> MetaFeatures:
@@ -149,17 +157,17 @@ class BetaStudy:
         return beta_section(self)
 
     def to_pandas(self) -> DataFrame:
-        """Return one row for each aggregator, level, dataset and threshold.
+        """Return one row for each aggregator, level, dataset and threshold; needs pandas.
 
         Returns
         -------
         pandas.DataFrame
         """
-        import pandas as pd
-
+        pd = pandas("to_pandas")
         axes = [self.aggregators, self.study.missing, self.study.datasets, self.betas.tolist()]
         index = pd.MultiIndex.from_product(axes, names=["aggregator", "missing", "dataset", "beta"])
-        return pd.DataFrame({"tau_x": self.mean.ravel()}, index=index).reset_index()
+        frame: DataFrame = pd.DataFrame({"tau_x": self.mean.ravel()}, index=index).reset_index()
+        return frame
 
     def __repr__(self) -> str:
         names = " and ".join(self.aggregators)
@@ -191,9 +199,9 @@ class BetaStudy:
 
 def beta_study(
     datasets: Any,
-    aggregators: Sequence[str] = ("borda", "copeland"),
-    betas: Iterable[float] = BETAS,
-    missing: Iterable[float] = LEVELS,
+    aggregators: str | Aggregator | Iterable[str | Aggregator] = ("borda", "copeland"),
+    betas: float | Iterable[float] = BETAS,
+    missing: float | Iterable[float] = LEVELS,
     n_repeats: int = 5,
     n_folds: int = 10,
     *,
@@ -206,11 +214,12 @@ def beta_study(
     ----------
     datasets : list of Dataset or str, or dict
         As in :func:`compare`.
-    aggregators : sequence of str, default ("borda", "copeland")
-        Aggregators with a parameter ``beta``.
-    betas : iterable of float, default 0, 0.1, ..., 2
+    aggregators : str, Aggregator or iterable of them, default ("borda", "copeland")
+        Aggregators with a parameter ``beta``, which takes the values of `betas`; they go by the names of their
+        methods, such as ``"borda"``.
+    betas : float or iterable of float, default 0, 0.1, ..., 2
         The thresholds.
-    missing : iterable of float, default 0, 0.1, ..., 0.6
+    missing : float or iterable of float, default 0, 0.1, ..., 0.6
         Levels of missing labels.
     n_repeats, n_folds : int, default 5 and 10
         Repeats of the shuffled folds, and folds of each.
@@ -232,24 +241,23 @@ def beta_study(
     >>> study.best("borda").shape
     (1, 1)
     """
-    names = [aggregators] if isinstance(aggregators, str) else list(aggregators)
-    thresholds = np.array([as_real(beta, "betas") for beta in betas])
+    names = _method_names(aggregators)
+    thresholds = np.array([as_real(beta, "betas") for beta in _several(betas)])
     if not len(thresholds):
         raise ValueError("betas is empty; expected at least one threshold")
     methods = {
-        f"{name} {beta:g}": get_aggregator(_with_beta(name), beta=float(beta))
+        f"{name} {beta:g}": get_aggregator(name, beta=float(beta))
         for name in names
         for beta in thresholds
     }
     if len(methods) < len(names) * len(thresholds):
         raise ValueError("aggregators and betas must not stand twice")
-    levels = list(missing)
     plan = make_plan(
         datasets,
         aggregators=methods,
         tree=PartialLabelRankingTree(),
         rankers=None,
-        missing=levels,
+        missing=missing,
         n_repeats=n_repeats,
         n_folds=n_folds,
         seed=seed,
@@ -257,7 +265,7 @@ def beta_study(
     study = compare(
         list(plan.datasets.values()),
         methods,
-        levels,
+        plan.missing,
         n_repeats,
         n_folds,
         seed=seed,
@@ -273,13 +281,23 @@ def beta_study(
     return BetaStudy(study, names, thresholds, np.moveaxis(mean.reshape(shape), 2, 0), meta)
 
 
-def _with_beta(name: str) -> WithBeta:
-    aggregator = get_aggregator(name)
-    if not isinstance(aggregator, WithBeta):
-        raise ValueError(
-            f"aggregator {name!r} has no beta; expected borda, copeland or bucket_pivot"
-        )
-    return aggregator
+def _method_names(aggregators: Any) -> list[str]:
+    """Return the names of the methods, whatever thresholds the aggregators bring along."""
+    names = []
+    for item in _several(aggregators):
+        aggregator = get_aggregator(item)
+        if not isinstance(aggregator, WithBeta):
+            raise ValueError(
+                f"aggregator {item!r} has no beta; expected borda, copeland or bucket_pivot"
+            )
+        names.append(aggregator._method)
+    return names
+
+
+def _several(given: Any) -> list[Any]:
+    """Return what stands alone as a list of one."""
+    alone = isinstance(given, str) or not isinstance(given, Iterable)
+    return [given] if alone else list(given)
 
 
 def _meta_features(plan: Plan, data: Dataset, level: float) -> MetaFeatures:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,19 +73,25 @@ class Cells:
             expected,
         )
 
-    def level(self, missing: float) -> int:
+    def level(self, missing: Any) -> int:
         """Return the index of a level of missing labels."""
-        for index, level in enumerate(self.missing):
-            if abs(level - missing) < 1e-9:
-                return index
         known = ", ".join(f"{level:g}" for level in self.missing)
+        if isinstance(missing, (bool, np.bool_)) or not isinstance(missing, Real):
+            raise TypeError(
+                f"missing is {missing!r}; expected a number, one of the levels {known} of the study"
+            )
+        for index, level in enumerate(self.missing):
+            if abs(level - float(missing)) < 1e-9:
+                return index
         raise ValueError(f"missing is {missing!r}; the study has the levels {known}")
 
     def finished(self, level: int) -> list[int]:
         """Return the indices of the datasets for which no method lacks a result."""
         return np.flatnonzero((self.count[level] == self.expected).all(axis=1)).tolist()
 
-    def scores(self, level: int, *, higher_is_better: bool = True) -> ScoreTable:
+    def scores(
+        self, level: int, *, higher_is_better: bool = True, zero_is_best: bool = False
+    ) -> ScoreTable:
         """Return one level as a table for statistics; the error says which cells are incomplete."""
         short = [
             f"{self.methods[j]} on {self.datasets[i]} ({self.count[level, i, j]} of {self.expected})"
@@ -101,6 +108,7 @@ class Cells:
             self.datasets,
             self.methods,
             higher_is_better=higher_is_better,
+            zero_is_best=zero_is_best,
             measure=self.measure,
         )
 

@@ -91,16 +91,18 @@ class Conclusions:
         Returns
         -------
         ScoreTable
-            Datasets, ordered by their mean number of true buckets, by methods.
+            Datasets, ordered by their mean number of true buckets, by methods. Closest to 0 is best.
         """
         study = self._study()
         difference = study.columns["buckets_predicted"] - study.columns["buckets_true"]
         cells = Cells.of(study, "predicted − true buckets", difference)
-        table = cells.scores(cells.level(missing))
+        table = cells.scores(cells.level(missing), zero_is_best=True)
         buckets = self.scores(missing, "buckets_true").values[:, 0]
         order = buckets.argsort(kind="stable")
         names = [table.datasets[i] for i in order]
-        return ScoreTable(table.values[order], names, table.methods, measure=table.measure)
+        return ScoreTable(
+            table.values[order], names, table.methods, zero_is_best=True, measure=table.measure
+        )
 
     def training_times(self, missing: float = 0) -> ScoreTable:
         """Return the mean seconds to fit on a training fold: growing the tree and the consensus of its leaves.

@@ -15,6 +15,9 @@ from bucketrank.experiments.plan import FORMAT, Job
 KEYS = ("dataset", "missing", "method", "repeat", "fold")
 COLUMNS = (*KEYS, *Outcome._fields)
 
+_NEEDED = {"datasets": dict, "missing": list, "methods": list, "n_repeats": int, "n_folds": int}
+"""Settings without which results cannot be read."""
+
 Row: TypeAlias = tuple[Any, ...]
 """A row of results, in the order of COLUMNS."""
 
@@ -88,12 +91,17 @@ class Store:
             raise StoreError(
                 f"{str(self.path)!r} has no study yet; compare(..., store=...) fills it"
             )
-        settings: dict[str, Any] = json.loads(found[0])
+        settings = self._parsed(found[0])
         if settings.get("format") != FORMAT:
             raise StoreError(
                 f"store {str(self.path)!r} has format {settings.get('format')}; this version of "
                 f"bucketrank reads format {FORMAT}"
             )
+        lacking = [
+            name for name, kind in _NEEDED.items() if not isinstance(settings.get(name), kind)
+        ]
+        if lacking:
+            raise self._damaged(f"its settings lack {', '.join(lacking)}")
         return settings
 
     def note(self, name: str, value: Any) -> None:
@@ -107,7 +115,7 @@ class Store:
         """Return what :meth:`note` kept."""
         query = "SELECT name, value FROM setting WHERE name LIKE 'note %'"
         return {
-            name.removeprefix("note "): json.loads(value)
+            name.removeprefix("note "): self._parsed(value)
             for name, value in self._connection.execute(query)
         }
 
@@ -119,8 +127,44 @@ class Store:
             self._connection.executemany(f"INSERT OR IGNORE INTO result VALUES ({marks})", rows)
 
     def rows(self) -> list[Row]:
-        """Return all results."""
-        return self._connection.execute(f"SELECT {', '.join(COLUMNS)} FROM result").fetchall()
+        """Return all results; refuse those that the study cannot have."""
+        with _explained(self.path):
+            query = f"SELECT {', '.join(COLUMNS)} FROM result"
+            rows: list[Row] = self._connection.execute(query).fetchall()
+        settings = self.settings()
+        known = (
+            set(settings["datasets"]),
+            set(settings["missing"]),
+            set(settings["methods"]),
+            set(range(settings["n_repeats"])),
+            set(range(settings["n_folds"])),
+        )
+        for row in rows:
+            self._refuse_other_result(row, known)
+        return rows
+
+    def _refuse_other_result(self, row: Row, known: tuple[set[Any], ...]) -> None:
+        for name, value, expected in zip(KEYS, row, known, strict=False):
+            if value not in expected:
+                raise self._damaged(
+                    f"a result has the {name} {value!r:.60}, which is not of its study"
+                )
+        for name, value in zip(Outcome._fields, row[len(KEYS) :], strict=True):
+            # NaN is stored as NULL.
+            if value is not None and not isinstance(value, (int, float)):
+                raise self._damaged(f"a result has the {name} {value!r:.60}, which is no number")
+
+    def _parsed(self, text: Any) -> dict[str, Any]:
+        try:
+            parsed = json.loads(text)
+        except (TypeError, ValueError) as error:
+            raise self._damaged(f"its settings are not JSON: {error}") from error
+        if not isinstance(parsed, dict):
+            raise self._damaged(f"its settings are {parsed!r:.60}")
+        return parsed
+
+    def _damaged(self, how: str) -> StoreError:
+        return StoreError(f"store {str(self.path)!r} is damaged: {how}")
 
     def _tables(self) -> set[str]:
         names = self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bucketrank._optional import pandas
 from bucketrank.experiments.conclusions import Conclusions
 from bucketrank.experiments.store import COLUMNS, Row, Store
 from bucketrank.experiments.summary import Summary
@@ -174,16 +175,15 @@ class Study(Conclusions):
         )
 
     def to_pandas(self) -> DataFrame:
-        """Return the table as a data frame.
+        """Return the table as a data frame; needs pandas.
 
         Returns
         -------
         pandas.DataFrame
             One row a result.
         """
-        import pandas as pd
-
-        return pd.DataFrame(self.columns)
+        frame: DataFrame = pandas("to_pandas").DataFrame(self.columns)
+        return frame
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """Return the table as comma-separated values.

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bucketrank._optional import pandas
+from bucketrank.experiments.rounding import as_printed
+
 if TYPE_CHECKING:
     from pandas import DataFrame
 
@@ -74,7 +77,7 @@ class Summary:
     @property
     def best(self) -> NDArray[np.bool_]:
         """Which methods have the best mean of their row, to three decimals."""
-        rounded = np.round(self.mean, 3)
+        rounded = as_printed(self.mean)
         return np.asarray(rounded == _row_maximum(rounded))
 
     @property
@@ -129,16 +132,15 @@ class Summary:
         return text.getvalue()
 
     def to_pandas(self) -> DataFrame:
-        """Return one row for each dataset, level and method.
+        """Return one row for each dataset, level and method; needs pandas.
 
         Returns
         -------
         pandas.DataFrame
         """
-        import pandas as pd
-
         names = ["dataset", "missing", "method", "tau_x_mean", "tau_x_sd", "best", "near_best"]
-        return pd.DataFrame(list(self._rows()), columns=names)
+        frame: DataFrame = pandas("to_pandas").DataFrame(list(self._rows()), columns=names)
+        return frame
 
     def to_latex(self) -> str:
         """Return one ``tabular`` for each level, in the style of ``booktabs``.

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bucketrank._optional import pandas
+
 if TYPE_CHECKING:
     from pandas import DataFrame
 
@@ -198,13 +200,10 @@ class Table:
 
     def to_pandas(self) -> DataFrame:
         """Return the values as a data frame; needs pandas."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError(
-                "to_pandas needs pandas, which is not installed; pip install 'bucketrank[datasets]'"
-            ) from error
-        return pd.DataFrame({column.name: list(column.values) for column in self.columns})
+        frame: DataFrame = pandas("to_pandas").DataFrame(
+            {column.name: list(column.values) for column in self.columns}
+        )
+        return frame
 
 
 class TabularResult:

@@ -14,6 +14,7 @@ from bucketrank.experiments.cells import Cells
 from bucketrank.experiments.report.document import Document, Figure, Section
 from bucketrank.experiments.report.findings import findings, unfinished_warning
 from bucketrank.experiments.report.words import counted, listed, percent
+from bucketrank.experiments.rounding import as_printed
 from bucketrank.experiments.statistics import (
     ScoreTable,
     holm,
@@ -190,7 +191,7 @@ def _true_buckets(study: Study) -> NDArray[np.float64]:
 
 
 def _nearest(cells: Cells, level: int, order: Any, method: int) -> Any:
-    distance = np.round(np.abs(cells.mean[level, order]), 2)
+    distance = as_printed(np.abs(cells.mean[level, order]), 2)
     smallest = np.min(np.where(np.isnan(distance), np.inf, distance), axis=1)
     return distance[:, method] == smallest
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from bucketrank.experiments.cells import Cells
 from bucketrank.experiments.report.words import counted, listed, percent
+from bucketrank.experiments.rounding import as_printed
 from bucketrank.experiments.statistics import HolmTest, ScoreTable, holm
 from bucketrank.experiments.table import p_value_text
 
@@ -109,7 +110,7 @@ def _which(names: tuple[str, ...], of: int) -> str:
 
 
 def _mean_remark(table: ScoreTable, test: HolmTest) -> str:
-    means = np.round(table.values.mean(axis=0), 3)
+    means = as_printed(table.values.mean(axis=0))
     highest = [table.methods[j] for j in np.flatnonzero(means == means.max())]
     value = f"{means.max():.3f}"
     if highest == [test.control]:
@@ -123,7 +124,7 @@ def _mean_remark(table: ScoreTable, test: HolmTest) -> str:
 
 
 def _highest_mean(cells: Cells, level: int, rows: list[int]) -> str:
-    means = np.round(cells.mean[level, rows[0]], 3)
+    means = as_printed(cells.mean[level, rows[0]])
     highest = [cells.methods[j] for j in np.flatnonzero(means == means.max())]
     if len(highest) == len(cells.methods):
         return f"all methods reach the same mean τ_X, {means.max():.3f}"
@@ -140,7 +141,7 @@ def _across_levels(cells: Cells) -> str:
     rows = sorted(set(cells.finished(first)) & set(cells.finished(last)))
     if first == last or not rows or len(cells.methods) < 2:
         return ""
-    change = np.round((cells.mean[last, rows] - cells.mean[first, rows]).mean(axis=0), 3) + 0.0
+    change = as_printed((cells.mean[last, rows] - cells.mean[first, rows]).mean(axis=0))
     span = f"From {percent(cells.missing[first])} to {percent(cells.missing[last])} missing labels"
     if change.min() == change.max():
         return f"{span} the mean τ_X of every method changes by {change.min():+.3f}."

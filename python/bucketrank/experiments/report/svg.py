@@ -46,7 +46,7 @@ def to_svg(figure: Figure, prefix: str) -> str:
     -------
     str
     """
-    pyplot("a report's figures").rcParams  # noqa: B018 (says what to install where matplotlib is missing)
+    pyplot("a report with figures").rcParams  # noqa: B018 (says what to install where matplotlib is missing)
     from matplotlib import rc_context
     from matplotlib.figure import Figure as Canvas
 

@@ -185,7 +185,7 @@ def wilcoxon(scores: Any, *, alpha: float = 0.05, higher_is_better: bool = True)
     ranks = average_ranks(table)
     names = ranks.ordered
     pairs = list(combinations(range(len(names)), 2))
-    columns = [table.column(name) for name in names]
+    columns = [table.merits[:, table.index(name)] for name in names]
     raw = [_signed_rank_p_value(columns[i], columns[j]) for i, j in pairs]
     p_values = np.ones((len(names), len(names)))
     for (i, j), p_value in zip(pairs, holm_adjusted(raw), strict=True):

@@ -150,8 +150,7 @@ def average_ranks(scores: Any, *, higher_is_better: bool = True) -> AverageRanks
     method 3  2.75
     """
     table = ScoreTable.of(scores, higher_is_better=higher_is_better)
-    sign = -1 if table.higher_is_better else 1
-    ranks = stats.rankdata(sign * table.values, axis=1).mean(axis=0)
+    ranks = stats.rankdata(-table.merits, axis=1).mean(axis=0)
     return AverageRanks(table.methods, ranks, len(table.datasets))
 
 

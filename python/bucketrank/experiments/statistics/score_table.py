@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bucketrank._validation import as_whole, is_frame, is_pandas
+from bucketrank._validation import is_frame, is_pandas
+from bucketrank.experiments.rounding import as_decimals, as_printed, three_digits
 from bucketrank.experiments.table import Column, Table, TabularResult
 
 __all__ = ["ScoreTable"]
@@ -31,7 +32,9 @@ class ScoreTable(TabularResult):
     methods : sequence of str, optional
         Names of the columns; by default ``method 1``, ``method 2``, ...
     higher_is_better : bool, default True
-        False for times and errors.
+        False for times and errors, which are printed with three digits instead of three decimals.
+    zero_is_best : bool, default False
+        True for differences: of two scores the one closer to 0 is better, whatever `higher_is_better` says.
     measure : str, default "score"
         What the scores are, for titles.
 
@@ -54,6 +57,7 @@ class ScoreTable(TabularResult):
     methods: tuple[str, ...]
     higher_is_better: bool = True
     measure: str = "score"
+    zero_is_best: bool = False
 
     def __init__(
         self,
@@ -62,6 +66,7 @@ class ScoreTable(TabularResult):
         methods: Sequence[Hashable] | None = None,
         *,
         higher_is_better: bool = True,
+        zero_is_best: bool = False,
         measure: str = "score",
     ) -> None:
         array = _numbers(values, "values")
@@ -70,8 +75,9 @@ class ScoreTable(TabularResult):
                 f"values has {array.ndim} dimension(s), shape {array.shape}; "
                 "expected 2: one row a dataset, one column a method"
             )
-        if not isinstance(higher_is_better, (bool, np.bool_)):
-            raise TypeError(f"higher_is_better is {higher_is_better!r}; expected True or False")
+        for name, given in (("higher_is_better", higher_is_better), ("zero_is_best", zero_is_best)):
+            if not isinstance(given, (bool, np.bool_)):
+                raise TypeError(f"{name} is {given!r}; expected True or False")
         row_names = _names(datasets, "dataset", array.shape[0])
         column_names = _names(methods, "method", array.shape[1])
         for kind, names in (("methods", column_names), ("datasets", row_names)):
@@ -83,6 +89,7 @@ class ScoreTable(TabularResult):
         object.__setattr__(self, "datasets", row_names)
         object.__setattr__(self, "methods", column_names)
         object.__setattr__(self, "higher_is_better", bool(higher_is_better))
+        object.__setattr__(self, "zero_is_best", bool(zero_is_best))
         object.__setattr__(self, "measure", str(measure))
 
     @classmethod
@@ -202,6 +209,13 @@ class ScoreTable(TabularResult):
             )
         return self.methods.index(method)
 
+    @property
+    def merits(self) -> NDArray[np.float64]:
+        """The scores turned so that the higher one is the better one."""
+        if self.zero_is_best:
+            return -np.abs(self.values)
+        return self.values if self.higher_is_better else -self.values
+
     def select(self, methods: Iterable[str]) -> ScoreTable:
         """Return a table with these methods only, in this order."""
         if isinstance(methods, str):
@@ -211,7 +225,7 @@ class ScoreTable(TabularResult):
 
     def rounded(self, decimals: int = 3) -> ScoreTable:
         """Return a table with rounded scores, so that what prints alike is equal."""
-        return self._with(np.round(self.values, as_whole(decimals, "decimals")), self.methods)
+        return self._with(as_printed(self.values, as_decimals(decimals)), self.methods)
 
     def _with(self, values: NDArray[np.float64], methods: Sequence[str]) -> ScoreTable:
         return ScoreTable(
@@ -219,6 +233,7 @@ class ScoreTable(TabularResult):
             self.datasets,
             methods,
             higher_is_better=self.higher_is_better,
+            zero_is_best=self.zero_is_best,
             measure=self.measure,
         )
 
@@ -227,6 +242,7 @@ class ScoreTable(TabularResult):
         return {
             "measure": self.measure,
             "higher_is_better": self.higher_is_better,
+            "zero_is_best": self.zero_is_best,
             "datasets": list(self.datasets),
             "methods": list(self.methods),
             "values": self.values.tolist(),
@@ -234,14 +250,16 @@ class ScoreTable(TabularResult):
 
     def table(self) -> Table:
         """Return the scores as a table in which the best of each dataset stand out."""
-        rounded = np.round(self.values, 3)
-        best = (rounded.max if self.higher_is_better else rounded.min)(
-            axis=1, keepdims=True
-        ) == rounded
+        small = not (self.higher_is_better or self.zero_is_best)
+        text = three_digits if small else _three_decimals
+        shown = np.array([[float(text(value)) for value in row] for row in self.values.tolist()])
+        merits = self._with(shown, self.methods).merits
+        best = merits == merits.max(axis=1, keepdims=True)
         columns = [Column.of("dataset", self.datasets)]
         for j, name in enumerate(self.methods):
-            columns.append(Column.of(name, self.values[:, j], "{:.3f}".format, best[:, j]))
-        return Table(self.measure, tuple(columns), meaning="best")
+            columns.append(Column.of(name, self.values[:, j], text, best[:, j]))
+        meaning = "closest to 0" if self.zero_is_best else "best"
+        return Table(self.measure, tuple(columns), meaning=meaning)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ScoreTable):
@@ -250,6 +268,12 @@ class ScoreTable(TabularResult):
 
     def __hash__(self) -> int:
         return hash((self.datasets, self.methods, self.values.tobytes()))
+
+
+def _three_decimals(value: float) -> str:
+    # What is almost 0 has no sign.
+    text = f"{value:.3f}"
+    return "0.000" if text == "-0.000" else text
 
 
 def _numbers(values: Any, name: str) -> NDArray[np.float64]:

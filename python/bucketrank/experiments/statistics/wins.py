@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bucketrank._validation import as_whole
+from bucketrank.experiments.rounding import as_decimals
 from bucketrank.experiments.statistics.score_table import ScoreTable
 from bucketrank.experiments.table import Column, Table, TabularResult
 
@@ -78,7 +78,7 @@ def win_tie_loss(scores: Any, *, decimals: int = 3, higher_is_better: bool = Tru
     scores : ScoreTable, DataFrame, mapping or array-like of shape (n_datasets, n_methods)
         See :meth:`ScoreTable.of`.
     decimals : int, default 3
-        Scores are compared as they are printed, rounded to so many decimals.
+        Scores are compared as so many decimals of them are printed, from 0 to 17.
     higher_is_better : bool, default True
         False for times and errors; a :class:`ScoreTable` knows by itself.
 
@@ -93,8 +93,8 @@ def win_tie_loss(scores: Any, *, decimals: int = 3, higher_is_better: bool = Tru
     (2, 1, 0)
     """
     table = ScoreTable.of(scores, higher_is_better=higher_is_better)
-    digits = as_whole(decimals, "decimals")
-    shown = table.rounded(digits).values * (1 if table.higher_is_better else -1)
+    digits = as_decimals(decimals)
+    shown = table.rounded(digits).merits
     wins = (shown[:, :, None] > shown[:, None, :]).sum(axis=0)
     ties = (shown[:, :, None] == shown[:, None, :]).sum(axis=0)
     np.fill_diagonal(ties, 0)
