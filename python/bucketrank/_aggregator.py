@@ -248,6 +248,8 @@ def _read_sets(sets: list[Any]) -> list[Positions]:
     if _are_plain_sets(sets):
         return sets
     arrays: list[Positions] = []
+    # Arrays have no names: labels are compared with the first set that has some.
+    named = next((index for index, Y in enumerate(sets) if is_frame(Y)), 0)
     # The kernels borrow each array, and check it against all others that share its memory.
     many = len(sets) > _MANY_VIEWS
     for index, Y in enumerate(sets):
@@ -258,7 +260,7 @@ def _read_sets(sets: list[Any]) -> list[Positions]:
                 "expected the same labels in every set"
             )
         if array is not Y:
-            check_same_labels(sets[0], Y, "set 0", f"set {index}")
+            check_same_labels(sets[named], Y, f"set {named}", f"set {index}")
         arrays.append(array.copy() if many and isinstance(array.base, np.ndarray) else array)
     return arrays
 
