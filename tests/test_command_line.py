@@ -162,6 +162,9 @@ def test_compare_runs() -> None:
 def test_a_header_may_hold_the_signs_of_text() -> None:
     result = run("aggregate", "-", "--format", "csv", stdin="price>10,a~b\n1,2\n1,2\n")
     assert result.stdout == "label,position\nprice>10,1\na~b,2\n"
+    table = run("aggregate", "-", "--beta", "0", stdin="price>10,a~b,c\n1,2,2\n")
+    assert (table.returncode, table.stderr) == (0, "")
+    assert table.stdout.endswith('"price>10" > "a~b" ~ c\n')
     assert run("aggregate", "-", "--beta", "0", stdin="a\nb > a\n").stdout.endswith("b > a\n")
 
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from bucketrank import _core
 from bucketrank._validation import (
     NATIVE,
+    NUMBERS,
     Positions,
     as_number_array,
     as_positions,
@@ -119,7 +120,7 @@ class Aggregator(ABC):
                 f"{self!r} needs rankings, which a pair order matrix does not determine; use aggregate(Y), or "
                 "Borda, Copeland, BucketPivot, MarkovChain(variant=4) or MaximalLottery"
             )
-        matrix = np.asarray(as_number_array(C, "C"), dtype=np.float64)
+        matrix = np.asarray(as_number_array(C, "C", NUMBERS), dtype=np.float64)
         if is_pandas(C) and list(C.index) != list(C.columns):
             raise ValueError(
                 f"C has the rows {list(C.index)} but the columns {list(C.columns)}; "
@@ -157,7 +158,7 @@ class Aggregator(ABC):
                 f"{self!r} needs rankings, which shares of pairs do not determine; use aggregate(Y), or TauX, "
                 "Borda, Copeland, BucketPivot, MarkovChain(variant=4) or MaximalLottery"
             )
-        tables = np.asarray(as_number_array(shares, "shares"), dtype=np.float64)
+        tables = np.asarray(as_number_array(shares, "shares", NUMBERS), dtype=np.float64)
         if tables.ndim not in (2, 3):
             raise ValueError(
                 f"shares has {tables.ndim} dimension(s), shape {tables.shape}; "

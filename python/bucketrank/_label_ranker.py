@@ -20,7 +20,7 @@ from bucketrank._validation import (
     is_plain_features,
     label_names,
 )
-from bucketrank.aggregation import Aggregator, get_aggregator
+from bucketrank.aggregation import Aggregator, as_aggregator
 from bucketrank.metrics import tau_x
 
 _Self = TypeVar("_Self", bound="LabelRanker")
@@ -81,7 +81,7 @@ class LabelRanker(BaseEstimator):
         """
         if isinstance(aggregators, (str, Aggregator)):
             raise TypeError(f"aggregators is {aggregators!r}; expected a list of aggregators")
-        known = [self._usable(get_aggregator(aggregator)) for aggregator in aggregators]
+        known = [self._usable(as_aggregator(aggregator)) for aggregator in aggregators]
         values = self._features(X)
         return [self._in_container(p, X) for p in self._positions(values, known)]
 
@@ -110,7 +110,13 @@ class LabelRanker(BaseEstimator):
                 f"Y has the columns {labels}, but the estimator was fitted on the labels "
                 f"{self.label_names_in_.tolist()}; expected the same in the same order"
             )
-        return tau_x(as_positions(Y), predicted, sample_weight, missing="ignore")
+        positions = as_positions(Y)
+        if positions.shape[1] != self.n_labels_in_:
+            raise ValueError(
+                f"Y has {positions.shape[1]} labels, but the estimator was fitted on {self.n_labels_in_}; "
+                "expected the same labels in the same order"
+            )
+        return tau_x(positions, predicted, sample_weight, missing="ignore")
 
     def with_aggregator(self: _Self, aggregator: str | Aggregator) -> _Self:
         """Return an estimator with the same fit that predicts by another aggregator.
@@ -129,7 +135,7 @@ class LabelRanker(BaseEstimator):
         check_is_fitted(self)
         other = copy.copy(self)
         other.aggregator = aggregator
-        other.aggregator_ = self._usable(get_aggregator(aggregator))
+        other.aggregator_ = self._usable(as_aggregator(aggregator))
         return other
 
     def set_output(self: _Self, *, transform: str | None = None) -> _Self:
@@ -171,7 +177,7 @@ class LabelRanker(BaseEstimator):
         nested = {k.removeprefix(prefix): v for k, v in params.items() if k.startswith(prefix)}
         super().set_params(**{k: v for k, v in params.items() if not k.startswith(prefix)})
         if nested:
-            self.aggregator = get_aggregator(self.aggregator, **nested)
+            self.aggregator = as_aggregator(self.aggregator).set_params(**nested)
         return self
 
     def __sklearn_tags__(self) -> Any:

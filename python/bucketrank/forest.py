@@ -14,7 +14,7 @@ from bucketrank import _core
 from bucketrank._label_ranker import LabelRanker, pair_order_of
 from bucketrank._tree_parameters import forest_options
 from bucketrank._validation import as_positions, as_real, as_weights, as_whole, resolve_n_jobs
-from bucketrank.aggregation import Aggregator, get_aggregator
+from bucketrank.aggregation import Aggregator, as_aggregator
 
 __all__ = ["PartialLabelRankingForest"]
 
@@ -155,7 +155,7 @@ class PartialLabelRankingForest(LabelRanker):
             The fitted estimator. An error or Ctrl-C leaves it as it was.
         """
         values, positions, names = self._training_data(X, Y)
-        aggregator = _check(get_aggregator(self.aggregator))
+        aggregator = _check(as_aggregator(self.aggregator))
         strength = self._strength()
         n_trees = self._n_trees()
         options = forest_options(self, values.shape, positions.shape[1])
