@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from bucketrank._state_checksum import state_checksum
 from bucketrank._validation import (
     Positions,
     as_positions,
@@ -26,6 +27,7 @@ from bucketrank.metrics import tau_x
 _Self = TypeVar("_Self", bound="LabelRanker")
 
 _CONTAINERS = ("default", "pandas")
+_CHECKSUM = "_state_checksum"
 
 
 class LabelRanker(BaseEstimator):
@@ -179,6 +181,26 @@ class LabelRanker(BaseEstimator):
         if nested:
             self.aggregator = as_aggregator(self.aggregator).set_params(**nested)
         return self
+
+    def __copy__(self: _Self) -> _Self:
+        # Nothing is written and read back, so nothing has to be checked.
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        return {**state, _CHECKSUM: state_checksum(state)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        attributes = dict(state)
+        # Pickles of earlier releases have none.
+        expected = attributes.pop(_CHECKSUM, None)
+        if expected is not None and expected != state_checksum(attributes):
+            raise ValueError(
+                f"cannot read the saved {type(self).__name__}: the checksum does not match; the bytes are damaged"
+            )
+        super().__setstate__(attributes)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
