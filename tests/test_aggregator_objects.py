@@ -159,6 +159,8 @@ def test_frames_are_not_mixed_up() -> None:
     frames = [pd.DataFrame([[1, 2, 3]], columns=list(names)) for names in ("abc", "cba")]
     with pytest.raises(ValueError, match=r"set 0 has the columns .* but set 1 has"):
         br.Borda().aggregate_many(frames)
+    with pytest.raises(ValueError, match=r"set 1 has the columns .* but set 2 has"):
+        br.Borda().aggregate_many([np.array([[1, 2, 3]]), *frames])
     C = pd.DataFrame(np.full((2, 2), 0.5), index=["b", "a"], columns=["a", "b"])
     with pytest.raises(ValueError, match=r"C has the rows \['b', 'a'\] but the columns"):
         br.Borda().aggregate_pair_order(C)

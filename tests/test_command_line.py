@@ -101,13 +101,15 @@ def test_every_method_works() -> None:
         (b"", "the file is empty; expected rankings"),
         (b"\n \n", "the file is empty"),
         (b"a,b,c\n", "a header but no rankings"),
-        (b"a,b,c\n1,2,3\n1,2\n", "line 3: 2 cells; expected 3"),
-        (b"a,b\n1,2\n\n1,2,3\n", "line 4: 3 cells; expected 2"),
+        (b"a,b,c\n1,2,3\n1,2\n", "line 3, column 3: a cell is missing: 2 cells; expected 3"),
+        (b"a,b\n1,2\n\n1,2,3\n", "line 4, column 3: a cell too many: 3 cells; expected 2"),
         (b"a,b\n1,x\n", "line 2, column 2 (b): 'x' is not a number; expected a position"),
         (b"a,b,a\n1,2,3\n", "line 1, column 3: 'a' names column 1 already"),
         (b"a,,c\n1,2,3\n", "line 1, column 2: no name"),
         (b"1,2,3\n1,3,2\n", "line 1: only numbers; expected a header"),
-        (b"a,b\n1,2\n1,\xff\n", "line 3, byte 3: 0xff is not UTF-8"),
+        (b"a,b\n1,2\n1,\xff\n", "line 3, column 3 (byte 3 of the line): 0xff is not UTF-8"),
+        ("é,ü".encode() + b"\xff\n1,2\n", "line 1, column 4 (byte 6 of the line): 0xff is not"),
+        (b"\xef\xbb\xbfa,b\r1,\xe9\r", "line 2, column 3 (byte 3 of the line): 0xe9 is not"),
         (
             b"a,b,c\n1,2,3\n1,3,3\n",
             "line 3, column 2 (b): position 3, but no label of the row is at position 2",
@@ -115,7 +117,17 @@ def test_every_method_works() -> None:
         (b"a,b\n0,1\n", "line 2, column 1 (a): position 0; positions start at 1"),
         (b"a > b\nb > > a\n", "line 2: 'b > > a' has no label beside"),
         (b"a > b\na > a\n", "line 2: label 'a' stands twice"),
-        (b'a,b\n"1,2\n', "line 2: "),
+        (
+            b'a,b\n"1,2\n',
+            "line 2, column 1: a quote is opened but never closed; expected a closing quote",
+        ),
+        (b'a,b\n1,2\n1,"2""\n3,4\n', "line 3, column 2: a quote is opened but never closed"),
+        (b'a,"b\nc",d,"e\n1,2,3,4\n', "line 2, column 4: a quote is opened but never closed"),
+        (b'a,b\n1,"2"x\n', "line 2, column 2: 'x' behind a closing quote; expected a comma"),
+        (
+            b"a,b\n1," + b"2" * 200_000 + b"\n",
+            "line 2, column 2: a cell of 200000 characters; expected",
+        ),
         (b"a\n1\n", "line 1: 1 column; expected a column for each of 2 or more labels"),
     ],
 )
@@ -162,6 +174,9 @@ def test_compare_runs() -> None:
 def test_a_header_may_hold_the_signs_of_text() -> None:
     result = run("aggregate", "-", "--format", "csv", stdin="price>10,a~b\n1,2\n1,2\n")
     assert result.stdout == "label,position\nprice>10,1\na~b,2\n"
+    table = run("aggregate", "-", "--beta", "0", stdin="price>10,a~b,c\n1,2,2\n")
+    assert (table.returncode, table.stderr) == (0, "")
+    assert table.stdout.endswith('"price>10" > "a~b" ~ c\n')
     assert run("aggregate", "-", "--beta", "0", stdin="a\nb > a\n").stdout.endswith("b > a\n")
 
 

@@ -102,7 +102,14 @@ BAD: list[tuple[Any, type[Exception], str]] = [
     ([[1, 1.5, 2]], ValueError, r"row 0, label 1: position 1.5; positions are whole numbers"),
     ([[1, 2, 9]], ValueError, r"label 2: position 9; with 3 labels positions end at 3"),
     ([[1, 2, 1e300]], ValueError, r"label 2: position 1e300; with 3 labels"),
-    (np.array([[1, 2**63]], dtype=np.uint64), ValueError, r"above 2\*\*63 - 1"),
+    (
+        np.array([[1, 2**63]], dtype=np.uint64),
+        ValueError,
+        r"row 0, label 1: the position is too large; expected up to 2\*\*63 - 1",
+    ),
+    ([[1, 2], [1, 10**30]], ValueError, r"row 1, label 1: the position is too large"),
+    ([[1, -(10**30)]], ValueError, r"row 0, label 1: the position is too small"),
+    ([[1, 2], [1, "x"]], TypeError, r"\(row 1, label 1: 'x'\); NaN marks a missing label"),
     (
         [[1, 3, 3]],
         ValueError,
@@ -178,7 +185,11 @@ WEIGHTED = [
         ([1], ValueError, r"found 1 weights for 2 rows"),
         ([1e308, 1e308], ValueError, r"add up to infinity"),
         ([[1, 1]], ValueError, r"sample_weight has 2 dimension\(s\)"),
-        (["a", "b"], TypeError, r"sample_weight has dtype <U1"),
+        (["a", "b"], TypeError, r"sample_weight has dtype <U1.* \(row 0: 'a'\)$"),
+        ([1, "b"], TypeError, r"expected integers or floats \(row 1: 'b'\)$"),
+        ([1, None], TypeError, r"dtype object; expected integers or floats \(row 1: None\)$"),
+        ([True, False], TypeError, r"dtype bool; expected integers or floats \(row 0: True\)$"),
+        ([1, 10**30], ValueError, r"sample_weight, row 1: the weight is too large"),
         (3.0, ValueError, r"sample_weight has 0 dimension\(s\)"),
     ],
 )

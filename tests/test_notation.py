@@ -118,6 +118,52 @@ def test_what_is_no_ranking_is_named(
         function(value)
 
 
+@pytest.mark.parametrize(
+    ("labels", "error", "message"),
+    [
+        (5, TypeError, r"labels is 5; expected a list of names"),
+        (
+            {"a", "b"},
+            TypeError,
+            r"labels is of type set, whose order is arbitrary; expected a list",
+        ),
+        ({"a": 1, "b": 2}, TypeError, r"labels is of type dict; expected a list of names"),
+        (np.array([["a"], ["b"]]), ValueError, r"labels has 2 dimension\(s\); expected 1"),
+        (["a", ["b"]], TypeError, r"label 1 has the name \['b'\]; expected a text or a number"),
+        ([pd.NA, "b"], TypeError, r"label 0 has the name <NA>; expected a text or a number"),
+    ],
+)
+def test_what_is_no_list_of_names_is_named(
+    labels: Any, error: type[Exception], message: str
+) -> None:
+    for function in (
+        lambda: br.to_text([[1, 2]], labels),
+        lambda: br.to_buckets([[1, 2]], labels),
+        lambda: br.from_text("a > b", labels),
+        lambda: br.from_buckets([[["a"], ["b"]]], labels),
+        lambda: br.Borda().explain([[1, 2]], labels=labels),
+    ):
+        with pytest.raises(error, match=message):
+            function()
+
+
+def test_sets_have_no_order() -> None:
+    with pytest.raises(TypeError, match=r"texts is of type set, whose order is arbitrary"):
+        br.from_text({"a > b", "b > a"})
+    with pytest.raises(TypeError, match=r"row 0 is of type set, whose order is arbitrary"):
+        br.from_buckets([{("a",), ("b",)}])
+    with pytest.raises(TypeError, match=r"row 0: a bucket is of type set, whose order"):
+        br.from_buckets([[{"a", "b"}, ["c"]]])
+    # Where the columns are known, a set of tied labels is as good as a list of them.
+    assert br.from_buckets([[{"a", "b"}, ["c"]]], list("abc")).positions.tolist() == [[1, 1, 2]]
+    with pytest.raises(TypeError, match=r"row 1: a label has the name \[1\]; expected a text"):
+        br.from_buckets([[["a"]], [[[1]]]])  # type: ignore[list-item]
+
+
+def test_names_may_come_one_by_one() -> None:
+    assert br.from_text("a > b", (name for name in "ab")).labels == ["a", "b"]  # type: ignore[arg-type]
+
+
 def test_wrong_number_of_names() -> None:
     with pytest.raises(ValueError, match=r"found 3 label names for 2 labels"):
         br.to_text([[1, 2]], list("abc"))

@@ -166,7 +166,7 @@ def test_fit_and_predict(drinks: Path, tmp_path: Path, capsys: pytest.CaptureFix
         ("hour\n3\n", "new.csv, line 1: no column 'note', a feature of the model"),
         ("hour,note\n", "new.csv: a header but no rows"),
         ("hour,note\n3,high\n", r"new.csv, line 2, column 2 \(note\): 'high' is not a finite"),
-        ("hour,note\n3\n", "new.csv, line 2: 1 cells; expected 2"),
+        ("hour,note\n3\n", "new.csv, line 2, column 2: a cell is missing: 1 cells; expected 2"),
     ],
 )
 def test_rows_that_cannot_be_read(

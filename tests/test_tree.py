@@ -394,3 +394,14 @@ def test_the_same_tree_on_every_machine(missing: bool, expected: str) -> None:
         digest.update(f"{nodes['feature'][index]} {nodes['rows'][index]} {thresholds}".encode())
     assert tree.get_n_leaves() > 1000
     assert digest.hexdigest()[:32] == expected
+
+
+def test_equal_widths_separate_neighbouring_numbers() -> None:
+    below = np.nextafter(1.0, 0.0)
+    for pair in ([below, 1.0], [1.0, np.nextafter(1.0, 2.0)], [-5e-324, 0.0], [0.0, 5e-324]):
+        X = np.array(pair).reshape(-1, 1)
+        for max_splits in (2, 3, 5, 7):
+            tree = PartialLabelRankingTree(
+                splitter="equal_width", max_splits=max_splits, min_samples_split=2
+            )
+            assert tree.fit(X, [[1, 2], [2, 1]]).get_n_leaves() == 2

@@ -77,6 +77,21 @@ def test_graphviz_escapes_names(tree: PartialLabelRankingTree) -> None:
 
 
 @pytest.mark.usefixtures("drawing")
+def test_names_with_signs_stand_in_quotes() -> None:
+    Y = pd.DataFrame([[1, 2, 2], [2, 1, 1]], columns=["a>x", "b ~ y", 'say "c"\n'])
+    tree = PartialLabelRankingTree(min_samples_split=2).fit([[0.0], [1.0]], Y)
+    order = r'''"a>x" > "b ~ y" ~ "say \"c\"\n"'''
+    assert export_text(tree).startswith(f"|-- x0 <= 0.50: {order} (1 row)")
+    escaped = order.replace("\\", "\\\\").replace('"', r"\"")
+    assert f'1 [label="{escaped}\\nimpurity' in export_graphviz(tree)
+    assert plot_tree(tree)[1].get_text().startswith(order)
+    with pytest.raises(ValueError, match="'a>x' cannot stand in a text"):
+        to_text(Y)
+    with pytest.raises(TypeError, match="label_names is 5; expected a list of names"):
+        export_text(tree, label_names=5)  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("drawing")
 def test_drawing_shows_bucket_orders(tree: PartialLabelRankingTree) -> None:
     from matplotlib import pyplot
 

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import pickle
 import signal
+import struct
 import subprocess
 import sys
 import textwrap
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bucketrank import PartialLabelRankingTree
+from bucketrank import (
+    Borda,
+    PartialLabelRankingBaseline,
+    PartialLabelRankingBooster,
+    PartialLabelRankingForest,
+    PartialLabelRankingLinear,
+    PartialLabelRankingTree,
+)
 from bucketrank._core import Tree
 from tree_data import random_data, with_missing_labels
 
@@ -50,6 +60,46 @@ def test_bytes_of_a_pickle_are_checked(data: st.DataObject) -> None:
         pickled[place] ^= data.draw(st.integers(1, 255))
     with pytest.raises(ValueError, match="saved tree"):
         pickle.loads(bytes(pickled))
+
+
+def test_changed_attributes_of_a_pickle_are_noticed() -> None:
+    names = pd.DataFrame(Y, columns=["tea", "milk", "rum", "ale"])
+    tree = PartialLabelRankingTree(Borda(0.5), min_samples_split=8).fit(X, names)
+    pickled = pickle.dumps(tree)
+    np.testing.assert_array_equal(pickle.loads(pickled).predict(X), tree.predict(X))
+    for old, new in [
+        (struct.pack(">d", 0.5), struct.pack(">d", 1.5)),
+        (b"milk", b"silk"),
+        (b"n_labels_in_", b"n_labels_on_"),
+    ]:
+        assert old in pickled
+        with pytest.raises(ValueError, match="saved PartialLabelRankingTree: the checksum does"):
+            pickle.loads(pickled.replace(old, new))
+
+
+def test_every_estimator_checks_what_it_holds() -> None:
+    for model in (
+        PartialLabelRankingTree(),
+        PartialLabelRankingForest(n_estimators=3, random_state=0),
+        PartialLabelRankingBooster(),
+        PartialLabelRankingLinear(),
+        PartialLabelRankingBaseline(),
+    ):
+        fitted = model.fit(X, Y)
+        state = fitted.__getstate__()
+        for back in (pickle.loads(pickle.dumps(fitted)), copy.deepcopy(fitted), copy.copy(fitted)):
+            np.testing.assert_array_equal(back.predict(X), fitted.predict(X))
+            assert vars(back).keys() == vars(fitted).keys()
+        for name, value in [("n_labels_in_", 5), ("aggregator_", Borda(7)), ("label_names_in_", X)]:
+            with pytest.raises(ValueError, match="the checksum does not match"):
+                type(model)().__setstate__({**state, name: value})
+
+
+def test_pickles_without_a_checksum_are_read() -> None:
+    state = vars(TREE).copy()
+    tree = PartialLabelRankingTree()
+    tree.__setstate__(state)
+    assert vars(tree) == vars(TREE)
 
 
 @given(st.integers(0, len(SAVED) - 1))

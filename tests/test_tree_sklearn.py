@@ -29,7 +29,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from bucketrank import Borda, Copeland, PartialLabelRankingTree, tau_x, tau_x_scorer, to_text
+from bucketrank import (
+    Borda,
+    Copeland,
+    PartialLabelRankingTree,
+    drop_labels,
+    tau_x,
+    tau_x_scorer,
+    to_text,
+)
 from tree_data import Array, dense, random_data, with_missing_labels
 
 
@@ -153,6 +161,12 @@ def test_scorer_agrees_with_score() -> None:
     tree = PartialLabelRankingTree()
     own = cross_val_score(tree, X, Y, cv=4)
     np.testing.assert_array_equal(own, cross_val_score(tree, X, Y, cv=4, scoring=tau_x_scorer))
+    partial = drop_labels(Y, 0.3, seed=0)
+    own = cross_val_score(tree, X, partial, cv=4)
+    assert np.isfinite(own).all()
+    np.testing.assert_array_equal(
+        own, cross_val_score(tree, X, partial, cv=4, scoring=tau_x_scorer)
+    )
 
 
 def test_threads_and_processes_of_joblib(data: tuple[Array, Array]) -> None:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from bucketrank import _core
 from bucketrank._validation import (
     NATIVE,
+    NUMBERS,
     Positions,
     as_number_array,
     as_positions,
@@ -122,7 +123,7 @@ class Aggregator(ABC):
                 f"{self!r} needs rankings, which a pair order matrix does not determine; use aggregate(Y), or "
                 "Borda, Copeland, BucketPivot, MarkovChain(variant=4) or MaximalLottery"
             )
-        matrix = np.asarray(as_number_array(C, "C"), dtype=np.float64)
+        matrix = np.asarray(as_number_array(C, "C", NUMBERS), dtype=np.float64)
         if is_pandas(C) and list(C.index) != list(C.columns):
             raise ValueError(
                 f"C has the rows {list(C.index)} but the columns {list(C.columns)}; "
@@ -160,7 +161,7 @@ class Aggregator(ABC):
                 f"{self!r} needs rankings, which shares of pairs do not determine; use aggregate(Y), or TauX, "
                 "Borda, Copeland, BucketPivot, MarkovChain(variant=4) or MaximalLottery"
             )
-        tables = np.asarray(as_number_array(shares, "shares"), dtype=np.float64)
+        tables = np.asarray(as_number_array(shares, "shares", NUMBERS), dtype=np.float64)
         if tables.ndim not in (2, 3):
             raise ValueError(
                 f"shares has {tables.ndim} dimension(s), shape {tables.shape}; "
@@ -251,6 +252,8 @@ def _read_sets(sets: list[Any]) -> list[Positions]:
     if _are_plain_sets(sets):
         return sets
     arrays: list[Positions] = []
+    # Arrays have no names: labels are compared with the first set that has some.
+    named = next((index for index, Y in enumerate(sets) if is_frame(Y)), 0)
     # The kernels borrow each array, and check it against all others that share its memory.
     many = len(sets) > _MANY_VIEWS
     for index, Y in enumerate(sets):
@@ -261,7 +264,7 @@ def _read_sets(sets: list[Any]) -> list[Positions]:
                 "expected the same labels in every set"
             )
         if array is not Y:
-            check_same_labels(sets[0], Y, "set 0", f"set {index}")
+            check_same_labels(sets[named], Y, f"set {named}", f"set {index}")
         arrays.append(array.copy() if many and isinstance(array.base, np.ndarray) else array)
     return arrays
 

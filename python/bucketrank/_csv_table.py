@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,10 @@ MISSING = {"", "nan", "na", "n/a", "null", "none", "?"}
 """Cells that stand for a missing label, in lower case."""
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|\+?inf(inity)?", re.ASCII | re.IGNORECASE)
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_PLAIN = re.compile(r"[^,\r\n]*")
+_QUOTED = re.compile(r'"(?:[^"]|"")*')
+"""A quoted cell up to its closing quote; inside, a quote is written twice."""
 
 
 class BadFileError(ValueError):
@@ -39,23 +44,62 @@ def decode(name: str, raw: bytes) -> str:
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        before = raw[: error.start]
-        line = before.count(b"\n") + 1
-        column = error.start - (before.rfind(b"\n") + 1) + 1
+        # What was decoded begins behind the byte order mark.
+        before = error.object[: error.start].decode()
+        *above, last = _LINE_END.split(before)
         raise BadFileError(
-            f"{name}, line {line}, byte {column}: 0x{raw[error.start]:02x} is not UTF-8; expected text in UTF-8"
+            f"{name}, line {len(above) + 1}, column {len(last) + 1} (byte {len(last.encode()) + 1} of the line): "
+            f"0x{error.object[error.start]:02x} is not UTF-8; expected text in UTF-8"
         ) from None
 
 
 def records(name: str, text: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the cells of each line that is not blank, with the number of the line."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    read = 0
     try:
         for cells in reader:
+            read = reader.line_num
             if len(cells) > 1 or any(cell.strip() for cell in cells):
-                yield reader.line_num, cells
+                yield read, cells
     except csv.Error as error:
-        raise BadFileError(f"{name}, line {reader.line_num}: {error}") from None
+        lines = itertools.islice(io.StringIO(text, newline=""), read, None)
+        where, problem = _bad_cell("".join(lines), read + 1) or (f"line {read + 1}", str(error))
+        raise BadFileError(f"{name}, {where}: {problem}") from None
+
+
+def _bad_cell(rest: str, line: int) -> tuple[str, str] | None:
+    """Return the first cell that cannot be read of the first record in the rest of a file, and why."""
+    start = 0
+    for column in itertools.count(1):
+        quoted = rest.startswith('"', start)
+        end = _end(_QUOTED if quoted else _PLAIN, rest, start)
+        problem = _problem(rest[start:end], rest[end : end + 2], quoted=quoted)
+        if problem:
+            above = len(_LINE_END.findall(rest, 0, start))
+            return f"line {line + above}, column {column}", problem
+        end += quoted
+        if rest[end : end + 1] != ",":
+            break
+        start = end + 1
+    return None
+
+
+def _problem(cell: str, behind: str, *, quoted: bool) -> str:
+    """Say what is wrong with a cell without its closing quote and what stands behind it, or nothing."""
+    if quoted and not behind:
+        return "a quote is opened but never closed; expected a closing quote"
+    if quoted and behind[1:] not in ("", ",", "\r", "\n"):
+        return f"{behind[1]!r} behind a closing quote; expected a comma or the end of the line"
+    limit = csv.field_size_limit()
+    if len(cell) > limit:
+        return f"a cell of {len(cell)} characters; expected at most {limit}"
+    return ""
+
+
+def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
+    found = pattern.match(text, start)
+    return start if found is None else found.end()
 
 
 def column_names(name: str, line: int, cells: Sequence[str]) -> list[str]:
@@ -114,10 +158,13 @@ def feature(name: str, line: int, column: Column, cell: str) -> float:
 
 
 def check_width(name: str, line: int, cells: Sequence[str], expected: int) -> None:
-    """Refuse a line with more or fewer cells than the header."""
-    if len(cells) != expected:
+    """Refuse a line with more or fewer cells than the header, at the first cell that is missing or too many."""
+    found = len(cells)
+    if found != expected:
+        problem = "a cell is missing" if found < expected else "a cell too many"
         raise BadFileError(
-            f"{name}, line {line}: {len(cells)} cells; expected {expected}, one for each column of the header"
+            f"{name}, line {line}, column {min(found, expected) + 1}: {problem}: {found} cells; expected {expected}, "
+            "one for each column of the header"
         )
 
 

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from bucketrank._optional import pandas
+from bucketrank._state_checksum import state_checksum
 from bucketrank._validation import (
     Positions,
     as_positions,
@@ -21,12 +22,13 @@ from bucketrank._validation import (
     is_plain_features,
     label_names,
 )
-from bucketrank.aggregation import Aggregator, get_aggregator
+from bucketrank.aggregation import Aggregator, as_aggregator
 from bucketrank.metrics import tau_x
 
 _Self = TypeVar("_Self", bound="LabelRanker")
 
 _CONTAINERS = ("default", "pandas")
+_CHECKSUM = "_state_checksum"
 
 
 class LabelRanker(BaseEstimator):
@@ -82,7 +84,7 @@ class LabelRanker(BaseEstimator):
         """
         if isinstance(aggregators, (str, Aggregator)):
             raise TypeError(f"aggregators is {aggregators!r}; expected a list of aggregators")
-        known = [self._usable(get_aggregator(aggregator)) for aggregator in aggregators]
+        known = [self._usable(as_aggregator(aggregator)) for aggregator in aggregators]
         values = self._features(X)
         return [self._in_container(p, X) for p in self._positions(values, known)]
 
@@ -111,7 +113,13 @@ class LabelRanker(BaseEstimator):
                 f"Y has the columns {labels}, but the estimator was fitted on the labels "
                 f"{self.label_names_in_.tolist()}; expected the same in the same order"
             )
-        return tau_x(as_positions(Y), predicted, sample_weight, missing="ignore")
+        positions = as_positions(Y)
+        if positions.shape[1] != self.n_labels_in_:
+            raise ValueError(
+                f"Y has {positions.shape[1]} labels, but the estimator was fitted on {self.n_labels_in_}; "
+                "expected the same labels in the same order"
+            )
+        return tau_x(positions, predicted, sample_weight, missing="ignore")
 
     def with_aggregator(self: _Self, aggregator: str | Aggregator) -> _Self:
         """Return an estimator with the same fit that predicts by another aggregator.
@@ -130,7 +138,7 @@ class LabelRanker(BaseEstimator):
         check_is_fitted(self)
         other = copy.copy(self)
         other.aggregator = aggregator
-        other.aggregator_ = self._usable(get_aggregator(aggregator))
+        other.aggregator_ = self._usable(as_aggregator(aggregator))
         return other
 
     def set_output(self: _Self, *, transform: str | None = None) -> _Self:
@@ -172,8 +180,28 @@ class LabelRanker(BaseEstimator):
         nested = {k.removeprefix(prefix): v for k, v in params.items() if k.startswith(prefix)}
         super().set_params(**{k: v for k, v in params.items() if not k.startswith(prefix)})
         if nested:
-            self.aggregator = get_aggregator(self.aggregator, **nested)
+            self.aggregator = as_aggregator(self.aggregator).set_params(**nested)
         return self
+
+    def __copy__(self: _Self) -> _Self:
+        # Nothing is written and read back, so nothing has to be checked.
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        return {**state, _CHECKSUM: state_checksum(state)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        attributes = dict(state)
+        # Pickles of earlier releases have none.
+        expected = attributes.pop(_CHECKSUM, None)
+        if expected is not None and expected != state_checksum(attributes):
+            raise ValueError(
+                f"cannot read the saved {type(self).__name__}: the checksum does not match; the bytes are damaged"
+            )
+        super().__setstate__(attributes)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -25,6 +25,7 @@ ROUTINGS = ("hard", "soft")
 STRENGTHS = {"path": 32.0, "m-estimate": 8.0}
 """Kinds of shrinkage and their usual strengths."""
 _SEEDS = 2**31 - 1
+_FRACTION = "a fraction above 0 and up to 1"
 
 
 def tree_options(
@@ -102,22 +103,23 @@ def one_of(value: Any, name: str, known: tuple[str, ...]) -> str:
     return value
 
 
-def _at_least(value: Any, name: str, least: int, expected: str) -> int:
-    number = as_whole(value, name, expected)
+def _at_least(value: Any, name: str, least: int, others: str = "") -> int:
+    """Return a whole number that is not below the least one; `others` names what would be right besides."""
+    number = as_whole(value, name, f"a whole number{others}")
     if number < least:
-        raise ValueError(f"{name} is {number}; expected {expected} of at least {least}")
+        raise ValueError(f"{name} is {number}; expected a whole number of at least {least}{others}")
     return min(number, MORE_THAN_ANY)
 
 
 def _max_splits(value: Any) -> int:
-    number = _at_least(value, "max_splits", 2, "a whole number")
+    number = _at_least(value, "max_splits", 2)
     if number > MAX_SPLITS:
         raise ValueError(f"max_splits is {value}; expected at most {MAX_SPLITS}")
     return number
 
 
 def _max_depth(value: Any) -> int | None:
-    return None if value is None else _at_least(value, "max_depth", 1, "a whole number or None")
+    return None if value is None else _at_least(value, "max_depth", 1, " or None")
 
 
 def _min_samples_split(value: Any, n_samples: int, n_labels: int) -> int:
@@ -127,14 +129,14 @@ def _min_samples_split(value: Any, n_samples: int, n_labels: int) -> int:
     if isinstance(value, str):
         raise ValueError(f"min_samples_split is {value!r}; expected {expected}")
     if _is_whole(value):
-        return _at_least(value, "min_samples_split", 2, expected)
+        return _at_least(value, "min_samples_split", 2, f", or {_FRACTION}, or 'paper'")
     return max(2, _fraction(value, "min_samples_split", n_samples, expected))
 
 
 def _min_samples_leaf(value: Any, n_samples: int) -> int:
     expected = "a whole number of rows or a fraction"
     if _is_whole(value):
-        return _at_least(value, "min_samples_leaf", 1, expected)
+        return _at_least(value, "min_samples_leaf", 1, f", or {_FRACTION}")
     return _fraction(value, "min_samples_leaf", n_samples, expected)
 
 
@@ -147,7 +149,8 @@ def _max_features(value: Any, n_features: int) -> int | None:
             raise ValueError(f"max_features is {value!r}; expected {expected}")
         return max(1, int(math.sqrt(n_features) if value == "sqrt" else math.log2(n_features)))
     if _is_whole(value):
-        number = _at_least(value, "max_features", 1, expected)
+        others = f", or {_FRACTION}, or 'sqrt', 'log2' or None"
+        number = _at_least(value, "max_features", 1, others)
         if number > n_features:
             raise ValueError(
                 f"max_features is {number}; expected at most the {n_features} features of X"
@@ -172,5 +175,5 @@ def _share(value: Any, name: str, expected: str) -> float:
     except TypeError:
         raise TypeError(f"{name} is {value!r}; expected {expected}") from None
     if not 0 < share <= 1:
-        raise ValueError(f"{name} is {share}; expected a fraction above 0 and up to 1")
+        raise ValueError(f"{name} is {share}; expected {_FRACTION}")
     return share

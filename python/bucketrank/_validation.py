@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numbers
 import os
-from collections.abc import Hashable, Sequence
-from typing import Any, TypeAlias, TypeGuard
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,19 @@ _MAX_SEED = 2**64 - 1
 _FLOAT = np.dtype(np.float64)
 NATIVE = frozenset((_FLOAT, np.dtype(np.int64)))
 """The types that the kernels read."""
+
+
+class Entries(NamedTuple):
+    """How messages speak of the entries of an array: by its last axes, as what they are, with a hint at the end."""
+
+    axes: tuple[str, ...]
+    noun: str
+    hint: str = ""
+
+
+POSITIONS = Entries(("row", "label"), "position", "; NaN marks a missing label")
+WEIGHTS = Entries(("row",), "weight")
+NUMBERS = Entries(("row", "column"), "number")
 
 
 def is_plain_features(X: Any) -> bool:
@@ -54,12 +67,12 @@ def is_plain(Y: Any) -> TypeGuard[Positions]:
     return type(Y) is np.ndarray and Y.ndim == 2 and Y.dtype in NATIVE and Y.flags.carray
 
 
-def as_number_array(values: Any, name: str) -> Positions:
+def as_number_array(values: Any, name: str, entries: Entries = POSITIONS) -> Positions:
     """Return `values` as an array of any shape of native 64-bit integers or floats."""
     if type(values) is np.ndarray and values.dtype in NATIVE:
         return _readable(values)
     if isinstance(values, np.ma.MaskedArray):
-        values = _unmasked(values, name)
+        values = _unmasked(values, name, entries)
     elif is_frame(values):
         values = _frame_to_array(values, name)
     try:
@@ -75,9 +88,10 @@ def as_number_array(values: Any, name: str) -> Positions:
         return _readable(np.asarray(array, dtype=np.float64))
     if kind == "i" or (kind == "u" and (array <= np.iinfo(np.int64).max).all()):
         return _readable(np.asarray(array, dtype=np.int64))
-    if kind == "u":
-        raise ValueError(f"{name} has numbers above 2**63 - 1; expected smaller ones")
-    raise _wrong_dtype(array, name)
+    if kind in "SU" and isinstance(values, (list, tuple)):
+        # One string among numbers makes strings of all of them, but only one is to blame.
+        raise _wrong_entry(np.asarray(values, dtype=object), array.dtype, name, entries)
+    raise _wrong_entry(array, array.dtype, name, entries)
 
 
 def shown(value: Any) -> str:
@@ -105,26 +119,45 @@ def _is_contiguous(array: NDArray[Any]) -> bool:
     return flags.aligned and (flags.c_contiguous or flags.f_contiguous)
 
 
-def _unmasked(values: Any, name: str) -> Any:
+def _unmasked(values: Any, name: str, entries: Entries) -> Any:
     """Write NaN where a masked array hides a number; without any, keep integers as they are."""
     data, mask = np.ma.getdata(values), np.ma.getmaskarray(values)
     if data.dtype.kind not in "iuf":
-        raise _wrong_dtype(data, name)
+        raise _wrong_entry(data, data.dtype, name, entries)
     return np.where(mask, np.nan, data) if mask.any() else data
 
 
-def _wrong_dtype(array: NDArray[Any], name: str) -> TypeError:
-    return TypeError(
-        f"{name} has dtype {array.dtype}; expected integers or floats"
-        f"{_first_offender(array)}; NaN marks a missing label"
-    )
+def _wrong_entry(
+    array: NDArray[Any], dtype: np.dtype[Any], name: str, entries: Entries
+) -> TypeError | ValueError:
+    """Say which entry is the first that no 64-bit number can be made of."""
+    found = f"{name} has dtype {dtype}; expected integers or floats"
+    for index, value in np.ndenumerate(array):
+        place = _place(index, entries.axes)
+        if isinstance(value, (int, np.unsignedinteger)) and not -(2**63) <= value < 2**63:
+            limit = (
+                "small; expected -2**63 or more" if value < 0 else "large; expected up to 2**63 - 1"
+            )
+            return ValueError(f"{name}{place and f', {place}'}: the {entries.noun} is too {limit}")
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+            entry = value.item() if isinstance(value, np.generic) else value
+            return TypeError(f"{found}{place and f' ({place}: {entry!r:.60})'}{entries.hint}")
+    return TypeError(f"{found}{entries.hint}")
+
+
+def _place(index: tuple[int, ...], axes: tuple[str, ...]) -> str:
+    """Return where an entry stands; nothing where the array has more axes than it should."""
+    if len(index) > len(axes):
+        return ""
+    named = axes[len(axes) - len(index) :]
+    return ", ".join(f"{axis} {number}" for axis, number in zip(named, index, strict=True))
 
 
 def as_weights(sample_weight: ArrayLike | None) -> NDArray[np.float64] | None:
     """Return weights as a 1-D array of floats; their values are checked in the core."""
     if sample_weight is None:
         return None
-    weights = as_number_array(sample_weight, "sample_weight")
+    weights = as_number_array(sample_weight, "sample_weight", WEIGHTS)
     if weights.ndim != 1:
         raise ValueError(
             f"sample_weight has {weights.ndim} dimension(s), shape {weights.shape}; "
@@ -213,13 +246,39 @@ def frame_labels(values: Any) -> list[Hashable] | None:
     return list(values.columns) if is_frame(values) else None
 
 
+def as_names(names: Any, argument: str) -> list[Any]:
+    """Return a list of names, refusing what has none, or has them in no order."""
+    if isinstance(names, str):
+        raise TypeError(f"{argument} is the string {names!r}; expected a list of names")
+    if isinstance(names, (set, frozenset)):
+        raise TypeError(
+            f"{argument} is {shown(names)}, whose order is arbitrary; expected a list of names"
+        )
+    if isinstance(names, Mapping) or not isinstance(names, Iterable):
+        raise TypeError(f"{argument} is {shown(names)}; expected a list of names")
+    dimensions = getattr(names, "ndim", 1)
+    if dimensions != 1:
+        raise ValueError(f"{argument} has {dimensions} dimension(s); expected 1: a list of names")
+    return list(names)
+
+
+def is_name(name: Any) -> bool:
+    """Whether a label can have this name: it can be looked up, and compared with other names."""
+    try:
+        hash(name)
+        bool(name == name)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def check_labels(labels: Sequence[Hashable]) -> list[Hashable]:
-    """Return label names after checking that none stands twice."""
-    if isinstance(labels, str):
-        raise TypeError(f"labels is the string {labels!r}; expected a list of names")
-    names = list(labels)
+    """Return label names after checking that each is one and that none stands twice."""
+    names = as_names(labels, "labels")
     seen: dict[Hashable, int] = {}
     for index, name in enumerate(names):
+        if not is_name(name):
+            raise TypeError(f"label {index} has the name {name!r:.60}; expected a text or a number")
         if name != name:
             raise ValueError(f"label {index} has the name NaN; expected a name")
         if name in seen:
@@ -288,14 +347,3 @@ def _ragged_message(values: Any, name: str) -> str:
         f"{name}, row {odd}: {lengths[odd]} entries, but row 0 has {lengths[0]}; "
         "expected rows of equal length, with NaN for missing labels"
     )
-
-
-def _first_offender(array: NDArray[Any]) -> str:
-    """Say where the first entry stands that is no number."""
-    if array.ndim != 2:
-        return ""
-    for (row, label), value in np.ndenumerate(array):
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-            shown = value.item() if isinstance(value, np.generic) else value
-            return f" (row {row}, label {label}: {shown!r})"
-    return ""

@@ -392,6 +392,15 @@ def get_aggregator(method: str | Aggregator, /, **params: Any) -> Aggregator:
     return method.set_params(**params) if params else method
 
 
+def as_aggregator(aggregator: Any) -> Aggregator:
+    """Return what the parameter `aggregator` of an estimator stands for."""
+    if not isinstance(aggregator, (str, Aggregator)):
+        raise TypeError(
+            f"aggregator is {aggregator!r}; expected a name or an aggregator such as Borda()"
+        )
+    return get_aggregator(aggregator)
+
+
 def aggregate(
     Y: Any,
     method: str | Aggregator = "borda",

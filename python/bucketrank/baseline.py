@@ -11,7 +11,7 @@ from bucketrank import _core
 from bucketrank._label_ranker import LabelRanker
 from bucketrank._tree_parameters import MORE_THAN_ANY, one_of
 from bucketrank._validation import as_weights, resolve_n_jobs
-from bucketrank.aggregation import Aggregator, get_aggregator
+from bucketrank.aggregation import Aggregator, as_aggregator, get_aggregator
 
 __all__ = ["PartialLabelRankingBaseline"]
 
@@ -73,7 +73,7 @@ class PartialLabelRankingBaseline(LabelRanker):
         """
         values, positions, names = self._training_data(X, Y)
         strategy = one_of(self.strategy, "strategy", STRATEGIES)
-        aggregator = get_aggregator(self.aggregator)
+        aggregator = as_aggregator(self.aggregator)
         # A tree that is only a root keeps the rankings for any aggregator, and is saved with a checksum.
         root = _core.Tree.fit(
             values,

@@ -22,7 +22,7 @@ from bucketrank._validation import (
     as_whole,
     resolve_n_jobs,
 )
-from bucketrank.aggregation import Aggregator, get_aggregator
+from bucketrank.aggregation import Aggregator, as_aggregator
 
 __all__ = ["PartialLabelRankingForest"]
 
@@ -166,7 +166,7 @@ class PartialLabelRankingForest(LabelRanker):
             The fitted estimator. An error or Ctrl-C leaves it as it was.
         """
         values, positions, names = self._training_data(X, Y)
-        aggregator = _check(get_aggregator(self.aggregator))
+        aggregator = _check(as_aggregator(self.aggregator))
         aggregator._check_label_count(positions.shape[1])
         strength = self._strength()
         n_trees = self._n_trees()

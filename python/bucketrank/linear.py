@@ -13,7 +13,7 @@ from bucketrank import _core
 from bucketrank._latent_ranker import LatentRanker
 from bucketrank._linear_errors import ERROR_NAMES, check_size, standard_errors
 from bucketrank._validation import as_real, as_weights, at_least, resolve_n_jobs
-from bucketrank.aggregation import Aggregator, get_aggregator
+from bucketrank.aggregation import Aggregator, as_aggregator
 
 if TYPE_CHECKING:
     from bucketrank._core import _LinearOptions
@@ -147,7 +147,7 @@ class PartialLabelRankingLinear(LatentRanker):
             The fitted estimator. An error or Ctrl-C leaves it as it was.
         """
         values, positions, names = self._training_data(X, Y)
-        aggregator = self._usable(get_aggregator(self.aggregator))
+        aggregator = self._usable(as_aggregator(self.aggregator))
         aggregator._check_label_count(positions.shape[1])
         options: _LinearOptions = {
             "ridge": as_real(self.ridge, "ridge"),

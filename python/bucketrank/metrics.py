@@ -20,7 +20,11 @@ __all__ = [
 ]
 
 tau_x_scorer: Callable[..., float]
-"""A scorer for ``cross_val_score``, ``GridSearchCV`` and friends: greater is better."""
+"""A scorer for ``cross_val_score``, ``GridSearchCV`` and friends: greater is better.
+
+It compares as the estimators' ``score`` does, by ``tau_x(..., missing="ignore")``: where a label is missing (NaN), only
+the pairs of labels that the row ranks count.
+"""
 
 
 def tau_x(
@@ -154,7 +158,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from sklearn.metrics import make_scorer
 
-    scorer = globals()[name] = make_scorer(tau_x)
+    scorer = globals()[name] = make_scorer(tau_x, missing="ignore")
     return scorer
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from bucketrank._validation import (
     as_number_array,
     as_positions,
     check_labels,
+    is_name,
     label_names,
     shown,
     with_missing,
@@ -22,6 +24,7 @@ from bucketrank._validation import (
 __all__ = ["LabelledRankings", "from_buckets", "from_text", "to_buckets", "to_text"]
 
 _BEFORE, _TIED = ">", "~"
+_SIGNS = (_BEFORE, _TIED, "\n")
 
 
 class LabelledRankings(NamedTuple):
@@ -93,10 +96,17 @@ def to_text(Y: Any, labels: Sequence[Hashable] | None = None) -> Any:
     rows, names, single = _named_rows(Y, labels)
     words = [_word(name) for name in names]
     check_labels(words)
-    texts = [
-        f" {_BEFORE} ".join(f" {_TIED} ".join(bucket) for bucket in _row_buckets(row, words))
-        for row in rows
-    ]
+    texts = [_row_text(row, words) for row in rows]
+    return texts[0] if single else texts
+
+
+def to_shown_text(Y: Any, labels: Sequence[Hashable] | None = None) -> Any:
+    """Write positions as text to look at, which need not be read back.
+
+    As :func:`to_text`, but names that it refuses are written in quotes: ``"a>x" > b``.
+    """
+    rows, names, single = _named_rows(Y, labels)
+    texts = [_row_text(row, [_shown_word(name) for name in names]) for row in rows]
     return texts[0] if single else texts
 
 
@@ -108,7 +118,8 @@ def from_buckets(
     Parameters
     ----------
     rankings : iterable of rankings
-        Each a list of buckets, each a list of label names. Labels that a ranking leaves out are missing.
+        Each a list of buckets, each a list of label names. Labels that a ranking leaves out are missing. With
+        `labels`, a bucket may also be a set.
     labels : sequence, optional
         Names in the order of the columns; by default in order of first appearance.
 
@@ -125,16 +136,15 @@ def from_buckets(
            [1, 2, 3]])
     """
     rows = [
-        [_bucket(bucket, row) for bucket in _items(ranking, f"row {row}", "a list of buckets")]
+        [
+            _bucket(bucket, row, labels)
+            for bucket in _items(ranking, f"row {row}", "a list of buckets")
+        ]
         for row, ranking in enumerate(_items(rankings, "rankings", "a list of rankings"))
     ]
     if not rows:
         raise ValueError("found 0 rankings; expected at least one")
-    if labels is None:
-        names = list(dict.fromkeys(name for row in rows for bucket in row for name in bucket))
-    else:
-        names = list(labels)
-    names = check_labels(labels if isinstance(labels, str) else names)
+    names = check_labels(_appearing(rows) if labels is None else labels)
     column = {name: index for index, name in enumerate(names)}
     positions = np.zeros((len(rows), len(names)), dtype=np.int64)
     for row, buckets in enumerate(rows):
@@ -177,11 +187,12 @@ def from_text(
     """
     if isinstance(texts, str):
         texts = [texts]
-    words = None if labels is None else [_word(name) for name in check_labels(labels)]
+    given = None if labels is None else check_labels(labels)
+    words = None if given is None else [_word(name) for name in given]
     texts = _items(texts, "texts", "a text such as 'a > b ~ c', or a list of them")
     rows = [_parse(text, row) for row, text in enumerate(texts)]
     positions, names = from_buckets(rows, words)
-    return LabelledRankings(positions, names if labels is None else list(labels))
+    return LabelledRankings(positions, names if given is None else given)
 
 
 def _named_rows(
@@ -202,10 +213,25 @@ def _row_buckets(row: NDArray[np.int64], names: Sequence[Any]) -> list[list[Any]
     return buckets
 
 
+def _row_text(row: NDArray[np.int64], words: Sequence[str]) -> str:
+    return f" {_BEFORE} ".join(f" {_TIED} ".join(bucket) for bucket in _row_buckets(row, words))
+
+
+def _can_stand(word: str) -> bool:
+    """Whether a name in a text can be told from what stands around it."""
+    return bool(word) and word == word.strip() and not any(sign in word for sign in _SIGNS)
+
+
+def _shown_word(name: Hashable) -> str:
+    """Return the name as people can tell it from the signs around it."""
+    word = str(name)
+    return word if _can_stand(word) else json.dumps(word, ensure_ascii=False)
+
+
 def _word(name: Hashable) -> str:
     """Return the name as it stands in a text, refusing what could not be read back."""
     word = str(name)
-    if not word or word != word.strip() or _BEFORE in word or _TIED in word or "\n" in word:
+    if not _can_stand(word):
         raise ValueError(
             f"label name {word!r} cannot stand in a text; expected a name without {_BEFORE!r}, {_TIED!r}, "
             "line breaks, and spaces at its ends"
@@ -214,19 +240,40 @@ def _word(name: Hashable) -> str:
 
 
 def _items(values: Any, name: str, expected: str) -> Iterable[Any]:
-    """Return what can be gone through in order; a mapping has no order that means a ranking."""
+    """Return what can be gone through in order; mappings and sets have no order that means a ranking."""
+    if isinstance(values, (set, frozenset)):
+        raise TypeError(f"{name} is {shown(values)}, whose order is arbitrary; expected {expected}")
     if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable):
         raise TypeError(f"{name} is {shown(values)}; expected {expected}")
     return values
 
 
-def _bucket(bucket: Iterable[Hashable], row: int) -> list[Hashable]:
+def _bucket(
+    bucket: Iterable[Hashable], row: int, labels: Sequence[Hashable] | None
+) -> list[Hashable]:
     if isinstance(bucket, str):
         raise TypeError(f"row {row}: bucket {bucket!r} is a string; expected a list of label names")
-    names = list(_items(bucket, f"row {row}: a bucket", "a list of label names"))
+    if isinstance(bucket, (set, frozenset)) and labels is not None:
+        # Labels of a bucket are tied, so their order only matters where it becomes that of the columns.
+        names = list(bucket)
+    else:
+        names = list(_items(bucket, f"row {row}: a bucket", "a list of label names"))
     if not names:
         raise ValueError(f"row {row}: a bucket is empty; expected at least one label in each")
     return names
+
+
+def _appearing(rows: list[list[list[Hashable]]]) -> list[Hashable]:
+    """Return all names in the order in which they first appear."""
+    names: dict[Hashable, None] = {}
+    for row, buckets in enumerate(rows):
+        for name in (name for bucket in buckets for name in bucket):
+            if not is_name(name):
+                raise TypeError(
+                    f"row {row}: a label has the name {name!r:.60}; expected a text or a number"
+                )
+            names.setdefault(name)
+    return list(names)
 
 
 def _parse(text: Any, row: int) -> list[list[str]]:

@@ -17,7 +17,7 @@ from bucketrank._latent_ranker import PairShareRanker
 from bucketrank._mixing import Evidence, choose, row_blocks
 from bucketrank._short_fits import at_once
 from bucketrank._validation import Positions, as_weights, at_least, resolve_n_jobs
-from bucketrank.aggregation import Aggregator, get_aggregator
+from bucketrank.aggregation import Aggregator, as_aggregator
 from bucketrank.boosting import PartialLabelRankingBooster
 from bucketrank.forest import PartialLabelRankingForest
 from bucketrank.linear import PartialLabelRankingLinear
@@ -180,7 +180,7 @@ class PartialLabelRanker(PairShareRanker):
             raise ValueError(f"max_depth is {self.max_depth}; expected at most {_MAX_DEPTH}")
         resolve_n_jobs(self.n_jobs)
         values, positions, names = self._training_data(X, Y)
-        aggregator = self._usable(get_aggregator(self.aggregator))
+        aggregator = self._usable(as_aggregator(self.aggregator))
         aggregator._check_label_count(positions.shape[1])
         rows = _rows_with_weight(values, positions, sample_weight)
         draws = check_random_state(self.random_state)

@@ -13,7 +13,7 @@ from bucketrank._beta_search import needs_beta, with_chosen_beta
 from bucketrank._label_ranker import LabelRanker, pair_order_of
 from bucketrank._tree_parameters import smoothing_of, tree_options
 from bucketrank._validation import Positions, as_weights, as_whole, resolve_n_jobs, with_missing
-from bucketrank.aggregation import Aggregator, get_aggregator
+from bucketrank.aggregation import Aggregator, as_aggregator
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -191,7 +191,7 @@ class PartialLabelRankingTree(LabelRanker):
         """
         values, positions, names = self._training_data(X, Y)
         smoothing = smoothing_of(self)
-        aggregator = _check(get_aggregator(self.aggregator), smoothing)
+        aggregator = _check(as_aggregator(self.aggregator), smoothing)
         aggregator._check_label_count(positions.shape[1])
         options = tree_options(self, values.shape, positions.shape[1])
         if needs_beta(aggregator):

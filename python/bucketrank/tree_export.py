@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from bucketrank._validation import as_whole
-from bucketrank.notation import to_text
+from bucketrank._validation import as_names, as_whole
+from bucketrank.notation import to_shown_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,7 +60,7 @@ def export_text(
     feature_names : sequence of str, optional
         By default the names that the tree was fitted with, or ``x0``, ``x1``, ...
     label_names : sequence, optional
-        By default the names that the tree was fitted with, or 0, 1, ...
+        By default the names that the tree was fitted with, or 0, 1, ... Names with ``>`` or ``~`` stand in quotes.
     max_depth : int, optional
         Depth below which subtrees are only counted.
     decimals : int, default 2
@@ -249,7 +249,7 @@ def _shown(
     nodes = tree.tree_.nodes()
     leaves = tree.tree_.leaves()
     spec = tree.aggregator_._spec()
-    texts = to_text(tree.tree_.consensus(spec, leaves, 1, tree._smoothing), labels)
+    texts = to_shown_text(tree.tree_.consensus(spec, leaves, 1, tree._smoothing), labels)
     orders = dict(zip(leaves.tolist(), texts, strict=True))
     shown: dict[int, _Node] = {}
     for index, parent in enumerate(nodes["parent"].tolist()):
@@ -295,11 +295,10 @@ def _feature_names(tree: PartialLabelRankingTree) -> list[str]:
 def _names(given: Sequence[Any] | None, name: str, default: list[Any], expected: int) -> list[Any]:
     if given is None:
         return default
-    if isinstance(given, str):
-        raise TypeError(f"{name} is the string {given!r}; expected a list of names")
-    if len(given) != expected:
-        raise ValueError(f"{name} has {len(given)} names; expected {expected}")
-    return list(given)
+    names = as_names(given, name)
+    if len(names) != expected:
+        raise ValueError(f"{name} has {len(names)} names; expected {expected}")
+    return names
 
 
 def _leaf_text(node: _Node) -> str:

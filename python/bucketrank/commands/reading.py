@@ -57,8 +57,16 @@ def _is_text(filled: list[str]) -> bool:
         return _has_sign(filled[0])
     if _has_sign(filled[1]):
         return True
-    cells = next(csv.reader([filled[1]]))
-    return _has_sign(filled[0]) and not all(is_position(cell.strip()) for cell in cells)
+    return _has_sign(filled[0]) and not _are_positions(filled[1])
+
+
+def _are_positions(line: str) -> bool:
+    try:
+        cells = next(csv.reader([line]))
+    except csv.Error:
+        # Longer than any name: the table says where.
+        return True
+    return all(is_position(cell.strip()) for cell in cells)
 
 
 def _has_sign(line: str) -> bool:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from bucketrank import _core
 from bucketrank._validation import (
+    NUMBERS,
     as_number_array,
     as_positions,
     frame_labels,
@@ -209,7 +210,7 @@ def as_features(X: Any) -> NDArray[np.float64]:
 
 def _as_matrix(X: Any) -> NDArray[Any]:
     if is_frame(X):
-        return as_number_array(X, "X")
+        return as_number_array(X, "X", NUMBERS)
     try:
         array = np.asarray(X)
     except ValueError:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bucketrank._validation import as_number_array, is_pandas, label_names
+from bucketrank._validation import NUMBERS, as_number_array, is_pandas, label_names
 from bucketrank.aggregation import Aggregator, get_aggregator
 from bucketrank.figures.style import new_axes
-from bucketrank.notation import to_text
+from bucketrank.notation import to_shown_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +46,7 @@ def plot_pair_order(
     matplotlib.axes.Axes
         Rows and columns follow the consensus, whose buckets are framed; the title writes it out.
     """
-    matrix = np.asarray(as_number_array(C, "C"), dtype=np.float64)
+    matrix = np.asarray(as_number_array(C, "C", NUMBERS), dtype=np.float64)
     # The aggregator checks the matrix, whoever's consensus is drawn.
     aggregator = get_aggregator(consensus) if isinstance(consensus, (str, Aggregator)) else None
     by_default = (aggregator or get_aggregator("borda")).aggregate_pair_order(matrix)
@@ -68,7 +68,7 @@ def plot_pair_order(
     if len(matrix) <= _MOST_NUMBERS:
         _write_numbers(axes, matrix[np.ix_(order, order)])
     _frame_buckets(axes, positions[order])
-    axes.set_title(_shortened(to_text(positions, names)), fontsize="medium", pad=10)
+    axes.set_title(_shortened(to_shown_text(positions, names)), fontsize="medium", pad=10)
     axes.figure.colorbar(image, ax=axes, label="share, ties counting half", shrink=0.8)
     return axes
 

@@ -273,7 +273,9 @@ impl<'a> Search<'a> {
         for j in 1..max_splits {
             let share = j as f64 / max_splits as f64;
             // As a mean of the ends: their difference could overflow.
-            let threshold = low * (1.0 - share) + high * share;
+            let mean = low * (1.0 - share) + high * share;
+            // Between neighbouring numbers rounding may leave the ends; a cut below the largest value separates it.
+            let threshold = mean.max(low).min(high.next_down());
             while position < sorted.len() && value(position) <= threshold {
                 position += 1;
             }

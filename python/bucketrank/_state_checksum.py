@@ -1,0 +1,60 @@
+"""A checksum over the attributes of an estimator, so that damage to a pickle is noticed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from bucketrank._aggregator import Aggregator
+
+__all__ = ["state_checksum"]
+
+_PLAIN = (str, bytes, bool, int, float, complex, type(None))
+
+
+def state_checksum(state: Mapping[str, Any]) -> bytes:
+    """Return the checksum of attributes by name.
+
+    It depends on values alone, not on how a pickle arranges them: an array that comes back in shared memory is the
+    same array. Objects of other kinds count by their type; those that the kernels grew have a checksum of their own.
+    """
+    digest = hashlib.sha256()
+    for name in sorted(state):
+        for part in (name.encode(), *_parts(state[name])):
+            # With its length, so that nothing can move from one part to the next.
+            digest.update(len(part).to_bytes(8, "little"))
+            digest.update(part)
+    return digest.digest()
+
+
+def _parts(value: Any) -> Iterator[bytes]:
+    """Yield bytes that tell a value from others: its kind and size first, then what it holds."""
+    kind = type(value).__name__
+    if isinstance(value, np.ndarray):
+        yield f"array {value.dtype.str} {value.shape}".encode()
+        if value.dtype.hasobject:
+            for item in value.flat:
+                yield from _parts(item)
+        else:
+            yield value.tobytes()
+    elif isinstance(value, np.generic):
+        yield f"{kind} {value.item()!r}".encode(errors="backslashreplace")
+    elif isinstance(value, _PLAIN):
+        yield f"{kind} {value!r}".encode(errors="backslashreplace")
+    elif isinstance(value, (list, tuple)):
+        yield f"{kind} {len(value)}".encode()
+        for item in value:
+            yield from _parts(item)
+    elif isinstance(value, dict):
+        yield f"{kind} {len(value)}".encode()
+        for key, item in value.items():
+            yield from _parts(key)
+            yield from _parts(item)
+    elif isinstance(value, Aggregator):
+        yield kind.encode()
+        yield from _parts(value.get_params())
+    else:
+        yield kind.encode()
