@@ -231,7 +231,7 @@ def test_a_score_of_an_earlier_fit_is_gone() -> None:
 def test_flags_are_flags(name: str) -> None:
     X, Y = random_data(1)
     with pytest.raises(TypeError, match=f"{name} is 'no'; expected True or False"):
-        Forest(n_estimators=2, **{name: "no"}).fit(X, Y)
+        Forest(n_estimators=2).set_params(**{name: "no"}).fit(X, Y)
 
 
 def test_a_forest_beats_a_tree(shared_dir: Path, comparisons: Any) -> None:
