@@ -314,7 +314,7 @@ def threads(sets: list[Any]) -> None:
                 lambda a=aggregator, big=big: a.aggregate_many(big, n_jobs=2),  # type: ignore[misc]
                 lambda a=aggregator, big=big: a.aggregate_many(big, n_jobs=1),  # type: ignore[misc]
                 Goal(1.7),
-                turns=25,
+                turns=60,
             )
 
 
