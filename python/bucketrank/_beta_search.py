@@ -65,7 +65,7 @@ def with_chosen_beta(
     n_folds = min(_FOLDS, len(Y))
     if n_folds < 2:
         return usual
-    betas = aggregator._tried(Y.shape[1])
+    betas = aggregator._tried(*Y.shape)
     # Also checks the data, whoever grows the inner trees.
     problem = _core.Problem(X, Y, weights, _SEED)
     if smoothing_of(tree) is None:

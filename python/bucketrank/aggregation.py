@@ -28,6 +28,9 @@ __all__ = [
 ]
 
 
+_FEW_ROWS = 200
+
+
 @dataclass(frozen=True)
 class WithBeta(Aggregator):
     """An aggregator with a threshold for ties, which a tree can choose."""
@@ -49,11 +52,18 @@ class WithBeta(Aggregator):
             raise ValueError(f"beta is {beta}; expected a finite number that is not negative")
         object.__setattr__(self, "beta", beta)
 
-    def _tried(self, n_labels: int) -> list[float]:
-        """Thresholds that differ in what they tie: one of those that tie all labels is enough."""
+    def _tried(self, n_rows: int, n_labels: int) -> list[float]:
+        """Thresholds that a tree tries on so much data.
+
+        One of those that tie all labels is enough, and few rows do not tell neighbours apart: there, every other one
+        is tried, counted from the usual one.
+        """
+        candidates = self._candidates
+        if n_rows < _FEW_ROWS:
+            candidates = candidates[candidates.index(self._usual_beta) % 2 :: 2]
         limit = self._all_tied_from(n_labels)
-        all_tied = [beta for beta in self._candidates if beta >= limit]
-        return [beta for beta in self._candidates if beta < limit] + all_tied[:1]
+        all_tied = [beta for beta in candidates if beta >= limit]
+        return [beta for beta in candidates if beta < limit] + all_tied[:1]
 
     @staticmethod
     def _all_tied_from(_n_labels: int) -> float:
