@@ -29,6 +29,7 @@ __all__ = [
 
 
 _FEW_ROWS = 200
+"""Fewer rows do not tell a threshold from its neighbours."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,7 @@ class WithBeta(Aggregator):
     def _tried(self, n_rows: int, n_labels: int) -> list[float]:
         """Thresholds that a tree tries on so much data.
 
-        One of those that tie all labels is enough, and few rows do not tell neighbours apart: there, every other one
-        is tried, counted from the usual one.
+        One of those that tie all labels is enough, and on few rows every other one, counted from the usual one.
         """
         candidates = self._candidates
         if n_rows < _FEW_ROWS:

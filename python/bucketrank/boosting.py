@@ -168,19 +168,22 @@ class PartialLabelRankingBooster(LatentRanker):
         options = self._options()
         every = at_least(self.verbose, "verbose", 0)
 
-        last: list[tuple[int, float | None]] = []
+        untold: list[tuple[int, float | None]] = []
 
-        def tell(done: int, score: float | None, *, ended: bool = False) -> None:
-            last[:] = [(done, score)]
-            if ended == (done % every != 0):
-                shown = "" if score is None else f", validation log-likelihood {score:.6f}"
-                print(f"round {done} of {options['rounds']}{shown}", flush=True)  # noqa: T201 (asked for)
+        def tell(done: int, score: float | None) -> None:
+            shown = "" if score is None else f", validation log-likelihood {score:.6f}"
+            print(f"round {done} of {options['rounds']}{shown}", flush=True)  # noqa: T201 (asked for)
+
+        def after_round(done: int, score: float | None) -> None:
+            untold[:] = [(done, score)]
+            if done % every == 0:
+                tell(*untold.pop())
 
         booster = _core.Booster.fit(
-            values, positions, as_weights(sample_weight), options, tell if every else None
+            values, positions, as_weights(sample_weight), options, after_round if every else None
         )
-        if last:
-            tell(*last[0], ended=True)
+        for last_round in untold:
+            tell(*last_round)
         self._remember(X, names, aggregator)
         self.booster_ = booster
         self.rounds_ = booster.rounds

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from bucketrank import _core
 from bucketrank._latent_ranker import LatentRanker
 from bucketrank._linear_errors import ERROR_NAMES, check_size, standard_errors
-from bucketrank._validation import as_real, as_weights, at_least, resolve_n_jobs
+from bucketrank._validation import as_flag, as_real, as_weights, at_least, resolve_n_jobs
 from bucketrank.aggregation import Aggregator, as_aggregator
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class PartialLabelRankingLinear(LatentRanker):
             "max_steps": at_least(self.max_steps, "max_steps", 1),
             "n_jobs": resolve_n_jobs(self.n_jobs),
         }
-        if self._wants_errors():
+        if as_flag(self.standard_errors, "standard_errors"):
             check_size(values.shape[1], positions.shape[1])
         weights = as_weights(sample_weight)
         model = _core.LinearModel.fit(values, positions, weights, options)
@@ -188,11 +188,6 @@ class PartialLabelRankingLinear(LatentRanker):
             self.__dict__.pop(name, None)
         self.__dict__.update(errors)
         return self
-
-    def _wants_errors(self) -> bool:
-        if not isinstance(self.standard_errors, (bool, np.bool_)):
-            raise TypeError(f"standard_errors is {self.standard_errors!r}; expected True or False")
-        return bool(self.standard_errors)
 
     def _scores(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.model_.scores(values)

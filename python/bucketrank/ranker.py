@@ -16,7 +16,7 @@ from bucketrank import _core
 from bucketrank._latent_ranker import PairShareRanker
 from bucketrank._mixing import Evidence, choose, row_blocks
 from bucketrank._short_fits import at_once
-from bucketrank._validation import Positions, as_weights, at_least, resolve_n_jobs
+from bucketrank._validation import Positions, as_flag, as_weights, at_least, resolve_n_jobs
 from bucketrank.aggregation import Aggregator, as_aggregator
 from bucketrank.boosting import PartialLabelRankingBooster
 from bucketrank.forest import PartialLabelRankingForest
@@ -171,8 +171,7 @@ class PartialLabelRanker(PairShareRanker):
         PartialLabelRanker
             The fitted estimator. An error or Ctrl-C leaves it as it was.
         """
-        if not isinstance(self.fast, (bool, np.bool_)):
-            raise TypeError(f"fast is {self.fast!r}; expected True or False")
+        as_flag(self.fast, "fast")
         # What components would refuse must not look like a component that failed.
         for name, least in (("n_estimators", 1), ("rounds", 1), ("max_depth", 1), ("n_parts", 2)):
             at_least(getattr(self, name), name, least)
@@ -196,7 +195,7 @@ class PartialLabelRanker(PairShareRanker):
         }
         asked = rows.values[:_ROWS_TO_TRY]
         usable = {
-            name: bool(models) and self._is_finite(name, models, asked)
+            name: bool(models) and _are_finite(name, models, asked, self.rounds)
             for name, models in components.items()
         }
         fitted = sum(usable.values())
@@ -289,7 +288,7 @@ class PartialLabelRanker(PairShareRanker):
         weights = {
             name: weight
             for name, weight in self.weights_.items()
-            if weight > 0 and self._is_finite(name, self.components_[name], values)
+            if weight > 0 and _are_finite(name, self.components_[name], values, self.rounds_)
         }
         if not weights:
             raise ValueError("every component failed; the warnings say why")
@@ -304,15 +303,6 @@ class PartialLabelRanker(PairShareRanker):
                 mixed += share * next(_shares(model, values, [self.rounds_]))
         return mixed
 
-    def _is_finite(self, name: str, models: list[Any], values: NDArray[np.float64]) -> bool:
-        """Whether all models of a component give numbers as shares; warns if not."""
-        rounds = [self.rounds if self.fast else self.rounds_]
-        for model in models:
-            if not np.isfinite(next(_shares(model, values, rounds))).all():
-                _warn_not_finite(name)
-                return False
-        return True
-
     def _positions(
         self, values: NDArray[np.float64], aggregators: list[Aggregator]
     ) -> list[NDArray[np.int64]]:
@@ -324,6 +314,15 @@ class PartialLabelRanker(PairShareRanker):
                 spec = aggregator._spec()
                 positions[block] = _core.aggregate_pair_shares(spec, shares, n_jobs)
         return found
+
+
+def _are_finite(name: str, models: list[Any], values: NDArray[np.float64], rounds: int) -> bool:
+    """Whether all models of a component give numbers as shares; warns if not."""
+    for model in models:
+        if not np.isfinite(next(_shares(model, values, [rounds]))).all():
+            _warn_not_finite(name)
+            return False
+    return True
 
 
 def _warn_not_finite(name: str) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bucketrank import _core
+from bucketrank._optional import pandas
 from bucketrank._validation import (
     NUMBERS,
     as_number_array,
@@ -156,12 +157,7 @@ class Dataset:
 
     def to_pandas(self) -> tuple[DataFrame, DataFrame]:
         """Return features and rankings as data frames named by features and labels; needs pandas."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError(
-                'to_pandas needs pandas, which is not installed: pip install "bucketrank[datasets]"'
-            ) from None
+        pd = pandas("to_pandas")
         X = pd.DataFrame(self.X.copy(), columns=list(self.feature_names))
         Y = pd.DataFrame(self.Y.copy(), columns=list(self.label_names))
         return X, Y

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bucketrank._optional import pandas
+
 if TYPE_CHECKING:
     from pandas import DataFrame
 
@@ -102,14 +104,11 @@ class DescriptionTable:
 
     def to_pandas(self) -> DataFrame:
         """Return a data frame indexed by the names of the datasets; needs pandas."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError(
-                'to_pandas needs pandas, which is not installed: pip install "bucketrank[datasets]"'
-            ) from None
+        pd = pandas("to_pandas")
         columns = [field.name for field in fields(Description)]
-        return pd.DataFrame([astuple(row) for row in self.rows], columns=columns).set_index("name")
+        table = pd.DataFrame([astuple(row) for row in self.rows], columns=columns)
+        frame: DataFrame = table.set_index("name")
+        return frame
 
     def to_csv(self) -> str:
         """Return CSV with all digits, under the names of the attributes."""

@@ -21,14 +21,13 @@ def run_here(plan: Plan, jobs: list[Job], n_jobs: int, finished: Finished) -> No
     # Baselines take less time than a process takes to start.
     quick = [job for job in others if n_jobs == 1 or _is_baseline(plan, job)]
     _run_in_turn(plan, quick, finished)
-    slow = set(others) - set(quick)
-    others = [job for job in others if job in slow]
-    if others:
+    slow = [] if n_jobs == 1 else [job for job in others if not _is_baseline(plan, job)]
+    if slow:
         # A pool of its own: joblib's shared one belongs to the user's own calls of joblib.
         from joblib.externals.loky import ProcessPoolExecutor
 
         with ProcessPoolExecutor(max_workers=n_jobs) as executor:
-            run_on(executor, plan, others, finished)
+            run_on(executor, plan, slow, finished)
 
 
 def _is_baseline(plan: Plan, job: Job) -> bool:

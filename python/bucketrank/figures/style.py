@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bucketrank._optional import pyplot
 from bucketrank.aggregation import METHODS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Look", "looks", "new_axes", "pyplot"]
+__all__ = ["Look", "looks", "new_axes"]
 
 # The palette of Okabe and Ito (2008), without the yellow that vanishes on paper; grey is the eighth. None is the
 # colour of text, so that the line is seen on a dark ground too.
@@ -90,17 +91,6 @@ def _look(number: int) -> Look:
         _MARKERS[number % len(_MARKERS)],
         _LINES[number % len(_LINES)],
     )
-
-
-def pyplot(wanted_by: str) -> Any:
-    """Return matplotlib's pyplot, or say how to get it."""
-    try:
-        from matplotlib import pyplot as module
-    except ImportError as error:
-        raise ImportError(
-            f"{wanted_by} needs matplotlib, which is not installed; pip install 'bucketrank[plot]'"
-        ) from error
-    return module
 
 
 def new_axes(ax: Axes | None, size: tuple[float, float], wanted_by: str) -> Axes:

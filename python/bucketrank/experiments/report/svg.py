@@ -7,8 +7,8 @@ import re
 from html import escape
 from typing import Any
 
+from bucketrank._optional import pyplot
 from bucketrank.experiments.report.document import Figure
-from bucketrank.figures.style import pyplot
 
 _INK = "#010203"
 """Drawn where the page's text colour belongs: no figure uses this colour otherwise."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bucketrank._validation import is_frame, is_pandas
+from bucketrank._validation import as_flag, is_frame, is_pandas
 from bucketrank.experiments.rounding import as_decimals, as_printed, three_digits
 from bucketrank.experiments.table import Column, Table, TabularResult
 
@@ -75,9 +75,8 @@ class ScoreTable(TabularResult):
                 f"values has {array.ndim} dimension(s), shape {array.shape}; "
                 "expected 2: one row a dataset, one column a method"
             )
-        for name, given in (("higher_is_better", higher_is_better), ("zero_is_best", zero_is_best)):
-            if not isinstance(given, (bool, np.bool_)):
-                raise TypeError(f"{name} is {given!r}; expected True or False")
+        as_flag(higher_is_better, "higher_is_better")
+        as_flag(zero_is_best, "zero_is_best")
         row_names = _names(datasets, "dataset", array.shape[0])
         column_names = _names(methods, "method", array.shape[1])
         for kind, names in (("methods", column_names), ("datasets", row_names)):

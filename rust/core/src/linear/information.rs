@@ -192,27 +192,14 @@ fn spread_pairs(sums: &[f64], n: usize, mut add: impl FnMut(usize, usize, f64)) 
 
 #[cfg(test)]
 mod tests {
+    use super::super::examples::incomplete_rankings;
     use super::super::objective::Objective;
     use super::*;
-    use ndarray::array;
 
     fn data() -> (Array2<f64>, Rankings) {
         let x = Array2::from_shape_fn((11, 2), |(i, j)| ((i * (j + 2)) % 7) as f64 / 3.0);
-        let y = array![
-            [1.0, 2.0, 2.0],
-            [2.0, f64::NAN, 1.0],
-            [1.0, 1.0, 1.0],
-            [f64::NAN, f64::NAN, 1.0],
-            [3.0, 2.0, 1.0],
-            [f64::NAN, f64::NAN, f64::NAN],
-            [1.0, 2.0, 3.0],
-            [2.0, 1.0, f64::NAN],
-            [1.0, 1.0, 2.0],
-            [3.0, 1.0, 2.0],
-            [2.0, 2.0, 1.0]
-        ];
         let weights: Vec<f64> = (0..11).map(|i| f64::from(i) / 2.0).collect();
-        (x, Rankings::new(y.view(), Some(&weights)).unwrap())
+        (x, incomplete_rankings(&weights))
     }
 
     #[test]

@@ -18,6 +18,8 @@
 //! ```
 
 mod bytes;
+#[cfg(test)]
+mod examples;
 mod information;
 mod model;
 mod objective;

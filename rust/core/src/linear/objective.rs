@@ -245,9 +245,9 @@ impl Kernel for AddRows<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::examples::incomplete_rankings;
     use super::*;
     use crate::latent::LatentRow;
-    use ndarray::array;
 
     #[test]
     fn values_and_gradients_are_those_of_the_model() {
@@ -255,21 +255,8 @@ mod tests {
             2 => 1.0,
             _ => ((i * (j + 2)) % 7) as f64 / 3.0 - 1.0,
         });
-        let y = array![
-            [1.0, 2.0, 2.0],
-            [2.0, f64::NAN, 1.0],
-            [1.0, 1.0, 1.0],
-            [f64::NAN, f64::NAN, 1.0],
-            [3.0, 2.0, 1.0],
-            [f64::NAN, f64::NAN, f64::NAN],
-            [1.0, 2.0, 3.0],
-            [2.0, 1.0, f64::NAN],
-            [1.0, 1.0, 2.0],
-            [3.0, 1.0, 2.0],
-            [2.0, 2.0, 1.0]
-        ];
         let weights: Vec<f64> = (0..11).map(|i| 0.5 + f64::from(i)).collect();
-        let rankings = Rankings::new(y.view(), Some(&weights)).unwrap();
+        let rankings = incomplete_rankings(&weights);
         let options = LinearOptions::default();
         let objective = Objective::new(&inputs, &rankings, &options);
         let point: Vec<f64> = (0..objective.len())

@@ -3,7 +3,6 @@
 mod bytes;
 mod few;
 mod shares;
-
 mod unit;
 
 use std::ops::Range;
