@@ -257,3 +257,24 @@ def test_one_array_of_sets_equals_their_list_for_every_type_and_order() -> None:
         br.Borda(0.1).aggregate_many(np.stack([np.asarray(d, float) for d in dense])),
         [br.Borda(0.1).aggregate(d) for d in dense],
     )
+
+
+def test_unusual_arrays_in_a_list_are_read_like_plain_ones() -> None:
+    plain = np.array([[1, 2, 3], [2, 1, 2], [1, 1, 2]])
+    masked = np.ma.masked_array(plain.astype(float), mask=plain == 3)
+    packed = np.zeros(3, dtype=[("pad", "i1"), ("row", "i8", 3)])
+    packed["row"] = plain
+    assert not packed["row"].flags.aligned
+    frozen = plain.copy()
+    frozen.setflags(write=False)
+    unusual = [
+        masked, packed["row"], frozen, plain[:, ::-1], np.asfortranarray(plain), plain.astype(">i8"),
+        plain.astype(np.int32), plain.view(np.matrix), plain.tolist(),
+    ]  # fmt: skip
+    expected = [br.Borda(0.1).aggregate(Y) for Y in (plain, *unusual)]
+    np.testing.assert_array_equal(br.Borda(0.1).aggregate_many([plain, *unusual]), expected)
+    for Y, own in zip(unusual, expected[1:], strict=True):
+        found = br.Borda(0.1).aggregate_many([plain.copy(), Y])
+        np.testing.assert_array_equal(found, [expected[0], own])
+    with pytest.raises(ValueError, match="set 1 has 2 labels but set 0 has 3"):
+        br.Borda().aggregate_many([plain, np.array([[1, 2]])])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import fields
-from operator import attrgetter
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
@@ -13,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from bucketrank import _core
 from bucketrank._validation import (
-    NATIVE,
     NUMBERS,
     Positions,
     as_number_array,
@@ -232,24 +230,9 @@ def _as_sets(sets: Any) -> Iterable[Any]:
     return sets
 
 
-def _are_plain_sets(sets: list[Any]) -> bool:
-    """Whether all sets are plain arrays of their own memory and of as many labels.
-
-    While this runs, no thread can aggregate, so each question is put to all sets in one sweep, not to set after set.
-    """
-    return (
-        set(map(type, sets)) == {np.ndarray}
-        and set(map(attrgetter("ndim"), sets)) == {2}
-        and len({Y.shape[1] for Y in sets}) == 1
-        and NATIVE.issuperset(map(attrgetter("dtype"), sets))
-        and all(map(attrgetter("flags.carray"), sets))
-        and np.ndarray not in map(type, map(attrgetter("base"), sets))
-    )
-
-
 def _read_sets(sets: list[Any]) -> list[Positions]:
     """Return the sets as arrays of as many labels each; plain arrays pass as they are."""
-    if _are_plain_sets(sets):
+    if _core.are_plain_sets(sets):
         return sets
     arrays: list[Positions] = []
     # Arrays have no names: labels are compared with the first set that has some.

@@ -10,14 +10,15 @@ use bucketrank_core::bucket_order::BucketOrder;
 use bucketrank_core::error::Result;
 use bucketrank_core::pairs::{PairOrderMatrix, PairShares};
 use ndarray::Array2;
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyReadonlyArray2, PyReadonlyArray3};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2, PyReadonlyArray3};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::PyDict;
 
 use crate::errors::to_exception;
 use crate::interrupt::{stoppable, watched};
 use crate::positions::{weights_to_vec, MaybeWeights, Positions, View};
+use crate::sets::Sets;
 
 /// An aggregator as the Python layer names it.
 #[derive(Clone, PartialEq, FromPyObject)]
@@ -164,40 +165,6 @@ pub fn explain<'py>(
         }
     }
     Ok(result)
-}
-
-/// Many sets of rankings of the same labels.
-pub enum Sets<'py> {
-    /// Complete rankings, as many in each set.
-    Whole(PyReadonlyArray3<'py, i64>),
-    /// As many rankings in each set; NaN marks missing labels.
-    Real(PyReadonlyArray3<'py, f64>),
-    /// Sets of different sizes.
-    List(Vec<Positions<'py>>),
-}
-
-impl<'py> FromPyObject<'_, 'py> for Sets<'py> {
-    type Error = PyErr;
-
-    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        if object.is_instance_of::<PyList>() {
-            object.extract().map(Self::List)
-        } else if object.cast::<PyArray3<i64>>().is_ok() {
-            object.extract().map(Self::Whole)
-        } else {
-            object.extract().map(Self::Real)
-        }
-    }
-}
-
-impl Sets<'_> {
-    fn views(&self) -> Vec<View<'_>> {
-        match self {
-            Self::Whole(sets) => sets.as_array().into_outer_iter().map(View::Whole).collect(),
-            Self::Real(sets) => sets.as_array().into_outer_iter().map(View::Real).collect(),
-            Self::List(sets) => sets.iter().map(Positions::view).collect(),
-        }
-    }
 }
 
 /// The consensus of each of many sets of rankings of the same labels.

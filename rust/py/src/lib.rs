@@ -12,6 +12,7 @@ mod linear;
 mod metrics;
 mod positions;
 mod rankings;
+mod sets;
 mod tree;
 
 use pyo3::prelude::*;
@@ -43,6 +44,8 @@ mod _core {
     };
     #[pymodule_export]
     use crate::rankings::{drop_labels, pair_order_matrix, parse_positions, to_dense_ranks};
+    #[pymodule_export]
+    use crate::sets::are_plain_sets;
     #[pymodule_export]
     use crate::tree::Tree;
 
