@@ -26,7 +26,7 @@ def study(turns: int = 3) -> None:
     for _ in range(turns):
         for threads in best:
             started = time.perf_counter()
-            compare(datasets, n_repeats=1, n_jobs=threads, progress=False)
+            compare(datasets, n_repeats=1, baseline=False, n_jobs=threads, progress=False)
             best[threads] = min(best[threads], time.perf_counter() - started)
     ratio = best[1] / best[2]
     print(

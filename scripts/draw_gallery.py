@@ -29,7 +29,7 @@ def main() -> int:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/gallery")
     folder.mkdir(parents=True, exist_ok=True)
     datasets = [load(name) for name in names()]
-    study = compare(datasets, n_repeats=2, seed=SEED, n_jobs=-1)
+    study = compare(datasets, n_repeats=2, baseline=False, seed=SEED, n_jobs=-1)
     means = study.summary().mean.mean(axis=1)
     curves = {method: means[:, j] for j, method in enumerate(study.methods)}
     buckets = {data.name: data.describe().mean_buckets for data in datasets}

@@ -50,7 +50,7 @@ def beta_table(real: list[Dataset], study: Study, published: Published, *, n_job
         real, aggregators=automatic, tree=PartialLabelRankingTree(), rankers=None, **shared
     )
     sweep = beta_study(real, SCORING, n_jobs=n_jobs, **shared)
-    auto = compare(real, automatic, n_jobs=n_jobs, **shared).summary()
+    auto = compare(real, automatic, baseline=False, n_jobs=n_jobs, **shared).summary()
     ours = study.summary()
     rows = []
     for line in published.beta:

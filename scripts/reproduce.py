@@ -86,7 +86,14 @@ def whole_study(datasets: list[Dataset], options: argparse.Namespace) -> Study:
         if group:
             store = options.store and f"{options.store}{suffix}"
             parts.append(
-                compare(group, methods, seed=options.seed, n_jobs=options.jobs, store=store)
+                compare(
+                    group,
+                    methods,
+                    baseline=False,
+                    seed=options.seed,
+                    n_jobs=options.jobs,
+                    store=store,
+                )
             )
     return Study.joined(parts)
 

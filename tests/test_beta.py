@@ -195,6 +195,7 @@ class TestBetaStudy:
                 missing=[0, 0.4],
                 n_repeats=1,
                 n_folds=4,
+                baseline=False,
             )
             expected = np.moveaxis(plain.summary().mean, 2, 0)
             np.testing.assert_allclose(self.study.mean[..., index], expected)
@@ -292,7 +293,9 @@ class TestRecommender:
     def test_a_comparison_asks_it_on_each_training_fold(self) -> None:
         data = small("a", 1)
         recommender = BetaRecommender.default("borda")
-        study = compare([data], {"borda": recommender}, missing=0.3, n_repeats=1, n_folds=3)
+        study = compare(
+            [data], {"borda": recommender}, missing=0.3, n_repeats=1, n_folds=3, baseline=False
+        )
         rows = []
         for fold in range(3):
             plan = make_plan(

@@ -239,7 +239,7 @@ def test_contents_that_no_study_has_are_damage(
 
 def test_scores_that_are_not_there_are_no_damage(tmp_path: Path) -> None:
     store = tmp_path / "study.db"
-    compare([small("a", 1)], ["borda"], store=store, **SETTINGS)
+    compare([small("a", 1)], ["borda"], baseline=False, store=store, **SETTINGS)
     with sqlite3.connect(store) as connection:
         connection.execute("UPDATE result SET tau_x = NULL WHERE fold = 1")
     connection.close()

@@ -91,7 +91,7 @@ class ConstantRanker(BaseEstimator):
 @pytest.mark.parametrize("missing", [0.0, 0.4])
 def test_a_plain_loop_gives_the_same_numbers(missing: float) -> None:
     data = small("a", 1)
-    study = compare([data], METHODS, missing=missing, n_repeats=2, n_folds=3)
+    study = compare([data], METHODS, missing=missing, n_repeats=2, n_folds=3, baseline=False)
     plan = make_plan(
         [data],
         aggregators=METHODS,
@@ -144,7 +144,7 @@ def test_threads_order_and_company_do_not_matter() -> None:
     alone = compare([b], **settings)
     turned = compare([b, a], ["mc4", "borda"], n_repeats=2, n_folds=4, missing=[0.3, 0])
     assert rows_of(alone, "b") == rows_of(both, "b")
-    few = compare([a], ["borda"], missing=0.3, n_repeats=1, n_folds=4)
+    few = compare([a], ["borda"], missing=0.3, n_repeats=1, n_folds=4, baseline=False)
     shared = {
         (k, r, f): v
         for k, m, r, f, v in zip(
@@ -185,7 +185,7 @@ def test_seeds_matter_and_repeat() -> None:
 
 def test_levels_share_their_folds() -> None:
     data = small("a", 1)
-    study = compare([data], ["borda"], missing=[0, 0.5], n_repeats=1, n_folds=4)
+    study = compare([data], ["borda"], missing=[0, 0.5], n_repeats=1, n_folds=4, baseline=False)
     true = study.columns["buckets_true"].reshape(2, 4)
     np.testing.assert_array_equal(true[0], true[1])
 
@@ -208,18 +208,20 @@ def test_a_ranker_sees_the_folds_and_labels_of_the_tree() -> None:
 def test_rankers_of_other_kinds() -> None:
     data = small("a", 1)
     settings: dict[str, Any] = {"missing": 0.2, "n_repeats": 1, "n_folds": 3}
-    own = compare([data], tree=ConstantRanker(), **settings)
+    own = compare([data], tree=ConstantRanker(), baseline=False, **settings)
     assert own.methods == ["ConstantRanker"]
     assert np.isnan(own.columns["leaves"]).all()
     ordered = compare([data], ["borda", "mc4"], tree=PairOrderRanker(), **settings)
-    assert ordered.methods == ["borda", "mc4"]
+    assert ordered.methods == ["borda", "mc4", "all_tied"]
     np.testing.assert_allclose(ordered.columns["tau_x"][:3], own.columns["tau_x"])
     baselines = {"c": PartialLabelRankingBaseline()}
     assert compare([data], ["borda"], rankers=baselines, **settings).methods[-1] == "all_tied"
+    shown = {"ties": PartialLabelRankingBaseline("all_tied")}
+    assert compare([data], ["borda"], rankers=shown, **settings).methods == ["borda", "ties"]
     only = compare([data], tree=None, rankers={"constant": ConstantRanker()}, **settings)
     constant = only.columns["method"] == "constant"
     np.testing.assert_array_equal(only.columns["tau_x"][constant], own.columns["tau_x"])
-    two = compare([data], tree=ConstantRanker(), n_jobs=2, **settings)
+    two = compare([data], tree=ConstantRanker(), baseline=False, n_jobs=2, **settings)
     assert numbers(two) == numbers(own)
 
 
@@ -251,7 +253,7 @@ def test_parameters_show_in_the_names_of_methods() -> None:
         n_repeats=1,
         n_folds=3,
     )
-    assert study.methods == ["borda", "Borda(beta=0.5)", "mc2"]
+    assert study.methods == ["borda", "Borda(beta=0.5)", "mc2", "all_tied"]
     named = compare(
         {"b": (data.X, data.Y), "c": data},
         {"none": Borda(beta=0), "much": Borda(beta=2)},
@@ -259,7 +261,7 @@ def test_parameters_show_in_the_names_of_methods() -> None:
         n_repeats=1,
         n_folds=3,
     )
-    assert (named.methods, named.datasets) == (["none", "much"], ["b", "c"])
+    assert (named.methods, named.datasets) == (["none", "much", "all_tied"], ["b", "c"])
 
 
 def test_jobs_say_what_they_are() -> None:
@@ -307,6 +309,7 @@ BAD_SETTINGS = [
     ({"aggregators": ["borda", "borda"]}, ValueError, "'borda' stands twice"),
     ({"aggregators": ["borda", Borda()]}, ValueError, "'borda' stands twice"),
     ({"aggregators": ["bordo"]}, ValueError, "borda"),
+    ({"baseline": "no"}, TypeError, "baseline is 'no'; expected True or False"),
     ({"aggregators": []}, ValueError, "found no method"),
     ({"aggregators": 7}, TypeError, "expected a list of aggregators"),
     ({"tree": "tree"}, TypeError, "expected an estimator"),
@@ -366,6 +369,7 @@ class TestSummary:
         missing=[0, 0.5],
         n_repeats=2,
         n_folds=3,
+        baseline=False,
     )
 
     def test_means_and_deviations(self) -> None:
@@ -408,6 +412,7 @@ class TestSummary:
 
     def test_joined(self) -> None:
         settings: dict[str, Any] = {"missing": [0, 0.5], "n_repeats": 2, "n_folds": 3}
+        settings["baseline"] = False
         methods = ["borda", "copeland", "mc4"]
         parts = [
             compare([small(name, seed)], methods, **settings) for name, seed in (("a", 1), ("b", 2))

@@ -395,7 +395,7 @@ def test_the_command_line_writes_reports(
         connection.execute("DELETE FROM result WHERE dataset = 'wine' AND fold = 2")
     connection.close()
     assert main(["report", str(store), "--format", "latex"]) == 0
-    assert "This study is not finished: 10 of 12 results are there." in capsys.readouterr().out
+    assert "This study is not finished: 15 of 18 results are there." in capsys.readouterr().out
     assert main(["report", str(tmp_path / "none.db")]) == 2
     assert "there is no store" in capsys.readouterr().err
 

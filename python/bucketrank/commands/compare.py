@@ -93,7 +93,6 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the study, then write its summary."""
-    from bucketrank.baseline import PartialLabelRankingBaseline
     from bucketrank.experiments import JobError, compare
 
     out = None if options.out is None else _writable(options.out)
@@ -107,11 +106,7 @@ def run(options: argparse.Namespace) -> int:
             seed=options.seed,
             n_jobs=options.jobs,
             store=options.store,
-            rankers={
-                # What ignores the features is always shown: ties everywhere can be hard to beat.
-                "all_tied": PartialLabelRankingBaseline("all_tied"),
-                **{name: make_estimator(name) for name in options.methods},
-            },
+            rankers={name: make_estimator(name) for name in options.methods},
         )
     except JobError as error:
         sys.stderr.write(f"bucketrank compare: {error}\n")

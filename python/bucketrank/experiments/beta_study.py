@@ -268,6 +268,7 @@ def beta_study(
         plan.missing,
         n_repeats,
         n_folds,
+        baseline=False,
         seed=seed,
         **settings,
     )

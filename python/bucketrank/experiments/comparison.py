@@ -8,9 +8,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from bucketrank._validation import resolve_n_jobs
+from bucketrank._validation import as_flag, resolve_n_jobs
 from bucketrank.aggregation import PAPER_AGGREGATORS
-from bucketrank.baseline import PartialLabelRankingBaseline
 from bucketrank.datasets import Dataset
 from bucketrank.experiments.executors import run_on
 from bucketrank.experiments.learners import Outcome
@@ -33,6 +32,7 @@ def compare(
     *,
     tree: Any = _DEFAULT_TREE,
     rankers: Mapping[str, Any] | None = None,
+    baseline: bool = True,
     seed: int = 0,
     n_jobs: int | None = None,
     store: str | Path | None = None,
@@ -60,8 +60,10 @@ def compare(
         What is fitted. Any ranker in scikit-learn's manner may stand here; it is asked through ``with_aggregator`` or
         ``predict_pair_order``, or only for its own predictions if it has neither. None: only `rankers`.
     rankers : dict of str to estimator, optional
-        More methods, each named and predicting by itself, on the same folds and missing labels. Beside them
-        ``"all_tied"`` is always shown: what predicts ties everywhere can be hard to beat.
+        More methods, each named and predicting by itself, on the same folds and missing labels.
+    baseline : bool, default True
+        Whether ``"all_tied"`` is shown beside the others: what predicts ties everywhere can be hard to beat. False
+        compares exactly the methods that were asked for.
     seed : int, default 0
         Seed of folds, missing labels and whatever the learners draw.
     n_jobs : int, optional
@@ -89,13 +91,14 @@ def compare(
     >>> from bucketrank.experiments import compare
     >>> study = compare(["iris", "wine"], ["borda", "copeland"], missing=0.3, n_repeats=1, n_folds=5)
     >>> study.summary().mean.shape
-    (1, 2, 2)
+    (1, 2, 3)
     """
     plan = make_plan(
         datasets,
         aggregators=aggregators,
         tree=tree,
-        rankers=_with_baseline(rankers),
+        rankers=rankers,
+        baseline=as_flag(baseline, "baseline"),
         missing=missing,
         n_repeats=n_repeats,
         n_folds=n_folds,
@@ -156,18 +159,9 @@ def cross_validate(X: Any, Y: Any, *, name: str = "data", **settings: Any) -> St
     >>> iris = load("iris")
     >>> study = cross_validate(iris.X, iris.Y, aggregators=["borda"], missing=0, n_repeats=1)
     >>> len(study)
-    10
+    20
     """
     return compare([Dataset(name, X, Y)], **settings)
-
-
-def _with_baseline(rankers: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    if not isinstance(rankers, Mapping) or not rankers or "all_tied" in rankers:
-        return rankers
-    for ranker in rankers.values():
-        if isinstance(ranker, PartialLabelRankingBaseline) and ranker.strategy == "all_tied":
-            return rankers
-    return {**rankers, "all_tied": PartialLabelRankingBaseline("all_tied")}
 
 
 def _unfinished(plan: Plan, rows: list[Row]) -> list[Job]:

@@ -98,6 +98,7 @@ def make_plan(
     aggregators: Any,
     tree: Any,
     rankers: Mapping[str, Any] | None,
+    baseline: bool = False,
     missing: Any,
     n_repeats: Any,
     n_folds: Any,
@@ -118,7 +119,7 @@ def make_plan(
         raise ValueError(f"n_repeats is {repeats}; expected at least 1")
     return Plan(
         datasets=named,
-        learners=learners_of(tree, aggregators, rankers),
+        learners=learners_of(tree, aggregators, rankers, baseline=baseline),
         missing=_levels(missing),
         n_repeats=repeats,
         n_folds=folds,

@@ -44,9 +44,9 @@ class Study(Conclusions):
     >>> from bucketrank.experiments import compare
     >>> study = compare(["iris"], aggregators=["borda", "mc4"], missing=0, n_repeats=1, n_folds=5)
     >>> study
-    Study(1 dataset × 1 level × 2 methods × 1 repeat × 5 folds: 10 results)
+    Study(1 dataset × 1 level × 3 methods × 1 repeat × 5 folds: 15 results)
     >>> study.summary().methods
-    ['borda', 'mc4']
+    ['borda', 'mc4', 'all_tied']
 
     With several datasets it says which methods differ:
 
