@@ -7,10 +7,10 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 
-use crate::aggregate::Spec;
 use crate::errors::to_exception;
 use crate::interrupt::Signals;
 use crate::positions::{weights_to_vec, MaybeWeights, Positions};
+use crate::spec::Spec;
 use crate::tree::Options;
 
 /// Data to cross-validate on, checked once.

@@ -3,18 +3,18 @@
 use bucketrank_core::features::Features;
 use bucketrank_core::forest::{Answers, Forest as CoreForest, ForestOptions, Variant};
 use bucketrank_core::pairs::PairShares;
-use bucketrank_core::parallel::Jobs;
-use ndarray::{Array2, Array3, Axis};
+use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
-use crate::aggregate::{table_of, Spec};
+use crate::aggregate::table_of;
 use crate::errors::to_exception;
-use crate::interrupt::Signals;
+use crate::interrupt::spread;
 use crate::positions::{weights_to_vec, MaybeWeights, Positions};
-use crate::tree::{write_shares, Options};
+use crate::spec::Spec;
+use crate::tree::{shares_of, Options};
 
 /// A forest with the rankings that it was grown on.
 #[pyclass(frozen, module = "bucketrank._core")]
@@ -72,20 +72,13 @@ impl Forest {
             seed: tree.seed,
         };
         let values = x.as_array();
-        let signals = Signals::default();
-        let grown = py.detach(|| {
+        let forest = spread(py, tree.n_jobs, |jobs| {
             let features = Features::new(values)?;
-            let jobs = Jobs {
-                n_jobs: tree.n_jobs,
-                chunk: 1,
-                should_stop: &|| signals.pending(),
-            };
             let mut forest = self.forest.clone();
             forest.grow(&features, &options, trees, jobs)?;
             Ok(forest)
-        });
-        signals.raise()?;
-        grown.map(|forest| Self { forest }).map_err(to_exception)
+        })?;
+        Ok(Self { forest })
     }
 
     /// The consensus of each row.
@@ -100,18 +93,10 @@ impl Forest {
     ) -> PyResult<Bound<'py, PyArray2<i64>>> {
         let aggregator = spec.aggregator()?;
         let values = x.as_array();
-        let signals = Signals::default();
-        let orders = py.detach(|| {
-            let jobs = Jobs {
-                n_jobs,
-                chunk: 1,
-                should_stop: &|| signals.pending(),
-            };
+        let orders = spread(py, n_jobs, |jobs| {
             self.forest
                 .consensus(&aggregator, values, strength, answers(out_of_bag), jobs)
-        });
-        signals.raise()?;
-        let orders = orders.map_err(to_exception)?;
+        })?;
         Ok(table_of(&orders, self.forest.rankings().labels()).into_pyarray(py))
     }
 
@@ -214,24 +199,11 @@ impl Forest {
         n_jobs: usize,
     ) -> PyResult<Bound<'py, PyArray3<f64>>> {
         let values = x.as_array();
-        let n = self.forest.rankings().labels();
-        let signals = Signals::default();
-        let rows = py.detach(|| {
-            let jobs = Jobs {
-                n_jobs,
-                chunk: 1,
-                should_stop: &|| signals.pending(),
-            };
+        let rows = spread(py, n_jobs, |jobs| {
             let keep = |(): &mut (), shares: &PairShares| Ok(shares.clone());
             self.forest
                 .map_shares(values, strength, answers, jobs, || (), keep)
-        });
-        signals.raise()?;
-        let rows = rows.map_err(to_exception)?;
-        let mut out = Array3::zeros((rows.len(), n * (n - 1) / 2, 3));
-        for (table, shares) in out.axis_iter_mut(Axis(0)).zip(&rows) {
-            write_shares(table, shares);
-        }
-        Ok(out.into_pyarray(py))
+        })?;
+        Ok(shares_of(&rows, self.forest.rankings().labels()).into_pyarray(py))
     }
 }

@@ -5,8 +5,12 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use bucketrank_core::error::Result;
+use bucketrank_core::parallel::Jobs;
 use bucketrank_core::stop::StopFlag;
 use pyo3::prelude::*;
+
+use crate::errors::to_exception;
 
 /// How often the interpreter is asked.
 const POLL: Duration = Duration::from_millis(20);
@@ -42,6 +46,24 @@ impl Signals {
             _ => Ok(()),
         }
     }
+}
+
+/// Does work that several threads share, detached from the interpreter; this thread listens for signals meanwhile.
+pub fn spread<T: Send>(
+    py: Python<'_>,
+    n_jobs: usize,
+    work: impl FnOnce(Jobs<'_>) -> Result<T> + Send,
+) -> PyResult<T> {
+    let signals = Signals::default();
+    let result = py.detach(|| {
+        work(Jobs {
+            n_jobs,
+            chunk: 1,
+            should_stop: &|| signals.pending(),
+        })
+    });
+    signals.raise()?;
+    result.map_err(to_exception)
 }
 
 /// Elementary steps of work that ends before anybody could interrupt it: a thread of its own would take longer.

@@ -10,10 +10,11 @@ use numpy::{
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::aggregate::{to_table, Spec};
+use crate::aggregate::to_table;
 use crate::errors::to_exception;
 use crate::interrupt::Signals;
 use crate::positions::Positions;
+use crate::spec::Spec;
 
 /// Shares of before, tied and after that rows of scores (n utilities, n tie terms) stand for: rows × pairs × 3.
 #[pyfunction]

@@ -3,15 +3,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bucketrank_core::bucket_order::BucketOrder;
-use bucketrank_core::parallel::Jobs;
 use bucketrank_core::tree::{FittedTree, Shrinkage};
 use ndarray::Array2;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::aggregate::Spec;
 use crate::errors::to_exception;
-use crate::interrupt::Signals;
+use crate::interrupt::spread;
+use crate::spec::Spec;
 
 /// So many aggregators are remembered with the consensus of their leaves.
 const TABLES: usize = 8;
@@ -124,18 +123,8 @@ fn consensus(
 ) -> PyResult<Vec<BucketOrder>> {
     let aggregator = spec.aggregator()?;
     let shrinkage = smoothing.as_ref().map(Smoothing::shrinkage).transpose()?;
-    let signals = Signals::default();
-    let orders = py.detach(|| match shrinkage {
-        None => fitted.consensus(&aggregator, leaves, n_jobs, &|| signals.pending()),
-        Some(shrinkage) => {
-            let jobs = Jobs {
-                n_jobs,
-                chunk: 1,
-                should_stop: &|| signals.pending(),
-            };
-            fitted.smoothed_consensus(&aggregator, shrinkage, leaves, jobs)
-        }
-    });
-    signals.raise()?;
-    orders.map_err(to_exception)
+    spread(py, n_jobs, |jobs| match shrinkage {
+        None => fitted.consensus(&aggregator, leaves, jobs.n_jobs, jobs.should_stop),
+        Some(shrinkage) => fitted.smoothed_consensus(&aggregator, shrinkage, leaves, jobs),
+    })
 }

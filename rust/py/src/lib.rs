@@ -4,6 +4,7 @@ mod aggregate;
 mod boost;
 mod cross_validation;
 mod errors;
+mod explanation;
 mod forest;
 mod interrupt;
 mod latent;
@@ -13,6 +14,7 @@ mod metrics;
 mod positions;
 mod rankings;
 mod sets;
+mod spec;
 mod tree;
 
 use pyo3::prelude::*;

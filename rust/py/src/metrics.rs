@@ -1,6 +1,7 @@
 //! Bindings of `bucketrank_core::metrics`.
 
 use bucketrank_core::metrics;
+use bucketrank_core::rankings::Rankings;
 use bucketrank_core::weights::Weights;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -42,10 +43,7 @@ pub fn tau_x_samples<'py>(
     y_true: Positions<'py>,
     y_pred: Positions<'py>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let (truth, predicted) = (
-        y_true.named_rankings(py, "Y_true")?,
-        y_pred.named_rankings(py, "Y_pred")?,
-    );
+    let (truth, predicted) = both(py, &y_true, &y_pred)?;
     vector(py, py.detach(|| metrics::tau_x_rows(&truth, &predicted)))
 }
 
@@ -71,10 +69,7 @@ pub fn tau_x_ranked_samples<'py>(
     y_true: Positions<'py>,
     y_pred: Positions<'py>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let (truth, predicted) = (
-        y_true.named_rankings(py, "Y_true")?,
-        y_pred.named_rankings(py, "Y_pred")?,
-    );
+    let (truth, predicted) = both(py, &y_true, &y_pred)?;
     let values = py.detach(|| metrics::tau_x_ranked_rows(&truth, &predicted));
     let or_nan = |values: Vec<Option<f64>>| values.iter().map(|v| v.unwrap_or(f64::NAN)).collect();
     vector(py, values.map(or_nan))
@@ -87,10 +82,7 @@ pub fn kendall_tau_samples<'py>(
     y_true: Positions<'py>,
     y_pred: Positions<'py>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let (truth, predicted) = (
-        y_true.named_rankings(py, "Y_true")?,
-        y_pred.named_rankings(py, "Y_pred")?,
-    );
+    let (truth, predicted) = both(py, &y_true, &y_pred)?;
     vector(
         py,
         py.detach(|| metrics::kendall_tau_rows(&truth, &predicted)),
@@ -104,14 +96,23 @@ pub fn bucket_count_differences<'py>(
     y_true: Positions<'py>,
     y_pred: Positions<'py>,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-    let (truth, predicted) = (
-        y_true.named_rankings(py, "Y_true")?,
-        y_pred.named_rankings(py, "Y_pred")?,
-    );
+    let (truth, predicted) = both(py, &y_true, &y_pred)?;
     vector(
         py,
         py.detach(|| metrics::bucket_count_differences(&truth, &predicted)),
     )
+}
+
+/// Both arguments, in errors by their names.
+fn both(
+    py: Python<'_>,
+    y_true: &Positions<'_>,
+    y_pred: &Positions<'_>,
+) -> PyResult<(Rankings, Rankings)> {
+    Ok((
+        y_true.named_rankings(py, "Y_true")?,
+        y_pred.named_rankings(py, "Y_pred")?,
+    ))
 }
 
 /// Weights, checked against the number of rows they belong to.

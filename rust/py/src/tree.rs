@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use bucketrank_core::features::Features;
 use bucketrank_core::pairs::PairShares;
-use bucketrank_core::parallel::Jobs;
 use bucketrank_core::tree::{Criterion, FittedTree, Node, Splitter, TreeOptions, TreeParams};
 use ndarray::{Array2, Array3, ArrayViewMut1, ArrayViewMut2, Axis};
 use numpy::{
@@ -14,11 +13,12 @@ use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 
-use crate::aggregate::{table_of, Spec};
+use crate::aggregate::table_of;
 use crate::errors::to_exception;
-use crate::interrupt::{interruptible, Signals};
+use crate::interrupt::{interruptible, spread};
 use crate::leaf_tables::{Key, LeafTables, Smoothing};
 use crate::positions::{weights_to_vec, MaybeWeights, Positions};
+use crate::spec::Spec;
 
 /// Elementary steps of a fit that ends before anybody could interrupt it: a thread of its own would take longer.
 const SHORT_FIT: usize = 1 << 23;
@@ -223,18 +223,11 @@ impl Tree {
         let aggregator = spec.aggregator()?;
         let shrinkage = smoothing.shrinkage()?;
         let values = x.as_array();
-        let signals = Signals::default();
-        let orders = py.detach(|| {
-            let jobs = Jobs {
-                n_jobs,
-                chunk: 1,
-                should_stop: &|| signals.pending(),
-            };
+        let orders = spread(py, n_jobs, |jobs| {
             self.fitted
                 .soft_consensus(&aggregator, shrinkage, values, jobs)
-        });
-        signals.raise()?;
-        Ok(table_of(&orders.map_err(to_exception)?, self.fitted.tree().labels()).into_pyarray(py))
+        })?;
+        Ok(table_of(&orders, self.fitted.tree().labels()).into_pyarray(py))
     }
 
     /// The smoothed shares of each row with soft routing.
@@ -247,25 +240,12 @@ impl Tree {
     ) -> PyResult<Bound<'py, PyArray3<f64>>> {
         let shrinkage = smoothing.shrinkage()?;
         let values = x.as_array();
-        let n = self.fitted.tree().labels();
-        let signals = Signals::default();
-        let rows = py.detach(|| {
-            let jobs = Jobs {
-                n_jobs,
-                chunk: 1,
-                should_stop: &|| signals.pending(),
-            };
+        let rows = spread(py, n_jobs, |jobs| {
             let keep = |(): &mut (), shares: &PairShares| Ok(shares.clone());
             self.fitted
                 .map_soft_shares(shrinkage, values, jobs, || (), keep)
-        });
-        signals.raise()?;
-        let rows = rows.map_err(to_exception)?;
-        let mut out = Array3::zeros((rows.len(), n * (n - 1) / 2, 3));
-        for (table, shares) in out.axis_iter_mut(Axis(0)).zip(&rows) {
-            write_shares(table, shares);
-        }
-        Ok(out.into_pyarray(py))
+        })?;
+        Ok(shares_of(&rows, self.fitted.tree().labels()).into_pyarray(py))
     }
 
     /// The training rows of a node.
@@ -429,8 +409,17 @@ impl Tree {
     }
 }
 
+/// A table of shares for each of some rows, all of so many labels.
+pub fn shares_of(rows: &[PairShares], labels: usize) -> Array3<f64> {
+    let mut tables = Array3::zeros((rows.len(), labels * (labels - 1) / 2, 3));
+    for (table, shares) in tables.axis_iter_mut(Axis(0)).zip(rows) {
+        write_shares(table, shares);
+    }
+    tables
+}
+
 /// One row a pair; before, tied and after.
-pub fn write_shares(mut table: ArrayViewMut2<'_, f64>, shares: &PairShares) {
+fn write_shares(mut table: ArrayViewMut2<'_, f64>, shares: &PairShares) {
     let planes = shares.planes();
     for (pair, mut row) in table.rows_mut().into_iter().enumerate() {
         for (value, plane) in row.iter_mut().zip(planes) {

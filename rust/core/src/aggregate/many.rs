@@ -102,22 +102,8 @@ pub fn aggregate_pair_orders(
     batch: Batch<'_>,
     matrices: &[PairOrderMatrix],
 ) -> Result<Vec<BucketOrder>> {
-    let aggregator = batch.aggregator;
     let labels = matrices.iter().map(PairOrderMatrix::labels).max();
-    let jobs = Jobs {
-        n_jobs: batch.n_jobs,
-        chunk: CHUNK_STEPS / steps(aggregator, 0, labels.unwrap_or(1)).max(1),
-        should_stop: batch.should_stop,
-    };
-    run(
-        jobs,
-        matrices.len(),
-        || Workspace::stopping_at(batch.stop),
-        |workspace, item| {
-            let evidence = Evidence::from_pair_order(matrices[item].clone());
-            aggregator.aggregate(&evidence, workspace)
-        },
-    )
+    aggregate_statistics(batch, matrices, labels, Evidence::from_pair_order)
 }
 
 /// The consensus of each set of pair shares; otherwise as [`aggregate_pair_orders`].
@@ -125,20 +111,29 @@ pub fn aggregate_pair_orders(
 /// # Errors
 /// As [`aggregate_pair_orders`].
 pub fn aggregate_pair_shares(batch: Batch<'_>, sets: &[PairShares]) -> Result<Vec<BucketOrder>> {
-    let aggregator = batch.aggregator;
     let labels = sets.iter().map(PairShares::labels).max();
+    aggregate_statistics(batch, sets, labels, Evidence::from_pair_shares)
+}
+
+fn aggregate_statistics<T: Clone + Sync>(
+    batch: Batch<'_>,
+    statistics: &[T],
+    labels: Option<usize>,
+    evidence: impl Fn(T) -> Evidence + Sync,
+) -> Result<Vec<BucketOrder>> {
+    let steps = steps(batch.aggregator, 0, labels.unwrap_or(1));
     let jobs = Jobs {
         n_jobs: batch.n_jobs,
-        chunk: CHUNK_STEPS / steps(aggregator, 0, labels.unwrap_or(1)).max(1),
+        chunk: CHUNK_STEPS / steps.max(1),
         should_stop: batch.should_stop,
     };
     run(
         jobs,
-        sets.len(),
+        statistics.len(),
         || Workspace::stopping_at(batch.stop),
         |workspace, item| {
-            let evidence = Evidence::from_pair_shares(sets[item].clone());
-            aggregator.aggregate(&evidence, workspace)
+            let evidence = evidence(statistics[item].clone());
+            batch.aggregator.aggregate(&evidence, workspace)
         },
     )
 }

@@ -1,0 +1,55 @@
+//! Aggregators as the Python layer names them.
+
+use bucketrank_core::aggregate::{
+    Aggregator, Borda, BucketPivot, Copeland, Davidson, MarkovChain, MaximalLottery, Scorer,
+    Search, TauX,
+};
+use bucketrank_core::error::Result;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::errors::to_exception;
+
+/// An aggregator as the Python layer names it.
+#[derive(Clone, PartialEq, FromPyObject)]
+pub enum Spec {
+    /// A method and its one parameter.
+    Plain((String, f64)),
+    /// A method that starts from the scores of another one.
+    Ordered((String, (String, f64))),
+}
+
+impl Spec {
+    /// The aggregator that the core knows.
+    pub fn aggregator(&self) -> PyResult<Aggregator> {
+        let (method, parameter) = match self {
+            Self::Plain((method, parameter)) => (method, parameter),
+            Self::Ordered((method, order)) => {
+                let order = Self::Plain(order.clone()).aggregator()?;
+                let order = Scorer::try_from(order).map_err(to_exception)?;
+                let tau_x = TauX::new(search(method)?, Some(order));
+                return Ok(Aggregator::TauX(tau_x));
+            }
+        };
+        let checked: Result<Aggregator> = match method.as_str() {
+            "borda" => Borda::new(*parameter).map(Aggregator::Borda),
+            "copeland" => Copeland::new(*parameter).map(Aggregator::Copeland),
+            "bucket_pivot" => BucketPivot::new(*parameter).map(Aggregator::BucketPivot),
+            "markov_chain" => MarkovChain::new(*parameter as u8).map(Aggregator::MarkovChain),
+            "davidson" => Davidson::new(*parameter).map(Aggregator::Davidson),
+            "maximal_lottery" => Ok(Aggregator::MaximalLottery(MaximalLottery)),
+            other => Ok(Aggregator::TauX(TauX::new(search(other)?, None))),
+        };
+        checked.map_err(to_exception)
+    }
+}
+
+/// The search that a variant of `TauX` does.
+fn search(method: &str) -> PyResult<Search> {
+    match method {
+        "tau_x_cut" => Ok(Search::Cut),
+        "tau_x_local" => Ok(Search::Local),
+        "tau_x_exact" => Ok(Search::Exact),
+        other => Err(PyValueError::new_err(format!("unknown method {other:?}"))),
+    }
+}
