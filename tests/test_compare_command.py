@@ -101,10 +101,10 @@ def test_what_cannot_be_written_is_said_before_the_work(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     call = ["compare", "--data", str(folder), "--out"]
-    assert main([*call, str(folder)]) == 1
-    assert "is a folder" in capsys.readouterr().err
-    assert main([*call, str(folder / "none" / "table.txt")]) == 1
-    assert "cannot be written" in capsys.readouterr().err
+    assert main([*call, str(folder)]) == 2
+    assert "found a folder; expected the name of a file to write" in capsys.readouterr().err
+    assert main([*call, str(folder / "none" / "table.txt")]) == 2
+    assert "there is no folder" in capsys.readouterr().err
 
 
 def test_a_bad_cell_is_found(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -204,7 +204,7 @@ def test_a_place_that_cannot_hold_the_model_is_refused_before_the_fit(
     monkeypatch.setattr(PartialLabelRankingLinear, "fit", None)
     fit = ["fit", str(drinks), "--labels", "coffee", "tea", "--method", "linear", "--out"]
     assert run_command([*fit, str(tmp_path)]) == 2
-    assert "found a folder; expected a file to save the model to" in capsys.readouterr().err
+    assert "found a folder; expected the name of a file to write" in capsys.readouterr().err
     assert run_command([*fit, str(tmp_path / "nowhere" / "model.bin")]) == 2
     assert re.search(r"model\.bin: there is no folder .*nowhere", capsys.readouterr().err)
 
@@ -218,7 +218,7 @@ def test_errors_of_files_name_the_file(
     new = tmp_path / "new.csv"
     new.write_text("A1\n3\n")
     out = str(tmp_path / "nowhere" / "out.csv")
-    assert run_command(["predict", str(tmp_path / "m.bin"), str(new), "--out", out]) == 1
-    assert re.search(r"out\.csv: No such file", capsys.readouterr().err)
+    assert run_command(["predict", str(tmp_path / "m.bin"), str(new), "--out", out]) == 2
+    assert re.search(r"out\.csv: there is no folder", capsys.readouterr().err)
     assert run_command(["fit", str(drinks), "--out", str(tmp_path / "model.bin")]) == 2
     assert "or --labels to bucketrank fit" in capsys.readouterr().err

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from pathlib import Path
 from typing import Any
 
 from bucketrank.aggregation import METHODS, PAPER_AGGREGATORS
 from bucketrank.commands.datasets import find
 from bucketrank.commands.estimators import ESTIMATORS, make_estimator
+from bucketrank.commands.writing import file_to_write
 
 _METHODS = [name for name in ESTIMATORS if name != "tree"]
 """The plain tree is what the aggregators are asked on anyway."""
@@ -95,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the study, then write its summary."""
     from bucketrank.experiments import JobError, compare
 
-    out = None if options.out is None else _writable(options.out)
+    out = None if options.out is None else file_to_write(options.out)
     try:
         study = compare(
             find(options.datasets, data=options.data, openml=options.openml),
@@ -152,16 +152,6 @@ def _try_next(options: argparse.Namespace) -> str:
         )
     lines.append("  bucketrank compare --help              all options")
     return "\n".join(lines)
-
-
-def _writable(name: str) -> Path:
-    """Return the file to write, after a look at whether it can be: before the work, not after it."""
-    path = Path(name)
-    if path.is_dir():
-        raise IsADirectoryError(21, f"--out {name} is a folder; expected the name of a file")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise PermissionError(13, f"--out {name} cannot be written")
-    return path
 
 
 def _wants_colour() -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bucketrank.commands.estimators import ESTIMATORS, make_estimator
+from bucketrank.commands.writing import file_to_write
 
 EPILOG = """\
 The file is a CSV table with a header: A1, A2, ... are features, and L1, L2, ... the positions of labels (1 is best,
@@ -48,14 +48,6 @@ def add_parser(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def check_place(out: Path) -> None:
-    """Refuse a file that cannot be made because of where it is."""
-    if out.is_dir():
-        raise ValueError(f"{out}: found a folder; expected a file to save the model to")
-    if not out.parent.is_dir():
-        raise ValueError(f"{out}: there is no folder {out.parent}")
-
-
 def run(options: argparse.Namespace) -> int:
     """Read, fit and save."""
     from bucketrank.datasets import read_csv
@@ -63,13 +55,13 @@ def run(options: argparse.Namespace) -> int:
 
     estimator = make_estimator(options.method, random_state=options.seed, n_jobs=options.jobs)
     # A fit may take long: what has no place to go is refused before it.
-    check_place(Path(options.out))
+    out = file_to_write(options.out)
     data = read_csv(options.file, label_columns=options.labels)
     model = estimator.fit(data.X, data.Y)
     # What predictions from a file need: which columns to read, and what to write above them.
     model.feature_names_in_ = np.array(data.feature_names, dtype=object)
     model.label_names_in_ = np.array(data.label_names, dtype=object)
-    save_model(model, options.out)
+    save_model(model, out)
     print(
         f"{type(model).__name__} of {data.n_samples} rows, {data.X.shape[1]} features and "
         f"{data.n_labels} labels saved to {options.out}"

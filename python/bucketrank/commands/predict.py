@@ -20,6 +20,7 @@ from bucketrank._csv_table import (
     feature,
     records,
 )
+from bucketrank.commands.writing import file_to_write
 from bucketrank.notation import to_text
 
 EPILOG = """\
@@ -54,6 +55,7 @@ def run(options: argparse.Namespace) -> int:
     """Read model and rows, and write the predictions; nothing is written unless all can be."""
     from bucketrank.saving import load_model
 
+    out = None if options.out is None else file_to_write(options.out)
     model = load_model(options.model)
     names = getattr(model, "feature_names_in_", None)
     if names is None:
@@ -65,11 +67,11 @@ def run(options: argparse.Namespace) -> int:
     positions = model.set_output(transform="default").predict(X)
     labels = model.label_names_in_.tolist()
     lines = to_text(positions, labels) if options.format == "text" else None
-    with _sink(options.out) as out:
+    with _opened(out) as sink:
         if lines is not None:
-            out.writelines(f"{line}\n" for line in lines)
+            sink.writelines(f"{line}\n" for line in lines)
         else:
-            writer = csv.writer(out, lineterminator="\n")
+            writer = csv.writer(sink, lineterminator="\n")
             writer.writerow(labels)
             writer.writerows(positions.tolist())
     return 0
@@ -103,12 +105,8 @@ def read_features(path: str, names: list[str]) -> NDArray[np.float64]:
     return np.array(rows)
 
 
-def _sink(name: str | None) -> Any:
+def _opened(path: Path | None) -> Any:
     """Return the file to write to, or the terminal, which stays open."""
     from contextlib import nullcontext
 
-    return (
-        nullcontext(sys.stdout)
-        if name is None
-        else Path(name).open("w", encoding="utf-8", newline="")
-    )
+    return nullcontext(sys.stdout) if path is None else path.open("w", encoding="utf-8", newline="")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
+
+from bucketrank.commands.writing import file_to_write
 
 EPILOG = """\
 The page is one file that opens without a network: a summary in words, tables that can be sorted and copied, figures,
@@ -42,15 +43,16 @@ def run(options: argparse.Namespace) -> int:
     """Read the study and write its report."""
     from bucketrank.experiments import Study
 
+    out = None if options.out is None else file_to_write(options.out)
     study = Study.load(options.store)
     try:
         text = study.report(format=options.format, title=options.title)
     except ImportError as error:
         # Not a fault of the input, and the message says what to install.
         raise OSError(1, str(error)) from error
-    if options.out is None:
+    if out is None:
         print(text, end="")
     else:
-        Path(options.out).write_text(text, encoding="utf-8")
+        out.write_text(text, encoding="utf-8")
         print(f"{options.out}: {study!r}")
     return 0
