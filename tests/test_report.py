@@ -146,6 +146,32 @@ def test_times_are_compared() -> None:
     assert "2.5 times as long, at 0 % missing labels." in text
 
 
+def test_the_baseline_is_a_yardstick_not_a_contestant() -> None:
+    means = np.array(leading(3, [0, 0.1, 0.3], n_levels=2))
+    methods = ["m0", "m1", "all_tied"]
+    means[1, :, :2] -= 0.2
+    text = findings(made_up_study(means, methods=methods))
+    assert "the mean τ_X of every method changes by -0.200." in text[2], "not of what never changes"
+    assert "m1 is farthest" in text[3]
+    assert "(m0) to" in text[4] or "with every method" in text[4]
+    assert "all_tied" not in text[4]
+    mean = means[0, :, 2].mean()
+    assert text[5] == (
+        f"Ties everywhere (all_tied) have a mean τ_X of {mean:.3f} at 0 % missing labels, and beat no "
+        "method on any dataset."
+    )
+    means[0, 1, 2] = means[0, 1, 1] + 0.01
+    assert text_of_baseline(means).endswith("and beat a method in 1 of 6 results.")
+    means[0, 2, 2] = 0.99
+    assert text_of_baseline(means).endswith("and beat every method on d2.")
+    page = made_up_study(means, methods=methods).report(format="markdown")
+    assert "What ties all labels (all_tied) stands in the tables only" in page
+
+
+def text_of_baseline(means: Any) -> str:
+    return findings(made_up_study(means, methods=["m0", "m1", "all_tied"]))[-1]
+
+
 class Page(HTMLParser):
     """What a page refers to, its tables by title, and its names."""
 

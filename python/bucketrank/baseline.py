@@ -17,7 +17,10 @@ __all__ = ["PartialLabelRankingBaseline"]
 
 _Self = TypeVar("_Self", bound="PartialLabelRankingBaseline")
 
-STRATEGIES = ("consensus", "all_tied")
+ALL_TIED = "all_tied"
+"""The strategy that ties all labels; comparisons call it so, too."""
+
+STRATEGIES = ("consensus", ALL_TIED)
 
 
 class PartialLabelRankingBaseline(LabelRanker):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bucketrank.baseline import ALL_TIED
 from bucketrank.experiments.statistics import ScoreTable
 
 if TYPE_CHECKING:
@@ -71,6 +72,16 @@ class Cells:
             mean.reshape(shape),
             count.reshape(shape),
             expected,
+        )
+
+    def without_baseline(self) -> Cells:
+        """Return the cells of the methods beside the one that ties all labels, unless it is the only one."""
+        kept = [j for j, method in enumerate(self.methods) if method != ALL_TIED]
+        if not kept:
+            return self
+        names = [self.methods[j] for j in kept]
+        return replace(
+            self, methods=names, mean=self.mean[:, :, kept], count=self.count[:, :, kept]
         )
 
     def level(self, missing: Any) -> int:

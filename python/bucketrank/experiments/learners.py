@@ -17,11 +17,8 @@ from bucketrank._aggregator import Spec
 from bucketrank._beta_search import needs_beta, with_chosen_beta
 from bucketrank._validation import as_positions
 from bucketrank.aggregation import METHODS, PAPER_AGGREGATORS, Aggregator, get_aggregator
-from bucketrank.baseline import PartialLabelRankingBaseline
+from bucketrank.baseline import ALL_TIED, PartialLabelRankingBaseline
 from bucketrank.tree import PartialLabelRankingTree
-
-_ALL_TIED = "all_tied"
-"""The strategy of a baseline, and what a comparison calls it."""
 
 _WITHOUT_EFFECT = ("n_jobs", "verbose", "random_state")
 """Parameters that results do not depend on; seeds are drawn anew for every split."""
@@ -185,9 +182,9 @@ def learners_of(
     for method in methods:
         if methods.count(method) > 1:
             raise ValueError(f"method {method!r} stands twice; expected different methods")
-    if baseline and _ALL_TIED not in methods and not any(map(_ties_all, learners.values())):
-        ranker = PartialLabelRankingBaseline(_ALL_TIED)
-        learners[_ALL_TIED] = RankerLearner(_ALL_TIED, ranker, None)
+    if baseline and ALL_TIED not in methods and not any(map(_ties_all, learners.values())):
+        ranker = PartialLabelRankingBaseline(ALL_TIED)
+        learners[ALL_TIED] = RankerLearner(ALL_TIED, ranker, None)
     return learners
 
 
@@ -195,7 +192,7 @@ def _ties_all(learner: Learner) -> bool:
     if not isinstance(learner, RankerLearner):
         return False
     ranker = learner.ranker
-    return isinstance(ranker, PartialLabelRankingBaseline) and ranker.strategy == _ALL_TIED
+    return isinstance(ranker, PartialLabelRankingBaseline) and ranker.strategy == ALL_TIED
 
 
 def _main_learner(tree: Any, aggregators: Any) -> Learner:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bucketrank.baseline import ALL_TIED
 from bucketrank.experiments.cells import Cells
 from bucketrank.experiments.report.document import Document, Figure, Section
 from bucketrank.experiments.report.findings import findings, unfinished_warning
@@ -79,9 +80,10 @@ def _accuracy(study: Study) -> Section:
     rows = sorted(set.intersection(*(set(cells.finished(i)) for i in range(len(study.missing)))))
     if rows and len(study.missing) > 1:
         order = np.argsort(study.missing)
+        drawn = cells.without_baseline()
         curves = {
-            method: cells.mean[order][:, rows, j].mean(axis=1)
-            for j, method in enumerate(study.methods)
+            method: drawn.mean[order][:, rows, j].mean(axis=1)
+            for j, method in enumerate(drawn.methods)
         }
         shares = np.array(study.missing)[order]
         over = counted(len(rows), "dataset")
@@ -89,13 +91,15 @@ def _accuracy(study: Study) -> Section:
             Figure(
                 f"Mean τ_X over {over} against the share of missing labels",
                 lambda ax: plot_accuracy(shares, curves, ax=ax),
-                (8.0, height_for(len(study.methods), 4.2)),
+                (8.0, height_for(len(curves), 4.2)),
             )
         )
     text = (
         "Mean rank correlation τ_X between predicted and true bucket orders on the rows held out, with "
         "its standard deviation over repeats and folds. 1 is perfect agreement."
     )
+    if ALL_TIED in study.methods and len(study.methods) > 1:
+        text += f" What ties all labels ({ALL_TIED}) stands in the tables only: curves of it would flatten the others."
     return Section("Agreement", (text,), tuple(tables), tuple(figures))
 
 
@@ -146,14 +150,14 @@ def _buckets(study: Study) -> Section | None:
             columns.append(Column.of(method, values, _signed, _nearest(cells, level, order, j)))
         title = f"Predicted − true number of buckets at {percent(share)} missing labels"
         tables.append(Table(title, tuple(columns), meaning="closest to 0"))
-        scores = cells.finished_scores(level)
+        scores = cells.without_baseline().finished_scores(level)
         if scores is not None:
             buckets = dict(zip(study.datasets, true[level].tolist(), strict=True))
             figures.append(
                 Figure(
                     title,
                     partial(_draw_buckets, scores, buckets),
-                    (9.0, height_for(len(study.methods), 4.6)),
+                    (9.0, height_for(len(scores.methods), 4.6)),
                 )
             )
     text = (
@@ -206,14 +210,14 @@ def _times(study: Study) -> Section:
             columns.append(Column.of(method, 1000 * cells.mean[level, :, j], "{:.3g}".format))
         title = f"Training time in milliseconds at {percent(share)} missing labels"
         tables.append(Table(title, tuple(columns)))
-        scores = cells.finished_scores(level, higher_is_better=False)
+        scores = cells.without_baseline().finished_scores(level, higher_is_better=False)
         if scores is not None and (scores.values > 0).all():
             caption = title.replace("milliseconds", "seconds")
             figures.append(
                 Figure(
                     caption,
                     partial(_draw_times, scores),
-                    (9.0, height_for(len(study.methods), 4.6)),
+                    (9.0, height_for(len(scores.methods), 4.6)),
                 )
             )
     text = (

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bucketrank.baseline import ALL_TIED
 from bucketrank.experiments.cells import Cells
 from bucketrank.experiments.report.words import counted, listed, percent
 from bucketrank.experiments.rounding import as_printed
@@ -52,7 +53,13 @@ def findings(study: Study) -> tuple[str, ...]:
     """
     cells = Cells.of(study, "tau_x")
     said = [_level_sentence(cells, level) for level in range(len(cells.missing))]
-    said += filter(None, (_across_levels(cells), _bucket_sentence(study), _time_sentence(study)))
+    further = (
+        _across_levels(cells.without_baseline()),
+        _bucket_sentence(study),
+        _time_sentence(study),
+        _baseline_sentence(cells),
+    )
+    said += filter(None, further)
     return tuple(said)
 
 
@@ -155,7 +162,7 @@ def _across_levels(cells: Cells) -> str:
 
 def _bucket_sentence(study: Study) -> str:
     difference = study.columns["buckets_predicted"] - study.columns["buckets_true"]
-    cells = Cells.of(study, "predicted - true buckets", difference)
+    cells = Cells.of(study, "predicted - true buckets", difference).without_baseline()
     rows = cells.finished(0)
     if not rows or len(cells.methods) < 2:
         return ""
@@ -177,7 +184,7 @@ def _too_many(difference: float) -> str:
 def _time_sentence(study: Study) -> str:
     cells = Cells.of(
         study, "seconds", study.columns["fit_seconds"] + study.columns["consensus_seconds"]
-    )
+    ).without_baseline()
     rows = cells.finished(0)
     if not rows or len(cells.methods) < 2:
         return ""
@@ -193,6 +200,26 @@ def _time_sentence(study: Study) -> str:
         f"Training takes from {_seconds(means[quickest])} ({cells.methods[quickest]}) to "
         f"{_seconds(means[slowest])} ({cells.methods[slowest]}) a fold on average{times}, {where}."
     )
+
+
+def _baseline_sentence(cells: Cells) -> str:
+    """Say what ties everywhere are worth at the first level, and which methods they beat on which datasets."""
+    rows, level = cells.finished(0), f"at {percent(cells.missing[0])} missing labels"
+    if ALL_TIED not in cells.methods or len(cells.methods) < 2 or not rows:
+        return ""
+    tied = as_printed(cells.mean[0, rows, cells.methods.index(ALL_TIED)])
+    others = as_printed(cells.without_baseline().mean[0, rows])
+    # A mean of printed numbers would not be the printed mean.
+    mean = cells.mean[0, rows, cells.methods.index(ALL_TIED)].mean()
+    said = f"Ties everywhere ({ALL_TIED}) have a mean τ_X of {mean:.3f} {level}"
+    ahead = (tied[:, None] > others).all(axis=1)
+    if ahead.any():
+        where = listed([cells.datasets[rows[i]] for i in np.flatnonzero(ahead)])
+        return f"{said}, and beat every method on {where}."
+    beaten = (tied[:, None] > others).sum()
+    if beaten == 0:
+        return f"{said}, and beat no method on any dataset."
+    return f"{said}, and beat a method in {beaten} of {others.size} results."
 
 
 def _seconds(seconds: float) -> str:
