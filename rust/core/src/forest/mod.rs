@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::features::Features;
 use crate::parallel::{stream, Jobs};
 use crate::rankings::Rankings;
-use crate::tree::{child_seed, Splitter, Tree, TreeOptions, TreeParams};
+use crate::tree::{child_seed, Splitter, Start, Tree, TreeOptions, TreeParams};
 use crate::weights::Weights;
 
 /// What makes the trees of a forest differ.
@@ -134,10 +134,11 @@ impl Forest {
         grown.resize_with(wanted, || None);
         let mut failed = false;
         let this = &*self;
+        let start = Start::default();
         stream(
             jobs,
             wanted,
-            |item, should_stop| this.member(features, options, first + item, should_stop),
+            |item, should_stop| this.member(&start, features, options, first + item, should_stop),
             &mut |item, member: Result<Member>| {
                 failed |= member.is_err();
                 grown[item] = Some(member);
@@ -152,6 +153,7 @@ impl Forest {
 
     fn member(
         &self,
+        start: &Start,
         features: &Features,
         options: &ForestOptions,
         index: usize,
@@ -180,7 +182,7 @@ impl Forest {
             Kind::Bootstrap => Some(self.rankings.with_weights(self.weights(kind, seed))),
         };
         let rankings = rankings.as_ref().unwrap_or(&self.rankings);
-        let tree = Tree::fit(features, rankings, &params, None, should_stop)?;
+        let tree = Tree::fit_from(start, features, rankings, &params, None, should_stop)?;
         Ok(Member { tree, kind, seed })
     }
 

@@ -27,6 +27,35 @@ impl Counts {
         }
     }
 
+    /// The counts of some rows of the block.
+    pub(super) fn of(block: &Block, entries: &[u64]) -> Self {
+        let mut counts = Self::default();
+        counts.reset(block);
+        dispatch(Add {
+            counts: &mut counts,
+            block,
+            entries,
+        });
+        counts
+    }
+
+    /// The counts of the columns that stand for `groups`, for a block with these columns.
+    pub(super) fn select(&self, groups: &[(u32, i64)], block: &Block) -> Self {
+        let of = |counts: &[u32]| {
+            if counts.is_empty() {
+                return Vec::new();
+            }
+            let kept = groups.iter().map(|&(column, _)| counts[column as usize]);
+            let padding = block.stride - groups.len();
+            kept.chain(std::iter::repeat_n(0, padding)).collect()
+        };
+        Self {
+            before: of(&self.before),
+            after: of(&self.after),
+            seen: of(&self.seen),
+        }
+    }
+
     /// Gives the counts the block's width; what is in them does not matter.
     fn resize(&mut self, block: &Block) {
         let seen = if block.seen.is_empty() {
@@ -37,6 +66,19 @@ impl Counts {
         self.before.resize(block.stride, 0);
         self.after.resize(block.stride, 0);
         self.seen.resize(seen, 0);
+    }
+
+    /// Takes away the counts of some of the rows.
+    pub(super) fn subtract(&mut self, some: &Self) {
+        for (counts, some) in [
+            (&mut self.before, &some.before),
+            (&mut self.after, &some.after),
+            (&mut self.seen, &some.seen),
+        ] {
+            for (count, some) in counts.iter_mut().zip(some) {
+                *count -= some;
+            }
+        }
     }
 
     /// Makes the counts those of the other rows.
@@ -51,15 +93,6 @@ impl Counts {
                 *count = total - *count;
             }
         }
-    }
-
-    /// [`Counts::add`] as a function of its own.
-    pub(super) fn add_all(&mut self, block: &Block, entries: &[u64]) {
-        dispatch(Add {
-            counts: self,
-            block,
-            entries,
-        });
     }
 
     /// Adds rows of the block; the low half of an entry is the row.

@@ -75,7 +75,7 @@ impl Kernel for OfferRandom<'_> {
             left.add(block, &sorted[..cut]);
         } else {
             left.add(block, &sorted[cut..]);
-            left.complement(known.totals);
+            left.complement(&known.node.totals);
         }
         known.offer((feature, cut), &left, best);
     }

@@ -15,7 +15,6 @@ use crate::simd::{dispatch, Kernel};
 pub(super) struct Known<'a> {
     pub(super) node: &'a Node,
     pub(super) score: &'a Score,
-    pub(super) totals: &'a Counts,
     /// For complete rankings, unless the node is very large.
     pub(super) filter: Option<Filter>,
     /// The node's own sum.
@@ -221,7 +220,7 @@ impl Known<'_> {
         let rows = sorted.len();
         let at_cut = self
             .score
-            .sides(&self.node.block, (rows, self.totals), (cut, left));
+            .sides(&self.node.block, (rows, &self.node.totals), (cut, left));
         best.offer(Candidate {
             feature: self.node.features[feature],
             ranks: (rank(sorted[cut - 1]), rank(sorted[cut])),

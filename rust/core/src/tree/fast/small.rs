@@ -10,7 +10,7 @@ use crate::features::Features;
 use super::super::draw::{child_seed, draw_features, random_threshold, Watch, TOLERANCE};
 use super::super::grow::{Grown, Subtree, LEAF};
 use super::super::params::{Splitter, TreeOptions};
-use super::bits::{Column, Memo, Merge};
+use super::bits::{bits_of_rows, Column, Memo, Merge};
 use super::node::{rank, row, Node};
 use super::score::Score;
 use super::small_score::SmallScore;
@@ -46,7 +46,8 @@ pub(super) struct Small<'a> {
     candidates: Vec<u32>,
     division: Vec<u32>,
     improvements: Vec<f64>,
-    bit_of: Vec<u8>,
+    /// For each row of a block its bits in the node at work, or what was there earlier.
+    bits_of: Vec<u64>,
 }
 
 /// A node: its rows, and where its columns and cuts start.
@@ -72,7 +73,7 @@ impl<'a> Small<'a> {
             candidates: Vec::new(),
             division: Vec::new(),
             improvements: Vec::new(),
-            bit_of: Vec::new(),
+            bits_of: Vec::new(),
         }
     }
 
@@ -107,10 +108,10 @@ impl<'a> Small<'a> {
 
     /// Bits are numbered by row, so that the rows of a leaf come out ascending.
     fn read_cuts(&mut self, node: &Node) {
-        self.bit_of
-            .resize(node.block.rows.len().max(self.bit_of.len()), 0);
-        for (bit, &entry) in node.members.iter().enumerate() {
-            self.bit_of[row(entry)] = bit as u8;
+        self.bits_of
+            .resize(node.block.rows.len().max(self.bits_of.len()), 0);
+        for (entry, bits) in bits_of_rows(&node.members) {
+            self.bits_of[row(entry)] = bits;
         }
         for (index, &feature) in node.features.iter().enumerate() {
             let sorted = node.sorted(index);
@@ -127,7 +128,7 @@ impl<'a> Small<'a> {
                     });
                     lower = upper;
                 }
-                left |= 1 << self.bit_of[row(entry)];
+                left |= self.bits_of[row(entry)];
             }
         }
     }
