@@ -42,6 +42,9 @@ use super::params::{Criterion, Splitter};
 /// The most memory for pair codes; beyond it the general engine takes over.
 const MAX_CODES: usize = 4 << 30;
 
+/// Codes up to this size stay in the processor's cache: a few rows of them need not be brought together.
+const NEAR_CODES: usize = 16 << 20;
+
 /// Smaller subtrees are grown by one thread: handing them over would take longer.
 const MIN_PARALLEL: usize = 1000;
 
@@ -195,7 +198,9 @@ impl Grower<'_> {
         let kept = impure(node);
         let columns = node.block.columns() as u32;
         let few = 4 * kept.len() <= 3 * columns as usize;
-        if !kept.is_empty() && (few || 4 * node.len() <= node.block.rows.len()) {
+        let far_apart =
+            4 * node.len() <= node.block.rows.len() && node.block.codes.len() > NEAR_CODES;
+        if !kept.is_empty() && (few || far_apart) {
             if few || node.len() <= block::MANY_ROWS {
                 node.repack(&kept);
             } else {

@@ -72,7 +72,7 @@ impl Known<'_> {
         watch: &mut Watch<'_>,
     ) -> Result<()> {
         if let Some(features) = self.random {
-            return self.offer_random(features, feature, best, watch);
+            return self.offer_random(features, feature, scratch.low(), best, watch);
         }
         let sorted = self.node.sorted(feature);
         scratch.find_cuts(sorted, self.min_samples_leaf);
@@ -155,12 +155,7 @@ impl Known<'_> {
                 next[0].continue_from(from, block, &sorted[start..cut]);
                 &next[0]
             };
-            let passed_over = high - low <= FEW_CUTS
-                && self
-                    .filter
-                    .as_ref()
-                    .is_some_and(|filter| filter.bound(cut, left) < best.improvement() - MARGIN);
-            let at_cut = if passed_over {
+            let at_cut = if high - low <= FEW_CUTS && self.is_passed_over(cut, left, best) {
                 // What is known of the whole interval holds in both halves.
                 sums
             } else {
@@ -192,11 +187,8 @@ impl Known<'_> {
     ) -> Result<()> {
         let sorted = self.node.sorted(feature);
         let block = &*self.node.block;
-        let Scratch { cuts, lows, .. } = scratch;
-        if lows.is_empty() {
-            lows.push(Counts::default());
-        }
-        let left = &mut lows[0];
+        let cuts = std::mem::take(&mut scratch.cuts);
+        let left = scratch.low();
         left.reset(block);
         for ends in cuts[..cuts.len() - 1].windows(2) {
             let (last, cut) = (ends[0] as usize, ends[1] as usize);
@@ -205,7 +197,16 @@ impl Known<'_> {
             left.add(block, &sorted[last..cut]);
             self.offer((feature, cut), left, best);
         }
+        scratch.cuts = cuts;
         Ok(())
+    }
+
+    /// Whether a cheap bound proves that a cut, with the counts of the rows before it, cannot be the best.
+    #[inline(always)]
+    pub(super) fn is_passed_over(&self, cut: usize, left: &Counts, best: &Best) -> bool {
+        self.filter
+            .as_ref()
+            .is_some_and(|filter| filter.bound(cut, left) < best.improvement() - MARGIN)
     }
 
     /// Offers a cut of a feature, with the counts of the rows before it.
@@ -264,6 +265,14 @@ impl Kernel for Evaluate<'_, '_> {
 }
 
 impl Scratch {
+    /// Memory for counts.
+    fn low(&mut self) -> &mut Counts {
+        if self.lows.is_empty() {
+            self.lows.push(Counts::default());
+        }
+        &mut self.lows[0]
+    }
+
     /// Counts the rows before cuts that are far enough apart.
     #[inline(always)]
     fn mark(&mut self, block: &Block, sorted: &[u64], watch: &mut Watch<'_>) -> Result<()> {
