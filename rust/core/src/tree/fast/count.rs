@@ -12,6 +12,11 @@ pub(super) struct Counts {
     pub(super) seen: Vec<u32>,
 }
 
+/// Adding or subtracting.
+trait Combine: Fn(u32, u32) -> u32 + Copy {}
+
+impl<F: Fn(u32, u32) -> u32 + Copy> Combine for F {}
+
 /// Rows whose codes fit the two halves of a byte.
 const ROWS: usize = 15;
 
@@ -98,41 +103,64 @@ impl Counts {
     /// Adds rows of the block; the low half of an entry is the row.
     #[inline(always)]
     pub(super) fn add(&mut self, block: &Block, entries: &[u64]) {
-        for entries in entries.chunks(BYTE_ROWS) {
-            self.add_block(None, block, entries);
-        }
+        self.change(block, entries, u32::wrapping_add);
     }
 
     /// Makes the counts those of `other` and some more rows, at least one.
     #[inline(always)]
     pub(super) fn continue_from(&mut self, other: &Self, block: &Block, entries: &[u64]) {
-        self.resize(block);
-        let (first, rest) = entries.split_at(entries.len().min(BYTE_ROWS));
-        self.add_block(Some(other), block, first);
-        self.add(block, rest);
+        self.change_from(other, block, entries, u32::wrapping_add);
+    }
+
+    /// Makes the counts those of `other` without some of its rows, at least one.
+    #[inline(always)]
+    pub(super) fn go_back_from(&mut self, other: &Self, block: &Block, entries: &[u64]) {
+        self.change_from(other, block, entries, u32::wrapping_sub);
+    }
+
+    /// Adds rows or takes them away, as `combine` does with their numbers.
+    #[inline(always)]
+    fn change(&mut self, block: &Block, entries: &[u64], combine: impl Combine) {
+        for entries in entries.chunks(BYTE_ROWS) {
+            self.change_block(None, block, entries, combine);
+        }
     }
 
     #[inline(always)]
-    fn add_block(&mut self, from: Option<&Self>, block: &Block, entries: &[u64]) {
+    fn change_from(&mut self, other: &Self, block: &Block, entries: &[u64], combine: impl Combine) {
+        self.resize(block);
+        let (first, rest) = entries.split_at(entries.len().min(BYTE_ROWS));
+        self.change_block(Some(other), block, first, combine);
+        self.change(block, rest, combine);
+    }
+
+    #[inline(always)]
+    fn change_block(
+        &mut self,
+        from: Option<&Self>,
+        block: &Block,
+        entries: &[u64],
+        combine: impl Combine,
+    ) {
         let mut at = 0;
         // As many columns at once as registers can hold, so that a row is read in one go.
         while at < block.stride {
             at += match block.stride - at {
-                384.. => self.add_columns::<384>(from, block, entries, at),
-                256.. => self.add_columns::<256>(from, block, entries, at),
-                128.. => self.add_columns::<128>(from, block, entries, at),
-                _ => self.add_columns::<LANES>(from, block, entries, at),
+                384.. => self.change_columns::<384>(from, block, entries, (at, combine)),
+                256.. => self.change_columns::<256>(from, block, entries, (at, combine)),
+                128.. => self.change_columns::<128>(from, block, entries, (at, combine)),
+                _ => self.change_columns::<LANES>(from, block, entries, (at, combine)),
             };
         }
     }
 
     #[inline(always)]
-    fn add_columns<const W: usize>(
+    fn change_columns<const W: usize>(
         &mut self,
         from: Option<&Self>,
         block: &Block,
         entries: &[u64],
-        at: usize,
+        (at, combine): (usize, impl Combine),
     ) -> usize {
         let (mut before, mut after) = ([0_u8; W], [0_u8; W]);
         for entries in entries.chunks(ROWS) {
@@ -144,28 +172,48 @@ impl Counts {
         }
         let range = at..at + W;
         let old = |counts: fn(&Self) -> &[u32]| from.map(|from| &counts(from)[range.clone()]);
-        widen(&before, old(|c| &c.before), &mut self.before[range.clone()]);
-        widen(&after, old(|c| &c.after), &mut self.after[range.clone()]);
+        widen(
+            &before,
+            old(|c| &c.before),
+            &mut self.before[range.clone()],
+            combine,
+        );
+        widen(
+            &after,
+            old(|c| &c.after),
+            &mut self.after[range.clone()],
+            combine,
+        );
         if !block.seen.is_empty() {
             let seen = sum_bytes::<W>(&block.seen, block.stride, entries, at);
-            widen(&seen, old(|c| &c.seen), &mut self.seen[range.clone()]);
+            widen(
+                &seen,
+                old(|c| &c.seen),
+                &mut self.seen[range.clone()],
+                combine,
+            );
         }
         W
     }
 }
 
-/// Adds small counts to the `old` ones, or to those in place.
+/// Combines the `old` counts, or those in place, with small ones.
 #[inline(always)]
-fn widen<const W: usize>(small: &[u8; W], old: Option<&[u32]>, counts: &mut [u32]) {
+fn widen<const W: usize>(
+    small: &[u8; W],
+    old: Option<&[u32]>,
+    counts: &mut [u32],
+    combine: impl Combine,
+) {
     match old {
         Some(old) => {
             for ((count, &old), &small) in counts.iter_mut().zip(old).zip(small) {
-                *count = old + u32::from(small);
+                *count = combine(old, u32::from(small));
             }
         }
         None => {
             for (count, &small) in counts.iter_mut().zip(small) {
-                *count += u32::from(small);
+                *count = combine(*count, u32::from(small));
             }
         }
     }

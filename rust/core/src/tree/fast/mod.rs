@@ -198,8 +198,9 @@ impl Grower<'_> {
         let kept = impure(node);
         let columns = node.block.columns() as u32;
         let few = 4 * kept.len() <= 3 * columns as usize;
-        let far_apart =
-            4 * node.len() <= node.block.rows.len() && node.block.codes.len() > NEAR_CODES;
+        // Without bounds every cut is scored: putting equal columns together always pays.
+        let apart_matters = !node.block.seen.is_empty() || node.block.codes.len() > NEAR_CODES;
+        let far_apart = 4 * node.len() <= node.block.rows.len() && apart_matters;
         if !kept.is_empty() && (few || far_apart) {
             if few || node.len() <= block::MANY_ROWS {
                 node.repack(&kept);
