@@ -300,6 +300,14 @@ mod tests {
     }
 
     #[test]
+    fn a_row_that_stands_twice_has_two_bits() {
+        let found: Vec<_> = bits_of_rows(&[3, 7, 7, 9]).collect();
+        assert_eq!(found, [(3, 0b0001), (7, 0b0110), (9, 0b1000)]);
+        let same = [5; 64];
+        assert_eq!(bits_of_rows(&same).collect::<Vec<_>>(), [(5, u64::MAX)]);
+    }
+
+    #[test]
     fn a_set_is_numbered_once() {
         let mut memo = Memo::default();
         for _ in 0..2 {

@@ -247,3 +247,47 @@ fn sum_bytes<const W: usize>(bytes: &[u8], stride: usize, entries: &[u64], at: u
     }
     sum
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rankings::Rankings;
+    use ndarray::Array2;
+
+    #[test]
+    fn rows_are_added_and_taken_away() {
+        let nan = f64::NAN;
+        for (missing, labels) in [(1.0, 3), (nan, 3), (1.0, 12)] {
+            let y = Array2::from_shape_fn((600, labels), |(row, label)| {
+                if (row + label) % 5 == 0 {
+                    missing
+                } else {
+                    1.0 + ((row * row / 7) % (label + 2)).min(1) as f64
+                }
+            });
+            let mut y = y;
+            // Positions start at 1 in every row.
+            y.column_mut(0).fill(1.0);
+            let block = Block::new(&Rankings::new(y.view(), None).unwrap());
+            // Every third row twice.
+            let entries: Vec<u64> = (0..600)
+                .flat_map(|row| std::iter::repeat_n(row, if row % 3 == 0 { 2 } else { 1 }))
+                .collect();
+            let (some, rest) = entries.split_at(300);
+            let (all, first) = (Counts::of(&block, &entries), Counts::of(&block, some));
+            let mut counts = Counts::default();
+            counts.continue_from(&first, &block, rest);
+            assert_eq!(counts, all);
+            counts.go_back_from(&all, &block, rest);
+            assert_eq!(counts, first);
+            counts.complement(&all);
+            assert_eq!(counts, Counts::of(&block, rest));
+            let mut left = all.clone();
+            left.subtract(&counts);
+            assert_eq!(left, first);
+            let before = (0..600).filter(|&row| y[[row, 0]] < y[[row, 1]]);
+            let once = before.clone().count() + before.filter(|row| row % 3 == 0).count();
+            assert_eq!(all.before[0] as usize, once);
+        }
+    }
+}
