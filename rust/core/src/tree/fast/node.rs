@@ -36,7 +36,8 @@ pub(super) fn row(entry: u64) -> usize {
 impl Node {
     /// The node of the given rows of a block of all rows, ascending, with repetitions.
     pub(super) fn root(features: &Features, block: Arc<Block>, rows: &[u32], seed: u64) -> Self {
-        let mut all = Half::new(rows.len(), features.columns(), &mut Spare::default());
+        let size = rows.len() * features.columns();
+        let mut all = Half::new(rows.len(), features.columns(), vec![0; size]);
         for feature in 0..features.columns() {
             let end = all.end();
             let order = &mut all.order[end..end + rows.len()];
@@ -81,40 +82,58 @@ impl Node {
         self.totals = self.totals.select(&groups, &self.block);
     }
 
-    /// Divides the node; features that are constant in a child are left out there. The orders are written into spare
-    /// memory, and the node's own becomes spare.
+    /// Divides the node; features that are constant in a child are left out there. The larger child takes over the
+    /// memory of the orders, the other one gets spare memory.
     pub(super) fn divide(self, split: &Candidate, spare: &mut Spare) -> [Self; 2] {
         let at = self.features.partition_point(|&f| f < split.feature);
+        let rows = self.len();
         let sorted = self.sorted(at);
         let left_rows = sorted.partition_point(|&entry| rank(entry) <= split.ranks.0);
-        let mut goes_left = std::mem::take(&mut spare.sides);
-        goes_left.resize(self.block.rows.len().max(goes_left.len()), false);
+        let left_stays = 2 * left_rows >= rows;
+        let mut stays = std::mem::take(&mut spare.sides);
+        stays.resize(self.block.rows.len().max(stays.len()), false);
         for (at, &entry) in sorted.iter().enumerate() {
-            goes_left[row(entry)] = at < left_rows;
+            stays[row(entry)] = (at < left_rows) == left_stays;
         }
-        let mut left = Half::new(left_rows, self.features.len(), spare);
-        let mut right = Half::new(self.len() - left_rows, self.features.len(), spare);
-        for feature in 0..self.features.len() {
-            let (mut to_left, mut to_right) = (left.end(), right.end());
-            // Both sides are written and one of them advances: no branch that is hard to predict.
-            for &entry in self.sorted(feature) {
-                let side = usize::from(goes_left[row(entry)]);
-                left.order[to_left] = entry;
-                right.order[to_right] = entry;
-                to_left += side;
-                to_right += 1 - side;
+        let staying = left_rows.max(rows - left_rows);
+        let mut larger = Half::new(staying, self.features.len(), self.order);
+        let mut smaller = Half::new(
+            rows - staying,
+            self.features.len(),
+            // One more, because an entry is written to both sides before it is known where it belongs.
+            spare.take((rows - staying) * self.features.len() + 1),
+        );
+        for (feature, &name) in self.features.iter().enumerate() {
+            let (mut to_larger, mut to_smaller) = (larger.end(), smaller.end());
+            // Both sides are written and one of them advances: no branch that is hard to predict. What is written
+            // stays behind what is read.
+            for from in feature * rows..(feature + 1) * rows {
+                let entry = larger.order[from];
+                let side = usize::from(stays[row(entry)]);
+                larger.order[to_larger] = entry;
+                smaller.order[to_smaller] = entry;
+                to_larger += side;
+                to_smaller += 1 - side;
             }
-            left.keep(self.features[feature]);
-            right.keep(self.features[feature]);
+            larger.keep(name);
+            smaller.keep(name);
         }
-        let (to_left, to_right): (Vec<u64>, Vec<u64>) = self
-            .members
-            .iter()
-            .partition(|&&entry| goes_left[row(entry)]);
-        spare.sides = goes_left;
-        spare.give(self.order);
-        let [left_totals, right_totals] =
-            divide_totals(&self.block, self.totals, [&to_left, &to_right]);
+        larger.finish();
+        smaller.finish();
+        let (mut larger_members, mut smaller_members) = (
+            Vec::with_capacity(staying),
+            Vec::with_capacity(rows - staying),
+        );
+        for &entry in &self.members {
+            if stays[row(entry)] {
+                larger_members.push(entry);
+            } else {
+                smaller_members.push(entry);
+            }
+        }
+        spare.sides = stays;
+        let (larger_totals, smaller_totals) =
+            divide_totals(&self.block, self.totals, staying, &smaller_members);
         let (block, depth, seed) = (self.block, self.depth + 1, self.seed);
         let child = |half: Half, members, totals, child| Self {
             block: Arc::clone(&block),
@@ -125,12 +144,14 @@ impl Node {
             depth,
             seed: child_seed(seed, child),
         };
-        left.finish();
-        right.finish();
-        [
-            child(left, to_left, left_totals, 0),
-            child(right, to_right, right_totals, 1),
-        ]
+        let (larger_child, smaller_child) = if left_stays { (0, 1) } else { (1, 0) };
+        let larger = child(larger, larger_members, larger_totals, larger_child);
+        let smaller = child(smaller, smaller_members, smaller_totals, smaller_child);
+        if left_stays {
+            [larger, smaller]
+        } else {
+            [smaller, larger]
+        }
     }
 }
 
@@ -143,20 +164,21 @@ fn count_large(block: &Block, members: &[u64]) -> Counts {
     }
 }
 
-/// Counts of the members of two children of a node with these totals: one child is counted, the rest is the other.
-fn divide_totals(block: &Block, totals: Counts, [left, right]: [&[u64]; 2]) -> [Counts; 2] {
-    if left.len().max(right.len()) <= small::MAX_ROWS {
+/// Counts of the members of the larger child, of so many rows, and of the smaller child of a node with these totals:
+/// only the smaller one is counted.
+fn divide_totals(
+    block: &Block,
+    totals: Counts,
+    larger_rows: usize,
+    smaller_members: &[u64],
+) -> (Counts, Counts) {
+    if larger_rows <= small::MAX_ROWS {
         return Default::default();
     }
-    let left_is_smaller = left.len() < right.len();
-    let smaller = Counts::of(block, if left_is_smaller { left } else { right });
+    let smaller = Counts::of(block, smaller_members);
     let mut larger = totals;
     larger.subtract(&smaller);
-    if left_is_smaller {
-        [smaller, larger]
-    } else {
-        [larger, smaller]
-    }
+    (larger, smaller)
 }
 
 /// Memory that is not needed any more: clearing new memory takes longer than writing most of what comes into it.
@@ -200,12 +222,11 @@ struct Half {
 }
 
 impl Half {
-    fn new(rows: usize, features: usize, spare: &mut Spare) -> Self {
+    fn new(rows: usize, features: usize, order: Vec<u64>) -> Self {
         Self {
             rows,
             features: Vec::with_capacity(features),
-            // One more, because an entry is written to both sides before it is known where it belongs.
-            order: spare.take(rows * features + 1),
+            order,
         }
     }
 
@@ -223,8 +244,12 @@ impl Half {
         }
     }
 
+    /// Gives up what is behind the last order, and memory when there is much too much of it.
     fn finish(&mut self) {
         self.order.truncate(self.end());
+        if self.order.capacity() > 4 * self.order.len() {
+            self.order.shrink_to_fit();
+        }
     }
 }
 
