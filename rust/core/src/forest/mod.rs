@@ -248,3 +248,48 @@ impl Forest {
         sums
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::Array2;
+
+    #[test]
+    fn trees_that_share_their_start_are_those_grown_alone() {
+        let rows = 300;
+        let x = Array2::from_shape_fn((rows, 4), |(row, column)| {
+            ((row * (7 + column) + row * row / 11) % 23) as f64
+        });
+        let y = Array2::from_shape_fn((rows, 4), |(row, label)| {
+            1 + i64::from((row * row / 5 + row * label) % 3 != label % 3) * i64::from(label > 0)
+        });
+        let features = Features::new(x.view()).unwrap();
+        // Three times as many rows as rankings: more than the shared tables are made for.
+        let heavy: Vec<f64> = (0..rows).map(|row| (row % 7) as f64).collect();
+        for weights in [None, Some(&heavy[..])] {
+            let rankings = Rankings::new(y.view(), weights).unwrap();
+            let tree = TreeOptions {
+                max_features: Some(2),
+                ..TreeOptions::default()
+            };
+            let options = ForestOptions {
+                variant: Variant::Mixed,
+                tree,
+                seed: 4,
+            };
+            let jobs = Jobs {
+                n_jobs: 2,
+                chunk: 1,
+                should_stop: &|| false,
+            };
+            let mut forest = Forest::new(rankings.clone(), 4);
+            forest.grow(&features, &options, 6, jobs).unwrap();
+            for (index, member) in forest.members.iter().enumerate() {
+                let alone = forest
+                    .member(&Start::default(), &features, &options, index, &|| false)
+                    .unwrap();
+                assert_eq!(member, &alone);
+            }
+        }
+    }
+}
