@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::features::Features;
 use crate::parallel::{stream, Jobs};
 use crate::rankings::Rankings;
-use crate::tree::{child_seed, Splitter, Tree, TreeOptions, TreeParams};
+use crate::tree::{child_seed, Splitter, Start, Tree, TreeOptions, TreeParams};
 use crate::weights::Weights;
 
 /// What makes the trees of a forest differ.
@@ -134,10 +134,11 @@ impl Forest {
         grown.resize_with(wanted, || None);
         let mut failed = false;
         let this = &*self;
+        let start = Start::default();
         stream(
             jobs,
             wanted,
-            |item, should_stop| this.member(features, options, first + item, should_stop),
+            |item, should_stop| this.member(&start, features, options, first + item, should_stop),
             &mut |item, member: Result<Member>| {
                 failed |= member.is_err();
                 grown[item] = Some(member);
@@ -152,6 +153,7 @@ impl Forest {
 
     fn member(
         &self,
+        start: &Start,
         features: &Features,
         options: &ForestOptions,
         index: usize,
@@ -180,7 +182,7 @@ impl Forest {
             Kind::Bootstrap => Some(self.rankings.with_weights(self.weights(kind, seed))),
         };
         let rankings = rankings.as_ref().unwrap_or(&self.rankings);
-        let tree = Tree::fit(features, rankings, &params, None, should_stop)?;
+        let tree = Tree::fit_from(start, features, rankings, &params, None, should_stop)?;
         Ok(Member { tree, kind, seed })
     }
 
@@ -244,5 +246,50 @@ impl Forest {
             }
         }
         sums
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::Array2;
+
+    #[test]
+    fn trees_that_share_their_start_are_those_grown_alone() {
+        let rows = 300;
+        let x = Array2::from_shape_fn((rows, 4), |(row, column)| {
+            ((row * (7 + column) + row * row / 11) % 23) as f64
+        });
+        let y = Array2::from_shape_fn((rows, 4), |(row, label)| {
+            1 + i64::from((row * row / 5 + row * label) % 3 != label % 3) * i64::from(label > 0)
+        });
+        let features = Features::new(x.view()).unwrap();
+        // Three times as many rows as rankings: more than the shared tables are made for.
+        let heavy: Vec<f64> = (0..rows).map(|row| (row % 7) as f64).collect();
+        for weights in [None, Some(&heavy[..])] {
+            let rankings = Rankings::new(y.view(), weights).unwrap();
+            let tree = TreeOptions {
+                max_features: Some(2),
+                ..TreeOptions::default()
+            };
+            let options = ForestOptions {
+                variant: Variant::Mixed,
+                tree,
+                seed: 4,
+            };
+            let jobs = Jobs {
+                n_jobs: 2,
+                chunk: 1,
+                should_stop: &|| false,
+            };
+            let mut forest = Forest::new(rankings.clone(), 4);
+            forest.grow(&features, &options, 6, jobs).unwrap();
+            for (index, member) in forest.members.iter().enumerate() {
+                let alone = forest
+                    .member(&Start::default(), &features, &options, index, &|| false)
+                    .unwrap();
+                assert_eq!(member, &alone);
+            }
+        }
     }
 }

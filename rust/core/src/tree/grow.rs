@@ -6,7 +6,7 @@ use crate::rankings::Rankings;
 
 use super::criterion::Consensus;
 use super::draw::{child_seed, Watch};
-use super::fast;
+use super::fast::{self, Start};
 use super::general::{Search, Split};
 use super::params::{TreeOptions, TreeParams};
 
@@ -37,6 +37,7 @@ pub(super) struct Subtree {
 /// What all engines grow from.
 #[derive(Clone, Copy)]
 pub(super) struct Task<'a> {
+    pub(super) start: &'a Start,
     pub(super) features: &'a Features,
     pub(super) rankings: &'a Rankings,
     pub(super) options: &'a TreeOptions,
@@ -49,6 +50,7 @@ pub(super) fn grow(
     rankings: &Rankings,
     params: &TreeParams,
     consensus: Option<&dyn Consensus>,
+    start: &Start,
     should_stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<Subtree> {
     if features.len() != rankings.len() {
@@ -58,6 +60,7 @@ pub(super) fn grow(
         });
     }
     let task = Task {
+        start,
         features,
         rankings,
         options: params.options(),

@@ -41,6 +41,7 @@ mod smoothing;
 mod soft;
 
 pub(crate) use draw::child_seed;
+pub(crate) use fast::Start;
 pub(crate) use leaf_shares::LeafShares;
 pub(crate) use smoothed::Consensus as ShareConsensus;
 

@@ -7,6 +7,7 @@ use crate::rankings::Rankings;
 
 use super::apply::Step;
 use super::criterion::Consensus;
+use super::fast::Start;
 use super::grow::{grow, Grown, Subtree, LEAF};
 use super::params::TreeParams;
 
@@ -75,7 +76,20 @@ impl Tree {
         consensus: Option<&dyn Consensus>,
         should_stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<Self> {
-        let grown = grow(features, rankings, params, consensus, should_stop)?;
+        let start = Start::default();
+        Self::fit_from(&start, features, rankings, params, consensus, should_stop)
+    }
+
+    /// As [`Self::fit`], with a start that all trees on the same rankings, with any weights, may share.
+    pub(crate) fn fit_from(
+        start: &Start,
+        features: &Features,
+        rankings: &Rankings,
+        params: &TreeParams,
+        consensus: Option<&dyn Consensus>,
+        should_stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Self> {
+        let grown = grow(features, rankings, params, consensus, start, should_stop)?;
         Ok(Self::assemble(
             features.columns(),
             rankings.labels(),

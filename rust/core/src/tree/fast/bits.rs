@@ -61,6 +61,17 @@ impl Column {
     }
 }
 
+/// Each of at most 64 members once, with its bits: a member that stands there several times has as many.
+#[inline(always)]
+pub(super) fn bits_of_rows(members: &[u64]) -> impl Iterator<Item = (u64, u64)> + '_ {
+    let mut bit = 0;
+    members.chunk_by(|a, b| a == b).map(move |same| {
+        let bits = (u64::MAX >> (64 - same.len())) << bit;
+        bit += same.len();
+        (same[0], bits)
+    })
+}
+
 struct ReadColumns<'a> {
     block: &'a Block,
     members: &'a [u64],
@@ -76,16 +87,16 @@ impl Kernel for ReadColumns<'_> {
         let mut before = vec![0_u64; columns];
         let mut after = vec![0_u64; columns];
         let mut seen = vec![0_u64; columns];
-        for (bit, &member) in self.members.iter().enumerate() {
+        for (member, bits) in bits_of_rows(self.members) {
             let at = row(member) * block.stride..row(member) * block.stride + columns;
             let codes = &block.codes[at.clone()];
             for ((before, after), &code) in before.iter_mut().zip(&mut after).zip(codes) {
-                *before |= u64::from(code & 1) << bit;
-                *after |= u64::from(code >> 4) << bit;
+                *before |= u64::from(code & 1).wrapping_neg() & bits;
+                *after |= u64::from(code >> 4).wrapping_neg() & bits;
             }
             if !block.seen.is_empty() {
                 for (seen, &code) in seen.iter_mut().zip(&block.seen[at]) {
-                    *seen |= u64::from(code) << bit;
+                    *seen |= u64::from(code).wrapping_neg() & bits;
                 }
             }
         }
@@ -286,6 +297,14 @@ mod tests {
         Merge::default().restrict(&from, 0b111, false, &mut out);
         let sizes: Vec<i64> = out.iter().map(|column| column.multiplicity).collect();
         assert_eq!(sizes, [2, 1]);
+    }
+
+    #[test]
+    fn a_row_that_stands_twice_has_two_bits() {
+        let found: Vec<_> = bits_of_rows(&[3, 7, 7, 9]).collect();
+        assert_eq!(found, [(3, 0b0001), (7, 0b0110), (9, 0b1000)]);
+        let same = [5; 64];
+        assert_eq!(bits_of_rows(&same).collect::<Vec<_>>(), [(5, u64::MAX)]);
     }
 
     #[test]

@@ -41,11 +41,12 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// The codes of all pairs in the given rows.
-    pub(super) fn new(rankings: &Rankings, rows: Vec<u32>) -> Self {
+    /// The codes of all pairs in all rows.
+    pub(super) fn new(rankings: &Rankings) -> Self {
         let n = rankings.labels();
         let columns = n * (n - 1) / 2;
         let stride = stride(columns);
+        let rows: Vec<u32> = (0..rankings.len() as u32).collect();
         let complete = rankings.is_complete();
         let mut block = Self {
             stride,
@@ -65,10 +66,8 @@ impl Block {
         self.multiplicity.len()
     }
 
-    /// The block of some of the rows, without the columns that are not `kept`, equal columns put together.
-    /// `order` lists the rows in their new order.
-    pub(super) fn pack(&self, order: &[u32], kept: &[u32]) -> Self {
-        let groups = self.equal_columns(order, kept);
+    /// The block of some of the rows, in the given order, with one column for each of the `groups`.
+    pub(super) fn pack(&self, order: &[u32], groups: &[(u32, i64)]) -> Self {
         let stride = stride(groups.len());
         let copy = |from: &[u8]| {
             if from.is_empty() {
@@ -81,7 +80,7 @@ impl Block {
                     out.copy_from_slice(row);
                     continue;
                 }
-                for (out, &(column, _)) in out.iter_mut().zip(&groups) {
+                for (out, &(column, _)) in out.iter_mut().zip(groups) {
                     *out = row[column as usize];
                 }
             }
@@ -96,9 +95,9 @@ impl Block {
         }
     }
 
-    /// One column for each group of columns that are equal or mirrored in the given rows, with the sum of the
+    /// One of the kept columns for each group of them that are equal or mirrored in the given rows, with the sum of the
     /// multiplicities. Fingerprints find the groups, a comparison of all rows proves them.
-    fn equal_columns(&self, order: &[u32], kept: &[u32]) -> Vec<(u32, i64)> {
+    pub(super) fn equal_columns(&self, order: &[u32], kept: &[u32]) -> Vec<(u32, i64)> {
         if order.len() > MANY_ROWS {
             let alone = |&column: &u32| (column, self.multiplicity[column as usize]);
             return kept.iter().map(alone).collect();
@@ -247,7 +246,7 @@ mod tests {
             let y = ndarray::Array2::from_shape_vec((1, n), positions).unwrap();
             let block = {
                 let rankings = Rankings::new(y.view(), None).unwrap();
-                Block::new(&rankings, (0..y.nrows() as u32).collect())
+                Block::new(&rankings)
             };
             assert_eq!(block.columns(), n * (n - 1) / 2);
             let codes = &block.codes[..block.columns()];
@@ -261,10 +260,10 @@ mod tests {
         let y = array![[1, 1, 2], [2, 2, 1], [1, 1, 1_i64]];
         let block = {
             let rankings = Rankings::new(y.view(), None).unwrap();
-            Block::new(&rankings, (0..y.nrows() as u32).collect())
+            Block::new(&rankings)
         };
-        let packed = block.pack(&[0, 1, 2], &[0, 1, 2]);
-        let mut sizes = packed.multiplicity.clone();
+        let groups = block.equal_columns(&[0, 1, 2], &[0, 1, 2]);
+        let mut sizes = block.pack(&[0, 1, 2], &groups).multiplicity;
         sizes.sort_unstable();
         assert_eq!(sizes, [1, 2]);
     }
@@ -275,9 +274,10 @@ mod tests {
         let y = array![[1.0, 1.0, nan], [1.0, 1.0, 1.0]];
         let block = {
             let rankings = Rankings::new(y.view(), None).unwrap();
-            Block::new(&rankings, (0..y.nrows() as u32).collect())
+            Block::new(&rankings)
         };
         assert_eq!(block.seen[..3].iter().sum::<u8>(), 1);
-        assert_eq!(block.pack(&[0, 1], &[0, 1, 2]).multiplicity, [1, 2]);
+        let groups = block.equal_columns(&[0, 1], &[0, 1, 2]);
+        assert_eq!(block.pack(&[0, 1], &groups).multiplicity, [1, 2]);
     }
 }

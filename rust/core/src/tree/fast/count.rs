@@ -12,6 +12,11 @@ pub(super) struct Counts {
     pub(super) seen: Vec<u32>,
 }
 
+/// Adding or subtracting.
+trait Combine: Fn(u32, u32) -> u32 + Copy {}
+
+impl<F: Fn(u32, u32) -> u32 + Copy> Combine for F {}
+
 /// Rows whose codes fit the two halves of a byte.
 const ROWS: usize = 15;
 
@@ -27,6 +32,35 @@ impl Counts {
         }
     }
 
+    /// The counts of some rows of the block.
+    pub(super) fn of(block: &Block, entries: &[u64]) -> Self {
+        let mut counts = Self::default();
+        counts.reset(block);
+        dispatch(Add {
+            counts: &mut counts,
+            block,
+            entries,
+        });
+        counts
+    }
+
+    /// The counts of the columns that stand for `groups`, for a block with these columns.
+    pub(super) fn select(&self, groups: &[(u32, i64)], block: &Block) -> Self {
+        let of = |counts: &[u32]| {
+            if counts.is_empty() {
+                return Vec::new();
+            }
+            let kept = groups.iter().map(|&(column, _)| counts[column as usize]);
+            let padding = block.stride - groups.len();
+            kept.chain(std::iter::repeat_n(0, padding)).collect()
+        };
+        Self {
+            before: of(&self.before),
+            after: of(&self.after),
+            seen: of(&self.seen),
+        }
+    }
+
     /// Gives the counts the block's width; what is in them does not matter.
     fn resize(&mut self, block: &Block) {
         let seen = if block.seen.is_empty() {
@@ -37,6 +71,19 @@ impl Counts {
         self.before.resize(block.stride, 0);
         self.after.resize(block.stride, 0);
         self.seen.resize(seen, 0);
+    }
+
+    /// Takes away the counts of some of the rows.
+    pub(super) fn subtract(&mut self, some: &Self) {
+        for (counts, some) in [
+            (&mut self.before, &some.before),
+            (&mut self.after, &some.after),
+            (&mut self.seen, &some.seen),
+        ] {
+            for (count, some) in counts.iter_mut().zip(some) {
+                *count -= some;
+            }
+        }
     }
 
     /// Makes the counts those of the other rows.
@@ -53,53 +100,67 @@ impl Counts {
         }
     }
 
-    /// [`Counts::add`] as a function of its own.
-    pub(super) fn add_all(&mut self, block: &Block, entries: &[u64]) {
-        dispatch(Add {
-            counts: self,
-            block,
-            entries,
-        });
-    }
-
     /// Adds rows of the block; the low half of an entry is the row.
     #[inline(always)]
     pub(super) fn add(&mut self, block: &Block, entries: &[u64]) {
-        for entries in entries.chunks(BYTE_ROWS) {
-            self.add_block(None, block, entries);
-        }
+        self.change(block, entries, u32::wrapping_add);
     }
 
     /// Makes the counts those of `other` and some more rows, at least one.
     #[inline(always)]
     pub(super) fn continue_from(&mut self, other: &Self, block: &Block, entries: &[u64]) {
-        self.resize(block);
-        let (first, rest) = entries.split_at(entries.len().min(BYTE_ROWS));
-        self.add_block(Some(other), block, first);
-        self.add(block, rest);
+        self.change_from(other, block, entries, u32::wrapping_add);
+    }
+
+    /// Makes the counts those of `other` without some of its rows, at least one.
+    #[inline(always)]
+    pub(super) fn go_back_from(&mut self, other: &Self, block: &Block, entries: &[u64]) {
+        self.change_from(other, block, entries, u32::wrapping_sub);
+    }
+
+    /// Adds rows or takes them away, as `combine` does with their numbers.
+    #[inline(always)]
+    fn change(&mut self, block: &Block, entries: &[u64], combine: impl Combine) {
+        for entries in entries.chunks(BYTE_ROWS) {
+            self.change_block(None, block, entries, combine);
+        }
     }
 
     #[inline(always)]
-    fn add_block(&mut self, from: Option<&Self>, block: &Block, entries: &[u64]) {
+    fn change_from(&mut self, other: &Self, block: &Block, entries: &[u64], combine: impl Combine) {
+        self.resize(block);
+        let (first, rest) = entries.split_at(entries.len().min(BYTE_ROWS));
+        self.change_block(Some(other), block, first, combine);
+        self.change(block, rest, combine);
+    }
+
+    #[inline(always)]
+    fn change_block(
+        &mut self,
+        from: Option<&Self>,
+        block: &Block,
+        entries: &[u64],
+        combine: impl Combine,
+    ) {
         let mut at = 0;
         // As many columns at once as registers can hold, so that a row is read in one go.
         while at < block.stride {
             at += match block.stride - at {
-                384.. => self.add_columns::<384>(from, block, entries, at),
-                256.. => self.add_columns::<256>(from, block, entries, at),
-                128.. => self.add_columns::<128>(from, block, entries, at),
-                _ => self.add_columns::<LANES>(from, block, entries, at),
+                384.. => self.change_columns::<384>(from, block, entries, (at, combine)),
+                256.. => self.change_columns::<256>(from, block, entries, (at, combine)),
+                128.. => self.change_columns::<128>(from, block, entries, (at, combine)),
+                _ => self.change_columns::<LANES>(from, block, entries, (at, combine)),
             };
         }
     }
 
     #[inline(always)]
-    fn add_columns<const W: usize>(
+    fn change_columns<const W: usize>(
         &mut self,
         from: Option<&Self>,
         block: &Block,
         entries: &[u64],
-        at: usize,
+        (at, combine): (usize, impl Combine),
     ) -> usize {
         let (mut before, mut after) = ([0_u8; W], [0_u8; W]);
         for entries in entries.chunks(ROWS) {
@@ -111,28 +172,48 @@ impl Counts {
         }
         let range = at..at + W;
         let old = |counts: fn(&Self) -> &[u32]| from.map(|from| &counts(from)[range.clone()]);
-        widen(&before, old(|c| &c.before), &mut self.before[range.clone()]);
-        widen(&after, old(|c| &c.after), &mut self.after[range.clone()]);
+        widen(
+            &before,
+            old(|c| &c.before),
+            &mut self.before[range.clone()],
+            combine,
+        );
+        widen(
+            &after,
+            old(|c| &c.after),
+            &mut self.after[range.clone()],
+            combine,
+        );
         if !block.seen.is_empty() {
             let seen = sum_bytes::<W>(&block.seen, block.stride, entries, at);
-            widen(&seen, old(|c| &c.seen), &mut self.seen[range.clone()]);
+            widen(
+                &seen,
+                old(|c| &c.seen),
+                &mut self.seen[range.clone()],
+                combine,
+            );
         }
         W
     }
 }
 
-/// Adds small counts to the `old` ones, or to those in place.
+/// Combines the `old` counts, or those in place, with small ones.
 #[inline(always)]
-fn widen<const W: usize>(small: &[u8; W], old: Option<&[u32]>, counts: &mut [u32]) {
+fn widen<const W: usize>(
+    small: &[u8; W],
+    old: Option<&[u32]>,
+    counts: &mut [u32],
+    combine: impl Combine,
+) {
     match old {
         Some(old) => {
             for ((count, &old), &small) in counts.iter_mut().zip(old).zip(small) {
-                *count = old + u32::from(small);
+                *count = combine(old, u32::from(small));
             }
         }
         None => {
             for (count, &small) in counts.iter_mut().zip(small) {
-                *count += u32::from(small);
+                *count = combine(*count, u32::from(small));
             }
         }
     }
@@ -165,4 +246,48 @@ fn sum_bytes<const W: usize>(bytes: &[u8], stride: usize, entries: &[u64], at: u
         }
     }
     sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rankings::Rankings;
+    use ndarray::Array2;
+
+    #[test]
+    fn rows_are_added_and_taken_away() {
+        let nan = f64::NAN;
+        for (missing, labels) in [(1.0, 3), (nan, 3), (1.0, 12)] {
+            let y = Array2::from_shape_fn((600, labels), |(row, label)| {
+                if (row + label) % 5 == 0 {
+                    missing
+                } else {
+                    1.0 + ((row * row / 7) % (label + 2)).min(1) as f64
+                }
+            });
+            let mut y = y;
+            // Positions start at 1 in every row.
+            y.column_mut(0).fill(1.0);
+            let block = Block::new(&Rankings::new(y.view(), None).unwrap());
+            // Every third row twice.
+            let entries: Vec<u64> = (0..600)
+                .flat_map(|row| std::iter::repeat_n(row, if row % 3 == 0 { 2 } else { 1 }))
+                .collect();
+            let (some, rest) = entries.split_at(300);
+            let (all, first) = (Counts::of(&block, &entries), Counts::of(&block, some));
+            let mut counts = Counts::default();
+            counts.continue_from(&first, &block, rest);
+            assert_eq!(counts, all);
+            counts.go_back_from(&all, &block, rest);
+            assert_eq!(counts, first);
+            counts.complement(&all);
+            assert_eq!(counts, Counts::of(&block, rest));
+            let mut left = all.clone();
+            left.subtract(&counts);
+            assert_eq!(left, first);
+            let before = (0..600).filter(|&row| y[[row, 0]] < y[[row, 1]]);
+            let once = before.clone().count() + before.filter(|row| row % 3 == 0).count();
+            assert_eq!(all.before[0] as usize, once);
+        }
+    }
 }

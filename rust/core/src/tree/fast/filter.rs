@@ -138,14 +138,9 @@ mod tests {
         }
         let y = Rankings::new(y.view(), None).unwrap();
         let score = Score::new(&y, rows);
-        let block = Block::new(&y, (0..rows as u32).collect());
+        let block = Block::new(&y);
         let all: Vec<u64> = (0..rows as u64).collect();
-        let count = |entries: &[u64]| {
-            let mut counts = Counts::default();
-            counts.reset(&block);
-            counts.add_all(&block, entries);
-            counts
-        };
+        let count = |entries: &[u64]| Counts::of(&block, entries);
         let totals = count(&all);
         let sum = score.sides(&block, (rows, &totals), (rows, &totals)).0;
         let pairs = labels * (labels - 1) / 2;
@@ -175,7 +170,7 @@ mod tests {
     fn missing_labels_have_no_filter() {
         let y = ndarray::array![[1.0, 2.0], [f64::NAN, 1.0]];
         let y = Rankings::new(y.view(), None).unwrap();
-        let block = Block::new(&y, vec![0, 1]);
+        let block = Block::new(&y);
         assert!(Filter::new(&block, 2, &Counts::default(), 1).is_none());
     }
 }

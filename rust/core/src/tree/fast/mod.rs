@@ -16,6 +16,9 @@ mod score;
 mod search;
 mod small;
 mod small_score;
+mod start;
+
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
@@ -23,8 +26,9 @@ use crate::error::Result;
 use crate::parallel;
 use crate::weights::Weights;
 
+pub(crate) use self::start::Start;
+
 use self::best::{Best, Candidate};
-use self::count::Counts;
 use self::filter::Filter;
 use self::node::{row, Node, Spare};
 use self::repeat::{list_once, repeated_rows};
@@ -37,6 +41,9 @@ use super::params::{Criterion, Splitter};
 
 /// The most memory for pair codes; beyond it the general engine takes over.
 const MAX_CODES: usize = 4 << 30;
+
+/// Codes up to this size stay in the processor's cache: a few rows of them need not be brought together.
+const NEAR_CODES: usize = 16 << 20;
 
 /// Smaller subtrees are grown by one thread: handing them over would take longer.
 const MIN_PARALLEL: usize = 1000;
@@ -54,18 +61,26 @@ pub(super) fn grow(task: &Task<'_>) -> Option<Result<Subtree>> {
     let rows = repeated_rows(task)?;
     let pairs = task.rankings.labels() * (task.rankings.labels() - 1) / 2;
     let planes = if task.rankings.is_complete() { 1 } else { 2 };
-    if rows.len() * (pairs + block::LANES) > MAX_CODES / planes {
+    if task.rankings.len() * (pairs + block::LANES) > MAX_CODES / planes {
         return None;
     }
     Some(grow_rows(task, rows))
 }
 
 fn grow_rows(task: &Task<'_>, rows: Vec<u32>) -> Result<Subtree> {
+    let made = task.start.get(task.rankings);
+    // Weights make more rows than the shared tables know.
+    let own = (rows.len() > task.rankings.len()).then(|| Score::new(task.rankings, rows.len()));
     let grower = Grower {
         task,
-        score: Score::new(task.rankings, rows.len()),
+        score: own.as_ref().unwrap_or(&made.score),
     };
-    let root = Node::root(task.features, task.rankings, rows, task.options.seed);
+    let root = Node::root(
+        task.features,
+        Arc::clone(&made.block),
+        &rows,
+        task.options.seed,
+    );
     let n_jobs = task.options.n_jobs;
     let mut tree = if n_jobs == 1 || root.len() < MIN_PARALLEL {
         grower.grow(root)?
@@ -80,7 +95,7 @@ fn grow_rows(task: &Task<'_>, rows: Vec<u32>) -> Result<Subtree> {
 
 struct Grower<'a> {
     task: &'a Task<'a>,
-    score: Score,
+    score: &'a Score,
 }
 
 /// A stretch of the tree in preorder.
@@ -94,7 +109,7 @@ impl Grower<'_> {
     fn grow(&self, root: Node) -> Result<Subtree> {
         let mut out = Subtree::default();
         let mut watch = Watch::new(self.task.should_stop);
-        let mut small = Small::new(self.task.features, self.task.options, &self.score);
+        let mut small = Small::new(self.task.features, self.task.options, self.score);
         let mut scratch = Scratch::default();
         let mut spare = Spare::default();
         let mut stack = vec![root];
@@ -125,6 +140,7 @@ impl Grower<'_> {
     fn grow_parallel(&self, root: Node) -> Result<Subtree> {
         let large = (root.len() / (8 * self.task.options.n_jobs)).max(MIN_PARALLEL);
         let mut pieces = Vec::new();
+        let mut spare = Spare::default();
         let mut stack = vec![root];
         while let Some(mut node) = stack.pop() {
             if node.len() < large {
@@ -149,7 +165,7 @@ impl Grower<'_> {
             let split = self.split(&mut node, &mut top, search)?;
             pieces.push(Piece::Grown(top));
             if let Some(split) = split {
-                let [left, right] = node.divide(&split, &mut Spare::default());
+                let [left, right] = node.divide(&split, &mut spare);
                 stack.push(right);
                 stack.push(left);
             }
@@ -179,23 +195,24 @@ impl Grower<'_> {
         search: impl FnOnce(&Known<'_>, &[usize]) -> Result<Best>,
     ) -> Result<Option<Candidate>> {
         let options = self.task.options;
-        let mut totals = node.totals();
-        let kept = impure(node, &totals);
+        let kept = impure(node);
         let columns = node.block.columns() as u32;
         let few = 4 * kept.len() <= 3 * columns as usize;
-        if !kept.is_empty() && (few || 4 * node.len() <= node.block.rows.len()) {
+        // Without bounds every cut is scored: putting equal columns together always pays.
+        let apart_matters = !node.block.seen.is_empty() || node.block.codes.len() > NEAR_CODES;
+        let far_apart = 4 * node.len() <= node.block.rows.len() && apart_matters;
+        if !kept.is_empty() && (few || far_apart) {
             if few || node.len() <= block::MANY_ROWS {
                 node.repack(&kept);
             } else {
                 // Whole rows are copied faster than most of their columns.
                 node.repack(&(0..columns).collect::<Vec<_>>());
             }
-            totals = node.totals();
         }
         let rows = node.len();
         let sum = self
             .score
-            .sides(&node.block, (rows, &totals), (rows, &totals))
+            .sides(&node.block, (rows, &node.totals), (rows, &node.totals))
             .0;
         let leaf = options.max_depth.is_some_and(|max| node.depth >= max)
             || rows < options.min_samples_split
@@ -206,9 +223,8 @@ impl Grower<'_> {
             let labels = self.task.rankings.labels();
             let known = Known {
                 node,
-                score: &self.score,
-                totals: &totals,
-                filter: Filter::new(&node.block, rows, &totals, labels * (labels - 1) / 2),
+                score: self.score,
+                filter: Filter::new(&node.block, rows, &node.totals, labels * (labels - 1) / 2),
                 sum,
                 min_samples_leaf: options.min_samples_leaf,
                 random: (options.splitter == Splitter::RandomBinary).then_some(self.task.features),
@@ -253,8 +269,8 @@ impl Grower<'_> {
 }
 
 /// The columns that are not pure.
-fn impure(node: &Node, totals: &Counts) -> Vec<u32> {
-    let rows = node.len() as u32;
+fn impure(node: &Node) -> Vec<u32> {
+    let (rows, totals) = (node.len() as u32, &node.totals);
     let is_impure = |&column: &u32| {
         let at = column as usize;
         let seen = totals.seen.get(at).copied().unwrap_or(rows);

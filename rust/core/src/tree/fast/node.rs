@@ -3,22 +3,24 @@
 use std::sync::Arc;
 
 use crate::features::Features;
-use crate::rankings::Rankings;
 
 use super::super::draw::child_seed;
 use super::best::Candidate;
 use super::block::Block;
 use super::count::Counts;
+use super::small;
 
 /// A node that waits to be grown.
 pub(super) struct Node {
     pub(super) block: Arc<Block>,
-    /// Rows of the block, ascending.
+    /// Rows of the block, ascending; a row that counts several times stands there as often.
     pub(super) members: Vec<u64>,
     /// The features that are not constant, ascending.
     pub(super) features: Vec<u32>,
     /// For each of those features all members in its order, as value rank (high half) and row (low half).
     pub(super) order: Vec<u64>,
+    /// Counts of all members; none for a node that is small.
+    pub(super) totals: Counts,
     pub(super) depth: usize,
     pub(super) seed: u64,
 }
@@ -32,24 +34,22 @@ pub(super) fn row(entry: u64) -> usize {
 }
 
 impl Node {
-    /// The node of all the given rows, ascending, with repetitions.
-    pub(super) fn root(
-        features: &Features,
-        rankings: &Rankings,
-        rows: Vec<u32>,
-        seed: u64,
-    ) -> Self {
-        let mut all = Half::new(rows.len(), features.columns(), &mut Spare::default());
+    /// The node of the given rows of a block of all rows, ascending, with repetitions.
+    pub(super) fn root(features: &Features, block: Arc<Block>, rows: &[u32], seed: u64) -> Self {
+        let size = rows.len() * features.columns();
+        let mut all = Half::new(rows.len(), features.columns(), vec![0; size]);
         for feature in 0..features.columns() {
             let end = all.end();
             let order = &mut all.order[end..end + rows.len()];
-            sort_by_rank(features.ranks(feature), &rows, order);
+            sort_by_rank(features, feature, rows, order);
             all.keep(feature as u32);
         }
         all.finish();
+        let members: Vec<u64> = rows.iter().map(|&row| u64::from(row)).collect();
         Self {
-            members: (0..rows.len() as u64).collect(),
-            block: Arc::new(Block::new(rankings, rows)),
+            totals: count_large(&block, &members),
+            block,
+            members,
             features: all.features,
             order: all.order,
             depth: 0,
@@ -68,74 +68,126 @@ impl Node {
 
     /// Moves the node to a block of its own, with only the given columns.
     pub(super) fn repack(&mut self, kept: &[u32]) {
-        let members: Vec<u32> = self.members.iter().map(|&entry| entry as u32).collect();
+        let mut rows: Vec<u32> = self.members.iter().map(|&entry| entry as u32).collect();
+        rows.dedup();
         let mut renumbered = vec![0_u32; self.block.rows.len()];
-        for (new, &old) in members.iter().enumerate() {
+        for (new, &old) in rows.iter().enumerate() {
             renumbered[old as usize] = new as u32;
         }
-        for entry in &mut self.order {
+        for entry in self.order.iter_mut().chain(&mut self.members) {
             *entry = (*entry >> 32 << 32) | u64::from(renumbered[row(*entry)]);
         }
-        self.block = Arc::new(self.block.pack(&members, kept));
-        self.members = (0..members.len() as u64).collect();
+        let groups = self.block.equal_columns(&rows, kept);
+        self.block = Arc::new(self.block.pack(&rows, &groups));
+        self.totals = self.totals.select(&groups, &self.block);
     }
 
-    /// Divides the node; features that are constant in a child are left out there. The orders are written into spare
-    /// memory, and the node's own becomes spare.
+    /// Divides the node; features that are constant in a child are left out there. The larger child takes over the
+    /// memory of the orders, the other one gets spare memory.
     pub(super) fn divide(self, split: &Candidate, spare: &mut Spare) -> [Self; 2] {
         let at = self.features.partition_point(|&f| f < split.feature);
+        let rows = self.len();
         let sorted = self.sorted(at);
         let left_rows = sorted.partition_point(|&entry| rank(entry) <= split.ranks.0);
-        let mut goes_left = vec![false; self.block.rows.len()];
-        for &entry in &sorted[..left_rows] {
-            goes_left[row(entry)] = true;
+        let left_stays = 2 * left_rows >= rows;
+        let mut stays = std::mem::take(&mut spare.sides);
+        stays.resize(self.block.rows.len().max(stays.len()), false);
+        for (at, &entry) in sorted.iter().enumerate() {
+            stays[row(entry)] = (at < left_rows) == left_stays;
         }
-        let mut left = Half::new(left_rows, self.features.len(), spare);
-        let mut right = Half::new(self.len() - left_rows, self.features.len(), spare);
-        for feature in 0..self.features.len() {
-            let (mut to_left, mut to_right) = (left.end(), right.end());
-            // Both sides are written and one of them advances: no branch that is hard to predict.
-            for &entry in self.sorted(feature) {
-                let side = usize::from(goes_left[row(entry)]);
-                left.order[to_left] = entry;
-                right.order[to_right] = entry;
-                to_left += side;
-                to_right += 1 - side;
+        let staying = left_rows.max(rows - left_rows);
+        let mut larger = Half::new(staying, self.features.len(), self.order);
+        let mut smaller = Half::new(
+            rows - staying,
+            self.features.len(),
+            // One more, because an entry is written to both sides before it is known where it belongs.
+            spare.take((rows - staying) * self.features.len() + 1),
+        );
+        for (feature, &name) in self.features.iter().enumerate() {
+            let (mut to_larger, mut to_smaller) = (larger.end(), smaller.end());
+            // Both sides are written and one of them advances: no branch that is hard to predict. What is written
+            // stays behind what is read.
+            for from in feature * rows..(feature + 1) * rows {
+                let entry = larger.order[from];
+                let side = usize::from(stays[row(entry)]);
+                larger.order[to_larger] = entry;
+                smaller.order[to_smaller] = entry;
+                to_larger += side;
+                to_smaller += 1 - side;
             }
-            left.keep(self.features[feature]);
-            right.keep(self.features[feature]);
+            larger.keep(name);
+            smaller.keep(name);
         }
-        let (to_left, to_right) = self
-            .members
-            .iter()
-            .partition(|&&entry| goes_left[row(entry)]);
-        spare.give(self.order);
+        larger.finish();
+        smaller.finish();
+        let (mut larger_members, mut smaller_members) = (
+            Vec::with_capacity(staying),
+            Vec::with_capacity(rows - staying),
+        );
+        for &entry in &self.members {
+            if stays[row(entry)] {
+                larger_members.push(entry);
+            } else {
+                smaller_members.push(entry);
+            }
+        }
+        spare.sides = stays;
+        let (larger_totals, smaller_totals) =
+            divide_totals(&self.block, self.totals, staying, &smaller_members);
         let (block, depth, seed) = (self.block, self.depth + 1, self.seed);
-        let child = |half: Half, members, child| Self {
+        let child = |half: Half, members, totals, child| Self {
             block: Arc::clone(&block),
             members,
+            totals,
             features: half.features,
             order: half.order,
             depth,
             seed: child_seed(seed, child),
         };
-        left.finish();
-        right.finish();
-        [child(left, to_left, 0), child(right, to_right, 1)]
-    }
-
-    /// Counts of all members.
-    pub(super) fn totals(&self) -> Counts {
-        let mut totals = Counts::default();
-        totals.reset(&self.block);
-        totals.add_all(&self.block, &self.members);
-        totals
+        let (larger_child, smaller_child) = if left_stays { (0, 1) } else { (1, 0) };
+        let larger = child(larger, larger_members, larger_totals, larger_child);
+        let smaller = child(smaller, smaller_members, smaller_totals, smaller_child);
+        if left_stays {
+            [larger, smaller]
+        } else {
+            [smaller, larger]
+        }
     }
 }
 
-/// Memory of orders that are not needed any more: clearing new memory takes longer than writing most orders.
+/// Counts of the members of a node, unless it is small.
+fn count_large(block: &Block, members: &[u64]) -> Counts {
+    if members.len() <= small::MAX_ROWS {
+        Counts::default()
+    } else {
+        Counts::of(block, members)
+    }
+}
+
+/// Counts of the members of the larger child, of so many rows, and of the smaller child of a node with these totals:
+/// only the smaller one is counted.
+fn divide_totals(
+    block: &Block,
+    totals: Counts,
+    larger_rows: usize,
+    smaller_members: &[u64],
+) -> (Counts, Counts) {
+    if larger_rows <= small::MAX_ROWS {
+        return Default::default();
+    }
+    let smaller = Counts::of(block, smaller_members);
+    let mut larger = totals;
+    larger.subtract(&smaller);
+    (larger, smaller)
+}
+
+/// Memory that is not needed any more: clearing new memory takes longer than writing most of what comes into it.
 #[derive(Default)]
-pub(super) struct Spare(Vec<Vec<u64>>);
+pub(super) struct Spare {
+    orders: Vec<Vec<u64>>,
+    /// For each row of a block whether it goes left, or what was there earlier.
+    sides: Vec<bool>,
+}
 
 impl Spare {
     /// More would not be asked for again soon.
@@ -144,9 +196,9 @@ impl Spare {
     /// As many numbers, whatever they are. What is much larger stays for a larger node.
     fn take(&mut self, size: usize) -> Vec<u64> {
         let fits = |kept: &Vec<u64>| (size..=4 * size).contains(&kept.len());
-        match self.0.iter().position(fits) {
+        match self.orders.iter().position(fits) {
             Some(at) => {
-                let mut memory = self.0.swap_remove(at);
+                let mut memory = self.orders.swap_remove(at);
                 memory.truncate(size);
                 memory
             }
@@ -155,10 +207,10 @@ impl Spare {
     }
 
     pub(super) fn give(&mut self, memory: Vec<u64>) {
-        if self.0.len() == Self::MOST {
-            self.0.remove(0);
+        if self.orders.len() == Self::MOST {
+            self.orders.remove(0);
         }
-        self.0.push(memory);
+        self.orders.push(memory);
     }
 }
 
@@ -170,12 +222,11 @@ struct Half {
 }
 
 impl Half {
-    fn new(rows: usize, features: usize, spare: &mut Spare) -> Self {
+    fn new(rows: usize, features: usize, order: Vec<u64>) -> Self {
         Self {
             rows,
             features: Vec::with_capacity(features),
-            // One more, because an entry is written to both sides before it is known where it belongs.
-            order: spare.take(rows * features + 1),
+            order,
         }
     }
 
@@ -193,25 +244,29 @@ impl Half {
         }
     }
 
+    /// Gives up what is behind the last order, and memory when there is much too much of it.
     fn finish(&mut self) {
         self.order.truncate(self.end());
+        if self.order.capacity() > 4 * self.order.len() {
+            self.order.shrink_to_fit();
+        }
     }
 }
 
-/// Counting sort of the rows by rank; the entries number them by their place in the list.
-fn sort_by_rank(ranks: &[u32], rows: &[u32], order: &mut [u64]) {
-    let distinct = ranks.iter().max().map_or(0, |&max| max as usize + 1);
-    let mut next = vec![0_u32; distinct + 1];
+/// Counting sort of the rows by the rank of a feature.
+fn sort_by_rank(features: &Features, feature: usize, rows: &[u32], order: &mut [u64]) {
+    let ranks = features.ranks(feature);
+    let mut next = vec![0_u32; features.distinct(feature).len() + 1];
     for &row in rows {
         next[ranks[row as usize] as usize + 1] += 1;
     }
     for i in 1..next.len() {
         next[i] += next[i - 1];
     }
-    for (index, &row) in rows.iter().enumerate() {
+    for &row in rows {
         let rank = ranks[row as usize];
         let at = &mut next[rank as usize];
-        order[*at as usize] = u64::from(rank) << 32 | index as u64;
+        order[*at as usize] = u64::from(rank) << 32 | u64::from(row);
         *at += 1;
     }
 }
@@ -219,6 +274,7 @@ fn sort_by_rank(ranks: &[u32], rows: &[u32], order: &mut [u64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rankings::Rankings;
     use ndarray::array;
 
     #[test]
@@ -232,7 +288,8 @@ mod tests {
         let y = array![[1, 2], [2, 1], [1, 2], [1, 1_i64]];
         let features = Features::new(x.view()).unwrap();
         let rankings = Rankings::new(y.view(), None).unwrap();
-        let root = Node::root(&features, &rankings, vec![0, 1, 2, 3], 0);
+        let block = Arc::new(Block::new(&rankings));
+        let root = Node::root(&features, block, &[0, 1, 2, 3], 0);
         assert_eq!(root.features, [0, 1]);
         let split = Candidate {
             feature: 0,

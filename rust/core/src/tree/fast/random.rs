@@ -25,6 +25,7 @@ impl Known<'_> {
         &self,
         features: &Features,
         feature: usize,
+        left: &mut Counts,
         best: &mut Best,
         watch: &mut Watch<'_>,
     ) -> Result<()> {
@@ -42,6 +43,7 @@ impl Known<'_> {
             known: self,
             feature,
             cut,
+            left,
             best,
         });
         Ok(())
@@ -52,6 +54,8 @@ struct OfferRandom<'a> {
     known: &'a Known<'a>,
     feature: usize,
     cut: usize,
+    /// Memory for the counts of the rows before the cut.
+    left: &'a mut Counts,
     best: &'a mut Best,
 }
 
@@ -64,19 +68,21 @@ impl Kernel for OfferRandom<'_> {
             known,
             feature,
             cut,
+            left,
             best,
         } = self;
         let sorted = known.node.sorted(feature);
         let block = &*known.node.block;
-        let mut left = Counts::default();
         left.reset(block);
         // The smaller side is counted, the other one is what remains.
         if 2 * cut <= sorted.len() {
             left.add(block, &sorted[..cut]);
         } else {
             left.add(block, &sorted[cut..]);
-            left.complement(known.totals);
+            left.complement(&known.node.totals);
         }
-        known.offer((feature, cut), &left, best);
+        if !known.is_passed_over(cut, left, best) {
+            known.offer((feature, cut), left, best);
+        }
     }
 }

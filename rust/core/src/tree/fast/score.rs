@@ -124,14 +124,13 @@ impl SeenTables {
     #[inline(always)]
     fn sides(&self, block: &Block, totals: &Counts, left: &Counts) -> Sides {
         let mut sums = (0, 0);
-        for (column, &m) in block.multiplicity.iter().enumerate() {
-            let (b, a, s) = (left.before[column], left.after[column], left.seen[column]);
-            sums.0 += m * self.entropy(b, a, s);
-            sums.1 += m * self.entropy(
-                totals.before[column] - b,
-                totals.after[column] - a,
-                totals.seen[column] - s,
-            );
+        let totals = totals.before.iter().zip(&totals.after).zip(&totals.seen);
+        let left = left.before.iter().zip(&left.after).zip(&left.seen);
+        for (&m, (total, left)) in block.multiplicity.iter().zip(totals.zip(left)) {
+            let ((&all_before, &all_after), &all_seen) = total;
+            let ((&before, &after), &seen) = left;
+            sums.0 += m * self.entropy(before, after, seen);
+            sums.1 += m * self.entropy(all_before - before, all_after - after, all_seen - seen);
         }
         sums
     }

@@ -15,7 +15,6 @@ use crate::simd::{dispatch, Kernel};
 pub(super) struct Known<'a> {
     pub(super) node: &'a Node,
     pub(super) score: &'a Score,
-    pub(super) totals: &'a Counts,
     /// For complete rankings, unless the node is very large.
     pub(super) filter: Option<Filter>,
     /// The node's own sum.
@@ -73,7 +72,7 @@ impl Known<'_> {
         watch: &mut Watch<'_>,
     ) -> Result<()> {
         if let Some(features) = self.random {
-            return self.offer_random(features, feature, best, watch);
+            return self.offer_random(features, feature, scratch.low(), best, watch);
         }
         let sorted = self.node.sorted(feature);
         scratch.find_cuts(sorted, self.min_samples_leaf);
@@ -104,7 +103,7 @@ impl Known<'_> {
         let sorted = self.node.sorted(feature);
         let rows = sorted.len();
         let block = &*self.node.block;
-        scratch.mark(block, sorted, watch)?;
+        scratch.mark(block, sorted, &self.node.totals, watch)?;
         let Scratch {
             cuts,
             marks,
@@ -156,12 +155,7 @@ impl Known<'_> {
                 next[0].continue_from(from, block, &sorted[start..cut]);
                 &next[0]
             };
-            let passed_over = high - low <= FEW_CUTS
-                && self
-                    .filter
-                    .as_ref()
-                    .is_some_and(|filter| filter.bound(cut, left) < best.improvement() - MARGIN);
-            let at_cut = if passed_over {
+            let at_cut = if high - low <= FEW_CUTS && self.is_passed_over(cut, left, best) {
                 // What is known of the whole interval holds in both halves.
                 sums
             } else {
@@ -193,11 +187,8 @@ impl Known<'_> {
     ) -> Result<()> {
         let sorted = self.node.sorted(feature);
         let block = &*self.node.block;
-        let Scratch { cuts, lows, .. } = scratch;
-        if lows.is_empty() {
-            lows.push(Counts::default());
-        }
-        let left = &mut lows[0];
+        let cuts = std::mem::take(&mut scratch.cuts);
+        let left = scratch.low();
         left.reset(block);
         for ends in cuts[..cuts.len() - 1].windows(2) {
             let (last, cut) = (ends[0] as usize, ends[1] as usize);
@@ -206,7 +197,16 @@ impl Known<'_> {
             left.add(block, &sorted[last..cut]);
             self.offer((feature, cut), left, best);
         }
+        scratch.cuts = cuts;
         Ok(())
+    }
+
+    /// Whether a cheap bound proves that a cut, with the counts of the rows before it, cannot be the best.
+    #[inline(always)]
+    pub(super) fn is_passed_over(&self, cut: usize, left: &Counts, best: &Best) -> bool {
+        self.filter
+            .as_ref()
+            .is_some_and(|filter| filter.bound(cut, left) < best.improvement() - MARGIN)
     }
 
     /// Offers a cut of a feature, with the counts of the rows before it.
@@ -221,7 +221,7 @@ impl Known<'_> {
         let rows = sorted.len();
         let at_cut = self
             .score
-            .sides(&self.node.block, (rows, self.totals), (cut, left));
+            .sides(&self.node.block, (rows, &self.node.totals), (cut, left));
         best.offer(Candidate {
             feature: self.node.features[feature],
             ranks: (rank(sorted[cut - 1]), rank(sorted[cut])),
@@ -265,34 +265,62 @@ impl Kernel for Evaluate<'_, '_> {
 }
 
 impl Scratch {
-    /// Counts the rows before cuts that are far enough apart.
+    /// Memory for counts.
+    fn low(&mut self) -> &mut Counts {
+        if self.lows.is_empty() {
+            self.lows.push(Counts::default());
+        }
+        &mut self.lows[0]
+    }
+
+    /// Counts the rows before cuts that are far enough apart: from below and, taking away from the totals, from above.
+    /// The two meet at the widest gap, whose rows nobody has to look at.
     #[inline(always)]
-    fn mark(&mut self, block: &Block, sorted: &[u64], watch: &mut Watch<'_>) -> Result<()> {
-        let apart = sorted.len() / MARKS;
+    fn mark(
+        &mut self,
+        block: &Block,
+        sorted: &[u64],
+        totals: &Counts,
+        watch: &mut Watch<'_>,
+    ) -> Result<()> {
+        self.find_marks(sorted.len());
+        let Self { marks, counts, .. } = self;
+        if counts.len() < marks.len() {
+            counts.resize_with(marks.len(), Counts::default);
+        }
+        let end = |index: usize| marks.get(index + 1).map_or(sorted.len(), |&m| m as usize);
+        let rows = |index: usize| &sorted[marks[index] as usize..end(index)];
+        let widest = (0..marks.len()).max_by_key(|&index| rows(index).len());
+        let widest = widest.unwrap_or(0);
+        let (low, high) = counts[..marks.len()].split_at_mut(widest + 1);
+        low[0].reset(block);
+        for index in 0..widest {
+            watch.work(work(block, rows(index).len()))?;
+            let (known, next) = low.split_at_mut(index + 1);
+            next[0].continue_from(&known[index], block, rows(index));
+        }
+        for index in (0..high.len()).rev() {
+            let rows = rows(widest + 1 + index);
+            watch.work(work(block, rows.len()))?;
+            let (next, known) = high.split_at_mut(index + 1);
+            let known = known.first().unwrap_or(totals);
+            next[index].go_back_from(known, block, rows);
+        }
+        Ok(())
+    }
+
+    /// Chooses the marks.
+    fn find_marks(&mut self, rows: usize) {
+        let apart = rows / MARKS;
         self.marks.clear();
         self.mark_of.clear();
         for &cut in &self.cuts[..self.cuts.len() - 1] {
             let last = self.marks.last().copied();
-            let index = self.marks.len();
-            if last.is_some_and(|last| ((cut - last) as usize) < apart) {
-                self.mark_of.push(index as u32 - 1);
-                continue;
+            if last.is_none_or(|last| (cut - last) as usize >= apart) {
+                self.marks.push(cut);
             }
-            self.mark_of.push(index as u32);
-            if self.counts.len() == index {
-                self.counts.push(Counts::default());
-            }
-            let (known, next) = self.counts.split_at_mut(index);
-            match (last, known.last()) {
-                (Some(last), Some(known)) => {
-                    watch.work(work(block, (cut - last) as usize))?;
-                    next[0].continue_from(known, block, &sorted[last as usize..cut as usize]);
-                }
-                _ => next[0].reset(block),
-            }
-            self.marks.push(cut);
+            self.mark_of.push(self.marks.len() as u32 - 1);
         }
-        Ok(())
     }
 
     /// The possible cuts, with 0 before and the number of rows behind them.

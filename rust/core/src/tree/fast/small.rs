@@ -10,7 +10,7 @@ use crate::features::Features;
 use super::super::draw::{child_seed, draw_features, random_threshold, Watch, TOLERANCE};
 use super::super::grow::{Grown, Subtree, LEAF};
 use super::super::params::{Splitter, TreeOptions};
-use super::bits::{Column, Memo, Merge};
+use super::bits::{bits_of_rows, Column, Memo, Merge};
 use super::node::{rank, row, Node};
 use super::score::Score;
 use super::small_score::SmallScore;
@@ -35,6 +35,8 @@ struct Cut {
 pub(super) struct Small<'a> {
     features: &'a Features,
     options: &'a TreeOptions,
+    /// Whether only cuts at random thresholds may be chosen.
+    is_random: bool,
     score: &'a Score,
     tables: SmallScore,
     /// Columns and cuts of the node at work and behind it those of its children.
@@ -44,9 +46,14 @@ pub(super) struct Small<'a> {
     memo: Memo,
     /// The cuts of the node at work that may be chosen, and for each of them which of the scored divisions it is.
     candidates: Vec<u32>,
+    /// For each feature of the node at work the cut at its random threshold, and the threshold; ascending.
+    random: Vec<(usize, f64)>,
+    /// The features that the node at work looks at, if not all.
+    drawn: Vec<u32>,
     division: Vec<u32>,
     improvements: Vec<f64>,
-    bit_of: Vec<u8>,
+    /// For each row of a block its bits in the node at work, or what was there earlier.
+    bits_of: Vec<u64>,
 }
 
 /// A node: its rows, and where its columns and cuts start.
@@ -63,6 +70,7 @@ impl<'a> Small<'a> {
         Self {
             features,
             options,
+            is_random: options.splitter == Splitter::RandomBinary,
             score,
             tables: SmallScore::new(score),
             columns: Vec::new(),
@@ -70,9 +78,11 @@ impl<'a> Small<'a> {
             merge: Merge::default(),
             memo: Memo::default(),
             candidates: Vec::new(),
+            random: Vec::new(),
+            drawn: Vec::new(),
             division: Vec::new(),
             improvements: Vec::new(),
-            bit_of: Vec::new(),
+            bits_of: Vec::new(),
         }
     }
 
@@ -107,10 +117,10 @@ impl<'a> Small<'a> {
 
     /// Bits are numbered by row, so that the rows of a leaf come out ascending.
     fn read_cuts(&mut self, node: &Node) {
-        self.bit_of
-            .resize(node.block.rows.len().max(self.bit_of.len()), 0);
-        for (bit, &entry) in node.members.iter().enumerate() {
-            self.bit_of[row(entry)] = bit as u8;
+        self.bits_of
+            .resize(node.block.rows.len().max(self.bits_of.len()), 0);
+        for (entry, bits) in bits_of_rows(&node.members) {
+            self.bits_of[row(entry)] = bits;
         }
         for (index, &feature) in node.features.iter().enumerate() {
             let sorted = node.sorted(index);
@@ -127,7 +137,7 @@ impl<'a> Small<'a> {
                     });
                     lower = upper;
                 }
-                left |= 1 << self.bit_of[row(entry)];
+                left |= self.bits_of[row(entry)];
             }
         }
     }
@@ -149,16 +159,7 @@ impl<'a> Small<'a> {
         let leaf = self.options.max_depth.is_some_and(|max| place.depth >= max)
             || rows < self.options.min_samples_split
             || columns == 0;
-        let random = if self.options.splitter == Splitter::RandomBinary && !leaf {
-            Some(self.random_cuts(place))
-        } else {
-            None
-        };
-        let split = if leaf {
-            None
-        } else {
-            self.best(place, sum, random.as_deref())
-        };
+        let split = if leaf { None } else { self.best(place, sum) };
         let split = split.map(|at| self.cuts[at]).zip(split);
         out.nodes.push(Grown {
             rows: rows as u32,
@@ -175,13 +176,13 @@ impl<'a> Small<'a> {
             }
             return Ok(());
         };
-        let drawn = random.and_then(|cuts| cuts.into_iter().find(|cut| cut.0 == at));
+        let drawn = self.random.iter().find(|cut| self.is_random && cut.0 == at);
         out.thresholds.push(drawn.map_or_else(
             || {
                 self.features
                     .threshold(split.feature as usize, split.lower, split.upper)
             },
-            |(_, threshold)| threshold,
+            |&(_, threshold)| threshold,
         ));
         for (child, rows) in [split.left, place.rows & !split.left]
             .into_iter()
@@ -244,11 +245,10 @@ impl<'a> Small<'a> {
         self.cuts.truncate(below.cuts + found);
     }
 
-    /// For each feature of the node the cut at its random threshold, and the threshold; ascending.
-    fn random_cuts(&self, place: &Place) -> Vec<(usize, f64)> {
+    fn find_random_cuts(&mut self, place: &Place) {
         // Two rows are divided by the first feature that is drawn.
         let first_only = place.rows.count_ones() == 2 && self.options.max_features.is_none();
-        let mut found = Vec::new();
+        self.random.clear();
         let mut start = place.cuts;
         for cuts in self.cuts[place.cuts..].chunk_by(|a, b| a.feature == b.feature) {
             let (first, last) = (cuts[0], cuts[cuts.len() - 1]);
@@ -256,18 +256,17 @@ impl<'a> Small<'a> {
             let ends = (values[first.lower as usize], values[last.upper as usize]);
             let threshold = random_threshold(place.seed, first.feature, ends);
             let at = cuts.partition_point(|cut| values[cut.upper as usize] <= threshold);
-            found.push((start + at, threshold));
+            self.random.push((start + at, threshold));
             if first_only {
                 break;
             }
             start += cuts.len();
         }
-        found
     }
 
     /// Where the best of the node's cuts stands, or of those among them that were drawn.
-    fn best(&mut self, place: &Place, sum: i64, random: Option<&[(usize, f64)]>) -> Option<usize> {
-        self.find_candidates(place, random);
+    fn best(&mut self, place: &Place, sum: i64) -> Option<usize> {
+        self.find_candidates(place);
         if place.rows.count_ones() == 2 {
             // There is one way to divide two rows: no cut is better than the first.
             return self.candidates.first().map(|&at| at as usize);
@@ -307,18 +306,19 @@ impl<'a> Small<'a> {
 
     /// Lists the cuts that may be chosen: those of the drawn features, at random thresholds or anywhere, that leave
     /// enough rows on both sides.
-    fn find_candidates(&mut self, place: &Place, random: Option<&[(usize, f64)]>) {
-        let drawn = self.drawn(place);
-        let is_drawn = |feature| {
-            let drawn = drawn.as_ref();
-            drawn.is_none_or(|drawn| drawn.binary_search(&feature).is_ok())
-        };
+    fn find_candidates(&mut self, place: &Place) {
+        self.draw(place);
+        let all = self.options.max_features.is_none();
         self.candidates.clear();
-        if let Some(cuts) = random {
-            let cuts = cuts.iter().map(|&(at, _)| at as u32);
+        if self.is_random {
+            self.find_random_cuts(place);
+        }
+        let is_drawn = |feature| all || self.drawn.binary_search(&feature).is_ok();
+        if self.is_random {
+            let cuts = self.random.iter().map(|&(at, _)| at as u32);
             self.candidates
                 .extend(cuts.filter(|&at| is_drawn(self.cuts[at as usize].feature)));
-        } else if drawn.is_none() {
+        } else if all {
             self.candidates
                 .extend(place.cuts as u32..self.cuts.len() as u32);
         } else {
@@ -343,12 +343,14 @@ impl<'a> Small<'a> {
         }
     }
 
-    /// The features to look at, if not all.
-    fn drawn(&self, place: &Place) -> Option<Vec<u32>> {
-        let max_features = self.options.max_features?;
+    /// Draws the features to look at, unless all are.
+    fn draw(&mut self, place: &Place) {
+        if self.options.max_features.is_none() {
+            return;
+        }
         let by_feature = self.cuts[place.cuts..].chunk_by(|a, b| a.feature == b.feature);
-        let mut features: Vec<u32> = by_feature.map(|cuts| cuts[0].feature).collect();
-        draw_features(&mut features, Some(max_features), place.seed);
-        Some(features)
+        self.drawn.clear();
+        self.drawn.extend(by_feature.map(|cuts| cuts[0].feature));
+        draw_features(&mut self.drawn, self.options.max_features, place.seed);
     }
 }

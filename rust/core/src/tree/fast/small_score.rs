@@ -27,13 +27,15 @@ pub(super) struct SmallScore {
     classes: Vec<Divided>,
     /// The sums of all classes; behind the last there are [`SUMS`] more, so that each can be read as so many.
     sums: Vec<i64>,
-    /// Columns of two kinds and of three.
-    two_kinds: Vec<Prepared>,
-    three_kinds: Vec<Prepared>,
+    /// The columns of the node at work: first those of two kinds, as many as `two_kinds` says, then those of three.
+    prepared: Vec<Prepared>,
+    two_kinds: usize,
+    /// Pairs of labels that they stand for.
+    pairs: i64,
 }
 
 /// A column with its counts in the node.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Prepared {
     before: u64,
     after: u64,
@@ -66,8 +68,9 @@ impl SmallScore {
         Self {
             classes,
             sums,
-            two_kinds: Vec::new(),
-            three_kinds: Vec::new(),
+            prepared: Vec::new(),
+            two_kinds: 0,
+            pairs: 0,
         }
     }
 
@@ -75,8 +78,9 @@ impl SmallScore {
         !self.classes.is_empty()
     }
 
-    /// The sum of a node of `rows` rows over its columns, in the form of [`Score::sides`].
-    pub(super) fn whole(&self, score: &Score, rows: usize, columns: &[Column]) -> i64 {
+    /// The sum of a node of `rows` rows over its columns, in the form of [`Score::sides`]. The node becomes the one at
+    /// work.
+    pub(super) fn whole(&mut self, score: &Score, rows: usize, columns: &[Column]) -> i64 {
         dispatch(Whole {
             tables: self,
             score,
@@ -85,9 +89,9 @@ impl SmallScore {
         })
     }
 
-    /// The improvement of each division of a node (its rows and its sum) into one of `sides` and the rest.
+    /// The improvement of each division of the node at work (its rows and its sum) into one of `sides` and the rest.
     pub(super) fn improvements(
-        &mut self,
+        &self,
         score: &Score,
         node: (u64, i64),
         columns: &[Column],
@@ -105,23 +109,15 @@ impl SmallScore {
         });
     }
 
+    /// Prepares the columns of a node of `n` rows and returns its sum.
     #[inline(always)]
-    fn exact(
-        &mut self,
-        exact: &Exact,
-        (rows, sum): (u64, i64),
-        columns: &[Column],
-        sides: &[u64],
-        out: &mut Vec<f64>,
-    ) {
-        let n = rows.count_ones() as usize;
-        let Divided {
-            bits,
-            sums: start,
-            plain,
-        } = &self.classes[ceil_log2(n)];
-        self.two_kinds.clear();
-        self.three_kinds.clear();
+    fn prepare(&mut self, n: usize, columns: &[Column]) -> i64 {
+        let Divided { bits, plain, .. } = &self.classes[ceil_log2(n)];
+        let f = |count: u32| plain[count as usize];
+        let all = f(n as u32);
+        self.prepared.resize(columns.len(), Prepared::default());
+        let (mut front, mut back) = (0, columns.len());
+        let (mut sum, mut pairs) = (0, 0);
         for column in columns {
             let (before, after) = (column.before.count_ones(), column.after.count_ones());
             let tied = n as u32 - before - after;
@@ -131,13 +127,25 @@ impl SmallScore {
                 multiplicity: column.multiplicity,
                 starts: [before, after, tied].map(|count| (count << bits) as u16),
             };
-            if tied == 0 {
-                self.two_kinds.push(prepared);
-            } else {
-                self.three_kinds.push(prepared);
-            }
+            // Written to both ends, one of which advances: no branch that is hard to predict.
+            self.prepared[front] = prepared;
+            self.prepared[back - 1] = prepared;
+            front += usize::from(tied == 0);
+            back -= usize::from(tied != 0);
+            sum += column.multiplicity * (all - f(before) - f(after) - f(tied));
+            pairs += column.multiplicity;
         }
-        let pairs: i64 = columns.iter().map(|column| column.multiplicity).sum();
+        self.two_kinds = front;
+        self.pairs = pairs;
+        sum
+    }
+
+    #[inline(always)]
+    fn exact(&self, exact: &Exact, (rows, sum): (u64, i64), sides: &[u64], out: &mut Vec<f64>) {
+        let n = rows.count_ones() as usize;
+        let Divided {
+            sums: start, plain, ..
+        } = &self.classes[ceil_log2(n)];
         let Some(sums) = self.sums[*start..].first_chunk::<SUMS>() else {
             return;
         };
@@ -145,19 +153,20 @@ impl SmallScore {
         let f = |start: u16, part: u32| sums[(usize::from(start) + part as usize) % SUMS];
         let unit = exact.unit(n as u64);
         let improvement = |left: u32, total: i64| {
-            let whole = pairs * (plain[left as usize] + plain[n - left as usize]);
+            let whole = self.pairs * (plain[left as usize] + plain[n - left as usize]);
             (sum + total - whole) as f64 / unit
         };
+        let (two_kinds, three_kinds) = self.prepared.split_at(self.two_kinds);
         let (couples, last) = sides.as_chunks::<2>();
         for sides in couples {
             let left = sides.map(u64::count_ones);
-            let totals = total(&self.two_kinds, &self.three_kinds, (*sides, left), f);
+            let totals = total(two_kinds, three_kinds, (*sides, left), f);
             out.push(improvement(left[0], totals[0]));
             out.push(improvement(left[1], totals[1]));
         }
         for &side in last {
             let left = side.count_ones();
-            let totals = total(&self.two_kinds, &self.three_kinds, ([side], [left]), f);
+            let totals = total(two_kinds, three_kinds, ([side], [left]), f);
             out.push(improvement(left, totals[0]));
         }
     }
@@ -192,7 +201,7 @@ fn total<const N: usize>(
 }
 
 struct Whole<'a> {
-    tables: &'a SmallScore,
+    tables: &'a mut SmallScore,
     score: &'a Score,
     rows: usize,
     columns: &'a [Column],
@@ -203,22 +212,12 @@ impl Kernel for Whole<'_> {
 
     #[inline(always)]
     fn run(self) -> i64 {
-        let columns = self.columns.iter();
         let count = |set: u64| set.count_ones();
         match self.score {
-            Score::Exact(_) => {
-                let plain = &self.tables.classes[ceil_log2(self.rows)].plain;
-                let f = |count: u32| plain[count as usize];
-                let all = f(self.rows as u32);
-                columns
-                    .map(|column| {
-                        let (b, a) = (count(column.before), count(column.after));
-                        let tied = self.rows as u32 - b - a;
-                        column.multiplicity * (all - f(b) - f(a) - f(tied))
-                    })
-                    .sum()
-            }
-            Score::Seen(tables) => columns
+            Score::Exact(_) => self.tables.prepare(self.rows, self.columns),
+            Score::Seen(tables) => self
+                .columns
+                .iter()
                 .map(|column| {
                     let (b, a) = (count(column.before), count(column.after));
                     column.multiplicity * tables.entropy(b, a, count(column.seen))
@@ -229,7 +228,7 @@ impl Kernel for Whole<'_> {
 }
 
 struct Improvements<'a> {
-    tables: &'a mut SmallScore,
+    tables: &'a SmallScore,
     score: &'a Score,
     node: (u64, i64),
     columns: &'a [Column],
@@ -244,8 +243,7 @@ impl Kernel for Improvements<'_> {
     fn run(self) {
         match self.score {
             Score::Exact(exact) => {
-                self.tables
-                    .exact(exact, self.node, self.columns, self.sides, self.out);
+                self.tables.exact(exact, self.node, self.sides, self.out);
             }
             Score::Seen(tables) => {
                 let (rows, sum) = self.node;
