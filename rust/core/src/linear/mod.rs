@@ -18,11 +18,13 @@
 //! ```
 
 mod bytes;
+mod curvature;
 #[cfg(test)]
 mod examples;
 mod information;
 mod model;
 mod objective;
+mod order;
 mod params;
 mod quasi_newton;
 mod standardise;

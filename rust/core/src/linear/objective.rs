@@ -7,7 +7,10 @@ use crate::parallel::ordered;
 use crate::rankings::{Rankings, MISSING};
 use crate::simd::{dispatch, Kernel};
 
+use super::curvature::Curvature;
+use super::order::Order;
 use super::params::LinearOptions;
+use super::quasi_newton::Function;
 
 /// Scores beyond this make no sense: a step that leads there is too long.
 const LARGEST_SCORE: f64 = 250.0;
@@ -34,15 +37,12 @@ pub(super) struct Evaluation {
 /// What a block of rows adds.
 struct Part {
     log_likelihood: f64,
-    /// Gradient, or diagonal curvature, of the log-likelihood.
+    /// What [`Order`] says, of the log-likelihood.
     derivatives: Vec<f64>,
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Order {
-    First,
-    Second,
-}
+/// Numbers in the blocks of all outputs together, at most; else inputs are treated as if they were uncorrelated.
+const LARGEST_BLOCKS: usize = 1 << 18;
 
 impl<'a> Objective<'a> {
     pub(super) fn new(
@@ -64,27 +64,7 @@ impl<'a> Objective<'a> {
         self.inputs.ncols() * 2 * self.rankings.labels()
     }
 
-    /// Value and gradient; `None` where scores are absurdly large.
-    pub(super) fn evaluate(&self, coefficients: &[f64]) -> Option<Evaluation> {
-        let (log_likelihood, mut gradient) = self.sum(coefficients, Order::First)?;
-        let mut value = -log_likelihood;
-        for (index, (gradient, &w)) in gradient.iter_mut().zip(coefficients).enumerate() {
-            let ridge = self.ridge(index);
-            value += ridge / 2.0 * w * w;
-            *gradient = ridge * w - *gradient;
-        }
-        Some(Evaluation { value, gradient })
-    }
-
-    /// The diagonal of the second derivatives.
-    pub(super) fn curvature(&self, coefficients: &[f64]) -> Option<Vec<f64>> {
-        let (_, mut curvature) = self.sum(coefficients, Order::Second)?;
-        for (index, curvature) in curvature.iter_mut().enumerate() {
-            *curvature += self.ridge(index);
-        }
-        Some(curvature)
-    }
-
+    /// The penalty's second derivative in a coefficient.
     fn ridge(&self, index: usize) -> f64 {
         let column = index / (2 * self.rankings.labels());
         if column + 1 == self.inputs.ncols() {
@@ -97,7 +77,9 @@ impl<'a> Objective<'a> {
     /// Sums over blocks of rows; their number depends on the number of rows only, and they are added in order.
     fn sum(&self, coefficients: &[f64], order: Order) -> Option<(f64, Vec<f64>)> {
         let rows = self.rankings.len();
-        let block = rows.div_ceil(256).max(64).next_multiple_of(LANES);
+        let outputs = 2 * self.rankings.labels();
+        let most = if order == Order::Blocks { 16 } else { 256 };
+        let block = rows.div_ceil(most).max(64).next_multiple_of(LANES);
         let parts = ordered(self.spread, rows.div_ceil(block), |number| {
             dispatch(AddRows {
                 objective: self,
@@ -107,7 +89,7 @@ impl<'a> Objective<'a> {
             })
         });
         let mut log_likelihood = 0.0;
-        let mut derivatives = vec![0.0; self.len()];
+        let mut derivatives = vec![0.0; order.len(self.inputs.ncols()) * outputs];
         for part in parts {
             let part = part?;
             log_likelihood += part.log_likelihood;
@@ -116,6 +98,37 @@ impl<'a> Objective<'a> {
             }
         }
         Some((log_likelihood, derivatives))
+    }
+}
+
+impl Function for Objective<'_> {
+    /// `None` where scores are absurdly large.
+    fn evaluate(&self, coefficients: &[f64]) -> Option<Evaluation> {
+        let (log_likelihood, mut gradient) = self.sum(coefficients, Order::First)?;
+        let mut value = -log_likelihood;
+        for (index, (gradient, &w)) in gradient.iter_mut().zip(coefficients).enumerate() {
+            let ridge = self.ridge(index);
+            value += ridge / 2.0 * w * w;
+            *gradient = ridge * w - *gradient;
+        }
+        Some(Evaluation { value, gradient })
+    }
+
+    fn curvature(&self, coefficients: &[f64]) -> Option<Curvature> {
+        let (inputs, outputs) = (self.inputs.ncols(), 2 * self.rankings.labels());
+        if Order::Blocks.len(inputs) * outputs <= LARGEST_BLOCKS {
+            let (_, blocks) = self.sum(coefficients, Order::Blocks)?;
+            let ridge = |input: usize| self.ridge(input * outputs);
+            let factors = Curvature::factorise(&blocks, inputs, outputs, ridge);
+            if factors.is_some() {
+                return factors;
+            }
+        }
+        let (_, mut diagonal) = self.sum(coefficients, Order::Diagonal)?;
+        for (index, curvature) in diagonal.iter_mut().enumerate() {
+            *curvature += self.ridge(index);
+        }
+        Some(Curvature::Diagonal(diagonal))
     }
 }
 
@@ -168,8 +181,9 @@ impl Kernel for AddRows<'_> {
         let mut derived = vec![0.0; outputs];
         let mut part = Part {
             log_likelihood: 0.0,
-            derivatives: vec![0.0; self.coefficients.len()],
+            derivatives: vec![0.0; self.order.len(inputs.ncols()) * outputs],
         };
+        let mut factors = vec![0.0; self.order.len(inputs.ncols())];
         for first in self.rows.clone().step_by(LANES) {
             let count = LANES.min(self.rows.end - first);
             scores.fill(0.0);
@@ -219,7 +233,7 @@ impl Kernel for AddRows<'_> {
                             weight * (relations[utility] + missing - sums.net[lane]) / 2.0,
                             weight * (relations[tie] - sums.tied[lane]),
                         ),
-                        Order::Second => (
+                        Order::Diagonal | Order::Blocks => (
                             weight * sums.net_curvature[lane] / 4.0,
                             weight * sums.tied_curvature[lane],
                         ),
@@ -228,11 +242,8 @@ impl Kernel for AddRows<'_> {
                 // A row with one label has a normaliser of nothing and a term of nothing.
                 part.log_likelihood += weight * log_likelihood;
                 let sums = part.derivatives.chunks_exact_mut(outputs);
-                for (input, sums) in inputs.row(row).iter().zip(sums) {
-                    let factor = match self.order {
-                        Order::First => *input,
-                        Order::Second => input * input,
-                    };
+                self.order.write_factors(inputs.row(row), &mut factors);
+                for (factor, sums) in factors.iter().zip(sums) {
                     for (sum, value) in sums.iter_mut().zip(&derived) {
                         *sum += factor * value;
                     }
@@ -276,6 +287,7 @@ mod tests {
         }
         assert!((found.value - expected).abs() < 1e-10);
         let curvature = objective.curvature(&point).unwrap();
+        let (_, diagonal) = objective.sum(&point, Order::Diagonal).unwrap();
         let step = 1e-5;
         for index in 0..point.len() {
             let at = |offset: f64| {
@@ -286,8 +298,18 @@ mod tests {
             let (up, down) = (at(step), at(-step));
             let slope = (up.value - down.value) / (2.0 * step);
             assert!((found.gradient[index] - slope).abs() < 1e-5, "{index}");
-            let bend = (up.gradient[index] - down.gradient[index]) / (2.0 * step);
-            assert!((curvature[index] - bend).abs() < 1e-5, "{index}");
+            let bend = |i: usize| (up.gradient[i] - down.gradient[i]) / (2.0 * step);
+            let found = diagonal[index] + objective.ridge(index);
+            assert!((found - bend(index)).abs() < 1e-5, "{index}");
+            // Divided by itself, the column of a coefficient is that coefficient; other outputs do not matter.
+            let mut column: Vec<f64> = (0..point.len())
+                .map(|i| if i % 6 == index % 6 { bend(i) } else { 0.0 })
+                .collect();
+            curvature.divide(&mut column);
+            for (i, value) in column.iter().enumerate() {
+                let expected = f64::from(u8::from(i == index));
+                assert!((value - expected).abs() < 1e-5, "{index} {i}");
+            }
         }
         assert!(objective.evaluate(&vec![1e6; point.len()]).is_none());
     }
