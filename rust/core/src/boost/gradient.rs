@@ -23,7 +23,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Makes room for so many rows and returns it, to be filled. Outputs that no label has are 0 and stay so.
+    /// Makes room for so many rows and returns it, to be filled.
     pub(super) fn prepare(&mut self, rows: usize, labels: usize) -> &mut [Line] {
         self.groups = groups(labels);
         let size = rows * self.groups;
@@ -160,6 +160,9 @@ impl Kernel for Derive<'_> {
         let n = self.observed.labels();
         let groups = groups(n);
         let mut block = Block::<f32>::new(n);
+        // Of one row; outputs that no label has stay 0.
+        let mut gradient = vec![0.0; groups * OUTPUTS];
+        let mut curvature = vec![0.0; groups * OUTPUTS];
         for (number, rows) in self.rows.chunks(LANES).enumerate() {
             for lane in 0..LANES {
                 // A last block is filled up with its first row.
@@ -170,28 +173,33 @@ impl Kernel for Derive<'_> {
             }
             block.exponentials();
             let sums = block.pairs();
-            for (lane, &row) in rows.iter().enumerate() {
+            let out = self.out.chunks_exact_mut(groups).skip(number * LANES);
+            for ((lane, &row), out) in rows.iter().enumerate().zip(out) {
                 let row = row as usize;
                 let positions = self.observed.rankings.row(row);
                 let weight = self.observed.weights[row];
                 let relations = &self.observed.relations[row * 2 * n..(row + 1) * 2 * n];
-                let place = (number * LANES + lane) * groups;
-                let out = &mut self.out[place..place + groups];
-                for (label, sums) in sums.iter().enumerate() {
-                    let weight = if positions[label] == MISSING {
-                        0.0
-                    } else {
-                        weight
-                    };
-                    let mut write = |output: usize, gradient: f32, curvature: f32| {
-                        let line = &mut out[output / OUTPUTS];
-                        line[output % OUTPUTS] = gradient * weight;
-                        line[output % OUTPUTS + OUTPUTS] = curvature.max(0.0) * weight;
-                    };
-                    let net = relations[label] - sums.net[lane];
-                    write(label, 0.5 * net, 0.25 * sums.net_curvature[lane]);
-                    let tied = relations[n + label] - sums.tied[lane];
-                    write(n + label, tied, sums.tied_curvature[lane]);
+                let (net, tied) = relations.split_at(n);
+                let (gradient_f, gradient_h) = gradient.split_at_mut(n);
+                let (curvature_f, curvature_h) = curvature.split_at_mut(n);
+                let utilities = gradient_f.iter_mut().zip(curvature_f).zip(net);
+                let ties = gradient_h.iter_mut().zip(curvature_h).zip(tied);
+                let labels = sums.iter().zip(positions);
+                for ((((g_f, c_f), net), ((g_h, c_h), tied)), (sums, &position)) in
+                    utilities.zip(ties).zip(labels)
+                {
+                    let weight = if position == MISSING { 0.0 } else { weight };
+                    *g_f = 0.5 * (net - sums.net[lane]) * weight;
+                    *c_f = (0.25 * sums.net_curvature[lane]).max(0.0) * weight;
+                    *g_h = (tied - sums.tied[lane]) * weight;
+                    *c_h = sums.tied_curvature[lane].max(0.0) * weight;
+                }
+                let groups = gradient
+                    .chunks_exact(OUTPUTS)
+                    .zip(curvature.chunks_exact(OUTPUTS));
+                for (line, (gradient, curvature)) in out.iter_mut().zip(groups) {
+                    line[..OUTPUTS].copy_from_slice(gradient);
+                    line[OUTPUTS..].copy_from_slice(curvature);
                 }
             }
         }

@@ -23,14 +23,6 @@ fn each<T>(f: impl FnMut(usize) -> T) -> Lane<T> {
     std::array::from_fn(f)
 }
 
-#[inline(always)]
-fn exponential<T: Real>(mut lane: Lane<T>) -> Lane<T> {
-    for value in &mut lane {
-        *value = value.exponential();
-    }
-    lane
-}
-
 /// A block of rows and the memory for its computation.
 ///
 /// A label that a row does not rank has strength 0. To a ranked label it then looks like one that is certainly behind
@@ -114,7 +106,7 @@ impl<T: Real> Block<T> {
                     T::TIE_LIMIT
                 }
             });
-            let (f, t) = (exponential(f), exponential(t));
+            let (f, t) = (T::exponentials(f), T::exponentials(t));
             *strength = each(|l| if ranked[l] { f[l] } else { zero });
             *tie = each(|l| if ranked[l] { t[l] } else { zero });
         }
