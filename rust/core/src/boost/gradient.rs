@@ -10,7 +10,9 @@ use super::scale::Scale;
 pub(super) const OUTPUTS: usize = 8;
 
 /// The gradients of [`OUTPUTS`] outputs of a row, then their curvatures: one line of the cache.
-pub(super) type Line = [f32; 2 * OUTPUTS];
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
+pub(super) struct Line(pub(super) [f32; 2 * OUTPUTS]);
 
 /// Rows that a thread takes at once.
 pub(super) const ROWS: usize = 256;
@@ -198,8 +200,8 @@ impl Kernel for Derive<'_> {
                     .chunks_exact(OUTPUTS)
                     .zip(curvature.chunks_exact(OUTPUTS));
                 for (line, (gradient, curvature)) in out.iter_mut().zip(groups) {
-                    line[..OUTPUTS].copy_from_slice(gradient);
-                    line[OUTPUTS..].copy_from_slice(curvature);
+                    line.0[..OUTPUTS].copy_from_slice(gradient);
+                    line.0[OUTPUTS..].copy_from_slice(curvature);
                 }
             }
         }
@@ -247,9 +249,9 @@ mod tests {
             for output in 0..2 * n {
                 let line = lines.row(place)[output / OUTPUTS];
                 let at = output % OUTPUTS;
-                let error = f64::from(line[at]) * unit - expected.gradient[output];
+                let error = f64::from(line.0[at]) * unit - expected.gradient[output];
                 assert!(error.abs() < 1e-5 * weights[row], "{error}");
-                let error = f64::from(line[at + OUTPUTS]) * unit - expected.curvature[output];
+                let error = f64::from(line.0[at + OUTPUTS]) * unit - expected.curvature[output];
                 assert!(error.abs() < 1e-5 * weights[row], "{error}");
             }
         }

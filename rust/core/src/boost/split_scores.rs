@@ -68,8 +68,8 @@ impl<const N: usize> Kernel for Score<'_, N> {
         // No feature has more boundaries.
         let mut between = Vec::with_capacity(MAX_BINS);
         let mut worths = Vec::with_capacity(MAX_BINS);
-        let mut total = None;
-        for candidate in self.node.candidates.features() {
+        let mut total = [Line::default(); N];
+        for (number, candidate) in self.node.candidates.features().iter().enumerate() {
             between.clear();
             between.resize(candidate.boundaries + 1, [Line::default(); N]);
             let column = self.node.drawn.column(candidate.feature);
@@ -79,16 +79,11 @@ impl<const N: usize> Kernel for Score<'_, N> {
                 plus(sums, self.lines.some(row as usize, self.first_group, N));
             }
             // Every feature has every row on some side of its boundaries: any of them gives the sum of all.
-            let total = match total {
-                Some(total) => total,
-                None => {
-                    let mut sum = [Line::default(); N];
-                    for lines in &between {
-                        plus(&mut sum, lines);
-                    }
-                    *total.insert(sum)
+            if number == 0 {
+                for lines in &between {
+                    plus(&mut total, lines);
                 }
-            };
+            }
             worths.clear();
             let mut left = [Line::default(); N];
             for lines in &between[..candidate.boundaries] {
@@ -101,7 +96,6 @@ impl<const N: usize> Kernel for Score<'_, N> {
                 *split = sum(*worth);
             }
         }
-        let total = total.unwrap_or([Line::default(); N]);
         Scores {
             node: sum(worth(&total, &total, self.ridge)),
             splits,
@@ -112,7 +106,7 @@ impl<const N: usize> Kernel for Score<'_, N> {
 #[inline(always)]
 fn plus<const N: usize>(sum: &mut [Line; N], lines: &[Line]) {
     for (sum, line) in sum.iter_mut().zip(lines) {
-        *sum = std::array::from_fn(|i| sum[i] + line[i]);
+        *sum = Line(std::array::from_fn(|i| sum.0[i] + line.0[i]));
     }
 }
 
@@ -154,12 +148,12 @@ fn add(a: Fractions, b: Fractions) -> Fractions {
 /// What both sides are worth for each output of a group.
 #[inline(always)]
 fn group_worth(left: &Line, total: &Line, ridge: f32) -> Fractions {
-    let right: Line = std::array::from_fn(|i| total[i] - left[i]);
+    let right = Line(std::array::from_fn(|i| total.0[i] - left.0[i]));
     add(side_worth(left, ridge), side_worth(&right, ridge))
 }
 
 #[inline(always)]
-fn side_worth(line: &Line, ridge: f32) -> Fractions {
+fn side_worth(Line(line): &Line, ridge: f32) -> Fractions {
     // A difference of sums may miss 0 by a rounding.
     let curvature = |i: usize| {
         let curvature = line[i + OUTPUTS];
@@ -188,7 +182,7 @@ impl Kernel for Totals<'_> {
         let mut totals = vec![[0.0; 2 * OUTPUTS]; self.lines.groups()];
         for &row in self.rows {
             for (total, line) in totals.iter_mut().zip(self.lines.row(row as usize)) {
-                *total = std::array::from_fn(|i| total[i] + f64::from(line[i]));
+                *total = std::array::from_fn(|i| total[i] + f64::from(line.0[i]));
             }
         }
         totals
@@ -212,10 +206,10 @@ mod tests {
         let drawn = Drawn::new(&bins, &kept, false);
         let mut lines = Lines::default();
         for (place, line) in lines.prepare(kept.len(), labels).iter_mut().enumerate() {
-            *line = std::array::from_fn(|i| {
+            *line = Line(std::array::from_fn(|i| {
                 let value = ((place * 17 + i * 5) % 23) as f32 / 8.0;
                 value - if i < OUTPUTS { 1.4 } else { 0.0 }
-            });
+            }));
         }
         let node: Vec<u32> = (0..kept.len() as u32).filter(|p| p % 7 != 2).collect();
         let draw = Draw {
