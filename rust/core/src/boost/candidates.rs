@@ -98,8 +98,9 @@ impl Candidate {
         let bins = drawn.bins.count(feature);
         for (before, &count) in boundaries_before.iter_mut().zip(&counts).take(bins) {
             // Bins are fewer than 257, and no boundary is in front of the first. No branches: nobody could guess them.
-            let enough = (left >= min_samples_leaf) & (rows.len() - left >= min_samples_leaf);
-            boundaries += u8::from(enough & (count > 0));
+            let enough_left = u8::from(left >= min_samples_leaf);
+            let enough_right = u8::from(rows.len() - left >= min_samples_leaf);
+            boundaries += enough_left & enough_right & u8::from(count > 0);
             *before = boundaries;
             left += count as usize;
         }

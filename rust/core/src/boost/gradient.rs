@@ -185,10 +185,10 @@ impl Kernel for Derive<'_> {
                 let (gradient_f, gradient_h) = gradient.split_at_mut(n);
                 let (curvature_f, curvature_h) = curvature.split_at_mut(n);
                 let utilities = gradient_f.iter_mut().zip(curvature_f).zip(net);
-                let ties = gradient_h.iter_mut().zip(curvature_h).zip(tied);
+                let tie_terms = gradient_h.iter_mut().zip(curvature_h).zip(tied);
                 let labels = sums.iter().zip(positions);
                 for ((((g_f, c_f), net), ((g_h, c_h), tied)), (sums, &position)) in
-                    utilities.zip(ties).zip(labels)
+                    utilities.zip(tie_terms).zip(labels)
                 {
                     let weight = if position == MISSING { 0.0 } else { weight };
                     *g_f = 0.5 * (net - sums.net[lane]) * weight;

@@ -20,7 +20,7 @@ impl Scale {
     /// some q up to 2^20: a product of five of them neither overflows nor vanishes.
     pub(super) fn new(largest: f64, ridge: f64) -> Self {
         let ridge = ridge.max(largest * LEAST_RIDGE);
-        let middle = (ridge.log2() + largest.max(ridge).log2()) / 2.0;
+        let middle = ridge.log2().midpoint(largest.max(ridge).log2());
         let unit = middle.round().exp2();
         Self {
             unit,
