@@ -27,6 +27,7 @@ mod objective;
 mod order;
 mod params;
 mod quasi_newton;
+mod rows;
 mod standardise;
 
 pub use model::LinearModel;

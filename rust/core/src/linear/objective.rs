@@ -2,26 +2,24 @@
 
 use ndarray::Array2;
 
-use crate::latent::{Block, LANES};
+use crate::latent::LANES;
 use crate::parallel::ordered;
-use crate::rankings::{Rankings, MISSING};
-use crate::simd::{dispatch, Kernel};
+use crate::rankings::Rankings;
+use crate::simd::dispatch;
 
 use super::curvature::Curvature;
-use super::order::Order;
+use super::order::{moments, Order};
 use super::params::LinearOptions;
 use super::quasi_newton::Function;
-
-/// Scores beyond this make no sense: a step that leads there is too long.
-const LARGEST_SCORE: f64 = 250.0;
+use super::rows::{relations, AddRows};
 
 /// What is minimised: the penalty less the log-likelihood.
 pub(super) struct Objective<'a> {
     /// Standardised rows, with a last column of ones.
     pub(super) inputs: &'a Array2<f64>,
     pub(super) rankings: &'a Rankings,
-    /// For each row and label what [`Relations`] says.
-    relations: Vec<f64>,
+    /// For each row and label what [`relations`] says.
+    pub(super) relations: Vec<f64>,
     options: &'a LinearOptions,
     /// Whether the caller runs in a pool of several threads.
     spread: bool,
@@ -32,13 +30,6 @@ pub(super) struct Objective<'a> {
 pub(super) struct Evaluation {
     pub(super) value: f64,
     pub(super) gradient: Vec<f64>,
-}
-
-/// What a block of rows adds.
-struct Part {
-    log_likelihood: f64,
-    /// What [`Order`] says, of the log-likelihood.
-    derivatives: Vec<f64>,
 }
 
 /// Numbers in the blocks of all outputs together, at most; else inputs are treated as if they were uncorrelated.
@@ -62,6 +53,31 @@ impl<'a> Objective<'a> {
     /// Number of coefficients: 2n for each column of the inputs.
     pub(super) fn len(&self) -> usize {
         self.inputs.ncols() * 2 * self.rankings.labels()
+    }
+
+    /// Whether the second derivatives in any two coefficients of an output are worth their memory.
+    fn has_small_blocks(&self) -> bool {
+        Order::Blocks.len(self.inputs.ncols()) * 2 * self.rankings.labels() <= LARGEST_BLOCKS
+    }
+
+    /// Adds the penalty to second derivatives: to blocks, or to the diagonal where there are none to factorise.
+    fn with_penalty(
+        &self,
+        blocks: Option<Vec<f64>>,
+        diagonal: impl FnOnce() -> Option<Vec<f64>>,
+    ) -> Option<Curvature> {
+        let (inputs, outputs) = (self.inputs.ncols(), 2 * self.rankings.labels());
+        let ridge = |input: usize| self.ridge(input * outputs);
+        let factors =
+            blocks.and_then(|blocks| Curvature::factorise(&blocks, inputs, outputs, ridge));
+        if factors.is_some() {
+            return factors;
+        }
+        let mut diagonal = diagonal()?;
+        for (index, curvature) in diagonal.iter_mut().enumerate() {
+            *curvature += self.ridge(index);
+        }
+        Some(Curvature::Diagonal(diagonal))
     }
 
     /// The penalty's second derivative in a coefficient.
@@ -114,143 +130,36 @@ impl Function for Objective<'_> {
         Some(Evaluation { value, gradient })
     }
 
+    /// As if every row bent an output as much as the average row. At coefficients of 0 and for complete rankings that is
+    /// so.
+    fn rough_curvature(&self, coefficients: &[f64]) -> Option<Curvature> {
+        let (_, diagonal) = self.sum(coefficients, Order::Diagonal)?;
+        let outputs = 2 * self.rankings.labels();
+        let sums = self.has_small_blocks().then(|| {
+            // The intercept's input is 1.
+            let bends = &diagonal[diagonal.len() - outputs..];
+            let total = self.rankings.weights().total();
+            let moments = moments(self.inputs, self.rankings.weights());
+            let blocks = moments
+                .iter()
+                .flat_map(|m| bends.iter().map(move |b| m * b / total));
+            blocks.collect()
+        });
+        self.with_penalty(sums, || Some(diagonal))
+    }
+
     fn curvature(&self, coefficients: &[f64]) -> Option<Curvature> {
-        let (inputs, outputs) = (self.inputs.ncols(), 2 * self.rankings.labels());
-        if Order::Blocks.len(inputs) * outputs <= LARGEST_BLOCKS {
-            let (_, blocks) = self.sum(coefficients, Order::Blocks)?;
-            let ridge = |input: usize| self.ridge(input * outputs);
-            let factors = Curvature::factorise(&blocks, inputs, outputs, ridge);
-            if factors.is_some() {
-                return factors;
-            }
-        }
-        let (_, mut diagonal) = self.sum(coefficients, Order::Diagonal)?;
-        for (index, curvature) in diagonal.iter_mut().enumerate() {
-            *curvature += self.ridge(index);
-        }
-        Some(Curvature::Diagonal(diagonal))
-    }
-}
-
-/// For each row and label the ranked labels behind it less those before it, then the labels tied with it.
-fn relations(rankings: &Rankings) -> Vec<f64> {
-    let n = rankings.labels();
-    let mut out = Vec::with_capacity(2 * n * rankings.len());
-    for positions in rankings.rows() {
-        let ranked = || positions.iter().filter(|&&p| p != MISSING);
-        let count = |own: u16, holds: &dyn Fn(u16) -> f64| match own {
-            MISSING => 0.0,
-            _ => ranked().map(|&other| holds(other)).sum(),
+        let sums = if self.has_small_blocks() {
+            Some(self.sum(coefficients, Order::Blocks)?.1)
+        } else {
+            None
         };
-        out.extend(positions.iter().map(|&own| {
-            count(own, &|other| {
-                f64::from(i8::from(other > own)) - f64::from(i8::from(other < own))
-            })
-        }));
-        out.extend(positions.iter().map(|&own| {
-            // The label itself is no pair.
-            count(own, &|other| f64::from(i8::from(other == own)))
-                - f64::from(i8::from(own != MISSING))
-        }));
+        self.with_penalty(sums, || Some(self.sum(coefficients, Order::Diagonal)?.1))
     }
-    out
-}
 
-struct AddRows<'a> {
-    objective: &'a Objective<'a>,
-    coefficients: &'a [f64],
-    rows: std::ops::Range<usize>,
-    order: Order,
-}
-
-impl Kernel for AddRows<'_> {
-    type Output = Option<Part>;
-
-    #[inline(always)]
-    fn run(self) -> Option<Part> {
-        let Objective {
-            inputs,
-            rankings,
-            relations,
-            ..
-        } = self.objective;
-        let n = rankings.labels();
-        let outputs = 2 * n;
-        let mut block = Block::<f64>::new(n);
-        let mut scores = vec![0.0; LANES * outputs];
-        let mut derived = vec![0.0; outputs];
-        let mut part = Part {
-            log_likelihood: 0.0,
-            derivatives: vec![0.0; self.order.len(inputs.ncols()) * outputs],
-        };
-        let mut factors = vec![0.0; self.order.len(inputs.ncols())];
-        for first in self.rows.clone().step_by(LANES) {
-            let count = LANES.min(self.rows.end - first);
-            scores.fill(0.0);
-            for (lane, scores) in scores.chunks_exact_mut(outputs).enumerate() {
-                if lane >= count {
-                    block.clear(lane);
-                    continue;
-                }
-                let coefficients = self.coefficients.chunks_exact(outputs);
-                for (input, coefficients) in inputs.row(first + lane).iter().zip(coefficients) {
-                    for (score, coefficient) in scores.iter_mut().zip(coefficients) {
-                        *score += input * coefficient;
-                    }
-                }
-                let largest = scores.iter().fold(0.0_f64, |m, score| m.max(score.abs()));
-                if largest.is_nan() || largest > LARGEST_SCORE {
-                    return None;
-                }
-                let positions = rankings.row(first + lane);
-                block.set(lane, scores, |label| positions[label] != MISSING);
-            }
-            block.exponentials();
-            let normalisers = block.log_normalisers();
-            let largest = block.largest();
-            let sums = block.pairs();
-            for (lane, scores) in scores.chunks_exact(outputs).take(count).enumerate() {
-                let row = first + lane;
-                let weight = rankings.weights().get(row);
-                let positions = rankings.row(row);
-                let relations = &relations[row * outputs..(row + 1) * outputs];
-                let ranked = positions.iter().filter(|&&p| p != MISSING).count() as f64;
-                let missing = n as f64 - ranked;
-                let mut log_likelihood = -normalisers[lane];
-                for (label, sums) in sums.iter().enumerate() {
-                    let (utility, tie) = (label, n + label);
-                    if positions[label] == MISSING {
-                        derived[utility] = 0.0;
-                        derived[tie] = 0.0;
-                        continue;
-                    }
-                    log_likelihood += relations[utility] * scores[utility] / 2.0
-                        + relations[tie] * scores[tie]
-                        + (scores[utility] - largest[lane]) * (ranked - 1.0) / 2.0;
-                    (derived[utility], derived[tie]) = match self.order {
-                        Order::First => (
-                            // A missing label looks like one that is certainly behind.
-                            weight * (relations[utility] + missing - sums.net[lane]) / 2.0,
-                            weight * (relations[tie] - sums.tied[lane]),
-                        ),
-                        Order::Diagonal | Order::Blocks => (
-                            weight * sums.net_curvature[lane] / 4.0,
-                            weight * sums.tied_curvature[lane],
-                        ),
-                    };
-                }
-                // A row with one label has a normaliser of nothing and a term of nothing.
-                part.log_likelihood += weight * log_likelihood;
-                let sums = part.derivatives.chunks_exact_mut(outputs);
-                self.order.write_factors(inputs.row(row), &mut factors);
-                for (factor, sums) in factors.iter().zip(sums) {
-                    for (sum, value) in sums.iter_mut().zip(&derived) {
-                        *sum += factor * value;
-                    }
-                }
-            }
-        }
-        Some(part)
+    /// With many inputs their products take much longer than the gradient.
+    fn steps_per_estimate(&self) -> usize {
+        (self.inputs.ncols() / 4).max(4)
     }
 }
 
@@ -312,5 +221,27 @@ mod tests {
             }
         }
         assert!(objective.evaluate(&vec![1e6; point.len()]).is_none());
+    }
+
+    #[test]
+    fn the_rough_estimate_is_exact_at_the_start_for_complete_rankings() {
+        let inputs = Array2::from_shape_fn((11, 3), |(i, j)| match j {
+            2 => 1.0,
+            _ => ((i * (j + 2)) % 7) as f64 / 3.0 - 1.0,
+        });
+        let positions = Array2::from_shape_fn((11, 3), |(i, j)| ((i + j) % 3 + 1) as i64);
+        let weights: Vec<f64> = (0..11).map(|i| 0.5 + f64::from(i)).collect();
+        let rankings = Rankings::new(positions.view(), Some(&weights)).unwrap();
+        let options = LinearOptions::default();
+        let objective = Objective::new(&inputs, &rankings, &options);
+        let start = vec![0.0; objective.len()];
+        let [mut good, mut rough] = [(); 2].map(|()| objective.evaluate(&start).unwrap().gradient);
+        objective.curvature(&start).unwrap().divide(&mut good);
+        objective
+            .rough_curvature(&start)
+            .unwrap()
+            .divide(&mut rough);
+        assert!(good.iter().zip(rough).all(|(a, b)| (a - b).abs() < 1e-10));
+        assert!(good.iter().any(|step| step.abs() > 0.01));
     }
 }

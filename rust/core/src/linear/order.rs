@@ -1,6 +1,9 @@
 //! [`Order`]: which derivatives of the objective are summed over the rows.
 
-use ndarray::ArrayView1;
+use ndarray::{Array2, ArrayView1};
+
+use crate::simd::{dispatch, Kernel};
+use crate::weights::Weights;
 
 /// What is summed over the rows: for each output its derivative times inputs.
 #[derive(Clone, Copy, PartialEq)]
@@ -39,6 +42,34 @@ impl Order {
                 }
             }
         }
+    }
+}
+
+/// The weighted sums of products of two inputs, in the order of [`Order::Blocks`].
+pub(super) fn moments(inputs: &Array2<f64>, weights: &Weights) -> Vec<f64> {
+    dispatch(Moments { inputs, weights })
+}
+
+struct Moments<'a> {
+    inputs: &'a Array2<f64>,
+    weights: &'a Weights,
+}
+
+impl Kernel for Moments<'_> {
+    type Output = Vec<f64>;
+
+    #[inline(always)]
+    fn run(self) -> Vec<f64> {
+        let mut moments = vec![0.0; Order::Blocks.len(self.inputs.ncols())];
+        let mut factors = moments.clone();
+        for (row, inputs) in self.inputs.rows().into_iter().enumerate() {
+            Order::Blocks.write_factors(inputs, &mut factors);
+            let weight = self.weights.get(row);
+            for (moment, factor) in moments.iter_mut().zip(&factors) {
+                *moment += weight * factor;
+            }
+        }
+        moments
     }
 }
 

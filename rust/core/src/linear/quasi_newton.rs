@@ -13,9 +13,6 @@ const SUFFICIENT: f64 = 1e-4;
 /// Halvings of a step before the search gives up: the numbers then have no more digits to offer.
 const HALVINGS: usize = 40;
 
-/// The second derivatives are estimated anew after so many steps, after twice as many, and so on.
-const FIRST_REFRESH: usize = 4;
-
 /// When to end.
 #[derive(Clone, Copy)]
 pub(super) struct Goal {
@@ -44,8 +41,12 @@ struct Pair {
 pub(super) trait Function {
     /// Value and gradient.
     fn evaluate(&self, point: &[f64]) -> Option<Evaluation>;
-    /// An estimate of the second derivatives.
+    /// A quick estimate of the second derivatives.
+    fn rough_curvature(&self, point: &[f64]) -> Option<Curvature>;
+    /// A good estimate of the second derivatives.
     fn curvature(&self, point: &[f64]) -> Option<Curvature>;
+    /// Number of steps that are worth a good estimate; the next is made after twice as many, and so on.
+    fn steps_per_estimate(&self) -> usize;
 }
 
 /// Minimises from a point where the function is defined.
@@ -60,9 +61,10 @@ pub(super) fn minimise(
         why: "the log-likelihood is not finite at the start".into(),
     };
     let mut here = function.evaluate(&point).ok_or_else(undefined)?;
-    let mut curvature = function.curvature(&point).ok_or_else(undefined)?;
+    let mut curvature = function.rough_curvature(&point).ok_or_else(undefined)?;
     let mut memory: Vec<Pair> = Vec::new();
     let mut steps = 0;
+    let mut next_estimate = function.steps_per_estimate();
     while steps < goal.max_steps && largest(&here.gradient) > goal.gradient {
         if should_stop() {
             return Err(Error::Interrupted);
@@ -93,8 +95,9 @@ pub(super) fn minimise(
         point = next;
         here = there;
         steps += 1;
-        if steps >= FIRST_REFRESH && steps.is_power_of_two() {
+        if steps == next_estimate {
             curvature = function.curvature(&point).unwrap_or(curvature);
+            next_estimate *= 2;
         }
     }
     Ok(Minimum {
@@ -184,8 +187,16 @@ mod tests {
             value.is_finite().then_some(Evaluation { value, gradient })
         }
 
+        fn rough_curvature(&self, x: &[f64]) -> Option<Curvature> {
+            self.curvature(x)
+        }
+
         fn curvature(&self, x: &[f64]) -> Option<Curvature> {
             Some(Curvature::Diagonal(vec![1.0; x.len()]))
+        }
+
+        fn steps_per_estimate(&self) -> usize {
+            1
         }
     }
 
@@ -196,8 +207,16 @@ mod tests {
             None
         }
 
+        fn rough_curvature(&self, _: &[f64]) -> Option<Curvature> {
+            None
+        }
+
         fn curvature(&self, _: &[f64]) -> Option<Curvature> {
             None
+        }
+
+        fn steps_per_estimate(&self) -> usize {
+            1
         }
     }
 
