@@ -36,12 +36,12 @@ class Evidence:
         if weights is not None and np.ptp(weights) > 0:
             self.row_weights = weights / weights.mean()
         self.counts = _core.observed_counts(positions)
-        self._starts = np.concatenate([[0], np.cumsum(self.counts)])
+        self._row_of = np.repeat(np.arange(len(positions)), self.counts)
 
     @property
     def n_pairs(self) -> int:
         """Number of observed relations."""
-        return int(self._starts[-1])
+        return len(self._row_of)
 
     def empty(self, stages: int = 1) -> Floats:
         """Return a table for what a component says: one row a stage, not a number where it says nothing."""
@@ -53,12 +53,12 @@ class Evidence:
         shares: Callable[[NDArray[np.intp]], Iterator[Floats]],
         table: Floats,
     ) -> None:
-        """Ask for the shares of some rows, stage by stage, and note those of what was observed."""
+        """Ask for the shares of some rows, ascending, stage by stage, and note those of what was observed."""
         for block in row_blocks(len(rows), self.positions.shape[1]):
             asked = rows[block]
-            places = np.concatenate(
-                [np.arange(self._starts[row], self._starts[row + 1]) for row in asked]
-            )
+            is_asked = np.zeros(len(self.positions), dtype=bool)
+            is_asked[asked] = True
+            places = np.flatnonzero(is_asked[self._row_of])
             for stage, tables in enumerate(shares(asked)):
                 table[stage, places] = _core.observed_shares(self.positions[asked], tables)
 

@@ -8,6 +8,7 @@
 pub mod aggregate;
 pub mod boost;
 pub mod bucket_order;
+mod cholesky;
 pub mod cross_validation;
 pub mod error;
 pub mod features;

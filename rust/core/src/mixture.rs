@@ -1,16 +1,20 @@
 //! Mixing several models of the same pairs: what each says about observed rankings, and the weights that this gives
 //! them.
 
-use ndarray::{Array1, ArrayView2, ArrayView3};
+use ndarray::{ArrayView2, ArrayView3};
 
 use crate::error::{Error, Result};
 use crate::pairs::{pair_count, pair_index};
 use crate::rankings::{Rankings, MISSING};
+use crate::simd::{dispatch, Kernel};
 
 /// Steps of the expectation–maximisation algorithm.
 const STEPS: usize = 60;
 /// The starting weights count like so many rows.
 const PRIOR_ROWS: f64 = 20.0;
+/// Pairs that are computed side by side.
+const LANES: usize = 8;
+type Lane = [f64; LANES];
 
 /// The shares that tables of pair shares (rows × pairs × before, tied, after) give to what the rankings say: those of
 /// the pairs that row 0 ranks, then row 1, and so on.
@@ -77,30 +81,69 @@ pub fn mixture_weights(
         .filter(|(&count, _)| count > 0)
         .map(|(_, weight)| weight)
         .sum();
-    let mut weights = Array1::from(start.to_vec());
+    let pair_weights =
+        rows().flat_map(|(&count, weight)| std::iter::repeat_n(weight / count as f64, count));
+    let pair_weights = lanes(pair_weights, 0.0);
+    // Behind the last pair there is something to divide by.
+    let shares: Vec<Vec<Lane>> = shares
+        .outer_iter()
+        .map(|row| lanes(row.iter().copied(), 1.0))
+        .collect();
+    let mut weights = start.to_vec();
     for _ in 0..STEPS {
-        let mut sums: Vec<f64> = start.iter().map(|weight| PRIOR_ROWS * weight).collect();
-        let mut column = 0;
-        for (&count, row_weight) in rows() {
-            for pair in column..column + count {
-                let mixed: f64 = weights
-                    .iter()
-                    .enumerate()
-                    .map(|(k, w)| w * shares[[k, pair]])
-                    .sum();
-                for (k, sum) in sums.iter_mut().enumerate() {
-                    let responsible = weights[k] * shares[[k, pair]] / (mixed * count as f64);
-                    *sum += row_weight * responsible;
-                }
-            }
-            column += count;
+        let sums = dispatch(Responsibilities {
+            shares: &shares,
+            pair_weights: &pair_weights,
+            weights: &weights,
+        });
+        for ((weight, sum), start) in weights.iter_mut().zip(sums).zip(start) {
+            *weight = (PRIOR_ROWS * start + *weight * sum) / (PRIOR_ROWS + compared);
         }
-        weights = sums
-            .iter()
-            .map(|sum| sum / (PRIOR_ROWS + compared))
-            .collect();
     }
-    weights.to_vec()
+    weights
+}
+
+/// Numbers side by side, filled up at the end.
+fn lanes(values: impl Iterator<Item = f64>, filling: f64) -> Vec<Lane> {
+    let mut lanes = Vec::new();
+    for (index, value) in values.enumerate() {
+        if index % LANES == 0 {
+            lanes.push([filling; LANES]);
+        }
+        if let Some(lane) = lanes.last_mut() {
+            lane[index % LANES] = value;
+        }
+    }
+    lanes
+}
+
+/// For each component the sum over all pairs of the pair's weight times the component's share by the mixed share.
+struct Responsibilities<'a> {
+    shares: &'a [Vec<Lane>],
+    pair_weights: &'a [Lane],
+    weights: &'a [f64],
+}
+
+impl Kernel for Responsibilities<'_> {
+    type Output = Vec<f64>;
+
+    #[inline(always)]
+    fn run(self) -> Vec<f64> {
+        let mut sums = vec![[0.0; LANES]; self.shares.len()];
+        for (place, pair_weights) in self.pair_weights.iter().enumerate() {
+            let mut mixed = [0.0; LANES];
+            for (shares, weight) in self.shares.iter().zip(self.weights) {
+                let shares = &shares[place];
+                mixed = std::array::from_fn(|l| mixed[l] + weight * shares[l]);
+            }
+            let factors: Lane = std::array::from_fn(|l| pair_weights[l] / mixed[l]);
+            for (sum, shares) in sums.iter_mut().zip(self.shares) {
+                let shares = &shares[place];
+                *sum = std::array::from_fn(|l| sum[l] + factors[l] * shares[l]);
+            }
+        }
+        sums.iter().map(|lanes| lanes.iter().sum()).collect()
+    }
 }
 
 #[cfg(test)]

@@ -219,6 +219,48 @@ fn extreme_weights_do_not_overflow() {
 }
 
 #[test]
+fn splits_are_found_whatever_the_scale_of_weights_and_ridge() {
+    let (x, y) = data(600);
+    let table = Array2::from_shape_fn((600, 5), |(i, j)| i64::from(y.row(i)[j]));
+    // From ridges that drown in the weights to weights that drown in the ridge.
+    for (weight, ridge) in [
+        (1e9, 1e-300),
+        (1e9, 2.0),
+        (3e7, 1e-12),
+        (1e-9, 2.0),
+        (1.0, 1e12),
+    ] {
+        let weights: Vec<f64> = (0..600).map(|i| weight / f64::from(1 + i % 3)).collect();
+        let y = Rankings::new(table.view(), Some(&weights)).unwrap();
+        let options = BoostOptions {
+            ridge,
+            feature_share: Some(1.0),
+            ..few_rounds()
+        };
+        let booster = Booster::fit(x.view(), &y, &params(options), &Observer::silent()).unwrap();
+        let importances = booster.feature_importances();
+        assert!(importances[0] > 0.9, "{weight} {ridge}: {importances:?}");
+        let scores = booster.scores(x.view(), 12, 1).unwrap();
+        assert!(
+            scores.iter().all(|score| score.is_finite()),
+            "{weight} {ridge}"
+        );
+    }
+}
+
+#[test]
+fn correlated_features_do_not_slow_a_linear_model_down() {
+    let (x, y) = data(400);
+    // Fifteen features that are nearly the first one.
+    let x = Array2::from_shape_fn((400, 15), |(i, j)| {
+        x[[i, 0]] + ((i * (7 + j)) % 13) as f64 / 4.0
+    });
+    let model = LinearModel::fit(x.view(), &y, &LinearParams::default(), &|| false).unwrap();
+    assert!(model.has_converged());
+    assert!(model.steps() < 60, "{}", model.steps());
+}
+
+#[test]
 fn validation_needs_pairs_and_stops_early() {
     let (x, y) = data(200);
     let options = BoostOptions {

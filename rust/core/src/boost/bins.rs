@@ -50,9 +50,19 @@ impl Bins {
         }
     }
 
+    /// Number of rows.
+    pub(super) fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |column| column.bins.len())
+    }
+
     /// Number of features.
     pub(super) fn features(&self) -> usize {
         self.columns.len()
+    }
+
+    /// Number of bins of a feature.
+    pub(super) fn count(&self, feature: usize) -> usize {
+        self.columns[feature].ranges.len()
     }
 
     /// The bin of each row.

@@ -1,28 +1,22 @@
-//! The splits that a node considers: some features, drawn, and for each the bins that its rows fall into.
+//! The splits that a node considers: some features, drawn, and for each the boundaries between its bins.
 
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 
-use super::bins::{Bins, Cut};
+use super::bins::Cut;
+use super::drawn::Drawn;
 use super::params::MAX_BINS;
 
-/// The candidates of one node.
-pub(super) struct Candidates {
-    features: Vec<Candidate>,
-    /// For each row of the node and each feature the number of its bin among all bins of all features.
-    slots: Vec<u32>,
-    slot_count: usize,
-}
+/// The candidates of one node: features in ascending order.
+pub(super) struct Candidates(Vec<Candidate>);
 
-/// One feature of a node.
+/// One feature of a node. Its boundaries are those between bins of the node's rows that leave enough rows on both sides.
 pub(super) struct Candidate {
     pub(super) feature: usize,
-    /// Slot of the first bin.
-    first_slot: usize,
-    /// The bins that have rows, ascending.
-    bins: Vec<u8>,
-    /// Boundary b lies behind bin b of `bins`; these leave enough rows on both sides.
-    pub(super) boundaries: std::ops::Range<usize>,
+    /// Number of boundaries.
+    pub(super) boundaries: usize,
+    /// For each bin the number of boundaries in front of it.
+    pub(super) boundaries_before: [u8; MAX_BINS],
 }
 
 /// How features are drawn.
@@ -34,11 +28,11 @@ pub(super) struct Draw {
 }
 
 impl Candidates {
-    /// Draws features that are not constant in the node until there are enough, and orders them by index.
-    pub(super) fn draw(bins: &Bins, rows: &[u32], draw: Draw) -> Self {
-        let mut order: Vec<u32> = (0..bins.features() as u32).collect();
+    /// Draws features that are not constant in the node until there are enough. Rows are places among the drawn ones.
+    pub(super) fn draw(drawn: &Drawn<'_>, rows: &[u32], draw: Draw) -> Self {
+        let mut order: Vec<u32> = (0..drawn.bins.features() as u32).collect();
         let mut rng = Pcg64::seed_from_u64(draw.seed);
-        let mut found: Vec<(usize, [u32; MAX_BINS])> = Vec::with_capacity(draw.features);
+        let mut found = Vec::with_capacity(draw.features);
         for next in 0..order.len() {
             if found.len() == draw.features {
                 break;
@@ -49,121 +43,89 @@ impl Candidates {
                 order.swap(next, next + offset as usize);
             }
             let feature = order[next] as usize;
-            let column = bins.column(feature);
-            let mut counts = [0_u32; MAX_BINS];
-            for &row in rows {
-                counts[usize::from(column[row as usize])] += 1;
-            }
-            if counts.iter().filter(|&&count| count > 0).count() > 1 {
-                found.push((feature, counts));
-            }
+            found.extend(Candidate::new(drawn, rows, feature, draw.min_samples_leaf));
         }
-        found.sort_unstable_by_key(|&(feature, _)| feature);
-        Self::number(bins, rows, &found, draw.min_samples_leaf)
-    }
-
-    fn number(
-        bins: &Bins,
-        rows: &[u32],
-        found: &[(usize, [u32; MAX_BINS])],
-        min_samples_leaf: usize,
-    ) -> Self {
-        let mut features = Vec::with_capacity(found.len());
-        let mut slots = vec![0; rows.len() * found.len()];
-        let mut slot_count = 0;
-        for (place, (feature, counts)) in found.iter().enumerate() {
-            let first_slot = slot_count;
-            let mut slot_of = [0_u32; MAX_BINS];
-            let mut present = Vec::new();
-            for (bin, _) in counts.iter().enumerate().filter(|(_, &count)| count > 0) {
-                slot_of[bin] = slot_count as u32;
-                slot_count += 1;
-                present.push(bin as u8);
-            }
-            let column = bins.column(*feature);
-            for (row, slots) in rows.iter().zip(slots.chunks_exact_mut(found.len())) {
-                slots[place] = slot_of[usize::from(column[*row as usize])];
-            }
-            features.push(Candidate {
-                feature: *feature,
-                first_slot,
-                boundaries: boundaries(&present, counts, rows.len(), min_samples_leaf),
-                bins: present,
-            });
-        }
-        Self {
-            features,
-            slots,
-            slot_count,
-        }
+        found.sort_unstable_by_key(|candidate| candidate.feature);
+        Self(found)
     }
 
     /// The features, ascending.
     pub(super) fn features(&self) -> &[Candidate] {
-        &self.features
+        &self.0
     }
 
-    /// Number of bins of all features together.
-    pub(super) fn slot_count(&self) -> usize {
-        self.slot_count
+    /// Number of boundaries of all features together.
+    pub(super) fn boundaries(&self) -> usize {
+        self.0.iter().map(|candidate| candidate.boundaries).sum()
     }
 
-    /// The slots of each row in turn; empty without features.
-    pub(super) fn slots(&self) -> std::slice::ChunksExact<'_, u32> {
-        self.slots.chunks_exact(self.features.len().max(1))
-    }
-
-    /// Whether there is anything to choose from.
-    pub(super) fn is_empty(&self) -> bool {
-        self.boundaries().next().is_none()
-    }
-
-    /// All boundaries, feature by feature.
-    pub(super) fn boundaries(&self) -> impl Iterator<Item = (&Candidate, usize)> {
-        let each = |candidate: &Candidate| candidate.boundaries.clone();
-        let features = self.features.iter();
-        features.flat_map(move |candidate| each(candidate).map(move |b| (candidate, b)))
+    /// The feature of a boundary, and where it separates the values; boundaries are numbered feature by feature.
+    pub(super) fn cut(
+        &self,
+        drawn: &Drawn<'_>,
+        rows: &[u32],
+        mut boundary: usize,
+    ) -> Option<(usize, Cut)> {
+        for candidate in &self.0 {
+            if boundary < candidate.boundaries {
+                return Some((candidate.feature, candidate.cut(drawn, rows, boundary)));
+            }
+            boundary -= candidate.boundaries;
+        }
+        None
     }
 }
 
 impl Candidate {
-    /// The slots of its bins.
-    pub(super) fn slots(&self) -> std::ops::Range<usize> {
-        self.first_slot..self.first_slot + self.bins.len()
+    /// Finds the boundaries of a feature, unless it is constant.
+    fn new(
+        drawn: &Drawn<'_>,
+        rows: &[u32],
+        feature: usize,
+        min_samples_leaf: usize,
+    ) -> Option<Self> {
+        let column = drawn.column(feature);
+        let mut counts = [0_u32; MAX_BINS];
+        for &row in rows {
+            counts[usize::from(column[row as usize])] += 1;
+        }
+        let first = usize::from(column[*rows.first()? as usize]);
+        if counts[first] as usize == rows.len() {
+            return None;
+        }
+        let mut boundaries_before = [0; MAX_BINS];
+        let (mut boundaries, mut left) = (0, 0);
+        let bins = drawn.bins.count(feature);
+        for (before, &count) in boundaries_before.iter_mut().zip(&counts).take(bins) {
+            // Bins are fewer than 257, and no boundary is in front of the first. No branches: nobody could guess them.
+            let enough_left = u8::from(left >= min_samples_leaf);
+            let enough_right = u8::from(rows.len() - left >= min_samples_leaf);
+            boundaries += enough_left & enough_right & u8::from(count > 0);
+            *before = boundaries;
+            left += count as usize;
+        }
+        Some(Self {
+            feature,
+            boundaries: boundaries.into(),
+            boundaries_before,
+        })
     }
 
     /// Where a boundary separates the values.
-    pub(super) fn cut(&self, bins: &Bins, boundary: usize) -> Cut {
-        bins.cut(self.feature, self.bins[boundary], self.bins[boundary + 1])
+    fn cut(&self, drawn: &Drawn<'_>, rows: &[u32], boundary: usize) -> Cut {
+        // The first bin behind the boundary has rows, the last bin in front of it need not.
+        let before = self.boundaries_before.iter();
+        let upper = before.take_while(|&&b| usize::from(b) <= boundary).count() as u8;
+        let column = drawn.column(self.feature);
+        let bins = rows.iter().map(|&row| column[row as usize]);
+        let lower = bins.fold(0, |lower, bin| lower.max(if bin < upper { bin } else { 0 }));
+        drawn.bins.cut(self.feature, lower, upper)
     }
-}
-
-/// The boundaries with enough rows on both sides.
-fn boundaries(
-    present: &[u8],
-    counts: &[u32; MAX_BINS],
-    rows: usize,
-    min_samples_leaf: usize,
-) -> std::ops::Range<usize> {
-    let mut left = 0;
-    let mut allowed = present.len()..present.len();
-    for (boundary, &bin) in present[..present.len() - 1].iter().enumerate() {
-        left += counts[usize::from(bin)] as usize;
-        if left >= min_samples_leaf && boundary < allowed.start {
-            allowed.start = boundary;
-        }
-        if rows - left < min_samples_leaf {
-            allowed.end = boundary;
-            break;
-        }
-        allowed.end = boundary + 1;
-    }
-    allowed.start = allowed.start.min(allowed.end);
-    allowed
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::bins::Bins;
     use super::*;
     use crate::features::Features;
     use ndarray::Array2;
@@ -191,43 +153,66 @@ mod tests {
     fn constant_features_are_not_drawn() {
         let rows: Vec<u32> = (0..20).collect();
         let bins = bins();
+        let drawn = Drawn::new(&bins, &rows, false);
         for seed in 0..50 {
-            let two = Candidates::draw(&bins, &rows, draw(2, 1, seed));
+            let two = Candidates::draw(&drawn, &rows, draw(2, 1, seed));
             assert_eq!(two.features().len(), 2);
             assert!(two.features().iter().all(|c| c.feature != 1));
         }
-        let all = Candidates::draw(&bins, &rows, draw(4, 1, 0));
+        let all = Candidates::draw(&drawn, &rows, draw(4, 1, 0));
         let features: Vec<usize> = all.features().iter().map(|c| c.feature).collect();
         assert_eq!(features, [0, 2, 3]);
+        assert_eq!(all.boundaries(), 9 + 4 + 1);
         assert_eq!(
-            (all.slot_count(), all.boundaries().count()),
-            (17, 9 + 4 + 1)
+            Candidates::draw(&drawn, &[3], draw(4, 1, 0)).boundaries(),
+            0
         );
-        assert!(Candidates::draw(&bins, &[3], draw(4, 1, 0)).is_empty());
     }
 
     #[test]
     fn boundaries_leave_enough_rows() {
         let rows: Vec<u32> = (0..20).collect();
-        let all = Candidates::draw(&bins(), &rows, draw(4, 6, 0));
-        let ranges: Vec<_> = all
-            .features()
-            .iter()
-            .map(|c| c.boundaries.clone())
-            .collect();
+        let bins = bins();
+        let drawn = Drawn::new(&bins, &rows, false);
+        let all = Candidates::draw(&drawn, &rows, draw(4, 6, 0));
         // Two rows a value, four rows a value, ten rows a value.
-        assert_eq!(ranges, [2..7, 1..3, 0..1]);
-        let none = Candidates::draw(&bins(), &rows, draw(4, 11, 0));
-        assert!(none.is_empty());
+        let before = |c: usize, bins: usize| all.features()[c].boundaries_before[..bins].to_vec();
+        assert_eq!(before(0, 10), [0, 0, 0, 1, 2, 3, 4, 5, 5, 5]);
+        assert_eq!(before(1, 5), [0, 0, 1, 2, 2]);
+        assert_eq!(before(2, 2), [0, 1]);
+        let counts: Vec<usize> = all.features().iter().map(|c| c.boundaries).collect();
+        assert_eq!(counts, [5, 2, 1]);
+        let none = Candidates::draw(&drawn, &rows, draw(4, 11, 0));
+        assert_eq!(none.boundaries(), 0);
     }
 
     #[test]
-    fn bins_without_rows_have_no_slot() {
-        let candidates = Candidates::draw(&bins(), &[0, 4, 9], draw(4, 1, 0));
-        let first = &candidates.features()[0];
-        assert_eq!(first.bins, [0, 4, 9]);
-        assert_eq!(first.cut(&bins(), 0).threshold, 2.0);
-        let slots: Vec<&[u32]> = candidates.slots().collect();
-        assert_eq!(slots[1][0], 1);
+    fn cuts_are_between_bins_that_have_rows() {
+        let rows: Vec<u32> = (0..20).filter(|row| row % 10 != 5).collect();
+        let bins = bins();
+        let drawn = Drawn::new(&bins, &rows, false);
+        // Values 0, 4 and 9 of the first feature, by their places among the drawn rows.
+        let node = [0, 4, 8];
+        let candidates = Candidates::draw(&drawn, &node, draw(4, 1, 0));
+        let cuts = [0, 1].map(|boundary| candidates.cut(&drawn, &node, boundary));
+        let thresholds = cuts.map(|cut| cut.map(|(feature, cut)| (feature, cut.threshold)));
+        assert_eq!(thresholds, [Some((0, 2.0)), Some((0, 6.5))]);
+        let (feature, _) = candidates.cut(&drawn, &node, 2).unwrap();
+        assert_eq!(feature, 2);
+        assert!(candidates
+            .cut(&drawn, &node, candidates.boundaries())
+            .is_none());
+    }
+
+    #[test]
+    fn all_bins_may_have_boundaries() {
+        let x = Array2::from_shape_fn((MAX_BINS, 1), |(i, _)| i as f64);
+        let bins = Bins::new(&Features::new(x.view()).unwrap(), MAX_BINS);
+        let rows: Vec<u32> = (0..MAX_BINS as u32).collect();
+        let drawn = Drawn::new(&bins, &rows, false);
+        let candidates = Candidates::draw(&drawn, &rows, draw(1, 1, 0));
+        assert_eq!(candidates.boundaries(), MAX_BINS - 1);
+        let (_, cut) = candidates.cut(&drawn, &rows, MAX_BINS - 2).unwrap();
+        assert_eq!((cut.last_left, cut.threshold), (254, 254.5));
     }
 }

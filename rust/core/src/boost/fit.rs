@@ -14,8 +14,9 @@ use crate::tree::child_seed;
 
 use super::bins::Bins;
 use super::booster::Booster;
-use super::gradient::{Lines, Observed, ROWS};
-use super::grow::{GrownTree, Task};
+use super::drawn::Drawn;
+use super::gradient::{groups, Lines, Observed, ROWS};
+use super::grow::{GrownTree, Task, NOT_DRAWN};
 use super::params::{BoostOptions, BoostParams};
 
 /// Constant steps before the first tree, and what share of a Newton step each makes.
@@ -132,7 +133,7 @@ impl<'a> Rounds<'a> {
             options,
             features_per_node: params.features_per_node(bins.features()),
             spread,
-            observed: Observed::new(rankings),
+            observed: Observed::new(rankings, options.ridge),
             training,
             validation,
             scores: start.repeat(rankings.len()),
@@ -188,15 +189,15 @@ impl<'a> Rounds<'a> {
         let labels = self.rankings.labels();
         let spread = self.spread && rows.len() > ROWS;
         let blocks = lines.prepare(rows.len(), labels);
-        each_chunk(spread, blocks, Lines::block(labels), |block, lines| {
+        each_chunk(spread, blocks, ROWS * groups(labels), |block, lines| {
             let first = block * ROWS;
             let rows = &rows[first..rows.len().min(first + ROWS)];
             self.observed.derive(rows, &self.scores, lines);
         });
         let task = Task {
-            bins: self.bins,
-            rows: &rows,
+            drawn: &Drawn::new(self.bins, &rows, spread),
             lines,
+            scale: self.observed.scale(),
             options: self.options,
             features_per_node: self.features_per_node,
             outputs: self.booster.start.len(),
@@ -214,9 +215,12 @@ impl<'a> Rounds<'a> {
         each_chunk(spread, &mut self.scores, chunk, |block, scores| {
             for (row, scores) in scores.chunks_exact_mut(outputs).enumerate() {
                 let row = block * ROWS + row;
-                let leaf = tree.leaf(|index, node| {
-                    bins.column(node.feature as usize)[row] > grown.last_left[index]
-                });
+                let leaf = match grown.leaves[row] {
+                    NOT_DRAWN => tree.leaf(|index, node| {
+                        bins.column(node.feature as usize)[row] > grown.last_left[index]
+                    }),
+                    leaf => leaf as usize,
+                };
                 for (score, value) in scores.iter_mut().zip(tree.leaf_values(leaf, outputs)) {
                     *score += value;
                 }

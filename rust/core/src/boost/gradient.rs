@@ -1,19 +1,23 @@
-//! First and second derivatives of the drawn rows, laid out for histograms.
+//! First and second derivatives of the drawn rows, laid out for sums over rows.
 
 use crate::latent::{Block, LANES};
 use crate::rankings::{Rankings, MISSING};
 use crate::simd::{dispatch, Kernel};
 
+use super::scale::Scale;
+
 /// Outputs that lie side by side.
 pub(super) const OUTPUTS: usize = 8;
 
 /// The gradients of [`OUTPUTS`] outputs of a row, then their curvatures: one line of the cache.
-pub(super) type Line = [f32; 2 * OUTPUTS];
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
+pub(super) struct Line(pub(super) [f32; 2 * OUTPUTS]);
 
-/// Rows whose lines lie together, group of outputs by group: who needs one group of many rows reads long runs.
+/// Rows that a thread takes at once.
 pub(super) const ROWS: usize = 256;
 
-/// The derivatives of some rows, in blocks of [`ROWS`]: within a block group by group, within a group row by row.
+/// The derivatives of some rows: row by row, group of outputs by group.
 #[derive(Default)]
 pub(super) struct Lines {
     lines: Vec<Line>,
@@ -21,18 +25,14 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Makes room for so many rows; what was there is forgotten. Returns the blocks, to be filled.
+    /// Makes room for so many rows and returns it, to be filled.
     pub(super) fn prepare(&mut self, rows: usize, labels: usize) -> &mut [Line] {
-        self.groups = (2 * labels).div_ceil(OUTPUTS);
-        self.lines.clear();
-        let size = rows.div_ceil(ROWS) * ROWS * self.groups;
-        self.lines.resize(size, Line::default());
-        &mut self.lines
-    }
-
-    /// Lines of a block.
-    pub(super) fn block(labels: usize) -> usize {
-        (2 * labels).div_ceil(OUTPUTS) * ROWS
+        self.groups = groups(labels);
+        let size = rows * self.groups;
+        if self.lines.len() < size {
+            self.lines.resize(size, Line::default());
+        }
+        &mut self.lines[..size]
     }
 
     /// Number of groups of outputs.
@@ -40,17 +40,31 @@ impl Lines {
         self.groups
     }
 
-    /// The line of a row.
+    /// The lines of a row: one a group.
     #[inline(always)]
-    pub(super) fn get(&self, row: usize, group: usize) -> &Line {
-        &self.lines[(row / ROWS * self.groups + group) * ROWS + row % ROWS]
+    pub(super) fn row(&self, row: usize) -> &[Line] {
+        self.some(row, 0, self.groups)
     }
+
+    /// So many of these lines, from one on.
+    #[inline(always)]
+    pub(super) fn some(&self, row: usize, first: usize, count: usize) -> &[Line] {
+        let first = row * self.groups + first;
+        &self.lines[first..first + count]
+    }
+}
+
+/// Number of groups of the outputs of so many labels.
+pub(super) fn groups(labels: usize) -> usize {
+    (2 * labels).div_ceil(OUTPUTS)
 }
 
 /// What the derivatives need of the training rankings, whatever the scores are.
 pub(super) struct Observed<'a> {
     rankings: &'a Rankings,
+    /// In units of the scale.
     weights: Vec<f32>,
+    scale: Scale,
     /// For each row and label the labels behind it less those before it, then for each the labels tied with it. Missing
     /// labels count as being behind: that is how [`Block`] sees them.
     relations: Vec<f32>,
@@ -60,22 +74,30 @@ pub(super) struct Observed<'a> {
 const PLAIN_WEIGHTS: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
 
 impl<'a> Observed<'a> {
-    pub(super) fn new(rankings: &'a Rankings) -> Self {
-        let rows = 0..rankings.len();
-        let largest = rows.clone().map(|row| rankings.weights().get(row));
-        let largest = largest.fold(0.0, f64::max);
-        let scale = if PLAIN_WEIGHTS.contains(&largest) {
+    pub(super) fn new(rankings: &'a Rankings, ridge: f64) -> Self {
+        let weights = || (0..rankings.len()).map(|row| rankings.weights().get(row));
+        let largest = weights().fold(0.0, f64::max);
+        let plain = if PLAIN_WEIGHTS.contains(&largest) {
             1.0
         } else {
             largest
         };
+        let total: f64 = weights().map(|weight| weight / plain).sum();
+        // A label is in fewer pairs than there are labels, and a pair's derivatives are at most 1.
+        let scale = Scale::new(total * rankings.labels() as f64, ridge);
         Self {
             rankings,
-            weights: rows
-                .map(|row| (rankings.weights().get(row) / scale) as f32)
+            weights: weights()
+                .map(|weight| (weight / plain / scale.unit) as f32)
                 .collect(),
+            scale,
             relations: dispatch(Relations { rankings }),
         }
+    }
+
+    /// What derivatives are measured in.
+    pub(super) fn scale(&self) -> Scale {
+        self.scale
     }
 
     /// Number of labels.
@@ -83,7 +105,7 @@ impl<'a> Observed<'a> {
         self.rankings.labels()
     }
 
-    /// Writes a block: the derivatives of the log-likelihoods of up to [`ROWS`] rows at their scores (2n each).
+    /// Writes the derivatives of the log-likelihoods of some rows at their scores (2n each), in units of the scale.
     pub(super) fn derive(&self, rows: &[u32], scores: &[f32], out: &mut [Line]) {
         dispatch(Derive {
             observed: self,
@@ -138,7 +160,11 @@ impl Kernel for Derive<'_> {
     #[inline(always)]
     fn run(self) {
         let n = self.observed.labels();
+        let groups = groups(n);
         let mut block = Block::<f32>::new(n);
+        // Of one row; outputs that no label has stay 0.
+        let mut gradient = vec![0.0; groups * OUTPUTS];
+        let mut curvature = vec![0.0; groups * OUTPUTS];
         for (number, rows) in self.rows.chunks(LANES).enumerate() {
             for lane in 0..LANES {
                 // A last block is filled up with its first row.
@@ -149,27 +175,33 @@ impl Kernel for Derive<'_> {
             }
             block.exponentials();
             let sums = block.pairs();
-            for (lane, &row) in rows.iter().enumerate() {
+            let out = self.out.chunks_exact_mut(groups).skip(number * LANES);
+            for ((lane, &row), out) in rows.iter().enumerate().zip(out) {
                 let row = row as usize;
                 let positions = self.observed.rankings.row(row);
                 let weight = self.observed.weights[row];
                 let relations = &self.observed.relations[row * 2 * n..(row + 1) * 2 * n];
-                let place = number * LANES + lane;
-                for (label, sums) in sums.iter().enumerate() {
-                    let weight = if positions[label] == MISSING {
-                        0.0
-                    } else {
-                        weight
-                    };
-                    let mut write = |output: usize, gradient: f32, curvature: f32| {
-                        let line = &mut self.out[output / OUTPUTS * ROWS + place];
-                        line[output % OUTPUTS] = gradient * weight;
-                        line[output % OUTPUTS + OUTPUTS] = curvature.max(0.0) * weight;
-                    };
-                    let net = relations[label] - sums.net[lane];
-                    write(label, 0.5 * net, 0.25 * sums.net_curvature[lane]);
-                    let tied = relations[n + label] - sums.tied[lane];
-                    write(n + label, tied, sums.tied_curvature[lane]);
+                let (net, tied) = relations.split_at(n);
+                let (gradient_f, gradient_h) = gradient.split_at_mut(n);
+                let (curvature_f, curvature_h) = curvature.split_at_mut(n);
+                let utilities = gradient_f.iter_mut().zip(curvature_f).zip(net);
+                let tie_terms = gradient_h.iter_mut().zip(curvature_h).zip(tied);
+                let labels = sums.iter().zip(positions);
+                for ((((g_f, c_f), net), ((g_h, c_h), tied)), (sums, &position)) in
+                    utilities.zip(tie_terms).zip(labels)
+                {
+                    let weight = if position == MISSING { 0.0 } else { weight };
+                    *g_f = 0.5 * (net - sums.net[lane]) * weight;
+                    *c_f = (0.25 * sums.net_curvature[lane]).max(0.0) * weight;
+                    *g_h = (tied - sums.tied[lane]) * weight;
+                    *c_h = sums.tied_curvature[lane].max(0.0) * weight;
+                }
+                let groups = gradient
+                    .chunks_exact(OUTPUTS)
+                    .zip(curvature.chunks_exact(OUTPUTS));
+                for (line, (gradient, curvature)) in out.iter_mut().zip(groups) {
+                    line.0[..OUTPUTS].copy_from_slice(gradient);
+                    line.0[OUTPUTS..].copy_from_slice(curvature);
                 }
             }
         }
@@ -199,7 +231,9 @@ mod tests {
         let scores: Vec<f32> = (0..rows * 2 * n)
             .map(|i| ((i * 37) % 41) as f32 / 10.0 - 2.0)
             .collect();
-        let observed = Observed::new(&rankings);
+        let observed = Observed::new(&rankings, 2.0);
+        let unit = observed.scale().unit;
+        assert_ne!(unit, 1.0);
         let drawn: Vec<u32> = (0..rows as u32).filter(|row| row % 3 != 1).collect();
         let mut lines = Lines::default();
         observed.derive(&drawn, &scores, lines.prepare(drawn.len(), n));
@@ -213,11 +247,11 @@ mod tests {
             let mut expected = Derivatives::new(n);
             LatentRow::new(&scores).add_derivatives(rankings.row(row), weights[row], &mut expected);
             for output in 0..2 * n {
-                let line = lines.get(place, output / OUTPUTS);
+                let line = lines.row(place)[output / OUTPUTS];
                 let at = output % OUTPUTS;
-                let error = f64::from(line[at]) - expected.gradient[output];
+                let error = f64::from(line.0[at]) * unit - expected.gradient[output];
                 assert!(error.abs() < 1e-5 * weights[row], "{error}");
-                let error = f64::from(line[at + OUTPUTS]) - expected.curvature[output];
+                let error = f64::from(line.0[at + OUTPUTS]) * unit - expected.curvature[output];
                 assert!(error.abs() < 1e-5 * weights[row], "{error}");
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! Each round computes the first and second derivatives of the log-likelihood of some drawn rows for all 2n scores,
 //! grows one tree on them, and adds a shortened Newton step of each leaf to the scores of its rows. Features are binned
-//! to bytes, and splits are compared by histograms of derivatives. Presorting, thresholds, draws and the saved format
+//! to bytes, and splits are compared by sums of derivatives over the rows in the order of their bins. Presorting, thresholds, draws and the saved format
 //! are those of [`crate::tree`]; what differs is what a node sums up.
 //!
 //! # Examples
@@ -24,12 +24,14 @@ mod bins;
 mod booster;
 mod bytes;
 mod candidates;
+mod drawn;
 mod fit;
 mod gradient;
 mod grow;
-mod histogram;
 mod model;
 mod params;
+mod scale;
+mod split_scores;
 
 pub use booster::Booster;
 pub use fit::Observer;

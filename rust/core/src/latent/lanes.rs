@@ -91,17 +91,24 @@ impl<T: Real> Block<T> {
             }
         }
         for (strength, tie) in self.strengths.iter_mut().zip(&mut self.ties) {
-            for l in 0..LANES {
-                // False for NaN.
-                let ranked = strength[l] <= largest[l];
-                let f = strength[l] - largest[l];
-                let f = if f > floor { f } else { floor };
-                let t = f * T::HALF + tie[l];
-                let t = if t > tie_floor { t } else { tie_floor };
-                let t = if t < T::TIE_LIMIT { t } else { T::TIE_LIMIT };
-                strength[l] = if ranked { f.exponential() } else { zero };
-                tie[l] = if ranked { t.exponential() } else { zero };
-            }
+            // Whole lanes at a time: see `pairs`.
+            let (own, own_tie) = (*strength, *tie);
+            // False for NaN.
+            let ranked = each(|l| own[l] <= largest[l]);
+            let f = each(|l| own[l] - largest[l]);
+            let f = each(|l| if f[l] > floor { f[l] } else { floor });
+            let t = each(|l| f[l] * T::HALF + own_tie[l]);
+            let t = each(|l| if t[l] > tie_floor { t[l] } else { tie_floor });
+            let t = each(|l| {
+                if t[l] < T::TIE_LIMIT {
+                    t[l]
+                } else {
+                    T::TIE_LIMIT
+                }
+            });
+            let (f, t) = (T::exponentials(f), T::exponentials(t));
+            *strength = each(|l| if ranked[l] { f[l] } else { zero });
+            *tie = each(|l| if ranked[l] { t[l] } else { zero });
         }
         self.largest = largest;
     }

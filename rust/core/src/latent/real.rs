@@ -1,5 +1,6 @@
 //! The numbers of the vector kernels: `f32` where speed counts, `f64` where digits do, one exponential for both.
 
+use std::array::from_fn;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
 /// A float that kernels compute with in lanes.
@@ -23,19 +24,33 @@ pub(crate) trait Real:
     /// Logarithms of tie strengths end here on both sides.
     const TIE_LIMIT: Self;
 
-    /// e to this power, for powers that neither overflow nor leave the normal numbers.
+    /// e to these powers, for powers that neither overflow nor leave the normal numbers.
     ///
     /// The same to the last bit on every machine and in every lane, which a system's library does not promise; without
-    /// branches, so that loops over lanes become vector instructions. Within two units in the last place.
-    fn exponential(self) -> Self;
+    /// branches and all lanes at every step, so that it becomes vector instructions. Within two units in the last place.
+    fn exponentials<const N: usize>(powers: [Self; N]) -> [Self; N];
+
+    /// e to this power.
+    #[inline(always)]
+    fn exponential(self) -> Self {
+        let [power] = Self::exponentials([self]);
+        power
+    }
 }
 
-/// Evaluates a polynomial, highest coefficient first.
-macro_rules! horner {
-    ($x:expr; $first:expr $(, $rest:expr)*) => {{
-        let sum = $first;
-        $(let sum = sum * $x + $rest;)*
-        sum
+/// The body of [`Real::exponentials`]: a power of two, whose exponent appears in the low bits when `round` is added, times
+/// a polynomial of the rest, highest coefficient first. The logarithm of 2 comes in two parts, `high` and `low`.
+macro_rules! exponentials {
+    ($powers:ident, $float:ident, round $round:expr, mantissa $mantissa:expr, one $one:expr, high $high:expr, low $low:expr;
+     $first:expr $(, $rest:expr)*) => {{
+        let shifted: [$float; N] = from_fn(|l| $powers[l] * std::$float::consts::LOG2_E + $round);
+        let whole: [$float; N] = from_fn(|l| shifted[l] - $round);
+        let r: [$float; N] = from_fn(|l| $powers[l] - whole[l] * $high - whole[l] * $low);
+        let power: [$float; N] =
+            from_fn(|l| $float::from_bits((shifted[l].to_bits() << $mantissa).wrapping_add($one)));
+        let sum: [$float; N] = [$first; N];
+        $(let sum: [$float; N] = from_fn(|l| sum[l] * r[l] + $rest);)*
+        from_fn(|l| power[l] * sum[l])
     }};
 }
 
@@ -47,17 +62,12 @@ impl Real for f32 {
     const TIE_LIMIT: Self = 43.0;
 
     #[inline(always)]
-    fn exponential(self) -> Self {
-        // 1.5 · 2^23: adding it rounds to the nearest whole number, which then stands in the low bits.
-        const ROUND: f32 = 12_582_912.0;
-        const LN2_HIGH: f32 = 0.693_359_4;
-        const LN2_LOW: f32 = -2.121_944_4e-4;
-        let shifted = self * std::f32::consts::LOG2_E + ROUND;
-        let whole = shifted - ROUND;
-        let r = self - whole * LN2_HIGH - whole * LN2_LOW;
-        let power = f32::from_bits((shifted.to_bits() << 23).wrapping_add(0x3F80_0000));
-        power
-            * horner!(r; 1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0)
+    fn exponentials<const N: usize>(powers: [Self; N]) -> [Self; N] {
+        // 1.5 · 2^23: adding it rounds to the nearest whole number.
+        exponentials!(
+            powers, f32, round 12_582_912.0, mantissa 23, one 0x3F80_0000, high 0.693_359_4, low -2.121_944_4e-4;
+            1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0
+        )
     }
 }
 
@@ -69,19 +79,15 @@ impl Real for f64 {
     const TIE_LIMIT: Self = 300.0;
 
     #[inline(always)]
-    fn exponential(self) -> Self {
-        const ROUND: f64 = 6_755_399_441_055_744.0;
-        const LN2_HIGH: f64 = 0.693_147_180_369_123_8;
-        const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
-        let shifted = self * std::f64::consts::LOG2_E + ROUND;
-        let whole = shifted - ROUND;
-        let r = self - whole * LN2_HIGH - whole * LN2_LOW;
-        let power = f64::from_bits((shifted.to_bits() << 52).wrapping_add(0x3FF0_0000_0000_0000));
-        power
-            * horner!(r;
-                1.0 / 6_227_020_800.0, 1.0 / 479_001_600.0, 1.0 / 39_916_800.0, 1.0 / 3_628_800.0,
-                1.0 / 362_880.0, 1.0 / 40_320.0, 1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0,
-                1.0 / 6.0, 0.5, 1.0, 1.0)
+    fn exponentials<const N: usize>(powers: [Self; N]) -> [Self; N] {
+        // 1.5 · 2^52, as above.
+        exponentials!(
+            powers, f64, round 6_755_399_441_055_744.0, mantissa 52, one 0x3FF0_0000_0000_0000,
+            high 0.693_147_180_369_123_8, low 1.908_214_929_270_587_7e-10;
+            1.0 / 6_227_020_800.0, 1.0 / 479_001_600.0, 1.0 / 39_916_800.0, 1.0 / 3_628_800.0,
+            1.0 / 362_880.0, 1.0 / 40_320.0, 1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0,
+            1.0 / 6.0, 0.5, 1.0, 1.0
+        )
     }
 }
 

@@ -194,6 +194,7 @@ fn spread_pairs(sums: &[f64], n: usize, mut add: impl FnMut(usize, usize, f64)) 
 mod tests {
     use super::super::examples::incomplete_rankings;
     use super::super::objective::Objective;
+    use super::super::quasi_newton::Function;
     use super::*;
 
     fn data() -> (Array2<f64>, Rankings) {

@@ -18,13 +18,16 @@
 //! ```
 
 mod bytes;
+mod curvature;
 #[cfg(test)]
 mod examples;
 mod information;
 mod model;
 mod objective;
+mod order;
 mod params;
 mod quasi_newton;
+mod rows;
 mod standardise;
 
 pub use model::LinearModel;

@@ -164,9 +164,7 @@ fn fit_weighted(
     };
     let start = vec![0.0; objective.len()];
     let minimum = install(options.n_jobs, || {
-        let curvature = objective.curvature(&start).unwrap_or_default();
-        let evaluate = |point: &[f64]| objective.evaluate(point);
-        minimise(start, &curvature, goal, evaluate, should_stop)
+        minimise(start, goal, &objective, should_stop)
     })??;
     Ok(LinearModel {
         scale,

@@ -2,23 +2,24 @@
 
 use ndarray::Array2;
 
-use crate::latent::{Block, LANES};
+use crate::latent::LANES;
 use crate::parallel::ordered;
-use crate::rankings::{Rankings, MISSING};
-use crate::simd::{dispatch, Kernel};
+use crate::rankings::Rankings;
+use crate::simd::dispatch;
 
+use super::curvature::Curvature;
+use super::order::{moments, Order};
 use super::params::LinearOptions;
-
-/// Scores beyond this make no sense: a step that leads there is too long.
-const LARGEST_SCORE: f64 = 250.0;
+use super::quasi_newton::Function;
+use super::rows::{relations, AddRows};
 
 /// What is minimised: the penalty less the log-likelihood.
 pub(super) struct Objective<'a> {
     /// Standardised rows, with a last column of ones.
     pub(super) inputs: &'a Array2<f64>,
     pub(super) rankings: &'a Rankings,
-    /// For each row and label what [`Relations`] says.
-    relations: Vec<f64>,
+    /// For each row and label what [`relations`] says.
+    pub(super) relations: Vec<f64>,
     options: &'a LinearOptions,
     /// Whether the caller runs in a pool of several threads.
     spread: bool,
@@ -31,18 +32,8 @@ pub(super) struct Evaluation {
     pub(super) gradient: Vec<f64>,
 }
 
-/// What a block of rows adds.
-struct Part {
-    log_likelihood: f64,
-    /// Gradient, or diagonal curvature, of the log-likelihood.
-    derivatives: Vec<f64>,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Order {
-    First,
-    Second,
-}
+/// Numbers in the blocks of all outputs together, at most; else inputs are treated as if they were uncorrelated.
+const LARGEST_BLOCKS: usize = 1 << 18;
 
 impl<'a> Objective<'a> {
     pub(super) fn new(
@@ -64,27 +55,32 @@ impl<'a> Objective<'a> {
         self.inputs.ncols() * 2 * self.rankings.labels()
     }
 
-    /// Value and gradient; `None` where scores are absurdly large.
-    pub(super) fn evaluate(&self, coefficients: &[f64]) -> Option<Evaluation> {
-        let (log_likelihood, mut gradient) = self.sum(coefficients, Order::First)?;
-        let mut value = -log_likelihood;
-        for (index, (gradient, &w)) in gradient.iter_mut().zip(coefficients).enumerate() {
-            let ridge = self.ridge(index);
-            value += ridge / 2.0 * w * w;
-            *gradient = ridge * w - *gradient;
-        }
-        Some(Evaluation { value, gradient })
+    /// Whether the second derivatives in any two coefficients of an output are worth their memory.
+    fn has_small_blocks(&self) -> bool {
+        Order::Blocks.len(self.inputs.ncols()) * 2 * self.rankings.labels() <= LARGEST_BLOCKS
     }
 
-    /// The diagonal of the second derivatives.
-    pub(super) fn curvature(&self, coefficients: &[f64]) -> Option<Vec<f64>> {
-        let (_, mut curvature) = self.sum(coefficients, Order::Second)?;
-        for (index, curvature) in curvature.iter_mut().enumerate() {
+    /// Adds the penalty to second derivatives: to blocks, or to the diagonal where there are none to factorise.
+    fn with_penalty(
+        &self,
+        blocks: Option<Vec<f64>>,
+        diagonal: impl FnOnce() -> Option<Vec<f64>>,
+    ) -> Option<Curvature> {
+        let (inputs, outputs) = (self.inputs.ncols(), 2 * self.rankings.labels());
+        let ridge = |input: usize| self.ridge(input * outputs);
+        let factors =
+            blocks.and_then(|blocks| Curvature::factorise(&blocks, inputs, outputs, ridge));
+        if factors.is_some() {
+            return factors;
+        }
+        let mut diagonal = diagonal()?;
+        for (index, curvature) in diagonal.iter_mut().enumerate() {
             *curvature += self.ridge(index);
         }
-        Some(curvature)
+        Some(Curvature::Diagonal(diagonal))
     }
 
+    /// The penalty's second derivative in a coefficient.
     fn ridge(&self, index: usize) -> f64 {
         let column = index / (2 * self.rankings.labels());
         if column + 1 == self.inputs.ncols() {
@@ -97,7 +93,9 @@ impl<'a> Objective<'a> {
     /// Sums over blocks of rows; their number depends on the number of rows only, and they are added in order.
     fn sum(&self, coefficients: &[f64], order: Order) -> Option<(f64, Vec<f64>)> {
         let rows = self.rankings.len();
-        let block = rows.div_ceil(256).max(64).next_multiple_of(LANES);
+        let outputs = 2 * self.rankings.labels();
+        let most = if order == Order::Blocks { 16 } else { 256 };
+        let block = rows.div_ceil(most).max(64).next_multiple_of(LANES);
         let parts = ordered(self.spread, rows.div_ceil(block), |number| {
             dispatch(AddRows {
                 objective: self,
@@ -107,7 +105,7 @@ impl<'a> Objective<'a> {
             })
         });
         let mut log_likelihood = 0.0;
-        let mut derivatives = vec![0.0; self.len()];
+        let mut derivatives = vec![0.0; order.len(self.inputs.ncols()) * outputs];
         for part in parts {
             let part = part?;
             log_likelihood += part.log_likelihood;
@@ -119,127 +117,49 @@ impl<'a> Objective<'a> {
     }
 }
 
-/// For each row and label the ranked labels behind it less those before it, then the labels tied with it.
-fn relations(rankings: &Rankings) -> Vec<f64> {
-    let n = rankings.labels();
-    let mut out = Vec::with_capacity(2 * n * rankings.len());
-    for positions in rankings.rows() {
-        let ranked = || positions.iter().filter(|&&p| p != MISSING);
-        let count = |own: u16, holds: &dyn Fn(u16) -> f64| match own {
-            MISSING => 0.0,
-            _ => ranked().map(|&other| holds(other)).sum(),
-        };
-        out.extend(positions.iter().map(|&own| {
-            count(own, &|other| {
-                f64::from(i8::from(other > own)) - f64::from(i8::from(other < own))
-            })
-        }));
-        out.extend(positions.iter().map(|&own| {
-            // The label itself is no pair.
-            count(own, &|other| f64::from(i8::from(other == own)))
-                - f64::from(i8::from(own != MISSING))
-        }));
-    }
-    out
-}
-
-struct AddRows<'a> {
-    objective: &'a Objective<'a>,
-    coefficients: &'a [f64],
-    rows: std::ops::Range<usize>,
-    order: Order,
-}
-
-impl Kernel for AddRows<'_> {
-    type Output = Option<Part>;
-
-    #[inline(always)]
-    fn run(self) -> Option<Part> {
-        let Objective {
-            inputs,
-            rankings,
-            relations,
-            ..
-        } = self.objective;
-        let n = rankings.labels();
-        let outputs = 2 * n;
-        let mut block = Block::<f64>::new(n);
-        let mut scores = vec![0.0; LANES * outputs];
-        let mut derived = vec![0.0; outputs];
-        let mut part = Part {
-            log_likelihood: 0.0,
-            derivatives: vec![0.0; self.coefficients.len()],
-        };
-        for first in self.rows.clone().step_by(LANES) {
-            let count = LANES.min(self.rows.end - first);
-            scores.fill(0.0);
-            for (lane, scores) in scores.chunks_exact_mut(outputs).enumerate() {
-                if lane >= count {
-                    block.clear(lane);
-                    continue;
-                }
-                let coefficients = self.coefficients.chunks_exact(outputs);
-                for (input, coefficients) in inputs.row(first + lane).iter().zip(coefficients) {
-                    for (score, coefficient) in scores.iter_mut().zip(coefficients) {
-                        *score += input * coefficient;
-                    }
-                }
-                let largest = scores.iter().fold(0.0_f64, |m, score| m.max(score.abs()));
-                if largest.is_nan() || largest > LARGEST_SCORE {
-                    return None;
-                }
-                let positions = rankings.row(first + lane);
-                block.set(lane, scores, |label| positions[label] != MISSING);
-            }
-            block.exponentials();
-            let normalisers = block.log_normalisers();
-            let largest = block.largest();
-            let sums = block.pairs();
-            for (lane, scores) in scores.chunks_exact(outputs).take(count).enumerate() {
-                let row = first + lane;
-                let weight = rankings.weights().get(row);
-                let positions = rankings.row(row);
-                let relations = &relations[row * outputs..(row + 1) * outputs];
-                let ranked = positions.iter().filter(|&&p| p != MISSING).count() as f64;
-                let missing = n as f64 - ranked;
-                let mut log_likelihood = -normalisers[lane];
-                for (label, sums) in sums.iter().enumerate() {
-                    let (utility, tie) = (label, n + label);
-                    if positions[label] == MISSING {
-                        derived[utility] = 0.0;
-                        derived[tie] = 0.0;
-                        continue;
-                    }
-                    log_likelihood += relations[utility] * scores[utility] / 2.0
-                        + relations[tie] * scores[tie]
-                        + (scores[utility] - largest[lane]) * (ranked - 1.0) / 2.0;
-                    (derived[utility], derived[tie]) = match self.order {
-                        Order::First => (
-                            // A missing label looks like one that is certainly behind.
-                            weight * (relations[utility] + missing - sums.net[lane]) / 2.0,
-                            weight * (relations[tie] - sums.tied[lane]),
-                        ),
-                        Order::Second => (
-                            weight * sums.net_curvature[lane] / 4.0,
-                            weight * sums.tied_curvature[lane],
-                        ),
-                    };
-                }
-                // A row with one label has a normaliser of nothing and a term of nothing.
-                part.log_likelihood += weight * log_likelihood;
-                let sums = part.derivatives.chunks_exact_mut(outputs);
-                for (input, sums) in inputs.row(row).iter().zip(sums) {
-                    let factor = match self.order {
-                        Order::First => *input,
-                        Order::Second => input * input,
-                    };
-                    for (sum, value) in sums.iter_mut().zip(&derived) {
-                        *sum += factor * value;
-                    }
-                }
-            }
+impl Function for Objective<'_> {
+    /// `None` where scores are absurdly large.
+    fn evaluate(&self, coefficients: &[f64]) -> Option<Evaluation> {
+        let (log_likelihood, mut gradient) = self.sum(coefficients, Order::First)?;
+        let mut value = -log_likelihood;
+        for (index, (gradient, &w)) in gradient.iter_mut().zip(coefficients).enumerate() {
+            let ridge = self.ridge(index);
+            value += ridge / 2.0 * w * w;
+            *gradient = ridge * w - *gradient;
         }
-        Some(part)
+        Some(Evaluation { value, gradient })
+    }
+
+    /// As if every row bent an output as much as the average row. At coefficients of 0 and for complete rankings that is
+    /// so.
+    fn rough_curvature(&self, coefficients: &[f64]) -> Option<Curvature> {
+        let (_, diagonal) = self.sum(coefficients, Order::Diagonal)?;
+        let outputs = 2 * self.rankings.labels();
+        let sums = self.has_small_blocks().then(|| {
+            // The intercept's input is 1.
+            let bends = &diagonal[diagonal.len() - outputs..];
+            let total = self.rankings.weights().total();
+            let moments = moments(self.inputs, self.rankings.weights());
+            let blocks = moments
+                .iter()
+                .flat_map(|m| bends.iter().map(move |b| m * b / total));
+            blocks.collect()
+        });
+        self.with_penalty(sums, || Some(diagonal))
+    }
+
+    fn curvature(&self, coefficients: &[f64]) -> Option<Curvature> {
+        let sums = if self.has_small_blocks() {
+            Some(self.sum(coefficients, Order::Blocks)?.1)
+        } else {
+            None
+        };
+        self.with_penalty(sums, || Some(self.sum(coefficients, Order::Diagonal)?.1))
+    }
+
+    /// With many inputs their products take much longer than the gradient.
+    fn steps_per_estimate(&self) -> usize {
+        (self.inputs.ncols() / 4).max(4)
     }
 }
 
@@ -276,6 +196,7 @@ mod tests {
         }
         assert!((found.value - expected).abs() < 1e-10);
         let curvature = objective.curvature(&point).unwrap();
+        let (_, diagonal) = objective.sum(&point, Order::Diagonal).unwrap();
         let step = 1e-5;
         for index in 0..point.len() {
             let at = |offset: f64| {
@@ -286,9 +207,41 @@ mod tests {
             let (up, down) = (at(step), at(-step));
             let slope = (up.value - down.value) / (2.0 * step);
             assert!((found.gradient[index] - slope).abs() < 1e-5, "{index}");
-            let bend = (up.gradient[index] - down.gradient[index]) / (2.0 * step);
-            assert!((curvature[index] - bend).abs() < 1e-5, "{index}");
+            let bend = |i: usize| (up.gradient[i] - down.gradient[i]) / (2.0 * step);
+            let found = diagonal[index] + objective.ridge(index);
+            assert!((found - bend(index)).abs() < 1e-5, "{index}");
+            // Divided by itself, the column of a coefficient is that coefficient; other outputs do not matter.
+            let mut column: Vec<f64> = (0..point.len())
+                .map(|i| if i % 6 == index % 6 { bend(i) } else { 0.0 })
+                .collect();
+            curvature.divide(&mut column);
+            for (i, value) in column.iter().enumerate() {
+                let expected = f64::from(u8::from(i == index));
+                assert!((value - expected).abs() < 1e-5, "{index} {i}");
+            }
         }
         assert!(objective.evaluate(&vec![1e6; point.len()]).is_none());
+    }
+
+    #[test]
+    fn the_rough_estimate_is_exact_at_the_start_for_complete_rankings() {
+        let inputs = Array2::from_shape_fn((11, 3), |(i, j)| match j {
+            2 => 1.0,
+            _ => ((i * (j + 2)) % 7) as f64 / 3.0 - 1.0,
+        });
+        let positions = Array2::from_shape_fn((11, 3), |(i, j)| ((i + j) % 3 + 1) as i64);
+        let weights: Vec<f64> = (0..11).map(|i| 0.5 + f64::from(i)).collect();
+        let rankings = Rankings::new(positions.view(), Some(&weights)).unwrap();
+        let options = LinearOptions::default();
+        let objective = Objective::new(&inputs, &rankings, &options);
+        let start = vec![0.0; objective.len()];
+        let [mut good, mut rough] = [(); 2].map(|()| objective.evaluate(&start).unwrap().gradient);
+        objective.curvature(&start).unwrap().divide(&mut good);
+        objective
+            .rough_curvature(&start)
+            .unwrap()
+            .divide(&mut rough);
+        assert!(good.iter().zip(rough).all(|(a, b)| (a - b).abs() < 1e-10));
+        assert!(good.iter().any(|step| step.abs() > 0.01));
     }
 }

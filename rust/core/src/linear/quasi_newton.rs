@@ -1,8 +1,9 @@
 //! Minimising a smooth convex function by limited-memory BFGS (Nocedal, "Updating quasi-Newton matrices with limited
-//! storage", Mathematics of Computation 35, 1980), started from a diagonal estimate of the second derivatives.
+//! storage", Mathematics of Computation 35, 1980), started from an estimate of the second derivatives.
 
 use crate::error::{Error, Result};
 
+use super::curvature::Curvature;
 use super::objective::Evaluation;
 
 /// Steps that are remembered.
@@ -36,27 +37,40 @@ struct Pair {
     scale: f64,
 }
 
-/// Minimises from a point where the function is defined. `evaluate` returns `None` where it is not.
+/// What is minimised: a smooth convex function, `None` where it is not defined.
+pub(super) trait Function {
+    /// Value and gradient.
+    fn evaluate(&self, point: &[f64]) -> Option<Evaluation>;
+    /// A quick estimate of the second derivatives.
+    fn rough_curvature(&self, point: &[f64]) -> Option<Curvature>;
+    /// A good estimate of the second derivatives.
+    fn curvature(&self, point: &[f64]) -> Option<Curvature>;
+    /// Number of steps that are worth a good estimate; the next is made after twice as many, and so on.
+    fn steps_per_estimate(&self) -> usize;
+}
+
+/// Minimises from a point where the function is defined.
 pub(super) fn minimise(
     mut point: Vec<f64>,
-    curvature: &[f64],
     goal: Goal,
-    evaluate: impl Fn(&[f64]) -> Option<Evaluation>,
+    function: &impl Function,
     should_stop: &dyn Fn() -> bool,
 ) -> Result<Minimum> {
     let undefined = || Error::Unsolved {
         what: "linear model",
         why: "the log-likelihood is not finite at the start".into(),
     };
-    let mut here = evaluate(&point).ok_or_else(undefined)?;
+    let mut here = function.evaluate(&point).ok_or_else(undefined)?;
+    let mut curvature = function.rough_curvature(&point).ok_or_else(undefined)?;
     let mut memory: Vec<Pair> = Vec::new();
     let mut steps = 0;
+    let mut next_estimate = function.steps_per_estimate();
     while steps < goal.max_steps && largest(&here.gradient) > goal.gradient {
         if should_stop() {
             return Err(Error::Interrupted);
         }
-        let direction = direction(&memory, curvature, &here.gradient);
-        let Some((next, there)) = search(&point, &here, &direction, &evaluate) else {
+        let direction = direction(&memory, &curvature, &here.gradient);
+        let Some((next, there)) = search(&point, &here, &direction, function) else {
             if memory.is_empty() {
                 break;
             }
@@ -81,6 +95,10 @@ pub(super) fn minimise(
         point = next;
         here = there;
         steps += 1;
+        if steps == next_estimate {
+            curvature = function.curvature(&point).unwrap_or(curvature);
+            next_estimate *= 2;
+        }
     }
     Ok(Minimum {
         point,
@@ -89,8 +107,8 @@ pub(super) fn minimise(
     })
 }
 
-/// The direction of descent: the two-loop recursion around the diagonal estimate.
-fn direction(memory: &[Pair], curvature: &[f64], gradient: &[f64]) -> Vec<f64> {
+/// The direction of descent: the two-loop recursion around the estimate.
+fn direction(memory: &[Pair], curvature: &Curvature, gradient: &[f64]) -> Vec<f64> {
     let mut direction: Vec<f64> = gradient.iter().map(|g| -g).collect();
     let mut factors = Vec::with_capacity(memory.len());
     for pair in memory.iter().rev() {
@@ -98,9 +116,7 @@ fn direction(memory: &[Pair], curvature: &[f64], gradient: &[f64]) -> Vec<f64> {
         add(&mut direction, -factor, &pair.change);
         factors.push(factor);
     }
-    for (value, curvature) in direction.iter_mut().zip(curvature) {
-        *value /= curvature;
-    }
+    curvature.divide(&mut direction);
     for (pair, factor) in memory.iter().zip(factors.into_iter().rev()) {
         let correction = factor - pair.scale * dot(&pair.change, &direction);
         add(&mut direction, correction, &pair.step);
@@ -113,7 +129,7 @@ fn search(
     point: &[f64],
     here: &Evaluation,
     direction: &[f64],
-    evaluate: &impl Fn(&[f64]) -> Option<Evaluation>,
+    function: &impl Function,
 ) -> Option<(Vec<f64>, Evaluation)> {
     let slope = dot(direction, &here.gradient);
     if slope.is_nan() || slope >= 0.0 {
@@ -123,7 +139,7 @@ fn search(
     for _ in 0..HALVINGS {
         let mut next = point.to_vec();
         add(&mut next, length, direction);
-        if let Some(there) = evaluate(&next) {
+        if let Some(there) = function.evaluate(&next) {
             let decrease = here.value - there.value;
             // Close to the minimum the decrease drowns in rounding; a smaller gradient is progress then.
             let level = decrease.abs() <= 1e-14 * here.value.abs();
@@ -156,16 +172,52 @@ mod tests {
     use super::*;
 
     /// A badly scaled, smooth, convex function of which the minimum is known.
-    fn function(x: &[f64]) -> Option<Evaluation> {
-        let mut value = 0.0;
-        let mut gradient = vec![0.0; x.len()];
-        for (i, &x) in x.iter().enumerate() {
-            let (scale, middle) = (10_f64.powi(i as i32), i as f64 - 2.0);
-            let away = x - middle;
-            value += scale * (away.cosh() - 1.0);
-            gradient[i] = scale * away.sinh();
+    struct Cosh;
+
+    impl Function for Cosh {
+        fn evaluate(&self, x: &[f64]) -> Option<Evaluation> {
+            let mut value = 0.0;
+            let mut gradient = vec![0.0; x.len()];
+            for (i, &x) in x.iter().enumerate() {
+                let (scale, middle) = (10_f64.powi(i as i32), i as f64 - 2.0);
+                let away = x - middle;
+                value += scale * (away.cosh() - 1.0);
+                gradient[i] = scale * away.sinh();
+            }
+            value.is_finite().then_some(Evaluation { value, gradient })
         }
-        value.is_finite().then_some(Evaluation { value, gradient })
+
+        fn rough_curvature(&self, x: &[f64]) -> Option<Curvature> {
+            self.curvature(x)
+        }
+
+        fn curvature(&self, x: &[f64]) -> Option<Curvature> {
+            Some(Curvature::Diagonal(vec![1.0; x.len()]))
+        }
+
+        fn steps_per_estimate(&self) -> usize {
+            1
+        }
+    }
+
+    struct Nowhere;
+
+    impl Function for Nowhere {
+        fn evaluate(&self, _: &[f64]) -> Option<Evaluation> {
+            None
+        }
+
+        fn rough_curvature(&self, _: &[f64]) -> Option<Curvature> {
+            None
+        }
+
+        fn curvature(&self, _: &[f64]) -> Option<Curvature> {
+            None
+        }
+
+        fn steps_per_estimate(&self) -> usize {
+            1
+        }
     }
 
     #[test]
@@ -174,8 +226,7 @@ mod tests {
             gradient: 1e-8,
             max_steps: 200,
         };
-        let start = vec![5.0; 5];
-        let found = minimise(start, &[1.0; 5], goal, function, &|| false).unwrap();
+        let found = minimise(vec![5.0; 5], goal, &Cosh, &|| false).unwrap();
         assert!(found.gradient <= 1e-8 && found.steps < 200);
         for (i, x) in found.point.iter().enumerate() {
             assert!((x - (i as f64 - 2.0)).abs() < 1e-7);
@@ -189,11 +240,11 @@ mod tests {
             max_steps: 2,
         };
         let start = vec![5.0; 5];
-        let few = minimise(start.clone(), &[1.0; 5], goal, function, &|| false).unwrap();
+        let few = minimise(start.clone(), goal, &Cosh, &|| false).unwrap();
         assert_eq!(few.steps, 2);
-        let stopped = minimise(start.clone(), &[1.0; 5], goal, function, &|| true);
+        let stopped = minimise(start.clone(), goal, &Cosh, &|| true);
         assert_eq!(stopped.err(), Some(Error::Interrupted));
-        let nowhere = minimise(start, &[1.0; 5], goal, |_| None, &|| false);
+        let nowhere = minimise(start, goal, &Nowhere, &|| false);
         assert!(matches!(nowhere.err(), Some(Error::Unsolved { .. })));
     }
 }

@@ -1,0 +1,56 @@
+//! The unit that derivatives are measured in, so that products of their sums stay within single precision.
+
+/// A ridge below this share of the largest possible sum drowns in its rounding; splits are compared as if it were this
+/// share.
+const LEAST_RIDGE: f64 = 1.0 / (1_u64 << 40) as f64;
+
+/// A unit for derivatives and the ridge. Measuring both in it multiplies what splits are worth by a constant and changes
+/// no step; it is a power of two, so that it changes no digit either.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scale {
+    pub(super) unit: f64,
+    /// The ridge that splits are compared with, in units.
+    pub(super) ridge: f32,
+}
+
+impl Scale {
+    /// The scale for sums of derivatives up to `largest`.
+    ///
+    /// Curvature plus ridge is then between 1/q and q units up to a small factor, and gradients are at most q units, for
+    /// some q up to 2^20: a product of five of them neither overflows nor vanishes.
+    pub(super) fn new(largest: f64, ridge: f64) -> Self {
+        let ridge = ridge.max(largest * LEAST_RIDGE);
+        let middle = ridge.log2().midpoint(largest.max(ridge).log2());
+        let unit = middle.round().exp2();
+        Self {
+            unit,
+            ridge: (ridge / unit) as f32,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products_stay_within_single_precision() {
+        for largest in [1e-9, 1.0, 2e3, 1e9, 1e19, 1e30] {
+            for ridge in [1e-300, 1e-12, 2.0, 1e12] {
+                let Scale { unit, ridge } = Scale::new(largest, ridge);
+                assert_eq!(unit.log2().fract(), 0.0);
+                let most = (largest / unit) as f32;
+                let denominator = most + ridge;
+                let numerator = most * most * denominator.powi(3);
+                assert!(4.0 * numerator < f32::MAX, "{largest} {ridge}: {numerator}");
+                assert!(ridge.powi(4) > f32::MIN_POSITIVE, "{largest} {ridge}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_plain_ridge_is_kept() {
+        let scale = Scale::new(7000.0, 2.0);
+        assert_eq!(f64::from(scale.ridge) * scale.unit, 2.0);
+    }
+}

@@ -1,0 +1,105 @@
+//! Solving symmetric positive definite systems of equations.
+
+/// The lower triangle L with L·Lᵀ = the matrix.
+pub(crate) struct Cholesky {
+    lower: Vec<f64>,
+    size: usize,
+}
+
+impl Cholesky {
+    /// Factorises a matrix, row by row; only its lower triangle is read. `None` unless it is positive definite.
+    pub(crate) fn new(mut matrix: Vec<f64>, size: usize) -> Option<Self> {
+        for j in 0..size {
+            for i in j..size {
+                let (head, tail) = matrix.split_at(i * size);
+                let row_j = if i == j {
+                    &tail[..j]
+                } else {
+                    &head[j * size..j * size + j]
+                };
+                let dot: f64 = tail[..j].iter().zip(row_j).map(|(a, b)| a * b).sum();
+                let left = tail[j] - dot;
+                let value = if i > j {
+                    left / matrix[j * size + j]
+                } else if left > 0.0 {
+                    left.sqrt()
+                } else {
+                    return None;
+                };
+                matrix[i * size + j] = value;
+            }
+        }
+        Some(Self {
+            lower: matrix,
+            size,
+        })
+    }
+
+    /// L⁻¹ b, given that b starts with so many zeros.
+    fn forward(&self, b: &mut [f64], zeros: usize) {
+        for i in zeros..self.size {
+            let row = &self.lower[i * self.size..i * self.size + i];
+            let dot: f64 = row[zeros..]
+                .iter()
+                .zip(&b[zeros..i])
+                .map(|(a, b)| a * b)
+                .sum();
+            b[i] = (b[i] - dot) / self.lower[i * self.size + i];
+        }
+    }
+
+    /// Replaces b by the solution of matrix · x = b.
+    pub(crate) fn solve(&self, b: &mut [f64]) {
+        self.forward(b, 0);
+        for i in (0..self.size).rev() {
+            let row = &self.lower[i * self.size..i * self.size + i];
+            b[i] /= self.lower[i * self.size + i];
+            let solved = b[i];
+            for (b, l) in b.iter_mut().zip(row) {
+                *b -= l * solved;
+            }
+        }
+    }
+
+    /// The diagonal of the inverse: the squared lengths of the columns of L⁻¹.
+    pub(crate) fn inverse_diagonal(&self) -> Vec<f64> {
+        let column = |i: usize| {
+            let mut unit = vec![0.0; self.size];
+            unit[i] = 1.0;
+            self.forward(&mut unit, i);
+            unit.iter().map(|x| x * x).sum()
+        };
+        (0..self.size).map(column).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn solutions_solve() {
+        let matrix = vec![4.0, 2.0, -1.0, 2.0, 5.0, 0.5, -1.0, 0.5, 3.0];
+        let factor = Cholesky::new(matrix.clone(), 3).unwrap();
+        let wanted = [1.0, -2.0, 3.0];
+        let mut b: Vec<f64> = matrix
+            .chunks(3)
+            .map(|row| row.iter().zip(wanted).map(|(a, x)| a * x).sum())
+            .collect();
+        factor.solve(&mut b);
+        assert!(b.iter().zip(wanted).all(|(x, y)| (x - y).abs() < 1e-14));
+        let diagonal = factor.inverse_diagonal();
+        for i in 0..3 {
+            let mut unit = [0.0; 3];
+            unit[i] = 1.0;
+            factor.solve(&mut unit);
+            assert!((unit[i] - diagonal[i]).abs() < 1e-14);
+        }
+    }
+
+    #[test]
+    fn other_matrices_have_no_factor() {
+        assert!(Cholesky::new(vec![1.0, 2.0, 2.0, 1.0], 2).is_none());
+        assert!(Cholesky::new(vec![f64::NAN], 1).is_none());
+    }
+}
