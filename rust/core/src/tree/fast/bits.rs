@@ -171,6 +171,24 @@ impl Merge {
         self.append(out);
     }
 
+    /// The same for two rows of complete rankings: all pairs that divide them do it alike.
+    pub(super) fn restrict_to_two(columns: &mut Vec<Column>, from: usize, rows: u64) {
+        let low = rows & rows.wrapping_neg();
+        let divides = |set: u64| set & rows != 0 && set & rows != rows;
+        let multiplicity = columns[from..].iter().map(|column| {
+            column.multiplicity * i64::from(divides(column.before) | divides(column.after))
+        });
+        let multiplicity = multiplicity.sum();
+        if multiplicity > 0 {
+            columns.push(Column {
+                before: rows & !low,
+                after: low,
+                seen: rows,
+                multiplicity,
+            });
+        }
+    }
+
     /// The same for the columns from `from` on, appended behind them.
     pub(super) fn restrict_in_place(
         &mut self,
@@ -277,6 +295,35 @@ mod tests {
         Merge::default().restrict(&from, 0b111, true, &mut out);
         assert_eq!(out.len(), 1);
         assert_eq!(out[0].multiplicity, 8);
+    }
+
+    #[test]
+    fn two_rows_are_divided_one_way() {
+        let column = |before, after| Column {
+            before,
+            after,
+            seen: 0,
+            multiplicity: 3,
+        };
+        let from = vec![
+            column(0b0100, 0b0001),
+            column(0b0101, 0b0010),
+            column(0b0010, 0b0001),
+            column(0b0001, 0b1100),
+            column(0b1010, 0b0000),
+            column(0b0100, 0b1010),
+        ];
+        for (rows, number) in [(0b0101, 4), (0b0110, 4), (0b1010, 3), (0b0011, 5)] {
+            let mut two = from.clone();
+            Merge::restrict_to_two(&mut two, 0, rows);
+            let mut several = from.clone();
+            Merge::default().restrict_in_place(&mut several, 0, rows, true);
+            assert_eq!(two, several);
+            assert_eq!(two[6].multiplicity, 3 * number, "{rows:b}");
+        }
+        let mut none = vec![column(0b0101, 0b1010)];
+        Merge::restrict_to_two(&mut none, 0, 0b0101);
+        assert_eq!(none.len(), 1);
     }
 
     #[test]

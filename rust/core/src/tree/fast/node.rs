@@ -91,7 +91,10 @@ impl Node {
         let left_rows = sorted.partition_point(|&entry| rank(entry) <= split.ranks.0);
         let left_stays = 2 * left_rows >= rows;
         let mut stays = std::mem::take(&mut spare.sides);
-        stays.resize(self.block.rows.len().max(stays.len()), false);
+        // Of a size for which a mask keeps every index within it: no entry's need be checked.
+        let size = self.block.rows.len().next_power_of_two();
+        stays.resize(size.max(stays.len()), false);
+        let mask = stays.len() - 1;
         for (at, &entry) in sorted.iter().enumerate() {
             stays[row(entry)] = (at < left_rows) == left_stays;
         }
@@ -105,12 +108,13 @@ impl Node {
         );
         for (feature, &name) in self.features.iter().enumerate() {
             let (mut to_larger, mut to_smaller) = (larger.end(), smaller.end());
+            let (stays, order) = (&stays[..=mask], &mut larger.order[..(feature + 1) * rows]);
             // Both sides are written and one of them advances: no branch that is hard to predict. What is written
             // stays behind what is read.
-            for from in feature * rows..(feature + 1) * rows {
-                let entry = larger.order[from];
-                let side = usize::from(stays[row(entry)]);
-                larger.order[to_larger] = entry;
+            for from in feature * rows..order.len() {
+                let entry = order[from];
+                let side = usize::from(stays[row(entry) & mask]);
+                order[to_larger] = entry;
                 smaller.order[to_smaller] = entry;
                 to_larger += side;
                 to_smaller += 1 - side;

@@ -48,7 +48,8 @@ pub(super) struct Small<'a> {
     candidates: Vec<u32>,
     /// For each feature of the node at work the cut at its random threshold, and the threshold; ascending.
     random: Vec<(usize, f64)>,
-    /// The features that the node at work looks at, if not all.
+    /// The features of the node at work and where the cuts of each end, and those features that it looks at, if not all.
+    ends: Vec<(u32, u32)>,
     drawn: Vec<u32>,
     division: Vec<u32>,
     improvements: Vec<f64>,
@@ -79,6 +80,7 @@ impl<'a> Small<'a> {
             memo: Memo::default(),
             candidates: Vec::new(),
             random: Vec::new(),
+            ends: Vec::new(),
             drawn: Vec::new(),
             division: Vec::new(),
             improvements: Vec::new(),
@@ -208,12 +210,13 @@ impl<'a> Small<'a> {
         if below.rows.is_power_of_two() {
             return;
         }
-        self.merge.restrict_in_place(
-            &mut self.columns,
-            place.columns,
-            below.rows,
-            self.tables.complete(),
-        );
+        let complete = self.tables.complete();
+        if complete && below.rows.count_ones() == 2 {
+            Merge::restrict_to_two(&mut self.columns, place.columns, below.rows);
+        } else {
+            self.merge
+                .restrict_in_place(&mut self.columns, place.columns, below.rows, complete);
+        }
         if self.columns.len() == below.columns {
             return;
         }
@@ -323,9 +326,9 @@ impl<'a> Small<'a> {
                 .extend(place.cuts as u32..self.cuts.len() as u32);
         } else {
             let mut start = place.cuts as u32;
-            for cuts in self.cuts[place.cuts..].chunk_by(|a, b| a.feature == b.feature) {
-                let end = start + cuts.len() as u32;
-                if is_drawn(cuts[0].feature) {
+            let mut drawn = self.drawn.iter().peekable();
+            for &(feature, end) in &self.ends {
+                if drawn.next_if(|&&next| next == feature).is_some() {
                     self.candidates.extend(start..end);
                 }
                 start = end;
@@ -348,9 +351,15 @@ impl<'a> Small<'a> {
         if self.options.max_features.is_none() {
             return;
         }
-        let by_feature = self.cuts[place.cuts..].chunk_by(|a, b| a.feature == b.feature);
+        let mut end = place.cuts as u32;
+        self.ends.clear();
+        for cuts in self.cuts[place.cuts..].chunk_by(|a, b| a.feature == b.feature) {
+            end += cuts.len() as u32;
+            self.ends.push((cuts[0].feature, end));
+        }
         self.drawn.clear();
-        self.drawn.extend(by_feature.map(|cuts| cuts[0].feature));
+        self.drawn
+            .extend(self.ends.iter().map(|&(feature, _)| feature));
         draw_features(&mut self.drawn, self.options.max_features, place.seed);
     }
 }
