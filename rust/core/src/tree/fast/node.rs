@@ -92,8 +92,8 @@ impl Node {
         let left_stays = 2 * left_rows >= rows;
         let mut stays = std::mem::take(&mut spare.sides);
         // Of a size for which a mask keeps every index within it: no entry's need be checked.
-        let size = self.block.rows.len().next_power_of_two();
-        stays.resize(size.max(stays.len()), false);
+        let enough = self.block.rows.len().next_power_of_two();
+        stays.resize(enough.max(stays.len()), false);
         let mask = stays.len() - 1;
         for (at, &entry) in sorted.iter().enumerate() {
             stays[row(entry)] = (at < left_rows) == left_stays;
