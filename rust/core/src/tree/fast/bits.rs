@@ -313,7 +313,7 @@ mod tests {
             column(0b1010, 0b0000),
             column(0b0100, 0b1010),
         ];
-        for (rows, number) in [(0b0101, 4), (0b0110, 4), (0b1010, 3), (0b0011, 5)] {
+        for (rows, number) in [(0b0101, 4), (0b0110, 6), (0b1010, 3), (0b0011, 6)] {
             let mut two = from.clone();
             Merge::restrict_to_two(&mut two, 0, rows);
             let mut several = from.clone();
