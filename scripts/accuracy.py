@@ -32,7 +32,7 @@ from bucketrank import (
 )
 from bucketrank.datasets import Dataset, read_folder
 from bucketrank.experiments import PAPER_AGGREGATORS, Study, compare
-from bucketrank.experiments.statistics import ScoreTable, holm, wilcoxon
+from bucketrank.statistics import ScoreTable, holm, wilcoxon
 
 REAL_DATASETS = ("algae", "movies")
 N_SYNTHETIC = 15

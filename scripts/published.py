@@ -13,9 +13,9 @@ import numpy as np
 
 from bucketrank.experiments import Study
 from bucketrank.experiments.report import Figure, Section
-from bucketrank.experiments.statistics import ScoreTable, holm
-from bucketrank.experiments.table import Column, Table, p_value_text
 from bucketrank.figures import plot_training_times
+from bucketrank.statistics import ScoreTable, holm
+from bucketrank.tables import Column, Table, p_value_text
 
 Row = dict[str, str]
 

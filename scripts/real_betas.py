@@ -12,7 +12,7 @@ from bucketrank.datasets import Dataset
 from bucketrank.experiments import BetaRecommender, Study, beta_study, compare
 from bucketrank.experiments.job import training_fold
 from bucketrank.experiments.plan import Job, Plan, make_plan
-from bucketrank.experiments.table import Column, Table
+from bucketrank.tables import Column, Table
 from published import Published
 
 SCORING = ("borda", "copeland")

@@ -18,7 +18,7 @@ import numpy as np
 
 from bucketrank.datasets import Dataset, read_folder
 from bucketrank.experiments import PAPER_AGGREGATORS, BetaRecommender, Study, beta_study, compare
-from bucketrank.experiments.table import Table
+from bucketrank.tables import Table
 from published import Cell, Published, sections
 from real_betas import SCORING, beta_table
 

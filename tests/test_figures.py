@@ -16,14 +16,6 @@ from matplotlib.colors import to_rgb
 from numpy.typing import NDArray
 
 from bucketrank import Borda, pair_order_matrix
-from bucketrank.experiments.statistics import (
-    PairwiseTest,
-    ScoreTable,
-    average_ranks,
-    holm,
-    nemenyi,
-    wilcoxon,
-)
 from bucketrank.figures import (
     plot_accuracy,
     plot_beta_curves,
@@ -33,6 +25,14 @@ from bucketrank.figures import (
     plot_training_times,
 )
 from bucketrank.figures.style import looks
+from bucketrank.statistics import (
+    PairwiseTest,
+    ScoreTable,
+    average_ranks,
+    holm,
+    nemenyi,
+    wilcoxon,
+)
 
 BETAS = np.arange(21) / 10
 NO_MAPPING: Any = [1]

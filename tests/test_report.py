@@ -19,7 +19,7 @@ from bucketrank.__main__ import main
 from bucketrank.datasets import make_rankings
 from bucketrank.experiments import Study, beta_study, compare
 from bucketrank.experiments.report.findings import findings
-from bucketrank.experiments.statistics import holm
+from bucketrank.statistics import holm
 from studies import leading, made_up_study
 
 FOURTEEN = 14

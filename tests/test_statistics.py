@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from bucketrank.experiments.statistics import (
+from bucketrank.statistics import (
     PairwiseTest,
     ScoreTable,
     average_ranks,

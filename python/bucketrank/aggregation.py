@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bucketrank._aggregator import Aggregator, Spec
-from bucketrank._names import nearest_first
 from bucketrank._validation import as_real, as_whole
+from bucketrank.suggest import nearest_first
 
 __all__ = [
     "METHODS",

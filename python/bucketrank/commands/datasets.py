@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bucketrank._names import nearest_first
 from bucketrank.datasets import (
     EMBEDDED_DATASETS,
     PAPER_DATASETS,
@@ -27,6 +26,7 @@ from bucketrank.datasets import names as known_names
 from bucketrank.datasets.description import latex_table, text_table
 from bucketrank.datasets.embedded import unknown
 from bucketrank.datasets.files import csv_files
+from bucketrank.suggest import nearest_first
 
 EPILOG = """\
 Without names and options it lists the datasets that it knows. A name stands for an embedded dataset, and a path that

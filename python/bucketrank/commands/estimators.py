@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bucketrank._names import nearest_first
+from bucketrank.suggest import nearest_first
 
 ESTIMATORS: dict[str, tuple[str, dict[str, Any]]] = {
     "ranker": ("PartialLabelRanker", {}),

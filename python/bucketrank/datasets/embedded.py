@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from bucketrank._names import nearest_first
 from bucketrank.datasets.conversion import from_classification
 from bucketrank.datasets.dataset import Dataset
 from bucketrank.datasets.openml import PAPER_DATASETS
+from bucketrank.suggest import nearest_first
 
 __all__ = ["EMBEDDED_DATASETS", "EmbeddedDataset", "load", "names"]
 

@@ -12,9 +12,9 @@ from urllib.error import HTTPError, URLError
 import numpy as np
 from numpy.typing import NDArray
 
-from bucketrank._names import nearest_first
 from bucketrank.datasets.dataset import Dataset
 from bucketrank.datasets.files import choose_columns
+from bucketrank.suggest import nearest_first
 
 __all__ = ["PAPER_DATASETS", "PaperDataset", "fetch"]
 

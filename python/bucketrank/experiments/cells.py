@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bucketrank.baseline import ALL_TIED
-from bucketrank.experiments.statistics import ScoreTable
+from bucketrank.statistics import ScoreTable
 
 if TYPE_CHECKING:
     from bucketrank.experiments.study import Study

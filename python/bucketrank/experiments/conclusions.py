@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from bucketrank.experiments.cells import Cells
-from bucketrank.experiments.statistics import (
+from bucketrank.statistics import (
     AverageRanks,
     FriedmanTest,
     HolmTest,

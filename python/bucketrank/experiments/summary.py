@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bucketrank._optional import pandas
-from bucketrank.experiments.rounding import as_printed
+from bucketrank.tables.rounding import as_printed
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bucketrank.experiments.statistics import ScoreTable
 from bucketrank.figures.style import height_for, legend_beside, light_grid, looks, new_axes
+from bucketrank.statistics import ScoreTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

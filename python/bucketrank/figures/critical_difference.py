@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from bucketrank.experiments.statistics import AverageRanks, HolmTest, PairwiseTest, nemenyi
 from bucketrank.figures.style import new_axes
+from bucketrank.statistics import AverageRanks, HolmTest, PairwiseTest, nemenyi
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,9 +24,9 @@ def plot_critical_difference(result: Any, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     result : PairwiseTest, HolmTest, or scores
-        From :func:`~bucketrank.experiments.statistics.nemenyi` or
-        :func:`~bucketrank.experiments.statistics.wilcoxon`: a bar for each largest group in which *no* two methods
-        differ, and none for groups inside another. From :func:`~bucketrank.experiments.statistics.holm`: one bar over
+        From :func:`~bucketrank.statistics.nemenyi` or
+        :func:`~bucketrank.statistics.wilcoxon`: a bar for each largest group in which *no* two methods
+        differ, and none for groups inside another. From :func:`~bucketrank.statistics.holm`: one bar over
         the control and the methods that do not differ from it. Scores are compared by Nemenyi's test.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.

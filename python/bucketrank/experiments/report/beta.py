@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bucketrank.experiments.report.document import Figure, Section
 from bucketrank.experiments.report.words import counted, listed, percent
-from bucketrank.experiments.table import Column, Table
+from bucketrank.tables import Column, Table
 
 if TYPE_CHECKING:
     from bucketrank.experiments.beta_study import BetaStudy

@@ -15,15 +15,6 @@ from bucketrank.experiments.cells import Cells
 from bucketrank.experiments.report.document import Document, Figure, Section
 from bucketrank.experiments.report.findings import findings, unfinished_warning
 from bucketrank.experiments.report.words import counted, listed, percent
-from bucketrank.experiments.rounding import as_printed
-from bucketrank.experiments.statistics import (
-    ScoreTable,
-    holm,
-    nemenyi,
-    wilcoxon,
-    win_tie_loss,
-)
-from bucketrank.experiments.table import Column, Table
 from bucketrank.figures import (
     plot_accuracy,
     plot_bucket_differences,
@@ -31,6 +22,15 @@ from bucketrank.figures import (
     plot_training_times,
 )
 from bucketrank.figures.style import height_for
+from bucketrank.statistics import (
+    ScoreTable,
+    holm,
+    nemenyi,
+    wilcoxon,
+    win_tie_loss,
+)
+from bucketrank.tables import Column, Table
+from bucketrank.tables.rounding import as_printed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

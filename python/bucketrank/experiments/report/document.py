@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bucketrank.experiments.table import Table
+from bucketrank.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

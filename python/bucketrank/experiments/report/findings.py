@@ -9,9 +9,9 @@ import numpy as np
 from bucketrank.baseline import ALL_TIED
 from bucketrank.experiments.cells import Cells
 from bucketrank.experiments.report.words import counted, listed, percent
-from bucketrank.experiments.rounding import as_printed
-from bucketrank.experiments.statistics import HolmTest, ScoreTable, holm
-from bucketrank.experiments.table import p_value_text
+from bucketrank.statistics import HolmTest, ScoreTable, holm
+from bucketrank.tables import p_value_text
+from bucketrank.tables.rounding import as_printed
 
 if TYPE_CHECKING:
     from bucketrank.experiments.study import Study

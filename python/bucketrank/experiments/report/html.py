@@ -9,7 +9,7 @@ from itertools import count
 from bucketrank import __version__
 from bucketrank.experiments.report.document import Document, Figure, Section
 from bucketrank.experiments.report.svg import to_svg
-from bucketrank.experiments.table import Column, Table
+from bucketrank.tables import Column, Table
 
 __all__ = ["to_html"]
 

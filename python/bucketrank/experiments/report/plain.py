@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bucketrank.experiments.report.document import Document
-from bucketrank.experiments.table import Table, latex_text
+from bucketrank.tables import Table, latex_text
 
 __all__ = ["to_latex", "to_markdown"]
 

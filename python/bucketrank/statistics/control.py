@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from bucketrank.experiments.statistics.ranks import FriedmanTest, friedman
-from bucketrank.experiments.statistics.score_table import ScoreTable
-from bucketrank.experiments.statistics.wins import WinTieLoss, win_tie_loss
-from bucketrank.experiments.table import Column, Table, TabularResult, p_value_text
+from bucketrank.statistics.ranks import FriedmanTest, friedman
+from bucketrank.statistics.score_table import ScoreTable
+from bucketrank.statistics.wins import WinTieLoss, win_tie_loss
+from bucketrank.tables import Column, Table, TabularResult, p_value_text
 
 __all__ = ["HolmTest", "holm", "holm_adjusted"]
 

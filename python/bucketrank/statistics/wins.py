@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bucketrank.experiments.rounding import as_decimals
-from bucketrank.experiments.statistics.score_table import ScoreTable
-from bucketrank.experiments.table import Column, Table, TabularResult
+from bucketrank.statistics.score_table import ScoreTable
+from bucketrank.tables import Column, Table, TabularResult
+from bucketrank.tables.rounding import as_decimals
 
 __all__ = ["WinTieLoss", "win_tie_loss"]
 

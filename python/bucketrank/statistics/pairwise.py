@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from bucketrank.experiments.statistics.control import holm_adjusted
-from bucketrank.experiments.statistics.ranks import (
+from bucketrank.statistics.control import holm_adjusted
+from bucketrank.statistics.ranks import (
     AverageRanks,
     average_ranks,
     friedman,
     significance_level,
 )
-from bucketrank.experiments.statistics.score_table import ScoreTable
-from bucketrank.experiments.table import Column, Table, TabularResult, p_value_text
+from bucketrank.statistics.score_table import ScoreTable
+from bucketrank.tables import Column, Table, TabularResult, p_value_text
 
 __all__ = ["PairwiseTest", "nemenyi", "wilcoxon"]
 

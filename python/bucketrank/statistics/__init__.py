@@ -5,7 +5,7 @@ a result that prints as a table and gives its numbers as ``to_pandas``, ``to_lat
 
 Examples
 --------
->>> from bucketrank.experiments.statistics import ScoreTable, holm
+>>> from bucketrank.statistics import ScoreTable, holm
 >>> scores = ScoreTable(
 ...     [[0.78, 0.77, 0.65], [0.94, 0.93, 0.90], [0.76, 0.77, 0.70], [0.90, 0.91, 0.82]],
 ...     datasets=["authorship", "blocks", "breast", "iris"],
@@ -18,16 +18,16 @@ Examples
 
 from __future__ import annotations
 
-from bucketrank.experiments.statistics.control import HolmTest, holm, holm_adjusted
-from bucketrank.experiments.statistics.pairwise import PairwiseTest, nemenyi, wilcoxon
-from bucketrank.experiments.statistics.ranks import (
+from bucketrank.statistics.control import HolmTest, holm, holm_adjusted
+from bucketrank.statistics.pairwise import PairwiseTest, nemenyi, wilcoxon
+from bucketrank.statistics.ranks import (
     AverageRanks,
     FriedmanTest,
     average_ranks,
     friedman,
 )
-from bucketrank.experiments.statistics.score_table import ScoreTable
-from bucketrank.experiments.statistics.wins import WinTieLoss, win_tie_loss
+from bucketrank.statistics.score_table import ScoreTable
+from bucketrank.statistics.wins import WinTieLoss, win_tie_loss
 
 __all__ = [
     "AverageRanks",

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from bucketrank._validation import as_real
-from bucketrank.experiments.statistics.score_table import ScoreTable
-from bucketrank.experiments.table import Column, Table, TabularResult, p_value_text
+from bucketrank.statistics.score_table import ScoreTable
+from bucketrank.tables import Column, Table, TabularResult, p_value_text
 
 __all__ = ["AverageRanks", "FriedmanTest", "average_ranks", "friedman"]
 

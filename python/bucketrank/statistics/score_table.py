@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bucketrank._validation import as_flag, is_frame, is_pandas
-from bucketrank.experiments.rounding import as_decimals, as_printed, three_digits
-from bucketrank.experiments.table import Column, Table, TabularResult
+from bucketrank.tables import Column, Table, TabularResult
+from bucketrank.tables.rounding import as_decimals, as_printed, three_digits
 
 __all__ = ["ScoreTable"]
 
