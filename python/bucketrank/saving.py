@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 import bucketrank
 from bucketrank import _core, aggregation
 from bucketrank._aggregator import Aggregator
+from bucketrank._files import write_file
 
 __all__ = ["load_model", "save_model"]
 
@@ -58,7 +59,7 @@ def save_model(model: Any, path: str | Path) -> None:
     described = _encode(model, blobs)
     text = json.dumps({"model": described, "blobs": [len(blob) for blob in blobs]}).encode()
     body = _HEADER.pack(_MAGIC, _VERSION, len(text)) + text + b"".join(blobs)
-    Path(path).write_bytes(body + _CHECKSUM.pack(zlib.crc32(body)))
+    write_file(path, body + _CHECKSUM.pack(zlib.crc32(body)))
 
 
 def load_model(path: str | Path) -> Any:

@@ -7,10 +7,10 @@ import os
 import sys
 from typing import Any
 
+from bucketrank._files import check_writable, write_file
 from bucketrank.aggregation import METHODS, PAPER_AGGREGATORS
 from bucketrank.commands.datasets import find
 from bucketrank.commands.estimators import ESTIMATORS, make_estimator
-from bucketrank.commands.writing import file_to_write
 
 _METHODS = [name for name in ESTIMATORS if name != "tree"]
 """The plain tree is what the aggregators are asked on anyway."""
@@ -95,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the study, then write its summary."""
     from bucketrank.experiments import JobError, compare
 
-    out = None if options.out is None else file_to_write(options.out)
+    out = None if options.out is None else check_writable(options.out)
     try:
         study = compare(
             find(options.datasets, data=options.data, openml=options.openml),
@@ -119,7 +119,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         text = getattr(summary, f"to_{form}")().rstrip("\n")
     if out is not None:
-        out.write_text(f"{text}\n", encoding="utf-8")
+        write_file(out, f"{text}\n")
         return 0
     print(text)
     if form == "table":

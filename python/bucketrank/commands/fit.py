@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from bucketrank._files import check_writable
 from bucketrank.commands.estimators import ESTIMATORS, make_estimator
-from bucketrank.commands.writing import file_to_write
 
 EPILOG = """\
 The file is a CSV table with a header: A1, A2, ... are features, and L1, L2, ... the positions of labels (1 is best,
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
 
     estimator = make_estimator(options.method, random_state=options.seed, n_jobs=options.jobs)
     # A fit may take long: what has no place to go is refused before it.
-    out = file_to_write(options.out)
+    out = check_writable(options.out)
     data = read_csv(options.file, label_columns=options.labels)
     model = estimator.fit(data.X, data.Y)
     # What predictions from a file need: which columns to read, and what to write above them.

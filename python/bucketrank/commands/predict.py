@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from bucketrank._csv_table import (
     feature,
     records,
 )
-from bucketrank.commands.writing import file_to_write
+from bucketrank._files import check_writable, write_file
 from bucketrank.notation import to_text
 
 EPILOG = """\
@@ -55,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     """Read model and rows, and write the predictions; nothing is written unless all can be."""
     from bucketrank.saving import load_model
 
-    out = None if options.out is None else file_to_write(options.out)
+    out = None if options.out is None else check_writable(options.out)
     model = load_model(options.model)
     names = getattr(model, "feature_names_in_", None)
     if names is None:
@@ -66,14 +67,17 @@ def run(options: argparse.Namespace) -> int:
     X = read_features(options.file, [str(name) for name in names])
     positions = model.set_output(transform="default").predict(X)
     labels = model.label_names_in_.tolist()
-    lines = to_text(positions, labels) if options.format == "text" else None
-    with _opened(out) as sink:
-        if lines is not None:
-            sink.writelines(f"{line}\n" for line in lines)
-        else:
-            writer = csv.writer(sink, lineterminator="\n")
-            writer.writerow(labels)
-            writer.writerows(positions.tolist())
+    text = io.StringIO()
+    if options.format == "text":
+        text.writelines(f"{line}\n" for line in to_text(positions, labels))
+    else:
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(labels)
+        writer.writerows(positions.tolist())
+    if out is None:
+        sys.stdout.write(text.getvalue())
+    else:
+        write_file(out, text.getvalue())
     return 0
 
 
@@ -103,10 +107,3 @@ def read_features(path: str, names: list[str]) -> NDArray[np.float64]:
     if not rows:
         raise BadFileError(f"{shown}: a header but no rows; expected one instance a line below it")
     return np.array(rows)
-
-
-def _opened(path: Path | None) -> Any:
-    """Return the file to write to, or the terminal, which stays open."""
-    from contextlib import nullcontext
-
-    return nullcontext(sys.stdout) if path is None else path.open("w", encoding="utf-8", newline="")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from bucketrank.commands.writing import file_to_write
+from bucketrank._files import check_writable, write_file
 
 EPILOG = """\
 The page is one file that opens without a network: a summary in words, tables that can be sorted and copied, figures,
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     """Read the study and write its report."""
     from bucketrank.experiments import Study
 
-    out = None if options.out is None else file_to_write(options.out)
+    out = None if options.out is None else check_writable(options.out)
     study = Study.load(options.store)
     try:
         text = study.report(format=options.format, title=options.title)
@@ -53,6 +53,6 @@ def run(options: argparse.Namespace) -> int:
     if out is None:
         print(text, end="")
     else:
-        out.write_text(text, encoding="utf-8")
+        write_file(out, text)
         print(f"{options.out}: {study!r}")
     return 0

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bucketrank._files import write_file
 from bucketrank.datasets import Dataset
 from bucketrank.experiments.job import Finished, JobError, failed, run_job
 from bucketrank.experiments.learners import Learner, Outcome
@@ -118,6 +119,6 @@ def _spread(executor: Executor, plan: Plan) -> Iterator[dict[str, Any]]:
         handles = {}
         for index, (name, data) in enumerate(plan.datasets.items()):
             path = Path(folder) / f"{index}.pickle"
-            path.write_bytes(pickle.dumps(data, protocol=pickle.HIGHEST_PROTOCOL))
+            write_file(path, pickle.dumps(data, protocol=pickle.HIGHEST_PROTOCOL))
             handles[name] = _InFile(str(path), data.content_hash)
         yield handles

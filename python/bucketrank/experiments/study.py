@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bucketrank._files import write_file
 from bucketrank._optional import pandas
 from bucketrank.experiments.conclusions import Conclusions
 from bucketrank.experiments.store import COLUMNS, Row, Store
@@ -202,7 +203,7 @@ class Study(Conclusions):
         writer.writerow(COLUMNS)
         writer.writerows(self._rows())
         if path is not None:
-            Path(path).write_text(text.getvalue(), encoding="utf-8")
+            write_file(path, text.getvalue())
         return text.getvalue()
 
     def to_latex(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bucketrank._files import write_file
 from bucketrank.experiments.report.contents import contents
 from bucketrank.experiments.report.document import Section
 from bucketrank.experiments.report.html import to_html
@@ -56,5 +57,5 @@ def write_report(
         raise ValueError(f"format is {format!r}; expected one of {known}")
     text = _WRITERS[format](contents(study, title, sections))
     if path is not None:
-        Path(path).write_text(text, encoding="utf-8")
+        write_file(path, text)
     return text

@@ -1,0 +1,99 @@
+"""Atomic writing of files: a reader finds the old content or the new one, never a part."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+__all__ = ["check_writable", "write_file"]
+
+_DEVICE_FOLDERS = (Path("/dev"), Path("/proc"))
+
+
+def write_file(path: str | Path, content: str | bytes) -> None:
+    """Write a file atomically.
+
+    The content goes to a temporary file in the same folder, which then replaces the target. On an error, a full disk
+    or a kill the old file stays as it was. A replaced file keeps its permissions, and a symbolic link its target.
+    Devices, pipes and sockets, such as ``/dev/stdout``, are written directly.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file to write; an existing one is replaced.
+    content : str or bytes
+        The whole content; text is encoded as UTF-8.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    path = Path(path)
+    mode = _mode(path)
+    if _is_special(path, mode):
+        with path.open("wb") as file:
+            file.write(data)
+        return
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        _write_and_sync(temporary, data, mode)
+        temporary.replace(target)
+    except BaseException as error:
+        with suppress(OSError):
+            temporary.unlink()
+        if isinstance(error, OSError):
+            raise OSError(error.errno, error.strerror, str(path)) from error
+        raise
+    _sync_folder(target.parent)
+
+
+def check_writable(name: str) -> Path:
+    """Return the path of an output file, or raise before any work is done for it."""
+    path = Path(name)
+    if path.is_dir():
+        raise ValueError(f"{name}: found a folder; expected the name of a file to write")
+    if not path.parent.is_dir():
+        raise ValueError(f"{name}: there is no folder {path.parent}")
+    mode = _mode(path)
+    needed = [path] if mode is not None else []
+    if not _is_special(path, mode):
+        needed.append(Path(os.path.realpath(path)).parent)
+    if not all(os.access(place, os.W_OK) for place in needed):
+        raise PermissionError(errno.EACCES, "cannot be written", name)
+    return path
+
+
+def _mode(path: Path) -> int | None:
+    """Return the mode of an existing file, with symbolic links followed."""
+    try:
+        return path.stat().st_mode
+    except FileNotFoundError:
+        return None
+
+
+def _is_special(path: Path, mode: int | None) -> bool:
+    if mode is None:
+        return False
+    # A redirected /dev/stdout is a regular file, but the process writes to it through an open descriptor.
+    return not stat.S_ISREG(mode) or any(map(path.is_relative_to, _DEVICE_FOLDERS))
+
+
+def _write_and_sync(temporary: Path, data: bytes, mode: int | None) -> None:
+    with temporary.open("xb") as file:
+        if mode is not None:
+            temporary.chmod(stat.S_IMODE(mode))
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename durable, on file systems that can."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
