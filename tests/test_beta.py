@@ -18,8 +18,8 @@ from bucketrank import (
     _core,
     tau_x,
 )
-from bucketrank._beta_search import _USED_FOLDS, with_chosen_beta
 from bucketrank.datasets import Dataset, make_rankings
+from bucketrank.estimators.beta_search import _USED_FOLDS, with_chosen_beta
 from bucketrank.experiments import BetaRecommender, beta_study, compare
 from bucketrank.experiments.beta_recommender import default_provenance
 from bucketrank.experiments.beta_study import MetaFeatures
@@ -104,7 +104,7 @@ class TestAuto:
             compare([data], **methods, missing=0.3, n_repeats=1, n_folds=3)
             return dict(seen)
 
-        for module in ("bucketrank.tree", "bucketrank.experiments.learners"):
+        for module in ("bucketrank.estimators.tree", "bucketrank.experiments.learners"):
             monkeypatch.setattr(f"{module}.with_chosen_beta", recorded)
         # Folds are drawn by the contents of the data, which are about to change.
         monkeypatch.setattr(Plan, "dataset_seed", lambda _plan, _name: 7)

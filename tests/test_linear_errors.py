@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bucketrank import PartialLabelRankingLinear, load_model, save_model
-from bucketrank._linear_errors import ERROR_NAMES, standard_errors
+from bucketrank.estimators.standard_errors import ERROR_NAMES, standard_errors
 from test_linear import penalised
 from tree_data import Array, dense, random_data, with_missing_labels
 
@@ -163,7 +163,7 @@ def test_they_are_only_there_when_asked_for(tmp_path: Path) -> None:
 
 
 def test_too_many_coefficients_are_refused_before_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bucketrank.linear._core", None)
+    monkeypatch.setattr("bucketrank.estimators.linear._core", None)
     linear = PartialLabelRankingLinear(standard_errors=True)
     with pytest.raises(ValueError, match=r"= 4004 coefficients; standard_errors=True .* 4000"):
         linear.fit(np.zeros((3, 1000)), [[1, 2]] * 3)

@@ -25,8 +25,8 @@ from bucketrank import (
     load_model,
     save_model,
 )
-from bucketrank import ranker as ranker_module
-from bucketrank._mixing import Evidence, choose
+from bucketrank.estimators import ranker as ranker_module
+from bucketrank.estimators.mixture import Evidence, choose
 from reference import mixture
 from strategies import profiles
 from test_tree_sklearn import as_rankings

@@ -33,7 +33,7 @@ from bucketrank.aggregation import (
     aggregate,
     get_aggregator,
 )
-from bucketrank.explanation import Explanation
+from bucketrank.aggregation.explanation import Explanation
 from bucketrank.metrics import (
     bucket_count_difference,
     kendall_tau,
@@ -93,32 +93,32 @@ __all__ = [
 
 if TYPE_CHECKING:
     from bucketrank import datasets
-    from bucketrank.baseline import PartialLabelRankingBaseline
-    from bucketrank.boosting import PartialLabelRankingBooster
-    from bucketrank.forest import PartialLabelRankingForest
-    from bucketrank.linear import PartialLabelRankingLinear
+    from bucketrank.estimators.baseline import PartialLabelRankingBaseline
+    from bucketrank.estimators.boosting import PartialLabelRankingBooster
+    from bucketrank.estimators.forest import PartialLabelRankingForest
+    from bucketrank.estimators.linear import PartialLabelRankingLinear
+    from bucketrank.estimators.ranker import PartialLabelRanker
+    from bucketrank.estimators.tree import PartialLabelRankingTree
+    from bucketrank.estimators.tree_export import export_graphviz, export_text, plot_tree
     from bucketrank.metrics import tau_x_scorer
-    from bucketrank.ranker import PartialLabelRanker
     from bucketrank.saving import load_model, save_model
-    from bucketrank.tree import PartialLabelRankingTree
-    from bucketrank.tree_export import export_graphviz, export_text, plot_tree
 
 # Parts that are imported when they are first asked for.
 _PARTS = {"datasets"}
 
 # What needs scikit-learn, whose import takes longer than most calls of this package, and where it is made.
 _NEED_SKLEARN = {
-    "PartialLabelRanker": "bucketrank.ranker",
-    "PartialLabelRankingBooster": "bucketrank.boosting",
-    "PartialLabelRankingLinear": "bucketrank.linear",
-    "PartialLabelRankingBaseline": "bucketrank.baseline",
-    "PartialLabelRankingForest": "bucketrank.forest",
-    "PartialLabelRankingTree": "bucketrank.tree",
-    "export_graphviz": "bucketrank.tree_export",
-    "export_text": "bucketrank.tree_export",
+    "PartialLabelRanker": "bucketrank.estimators.ranker",
+    "PartialLabelRankingBooster": "bucketrank.estimators.boosting",
+    "PartialLabelRankingLinear": "bucketrank.estimators.linear",
+    "PartialLabelRankingBaseline": "bucketrank.estimators.baseline",
+    "PartialLabelRankingForest": "bucketrank.estimators.forest",
+    "PartialLabelRankingTree": "bucketrank.estimators.tree",
+    "export_graphviz": "bucketrank.estimators.tree_export",
+    "export_text": "bucketrank.estimators.tree_export",
     "load_model": "bucketrank.saving",
     "save_model": "bucketrank.saving",
-    "plot_tree": "bucketrank.tree_export",
+    "plot_tree": "bucketrank.estimators.tree_export",
     "tau_x_scorer": "bucketrank.metrics",
 }
 

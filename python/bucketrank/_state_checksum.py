@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bucketrank._aggregator import Aggregator
+from bucketrank.aggregation.base import Aggregator
 
 __all__ = ["state_checksum"]
 

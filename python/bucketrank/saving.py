@@ -14,8 +14,8 @@ from sklearn.base import BaseEstimator
 
 import bucketrank
 from bucketrank import _core, aggregation
-from bucketrank._aggregator import Aggregator
 from bucketrank._files import write_file
+from bucketrank.aggregation.base import Aggregator
 
 __all__ = ["load_model", "save_model"]
 

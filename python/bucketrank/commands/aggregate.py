@@ -9,8 +9,8 @@ import json
 from typing import Any
 
 from bucketrank.aggregation import METHODS, Aggregator, get_aggregator
+from bucketrank.aggregation.explanation import Explanation
 from bucketrank.commands.reading import read_rankings
-from bucketrank.explanation import Explanation
 from bucketrank.notation import to_shown_text
 
 EPILOG = """\

@@ -14,11 +14,11 @@ from bucketrank._optional import pandas
 from bucketrank._validation import as_positions, as_real
 from bucketrank.aggregation import Aggregator, WithBeta, get_aggregator
 from bucketrank.datasets import Dataset
+from bucketrank.estimators.tree import PartialLabelRankingTree
 from bucketrank.experiments.comparison import compare
 from bucketrank.experiments.job import training_fold
 from bucketrank.experiments.plan import Job, Plan, make_plan
 from bucketrank.experiments.study import Study
-from bucketrank.tree import PartialLabelRankingTree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bucketrank.baseline import ALL_TIED
+from bucketrank.estimators.baseline import ALL_TIED
 from bucketrank.statistics import ScoreTable
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import Any
 from bucketrank._validation import as_flag, resolve_n_jobs
 from bucketrank.aggregation import PAPER_AGGREGATORS
 from bucketrank.datasets import Dataset
+from bucketrank.estimators.tree import PartialLabelRankingTree
 from bucketrank.experiments.executors import run_on
 from bucketrank.experiments.learners import Outcome
 from bucketrank.experiments.plan import Job, Plan, make_plan, surroundings
@@ -18,7 +19,6 @@ from bucketrank.experiments.progress import progress_bar
 from bucketrank.experiments.running import run_here
 from bucketrank.experiments.store import Row, Store, result_rows
 from bucketrank.experiments.study import Study
-from bucketrank.tree import PartialLabelRankingTree
 
 _DEFAULT_TREE = PartialLabelRankingTree()
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from bucketrank import _core
-from bucketrank._aggregator import Spec
-from bucketrank._beta_search import with_usual_beta
-from bucketrank._tree_parameters import tree_options
 from bucketrank._validation import with_missing
 from bucketrank.aggregation import get_aggregator
+from bucketrank.aggregation.base import Spec
 from bucketrank.datasets import Dataset
+from bucketrank.estimators.beta_search import with_usual_beta
+from bucketrank.estimators.tree_parameters import tree_options
 from bucketrank.experiments.learners import Fold, Learner, Outcome, RankerLearner, TreeLearner
 from bucketrank.experiments.plan import Job
 

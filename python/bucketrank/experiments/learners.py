@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from bucketrank import _core
-from bucketrank._aggregator import Spec
-from bucketrank._beta_search import needs_beta, with_chosen_beta
 from bucketrank._validation import as_positions
 from bucketrank.aggregation import METHODS, PAPER_AGGREGATORS, Aggregator, get_aggregator
-from bucketrank.baseline import ALL_TIED, PartialLabelRankingBaseline
-from bucketrank.tree import PartialLabelRankingTree
+from bucketrank.aggregation.base import Spec
+from bucketrank.estimators.baseline import ALL_TIED, PartialLabelRankingBaseline
+from bucketrank.estimators.beta_search import needs_beta, with_chosen_beta
+from bucketrank.estimators.tree import PartialLabelRankingTree
 
 _WITHOUT_EFFECT = ("n_jobs", "verbose", "random_state")
 """Parameters that results do not depend on; seeds are drawn anew for every split."""

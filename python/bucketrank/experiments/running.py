@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bucketrank.baseline import PartialLabelRankingBaseline
+from bucketrank.estimators.baseline import PartialLabelRankingBaseline
 from bucketrank.experiments.executors import run_on
 from bucketrank.experiments.job import Finished, JobError, TreeJobs, failed, run_job
 from bucketrank.experiments.learners import RankerLearner, TreeLearner

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bucketrank.baseline import ALL_TIED
+from bucketrank.estimators.baseline import ALL_TIED
 from bucketrank.experiments.cells import Cells
 from bucketrank.experiments.report.document import Document, Figure, Section
 from bucketrank.experiments.report.findings import findings, unfinished_warning

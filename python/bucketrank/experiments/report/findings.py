@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bucketrank.baseline import ALL_TIED
+from bucketrank.estimators.baseline import ALL_TIED
 from bucketrank.experiments.cells import Cells
 from bucketrank.experiments.report.words import counted, listed, percent
 from bucketrank.statistics import HolmTest, ScoreTable, holm

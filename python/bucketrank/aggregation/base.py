@@ -24,7 +24,7 @@ from bucketrank._validation import (
     label_names,
     resolve_n_jobs,
 )
-from bucketrank.explanation import Explanation
+from bucketrank.aggregation.explanation import Explanation
 
 Spec: TypeAlias = tuple[str, float] | tuple[str, tuple[str, float]]
 """A method and its parameter, or a method and what it orders the labels by, as the kernels know them."""

@@ -13,14 +13,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from bucketrank import _core
-from bucketrank._latent_ranker import PairShareRanker
-from bucketrank._mixing import Evidence, choose, row_blocks
-from bucketrank._short_fits import at_once
 from bucketrank._validation import Positions, as_flag, as_weights, at_least, resolve_n_jobs
 from bucketrank.aggregation import Aggregator, as_aggregator
-from bucketrank.boosting import PartialLabelRankingBooster
-from bucketrank.forest import PartialLabelRankingForest
-from bucketrank.linear import PartialLabelRankingLinear
+from bucketrank.estimators.boosting import PartialLabelRankingBooster
+from bucketrank.estimators.concurrent_fits import at_once
+from bucketrank.estimators.forest import PartialLabelRankingForest
+from bucketrank.estimators.latent import PairShareRanker
+from bucketrank.estimators.linear import PartialLabelRankingLinear
+from bucketrank.estimators.mixture import Evidence, choose, row_blocks
 
 __all__ = ["PartialLabelRanker"]
 

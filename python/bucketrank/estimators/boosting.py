@@ -11,9 +11,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from bucketrank import _core
-from bucketrank._latent_ranker import LatentRanker
 from bucketrank._validation import as_real, as_weights, at_least, resolve_n_jobs
 from bucketrank.aggregation import Aggregator, as_aggregator
+from bucketrank.estimators.latent import LatentRanker
 
 if TYPE_CHECKING:
     from bucketrank._core import _BoostOptions

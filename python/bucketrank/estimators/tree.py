@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from bucketrank import _core
-from bucketrank._beta_search import needs_beta, with_chosen_beta
-from bucketrank._label_ranker import LabelRanker, pair_order_of
-from bucketrank._tree_parameters import smoothing_of, tree_options
 from bucketrank._validation import Positions, as_weights, as_whole, resolve_n_jobs, with_missing
 from bucketrank.aggregation import Aggregator, as_aggregator
+from bucketrank.estimators.base import LabelRanker, pair_order_of
+from bucketrank.estimators.beta_search import needs_beta, with_chosen_beta
+from bucketrank.estimators.tree_parameters import smoothing_of, tree_options
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

@@ -13,8 +13,8 @@ from bucketrank._validation import as_real, as_whole, resolve_n_jobs
 
 if TYPE_CHECKING:
     from bucketrank._core import _TreeOptions
-    from bucketrank.forest import PartialLabelRankingForest
-    from bucketrank.tree import PartialLabelRankingTree
+    from bucketrank.estimators.forest import PartialLabelRankingForest
+    from bucketrank.estimators.tree import PartialLabelRankingTree
 
 CRITERIA = ("entropy", "disagreements", "distance")
 SPLITTERS = ("best", "random", "equal_frequency", "equal_width")
@@ -96,6 +96,7 @@ def _routing(tree: PartialLabelRankingTree) -> str:
 
 
 def one_of(value: Any, name: str, known: tuple[str, ...]) -> str:
+    """Return a string parameter, or raise when it is none of the known values."""
     if not isinstance(value, str):
         raise TypeError(f"{name} is {value!r}; expected one of {', '.join(map(repr, known))}")
     if value not in known:

@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from bucketrank import _core
-from bucketrank._aggregator import Spec
-from bucketrank._tree_parameters import smoothing_of, tree_options
 from bucketrank._validation import Positions, as_weights, resolve_n_jobs
 from bucketrank.aggregation import Aggregator, WithBeta
+from bucketrank.aggregation.base import Spec
+from bucketrank.estimators.tree_parameters import smoothing_of, tree_options
 
 if TYPE_CHECKING:
-    from bucketrank.tree import PartialLabelRankingTree
+    from bucketrank.estimators.tree import PartialLabelRankingTree
 
 _FOLDS = 3
 """Few, so that each leaves most of the rows to learn from at the price of a tree."""

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bucketrank import _core
-from bucketrank._beta_search import needs_beta
-from bucketrank._label_ranker import LabelRanker
 from bucketrank._validation import resolve_n_jobs
 from bucketrank.aggregation import Aggregator
+from bucketrank.estimators.base import LabelRanker
+from bucketrank.estimators.beta_search import needs_beta
 
 
 class PairShareRanker(LabelRanker):

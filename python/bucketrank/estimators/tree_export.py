@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Annotation
 
-    from bucketrank.tree import PartialLabelRankingTree
+    from bucketrank.estimators.tree import PartialLabelRankingTree
 
 __all__ = ["export_graphviz", "export_text", "plot_tree"]
 

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from bucketrank import _core
-from bucketrank._latent_ranker import LatentRanker
-from bucketrank._linear_errors import ERROR_NAMES, check_size, standard_errors
 from bucketrank._validation import as_flag, as_real, as_weights, at_least, resolve_n_jobs
 from bucketrank.aggregation import Aggregator, as_aggregator
+from bucketrank.estimators.latent import LatentRanker
+from bucketrank.estimators.standard_errors import ERROR_NAMES, check_size, standard_errors
 
 if TYPE_CHECKING:
     from bucketrank._core import _LinearOptions

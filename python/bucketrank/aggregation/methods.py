@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bucketrank._aggregator import Aggregator, Spec
 from bucketrank._validation import as_real, as_whole
+from bucketrank.aggregation.base import Aggregator, Spec
 from bucketrank.suggest import nearest_first
 
 __all__ = [

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bucketrank import _core
-from bucketrank._label_ranker import LabelRanker
-from bucketrank._tree_parameters import MORE_THAN_ANY, one_of
 from bucketrank._validation import as_weights, resolve_n_jobs
 from bucketrank.aggregation import Aggregator, as_aggregator, get_aggregator
+from bucketrank.estimators.base import LabelRanker
+from bucketrank.estimators.tree_parameters import MORE_THAN_ANY, one_of
 
 __all__ = ["PartialLabelRankingBaseline"]
 

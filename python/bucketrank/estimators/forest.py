@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from bucketrank import _core
-from bucketrank._label_ranker import LabelRanker, pair_order_of
-from bucketrank._tree_parameters import forest_options
 from bucketrank._validation import (
     as_flag,
     as_positions,
@@ -23,6 +21,8 @@ from bucketrank._validation import (
     resolve_n_jobs,
 )
 from bucketrank.aggregation import Aggregator, as_aggregator
+from bucketrank.estimators.base import LabelRanker, pair_order_of
+from bucketrank.estimators.tree_parameters import forest_options
 
 __all__ = ["PartialLabelRankingForest"]
 
