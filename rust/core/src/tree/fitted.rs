@@ -8,11 +8,11 @@ use crate::pairs::PairOrderMatrix;
 use crate::parallel::{run, Jobs};
 use crate::rankings::Rankings;
 
-use super::criterion::{Consensus, Sample};
 use super::fitted_bytes::FORMAT;
+use super::leaves::soft::SoftRouting;
 use super::model::Tree;
 use super::params::TreeParams;
-use super::soft::SoftRouting;
+use super::split::criterion::{Consensus, Sample};
 
 /// Leaves that a thread takes at once: the smallest leaves take a microsecond each.
 const LEAVES_AT_ONCE: usize = 64;

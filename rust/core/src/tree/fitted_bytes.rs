@@ -8,8 +8,8 @@ use crate::saved::{sign, Format, Reader};
 use crate::weights::Weights;
 
 use super::fitted::FittedTree;
+use super::leaves::soft::SoftRouting;
 use super::model::Tree;
-use super::soft::SoftRouting;
 
 /// Version 2 adds the intervals of soft routing; trees without them are written as version 1, which older releases
 /// read too.

@@ -22,32 +22,24 @@
 
 mod apply;
 mod bytes;
-mod criterion;
 mod draw;
-mod entropy;
-mod fast;
 mod fitted;
 pub(crate) mod fitted_bytes;
-mod general;
 mod grow;
-mod leaf_shares;
+mod leaves;
 mod model;
 mod params;
 mod row_counter;
-mod rules;
-mod shrinkage;
-mod smoothed;
-mod smoothing;
-mod soft;
+mod split;
 
 pub(crate) use draw::child_seed;
-pub(crate) use fast::Start;
-pub(crate) use leaf_shares::LeafShares;
-pub(crate) use smoothed::Consensus as ShareConsensus;
+pub(crate) use grow::Start;
+pub(crate) use leaves::Consensus as ShareConsensus;
+pub(crate) use leaves::LeafShares;
 
-pub use criterion::{Consensus, Sample};
 pub use fitted::FittedTree;
+pub use leaves::Shrinkage;
+pub use leaves::SoftRouting;
 pub use model::{Node, Split, Tree};
 pub use params::{Criterion, Splitter, TreeOptions, TreeParams};
-pub use shrinkage::Shrinkage;
-pub use soft::SoftRouting;
+pub use split::{Consensus, Sample};

@@ -6,10 +6,9 @@ use crate::pairs::PairCounts;
 use crate::rankings::Rankings;
 
 use super::apply::Step;
-use super::criterion::Consensus;
-use super::fast::Start;
-use super::grow::{grow, Grown, Subtree, LEAF};
+use super::grow::{grow, Grown, Start, Subtree, LEAF};
 use super::params::TreeParams;
+use super::split::criterion::Consensus;
 
 /// A fitted tree.
 ///

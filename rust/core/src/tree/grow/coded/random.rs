@@ -4,14 +4,14 @@ use crate::error::Result;
 use crate::features::Features;
 use crate::simd::{dispatch, Kernel};
 
-use super::super::draw::{random_threshold, Watch};
-use super::best::Best;
 use super::count::Counts;
 use super::node::{rank, Node};
 use super::search::Known;
+use crate::tree::draw::{random_threshold, Watch};
+use crate::tree::split::candidate::Best;
 
 /// The random threshold of one of the node's features.
-pub(super) fn threshold(features: &Features, node: &Node, feature: usize) -> f64 {
+pub(crate) fn threshold(features: &Features, node: &Node, feature: usize) -> f64 {
     let sorted = node.sorted(feature);
     let values = features.distinct(node.features[feature] as usize);
     let value = |entry: u64| values[rank(entry) as usize];
@@ -21,7 +21,7 @@ pub(super) fn threshold(features: &Features, node: &Node, feature: usize) -> f64
 
 impl Known<'_> {
     /// Offers the cut at the random threshold of one of the node's features.
-    pub(super) fn offer_random(
+    pub(crate) fn offer_random(
         &self,
         features: &Features,
         feature: usize,

@@ -8,9 +8,9 @@ use crate::error::{Error, Result};
 use crate::pairs::{pair_count, PairShares};
 use crate::parallel::{run, Jobs};
 
-use super::fitted::FittedTree;
-use super::leaf_shares::LeafShares;
 use super::shrinkage::Shrinkage;
+use super::walk::LeafShares;
+use crate::tree::fitted::FittedTree;
 
 /// Numbers that are added up at the same time: 16 MB.
 const SUMS_AT_ONCE: usize = 1 << 21;

@@ -1,51 +1,56 @@
 //! Growing: leaf rules, the order of nodes, and the choice of the engine.
 
+mod bitset;
+mod coded;
+mod general;
+
 use crate::error::{Error, Result};
 use crate::features::Features;
 use crate::rankings::Rankings;
 
-use super::criterion::Consensus;
-use super::draw::{child_seed, Watch};
-use super::fast::{self, Start};
-use super::general::{Search, Split};
-use super::params::{TreeOptions, TreeParams};
+pub(crate) use self::coded::Start;
+use crate::tree::draw::{child_seed, Watch};
+use crate::tree::split::criterion::Consensus;
+
+use self::general::{Search, Split};
+use crate::tree::params::{TreeOptions, TreeParams};
 
 /// The feature of a leaf.
-pub(super) const LEAF: u32 = u32::MAX;
+pub(crate) const LEAF: u32 = u32::MAX;
 
 /// A node in preorder: its children follow it, each with its whole subtree.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Grown {
-    pub(super) rows: u32,
-    pub(super) weight: f64,
-    pub(super) impurity: f64,
+pub(crate) struct Grown {
+    pub(crate) rows: u32,
+    pub(crate) weight: f64,
+    pub(crate) impurity: f64,
     /// [`LEAF`] for a leaf.
-    pub(super) feature: u32,
+    pub(crate) feature: u32,
     /// Number of thresholds, one less than children.
-    pub(super) thresholds: u32,
+    pub(crate) thresholds: u32,
 }
 
 /// Nodes in preorder, the thresholds of all of them, and the rows of all leaves, each in the order of the nodes.
 /// Subtrees are put together by appending.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Subtree {
-    pub(super) nodes: Vec<Grown>,
-    pub(super) thresholds: Vec<f64>,
-    pub(super) rows: Vec<u32>,
+pub(crate) struct Subtree {
+    pub(crate) nodes: Vec<Grown>,
+    pub(crate) thresholds: Vec<f64>,
+    pub(crate) rows: Vec<u32>,
 }
 
 /// What all engines grow from.
 #[derive(Clone, Copy)]
-pub(super) struct Task<'a> {
-    pub(super) start: &'a Start,
-    pub(super) features: &'a Features,
-    pub(super) rankings: &'a Rankings,
-    pub(super) options: &'a TreeOptions,
-    pub(super) should_stop: &'a (dyn Fn() -> bool + Sync),
+pub(crate) struct Task<'a> {
+    pub(crate) start: &'a Start,
+    pub(crate) features: &'a Features,
+    pub(crate) rankings: &'a Rankings,
+    pub(crate) options: &'a TreeOptions,
+    pub(crate) should_stop: &'a (dyn Fn() -> bool + Sync),
 }
 
 /// Grows the tree with the fastest engine that can.
-pub(super) fn grow(
+pub(crate) fn grow(
     features: &Features,
     rankings: &Rankings,
     params: &TreeParams,
@@ -66,7 +71,7 @@ pub(super) fn grow(
         options: params.options(),
         should_stop,
     };
-    match fast::grow(&task) {
+    match coded::grow(&task) {
         Some(grown) => grown,
         None => general(&task, consensus),
     }
@@ -80,7 +85,7 @@ struct Pending {
 }
 
 /// Grows any tree, node by node.
-pub(super) fn general(task: &Task<'_>, consensus: Option<&dyn Consensus>) -> Result<Subtree> {
+pub(crate) fn general(task: &Task<'_>, consensus: Option<&dyn Consensus>) -> Result<Subtree> {
     let options = task.options;
     let mut watch = Watch::new(task.should_stop);
     let mut search = Search::new(task.features, task.rankings, options, consensus)?;

@@ -6,7 +6,7 @@ use crate::pairs::PairCounts;
 use crate::rankings::Rankings;
 
 use super::entropy::{Exact, Seen};
-use super::params::Criterion;
+use crate::tree::params::Criterion;
 
 /// Rows of a data set with their pair counts.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +35,7 @@ impl<F: Fn(&Sample<'_>) -> Result<BucketOrder> + Sync> Consensus for F {
 }
 
 /// Impurity of sets of rows in the form that splits are compared in.
-pub(super) enum Impurity<'a> {
+pub(crate) enum Impurity<'a> {
     Exact(Exact),
     Seen(Seen),
     Consensus {
@@ -46,13 +46,13 @@ pub(super) enum Impurity<'a> {
 
 /// A set's part in an improvement. Integers for entropy; the impurity itself for the consensus criteria.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Cost {
+pub(crate) enum Cost {
     Integer(i64),
     Real(f64),
 }
 
 impl<'a> Impurity<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         criterion: Criterion,
         rankings: &Rankings,
         consensus: Option<&'a dyn Consensus>,
@@ -79,7 +79,7 @@ impl<'a> Impurity<'a> {
     }
 
     /// Cost of a sample as part of a node of weight `node`.
-    pub(super) fn cost(&self, node: f64, weight: f64, sample: &Sample<'_>) -> Result<Cost> {
+    pub(crate) fn cost(&self, node: f64, weight: f64, sample: &Sample<'_>) -> Result<Cost> {
         let counts = sample.counts;
         let n = counts.labels();
         let pairs = (0..n).flat_map(|u| (u + 1..n).map(move |v| (u, v)));
@@ -105,7 +105,7 @@ impl<'a> Impurity<'a> {
     }
 
     /// Impurity of a node from its own cost.
-    pub(super) fn impurity(&self, weight: f64, cost: Cost) -> f64 {
+    pub(crate) fn impurity(&self, weight: f64, cost: Cost) -> f64 {
         match (self, cost) {
             (Self::Exact(exact), Cost::Integer(score)) => exact.impurity(weight as u64, score),
             (Self::Seen(seen), Cost::Integer(entropy)) => seen.impurity(entropy),
@@ -115,7 +115,7 @@ impl<'a> Impurity<'a> {
     }
 
     /// Improvement of a split: impurity of the node minus the weighted impurities of its children.
-    pub(super) fn improvement(&self, node: (f64, Cost), children: &[(f64, Cost)]) -> f64 {
+    pub(crate) fn improvement(&self, node: (f64, Cost), children: &[(f64, Cost)]) -> f64 {
         let integers = |children: &[(f64, Cost)]| -> Vec<(f64, i64)> {
             let whole = |&(weight, cost): &(f64, Cost)| match cost {
                 Cost::Integer(value) => (weight, value),
@@ -143,7 +143,7 @@ impl<'a> Impurity<'a> {
 }
 
 /// The sum of the weights when all are whole and the sum is exact.
-pub(super) fn whole_total(rankings: &Rankings) -> Option<u64> {
+pub(crate) fn whole_total(rankings: &Rankings) -> Option<u64> {
     let weights = rankings.weights();
     let total = weights.total();
     let whole = (0..rankings.len()).all(|row| weights.get(row).fract() == 0.0);
@@ -151,7 +151,7 @@ pub(super) fn whole_total(rankings: &Rankings) -> Option<u64> {
 }
 
 /// Whether the rows that rank both labels agree, for every pair of labels.
-pub(super) fn is_pure(counts: &PairCounts) -> bool {
+pub(crate) fn is_pure(counts: &PairCounts) -> bool {
     let n = counts.labels();
     (0..n).all(|u| {
         (u + 1..n).all(|v| {
@@ -163,7 +163,7 @@ pub(super) fn is_pure(counts: &PairCounts) -> bool {
 
 /// What a row costs on a pair where it does not agree with the consensus.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct PairCosts {
+pub(crate) struct PairCosts {
     /// Strictly opposite orders.
     opposite: f64,
     /// One ties, the other does not.

@@ -13,7 +13,7 @@
 const MAX_TABLE: u64 = 1 << 22;
 
 /// `c·log2 c`, with 0 for no rows.
-pub(super) fn x_log_x(count: f64) -> f64 {
+pub(crate) fn x_log_x(count: f64) -> f64 {
     if count > 0.0 {
         count * count.log2()
     } else {
@@ -28,7 +28,7 @@ fn ceil_log2(x: u64) -> u32 {
 
 /// Integer scores for complete rankings and whole-number weights.
 #[derive(Debug)]
-pub(super) struct Exact {
+pub(crate) struct Exact {
     pairs: u64,
     classes: Vec<Class>,
 }
@@ -36,7 +36,7 @@ pub(super) struct Exact {
 /// The table for nodes of weight in `(2^(j-1), 2^j]`. Small nodes have finer scores, because a fixed error weighs
 /// more in them.
 #[derive(Debug)]
-pub(super) struct Class {
+pub(crate) struct Class {
     /// Padded with zeros behind the entries.
     table: Vec<i64>,
     entries: usize,
@@ -45,7 +45,7 @@ pub(super) struct Class {
 
 impl Exact {
     /// Tables for nodes up to `total` weight.
-    pub(super) fn new(pairs: usize, total: u64) -> Self {
+    pub(crate) fn new(pairs: usize, total: u64) -> Self {
         let pairs = pairs as u64;
         let plain: Vec<f64> = (0..=total.min(MAX_TABLE))
             .map(|c| x_log_x(c as f64))
@@ -73,27 +73,27 @@ impl Exact {
     }
 
     /// The tables for all nodes, by the logarithm of their largest weight.
-    pub(super) fn classes(&self) -> &[Class] {
+    pub(crate) fn classes(&self) -> &[Class] {
         &self.classes
     }
 
     /// The table for a node.
-    pub(super) fn class(&self, weight: u64) -> &Class {
+    pub(crate) fn class(&self, weight: u64) -> &Class {
         &self.classes[ceil_log2(weight) as usize]
     }
 
     /// Impurity of a node from its score `Σ F - pairs·F[W]`.
-    pub(super) fn impurity(&self, weight: u64, score: i64) -> f64 {
+    pub(crate) fn impurity(&self, weight: u64, score: i64) -> f64 {
         self.improvement(weight, -score)
     }
 
     /// Improvement of a split from the sum of the children's scores minus the node's, all in the node's class.
-    pub(super) fn improvement(&self, weight: u64, gain: i64) -> f64 {
+    pub(crate) fn improvement(&self, weight: u64, gain: i64) -> f64 {
         gain as f64 / self.unit(weight)
     }
 
     /// What the difference of scores is divided by to become an improvement of a node of this weight.
-    pub(super) fn unit(&self, weight: u64) -> f64 {
+    pub(crate) fn unit(&self, weight: u64) -> f64 {
         weight as f64 * self.pairs as f64 * self.class(weight).scale
     }
 }
@@ -101,7 +101,7 @@ impl Exact {
 impl Class {
     /// `F[count]`.
     #[inline]
-    pub(super) fn get(&self, count: u64) -> i64 {
+    pub(crate) fn get(&self, count: u64) -> i64 {
         match self.table[..self.entries].get(count as usize) {
             Some(&value) => value,
             None => (x_log_x(count as f64) * self.scale).round() as i64,
@@ -109,21 +109,21 @@ impl Class {
     }
 
     /// The values for all counts up to the class's largest weight; 256, 4096 or 65536 of them when so many suffice.
-    pub(super) fn table(&self) -> &[i64] {
+    pub(crate) fn table(&self) -> &[i64] {
         &self.table
     }
 }
 
 /// Rounded entropies for missing labels and fractional weights.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     pairs: usize,
     /// 2^q: entropies of pairs are multiples of 2^-q.
     scale: f64,
 }
 
 impl Seen {
-    pub(super) fn new(pairs: usize) -> Self {
+    pub(crate) fn new(pairs: usize) -> Self {
         // Sums over the pairs stay below 2^62, and single entropies within what `round` can do.
         let q = 48.min(60 - ceil_log2(pairs as u64));
         Self {
@@ -133,12 +133,12 @@ impl Seen {
     }
 
     /// Impurity from the sum of the pairs' rounded entropies.
-    pub(super) fn impurity(self, entropy: i64) -> f64 {
+    pub(crate) fn impurity(self, entropy: i64) -> f64 {
         entropy as f64 / (self.scale * self.pairs as f64)
     }
 
     /// Improvement of a split: weights and entropy sums of the node and of its children.
-    pub(super) fn improvement(
+    pub(crate) fn improvement(
         self,
         node: (f64, i64),
         children: impl Iterator<Item = (f64, i64)>,
@@ -150,7 +150,7 @@ impl Seen {
     }
 
     /// A pair's rounded entropy; 0 for a pair that nobody ranks.
-    pub(super) fn entropy(self, before: f64, tied: f64, after: f64) -> i64 {
+    pub(crate) fn entropy(self, before: f64, tied: f64, after: f64) -> i64 {
         let seen = before + after + tied;
         if seen > 0.0 {
             // The sum treats before and after alike, so that a mirrored pair has the same entropy to the last bit.
@@ -163,7 +163,7 @@ impl Seen {
 
     /// Rounds an entropy of at most log2 3 to the grid of 2^-q, without a conversion that vector units lack.
     #[inline(always)]
-    pub(super) fn round(self, entropy: f64) -> i64 {
+    pub(crate) fn round(self, entropy: f64) -> i64 {
         // Adding 1.5·2^52 leaves the nearest integer in the low bits of the mantissa.
         const MAGIC: f64 = 6_755_399_441_055_744.0;
         let shifted = entropy * self.scale + MAGIC;

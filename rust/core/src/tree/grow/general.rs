@@ -6,27 +6,27 @@ use crate::features::Features;
 use crate::pairs::PairCounts;
 use crate::rankings::Rankings;
 
-use super::criterion::{Consensus, Cost, Impurity, Sample};
-use super::draw::{draw_features, random_threshold, Watch, TOLERANCE};
-use super::params::{Splitter, TreeOptions};
+use crate::tree::draw::{draw_features, random_threshold, Watch, TOLERANCE};
+use crate::tree::params::{Splitter, TreeOptions};
+use crate::tree::split::criterion::{Consensus, Cost, Impurity, Sample};
 
 /// How a node is split: child i takes the rows with values above threshold i - 1 and up to threshold i.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Split {
-    pub(super) feature: usize,
-    pub(super) thresholds: Vec<f64>,
+pub(crate) struct Split {
+    pub(crate) feature: usize,
+    pub(crate) thresholds: Vec<f64>,
     /// The largest value rank of each child but the last.
-    pub(super) last_ranks: Vec<u32>,
+    pub(crate) last_ranks: Vec<u32>,
 }
 
 /// What is known of a node before it is split.
-pub(super) struct NodeStats {
-    pub(super) weight: f64,
-    pub(super) cost: Cost,
-    pub(super) pure: bool,
+pub(crate) struct NodeStats {
+    pub(crate) weight: f64,
+    pub(crate) cost: Cost,
+    pub(crate) pure: bool,
 }
 
-pub(super) struct Search<'a> {
+pub(crate) struct Search<'a> {
     features: &'a Features,
     rankings: &'a Rankings,
     options: &'a TreeOptions,
@@ -36,7 +36,7 @@ pub(super) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         features: &'a Features,
         rankings: &'a Rankings,
         options: &'a TreeOptions,
@@ -52,23 +52,23 @@ impl<'a> Search<'a> {
         })
     }
 
-    pub(super) fn impurity(&self, node: &NodeStats) -> f64 {
+    pub(crate) fn impurity(&self, node: &NodeStats) -> f64 {
         self.impurity.impurity(node.weight, node.cost)
     }
 
     /// Counts the rows of a node.
-    pub(super) fn stats(&mut self, rows: &[u32]) -> Result<NodeStats> {
+    pub(crate) fn stats(&mut self, rows: &[u32]) -> Result<NodeStats> {
         let weight = self.weight(rows);
         let cost = self.cost(weight, rows)?.1;
         Ok(NodeStats {
             weight,
             cost,
-            pure: super::criterion::is_pure(&self.counts),
+            pure: crate::tree::split::criterion::is_pure(&self.counts),
         })
     }
 
     /// The best split of a node, if any is possible.
-    pub(super) fn best(
+    pub(crate) fn best(
         &mut self,
         rows: &[u32],
         node: &NodeStats,

@@ -7,14 +7,14 @@ const LINE: usize = 64;
 
 /// Zeroed bytes whose first one starts a cache line: vector loads of whole rows then never touch two lines at once.
 #[derive(Debug, Default)]
-pub(super) struct Aligned {
+pub(crate) struct Aligned {
     bytes: Vec<u8>,
     start: usize,
     len: usize,
 }
 
 impl Aligned {
-    pub(super) fn zeroed(len: usize) -> Self {
+    pub(crate) fn zeroed(len: usize) -> Self {
         if len == 0 {
             return Self::default();
         }

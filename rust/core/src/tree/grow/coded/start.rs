@@ -12,15 +12,15 @@ use super::score::Score;
 #[derive(Default)]
 pub(crate) struct Start(OnceLock<Made>);
 
-pub(super) struct Made {
-    pub(super) block: Arc<Block>,
+pub(crate) struct Made {
+    pub(crate) block: Arc<Block>,
     /// For nodes of as many rows as there are rankings.
-    pub(super) score: Score,
+    pub(crate) score: Score,
 }
 
 impl Start {
     /// For these rankings, whatever their weights: always the same ones.
-    pub(super) fn get(&self, rankings: &Rankings) -> &Made {
+    pub(crate) fn get(&self, rankings: &Rankings) -> &Made {
         self.0.get_or_init(|| Made {
             block: Arc::new(Block::new(rankings)),
             score: Score::new(rankings, rankings.len()),

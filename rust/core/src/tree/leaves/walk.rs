@@ -9,11 +9,11 @@ use crate::parallel::{run, Jobs};
 use crate::rankings::Rankings;
 use crate::weights::Weights;
 
-use super::model::Tree;
-use super::row_counter::RowCounter;
+use super::node_shares::{planes, Smoothed};
 use super::rules::Choice;
 use super::shrinkage::Shrinkage;
-use super::smoothing::{planes, Smoothed};
+use crate::tree::model::Tree;
+use crate::tree::row_counter::RowCounter;
 
 /// A subtree of fewer rows is walked through by one thread.
 const ROWS_AT_ONCE: usize = 2000;

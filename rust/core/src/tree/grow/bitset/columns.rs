@@ -2,22 +2,22 @@
 
 use crate::simd::{dispatch, Kernel};
 
-use super::block::Block;
-use super::node::row;
+use crate::tree::grow::coded::block::Block;
+use crate::tree::grow::coded::node::row;
 
 /// The rows of a node that order a pair one way or the other; all other rows that see the pair tie it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Column {
-    pub(super) before: u64,
-    pub(super) after: u64,
+pub(crate) struct Column {
+    pub(crate) before: u64,
+    pub(crate) after: u64,
     /// The rows that rank both labels: all rows of the node, for complete rankings.
-    pub(super) seen: u64,
-    pub(super) multiplicity: i64,
+    pub(crate) seen: u64,
+    pub(crate) multiplicity: i64,
 }
 
 impl Column {
     /// The columns of a block; bit i stands for the i-th member.
-    pub(super) fn read(block: &Block, members: &[u64]) -> Vec<Self> {
+    pub(crate) fn read(block: &Block, members: &[u64]) -> Vec<Self> {
         dispatch(ReadColumns { block, members })
     }
 
@@ -63,7 +63,7 @@ impl Column {
 
 /// Each of at most 64 members once, with its bits: a member that stands there several times has as many.
 #[inline(always)]
-pub(super) fn bits_of_rows(members: &[u64]) -> impl Iterator<Item = (u64, u64)> + '_ {
+pub(crate) fn bits_of_rows(members: &[u64]) -> impl Iterator<Item = (u64, u64)> + '_ {
     let mut bit = 0;
     members.chunk_by(|a, b| a == b).map(move |same| {
         let bits = (u64::MAX >> (64 - same.len())) << bit;
@@ -150,7 +150,7 @@ impl Slots {
 
 /// Restricts columns to subsets of rows and puts equal ones together.
 #[derive(Debug, Default)]
-pub(super) struct Merge {
+pub(crate) struct Merge {
     slots: Slots,
     /// The columns that are to be put together, and behind them what is left of earlier ones.
     buffer: Vec<Column>,
@@ -159,7 +159,7 @@ pub(super) struct Merge {
 
 impl Merge {
     /// Appends the columns of `from`, restricted to `rows`, without pure ones.
-    pub(super) fn restrict(
+    pub(crate) fn restrict(
         &mut self,
         from: &[Column],
         rows: u64,
@@ -172,7 +172,7 @@ impl Merge {
     }
 
     /// The same for two rows of complete rankings: all pairs that divide them do it alike.
-    pub(super) fn restrict_to_two(columns: &mut Vec<Column>, from: usize, rows: u64) {
+    pub(crate) fn restrict_to_two(columns: &mut Vec<Column>, from: usize, rows: u64) {
         let low = rows & rows.wrapping_neg();
         let divides = |set: u64| set & rows != 0 && set & rows != rows;
         let multiplicity = columns[from..].iter().map(|column| {
@@ -190,7 +190,7 @@ impl Merge {
     }
 
     /// The same for the columns from `from` on, appended behind them.
-    pub(super) fn restrict_in_place(
+    pub(crate) fn restrict_in_place(
         &mut self,
         columns: &mut Vec<Column>,
         from: usize,
@@ -237,24 +237,24 @@ impl Merge {
 
 /// Numbers sets of rows in order of appearance.
 #[derive(Debug, Default)]
-pub(super) struct Memo {
+pub(crate) struct Memo {
     slots: Slots,
     sides: Vec<u64>,
 }
 
 impl Memo {
-    pub(super) fn clear(&mut self, entries: usize) {
+    pub(crate) fn clear(&mut self, entries: usize) {
         self.slots.clear(entries);
         self.sides.clear();
     }
 
     /// Numbers a set as a new one, whether it is or not.
-    pub(super) fn append(&mut self, side: u64) -> u32 {
+    pub(crate) fn append(&mut self, side: u64) -> u32 {
         self.sides.push(side);
         self.sides.len() as u32 - 1
     }
 
-    pub(super) fn number(&mut self, side: u64) -> u32 {
+    pub(crate) fn number(&mut self, side: u64) -> u32 {
         let hash = side.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let new = self.sides.len() as u32;
         let sides = &self.sides;
@@ -266,7 +266,7 @@ impl Memo {
     }
 
     /// The sets numbered since the table was cleared.
-    pub(super) fn sides(&self) -> &[u64] {
+    pub(crate) fn sides(&self) -> &[u64] {
         &self.sides
     }
 }

@@ -1,29 +1,29 @@
 //! The best split among candidates that are found in any order.
 
-use super::super::draw::TOLERANCE;
+use crate::tree::draw::TOLERANCE;
 
 /// A split of a node's rows at a boundary of a feature.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Candidate {
-    pub(super) feature: u32,
+pub(crate) struct Candidate {
+    pub(crate) feature: u32,
     /// Rank of the largest value on the left and of the smallest on the right.
-    pub(super) ranks: (u32, u32),
-    pub(super) improvement: f64,
+    pub(crate) ranks: (u32, u32),
+    pub(crate) improvement: f64,
 }
 
 /// Keeps the candidates that may still win.
 #[derive(Debug, Clone)]
-pub(super) struct Best {
+pub(crate) struct Best {
     best: f64,
     near: Vec<Candidate>,
 }
 
 /// Candidates this much worse than the best cannot win, nor keep another from winning: the rule of
 /// [`TOLERANCE`] compares candidates in a fixed order, and only those a few tolerances apart matter to each other.
-pub(super) const MARGIN: f64 = 1e-9;
+pub(crate) const MARGIN: f64 = 1e-9;
 
 impl Best {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             best: f64::NEG_INFINITY,
             near: Vec::new(),
@@ -31,11 +31,11 @@ impl Best {
     }
 
     /// The best improvement so far.
-    pub(super) fn improvement(&self) -> f64 {
+    pub(crate) fn improvement(&self) -> f64 {
         self.best
     }
 
-    pub(super) fn offer(&mut self, candidate: Candidate) {
+    pub(crate) fn offer(&mut self, candidate: Candidate) {
         if candidate.improvement < self.best - MARGIN {
             return;
         }
@@ -47,7 +47,7 @@ impl Best {
         self.near.push(candidate);
     }
 
-    pub(super) fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         for &candidate in &other.near {
             self.offer(candidate);
         }
@@ -55,7 +55,7 @@ impl Best {
 
     /// The winner: features by index and thresholds upwards, a candidate replaces the best only if it is better
     /// by more than the tolerance.
-    pub(super) fn winner(mut self) -> Option<Candidate> {
+    pub(crate) fn winner(mut self) -> Option<Candidate> {
         let best = self.best;
         self.near.retain(|near| near.improvement >= best - MARGIN);
         self.near

@@ -1,7 +1,5 @@
 //! The best split of a large node.
 
-use super::super::draw::Watch;
-use super::best::{Best, Candidate, MARGIN};
 use super::block::Block;
 use super::count::Counts;
 use super::filter::Filter;
@@ -10,23 +8,25 @@ use super::score::{Score, Sides};
 use crate::error::Result;
 use crate::features::Features;
 use crate::simd::{dispatch, Kernel};
+use crate::tree::draw::Watch;
+use crate::tree::split::candidate::{Best, Candidate, MARGIN};
 
 /// What is known of a node when its features are searched.
-pub(super) struct Known<'a> {
-    pub(super) node: &'a Node,
-    pub(super) score: &'a Score,
+pub(crate) struct Known<'a> {
+    pub(crate) node: &'a Node,
+    pub(crate) score: &'a Score,
     /// For complete rankings, unless the node is very large.
-    pub(super) filter: Option<Filter>,
+    pub(crate) filter: Option<Filter>,
     /// The node's own sum.
-    pub(super) sum: i64,
-    pub(super) min_samples_leaf: usize,
+    pub(crate) sum: i64,
+    pub(crate) min_samples_leaf: usize,
     /// The features, where random thresholds are looked at instead of all.
-    pub(super) random: Option<&'a Features>,
+    pub(crate) random: Option<&'a Features>,
 }
 
 /// Buffers that are used again and again.
 #[derive(Default)]
-pub(super) struct Scratch {
+pub(crate) struct Scratch {
     /// Positions in the order of a feature where the value changes, between 0 and the number of rows.
     cuts: Vec<u32>,
     /// Some of those positions, ascending from 0, with the counts of the rows before them.
@@ -64,7 +64,7 @@ impl Known<'_> {
     /// Between the cuts a < b both sides cost at least what the left costs at a and the right at b, for complete
     /// rankings: more rows never have less entropy times weight. So intervals are halved, and dropped as soon as
     /// they cannot hold the best. With missing labels this does not hold, and every cut is evaluated.
-    pub(super) fn search(
+    pub(crate) fn search(
         &self,
         feature: usize,
         scratch: &mut Scratch,
@@ -203,7 +203,7 @@ impl Known<'_> {
 
     /// Whether a cheap bound proves that a cut, with the counts of the rows before it, cannot be the best.
     #[inline(always)]
-    pub(super) fn is_passed_over(&self, cut: usize, left: &Counts, best: &Best) -> bool {
+    pub(crate) fn is_passed_over(&self, cut: usize, left: &Counts, best: &Best) -> bool {
         self.filter
             .as_ref()
             .is_some_and(|filter| filter.bound(cut, left) < best.improvement() - MARGIN)
@@ -211,7 +211,7 @@ impl Known<'_> {
 
     /// Offers a cut of a feature, with the counts of the rows before it.
     #[inline(always)]
-    pub(super) fn offer(
+    pub(crate) fn offer(
         &self,
         (feature, cut): (usize, usize),
         left: &Counts,

@@ -1,13 +1,13 @@
-//! Scores of left and right sides from counts, the same numbers as [`super::super::criterion`] computes.
+//! Scores of left and right sides from counts, the same numbers as [`crate::tree::split::criterion`] computes.
 
 use crate::rankings::Rankings;
 
-use super::super::entropy::{x_log_x, Exact, Seen};
 use super::block::Block;
 use super::count::Counts;
+use crate::tree::split::entropy::{x_log_x, Exact, Seen};
 
 /// How sides are scored.
-pub(super) enum Score {
+pub(crate) enum Score {
     /// Complete rankings.
     Exact(Exact),
     /// Missing labels.
@@ -15,19 +15,19 @@ pub(super) enum Score {
 }
 
 /// Tables of the floating-point operations that [`Seen::entropy`] does.
-pub(super) struct SeenTables {
-    pub(super) seen: Seen,
-    pub(super) x_log_x: Vec<f64>,
-    pub(super) inverse: Vec<f64>,
+pub(crate) struct SeenTables {
+    pub(crate) seen: Seen,
+    pub(crate) x_log_x: Vec<f64>,
+    pub(crate) inverse: Vec<f64>,
 }
 
 /// A sum over the columns for each side: for complete rankings weight times entropy, which only grows with more
 /// rows; otherwise entropy.
-pub(super) type Sides = (i64, i64);
+pub(crate) type Sides = (i64, i64);
 
 impl Score {
     /// For nodes of up to `rows` rows.
-    pub(super) fn new(rankings: &Rankings, rows: usize) -> Self {
+    pub(crate) fn new(rankings: &Rankings, rows: usize) -> Self {
         let pairs = rankings.labels() * (rankings.labels() - 1) / 2;
         if rankings.is_complete() {
             return Self::Exact(Exact::new(pairs, rows as u64));
@@ -43,7 +43,7 @@ impl Score {
     }
 
     /// Impurity of a node of `rows` rows from its own sum.
-    pub(super) fn impurity(&self, rows: usize, sum: i64) -> f64 {
+    pub(crate) fn impurity(&self, rows: usize, sum: i64) -> f64 {
         match self {
             Self::Exact(exact) => exact.impurity(rows as u64, -sum),
             Self::Seen(tables) => tables.seen.impurity(sum),
@@ -52,7 +52,7 @@ impl Score {
 
     /// Improvement of a split of `rows` rows, `left` of them to the left.
     #[inline]
-    pub(super) fn improvement(&self, rows: usize, sum: i64, left: usize, sides: Sides) -> f64 {
+    pub(crate) fn improvement(&self, rows: usize, sum: i64, left: usize, sides: Sides) -> f64 {
         match self {
             Self::Exact(exact) => exact.improvement(rows as u64, sum - sides.0 - sides.1),
             Self::Seen(tables) => tables.seen.improvement(
@@ -64,7 +64,7 @@ impl Score {
 
     /// Sums of both sides of a split of `rows` rows with the given totals.
     #[inline(always)]
-    pub(super) fn sides(
+    pub(crate) fn sides(
         &self,
         block: &Block,
         (rows, totals): (usize, &Counts),
@@ -114,7 +114,7 @@ fn exact_sides(
 impl SeenTables {
     /// Rounded entropy of a pair.
     #[inline(always)]
-    pub(super) fn entropy(&self, before: u32, after: u32, seen: u32) -> i64 {
+    pub(crate) fn entropy(&self, before: u32, after: u32, seen: u32) -> i64 {
         let f = |count: u32| self.x_log_x[count as usize];
         let inner = (f(before) + f(after)) + f(seen - before - after);
         self.seen

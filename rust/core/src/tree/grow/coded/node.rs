@@ -4,38 +4,38 @@ use std::sync::Arc;
 
 use crate::features::Features;
 
-use super::super::draw::child_seed;
-use super::best::Candidate;
 use super::block::Block;
 use super::count::Counts;
-use super::small;
+use crate::tree::draw::child_seed;
+use crate::tree::grow::bitset;
+use crate::tree::split::candidate::Candidate;
 
 /// A node that waits to be grown.
-pub(super) struct Node {
-    pub(super) block: Arc<Block>,
+pub(crate) struct Node {
+    pub(crate) block: Arc<Block>,
     /// Rows of the block, ascending; a row that counts several times stands there as often.
-    pub(super) members: Vec<u64>,
+    pub(crate) members: Vec<u64>,
     /// The features that are not constant, ascending.
-    pub(super) features: Vec<u32>,
+    pub(crate) features: Vec<u32>,
     /// For each of those features all members in its order, as value rank (high half) and row (low half).
-    pub(super) order: Vec<u64>,
+    pub(crate) order: Vec<u64>,
     /// Counts of all members; none for a node that is small.
-    pub(super) totals: Counts,
-    pub(super) depth: usize,
-    pub(super) seed: u64,
+    pub(crate) totals: Counts,
+    pub(crate) depth: usize,
+    pub(crate) seed: u64,
 }
 
-pub(super) fn rank(entry: u64) -> u32 {
+pub(crate) fn rank(entry: u64) -> u32 {
     (entry >> 32) as u32
 }
 
-pub(super) fn row(entry: u64) -> usize {
+pub(crate) fn row(entry: u64) -> usize {
     entry as u32 as usize
 }
 
 impl Node {
     /// The node of the given rows of a block of all rows, ascending, with repetitions.
-    pub(super) fn root(features: &Features, block: Arc<Block>, rows: &[u32], seed: u64) -> Self {
+    pub(crate) fn root(features: &Features, block: Arc<Block>, rows: &[u32], seed: u64) -> Self {
         let size = rows.len() * features.columns();
         let mut all = Half::new(rows.len(), features.columns(), vec![0; size]);
         for feature in 0..features.columns() {
@@ -57,17 +57,17 @@ impl Node {
         }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.members.len()
     }
 
     /// The members in the order of one of the node's features.
-    pub(super) fn sorted(&self, feature: usize) -> &[u64] {
+    pub(crate) fn sorted(&self, feature: usize) -> &[u64] {
         &self.order[feature * self.len()..(feature + 1) * self.len()]
     }
 
     /// Moves the node to a block of its own, with only the given columns.
-    pub(super) fn repack(&mut self, kept: &[u32]) {
+    pub(crate) fn repack(&mut self, kept: &[u32]) {
         let mut rows: Vec<u32> = self.members.iter().map(|&entry| entry as u32).collect();
         rows.dedup();
         let mut renumbered = vec![0_u32; self.block.rows.len()];
@@ -84,7 +84,7 @@ impl Node {
 
     /// Divides the node; features that are constant in a child are left out there. The larger child takes over the
     /// memory of the orders, the other one gets spare memory.
-    pub(super) fn divide(self, split: &Candidate, spare: &mut Spare) -> [Self; 2] {
+    pub(crate) fn divide(self, split: &Candidate, spare: &mut Spare) -> [Self; 2] {
         let at = self.features.partition_point(|&f| f < split.feature);
         let rows = self.len();
         let sorted = self.sorted(at);
@@ -161,7 +161,7 @@ impl Node {
 
 /// Counts of the members of a node, unless it is small.
 fn count_large(block: &Block, members: &[u64]) -> Counts {
-    if members.len() <= small::MAX_ROWS {
+    if members.len() <= bitset::MAX_ROWS {
         Counts::default()
     } else {
         Counts::of(block, members)
@@ -176,7 +176,7 @@ fn divide_totals(
     larger_rows: usize,
     smaller_members: &[u64],
 ) -> (Counts, Counts) {
-    if larger_rows <= small::MAX_ROWS {
+    if larger_rows <= bitset::MAX_ROWS {
         return Default::default();
     }
     let smaller = Counts::of(block, smaller_members);
@@ -187,7 +187,7 @@ fn divide_totals(
 
 /// Memory that is not needed any more: clearing new memory takes longer than writing most of what comes into it.
 #[derive(Default)]
-pub(super) struct Spare {
+pub(crate) struct Spare {
     orders: Vec<Vec<u64>>,
     /// For each row of a block whether it goes left, or what was there earlier.
     sides: Vec<bool>,
@@ -210,7 +210,7 @@ impl Spare {
         }
     }
 
-    pub(super) fn give(&mut self, memory: Vec<u64>) {
+    pub(crate) fn give(&mut self, memory: Vec<u64>) {
         if self.orders.len() == Self::MOST {
             self.orders.remove(0);
         }

@@ -2,10 +2,10 @@
 
 use crate::simd::{dispatch, Kernel};
 
-use super::super::entropy::Exact;
-use super::bits::Column;
-use super::score::{Score, SeenTables};
-use super::small::MAX_ROWS;
+use super::columns::Column;
+use super::MAX_ROWS;
+use crate::tree::grow::coded::score::{Score, SeenTables};
+use crate::tree::split::entropy::Exact;
 
 /// Sums of all divisions of counts below the largest size of a node, squared. Counts of a pair that is not pure are
 /// below the node's size.
@@ -22,7 +22,7 @@ struct Divided {
 }
 
 /// Tables for the sizes of small nodes.
-pub(super) struct SmallScore {
+pub(crate) struct SmallScore {
     /// By class, the logarithm of the size rounded up; empty for missing labels.
     classes: Vec<Divided>,
     /// The sums of all classes; behind the last there are [`SUMS`] more, so that each can be read as so many.
@@ -45,7 +45,7 @@ struct Prepared {
 }
 
 impl SmallScore {
-    pub(super) fn new(score: &Score) -> Self {
+    pub(crate) fn new(score: &Score) -> Self {
         let mut sums: Vec<i64> = Vec::new();
         let mut classes = Vec::new();
         if let Score::Exact(exact) = score {
@@ -74,13 +74,13 @@ impl SmallScore {
         }
     }
 
-    pub(super) fn complete(&self) -> bool {
+    pub(crate) fn complete(&self) -> bool {
         !self.classes.is_empty()
     }
 
     /// The sum of a node of `rows` rows over its columns, in the form of [`Score::sides`]. The node becomes the one at
     /// work.
-    pub(super) fn whole(&mut self, score: &Score, rows: usize, columns: &[Column]) -> i64 {
+    pub(crate) fn whole(&mut self, score: &Score, rows: usize, columns: &[Column]) -> i64 {
         dispatch(Whole {
             tables: self,
             score,
@@ -90,7 +90,7 @@ impl SmallScore {
     }
 
     /// The improvement of each division of the node at work (its rows and its sum) into one of `sides` and the rest.
-    pub(super) fn improvements(
+    pub(crate) fn improvements(
         &self,
         score: &Score,
         node: (u64, i64),

@@ -6,10 +6,10 @@ use super::block::{Block, LANES};
 
 /// For each column of a block how often it is before, after, and seen (the last only with missing labels).
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Counts {
-    pub(super) before: Vec<u32>,
-    pub(super) after: Vec<u32>,
-    pub(super) seen: Vec<u32>,
+pub(crate) struct Counts {
+    pub(crate) before: Vec<u32>,
+    pub(crate) after: Vec<u32>,
+    pub(crate) seen: Vec<u32>,
 }
 
 /// Adding or subtracting.
@@ -25,7 +25,7 @@ const BYTE_ROWS: usize = 17 * ROWS;
 
 impl Counts {
     /// Makes the counts those of no rows.
-    pub(super) fn reset(&mut self, block: &Block) {
+    pub(crate) fn reset(&mut self, block: &Block) {
         self.resize(block);
         for counts in [&mut self.before, &mut self.after, &mut self.seen] {
             counts.fill(0);
@@ -33,7 +33,7 @@ impl Counts {
     }
 
     /// The counts of some rows of the block.
-    pub(super) fn of(block: &Block, entries: &[u64]) -> Self {
+    pub(crate) fn of(block: &Block, entries: &[u64]) -> Self {
         let mut counts = Self::default();
         counts.reset(block);
         dispatch(Add {
@@ -45,7 +45,7 @@ impl Counts {
     }
 
     /// The counts of the columns that stand for `groups`, for a block with these columns.
-    pub(super) fn select(&self, groups: &[(u32, i64)], block: &Block) -> Self {
+    pub(crate) fn select(&self, groups: &[(u32, i64)], block: &Block) -> Self {
         let of = |counts: &[u32]| {
             if counts.is_empty() {
                 return Vec::new();
@@ -74,7 +74,7 @@ impl Counts {
     }
 
     /// Takes away the counts of some of the rows.
-    pub(super) fn subtract(&mut self, some: &Self) {
+    pub(crate) fn subtract(&mut self, some: &Self) {
         for (counts, some) in [
             (&mut self.before, &some.before),
             (&mut self.after, &some.after),
@@ -88,7 +88,7 @@ impl Counts {
 
     /// Makes the counts those of the other rows.
     #[inline(always)]
-    pub(super) fn complement(&mut self, totals: &Self) {
+    pub(crate) fn complement(&mut self, totals: &Self) {
         for (counts, totals) in [
             (&mut self.before, &totals.before),
             (&mut self.after, &totals.after),
@@ -102,19 +102,19 @@ impl Counts {
 
     /// Adds rows of the block; the low half of an entry is the row.
     #[inline(always)]
-    pub(super) fn add(&mut self, block: &Block, entries: &[u64]) {
+    pub(crate) fn add(&mut self, block: &Block, entries: &[u64]) {
         self.change(block, entries, u32::wrapping_add);
     }
 
     /// Makes the counts those of `other` and some more rows, at least one.
     #[inline(always)]
-    pub(super) fn continue_from(&mut self, other: &Self, block: &Block, entries: &[u64]) {
+    pub(crate) fn continue_from(&mut self, other: &Self, block: &Block, entries: &[u64]) {
         self.change_from(other, block, entries, u32::wrapping_add);
     }
 
     /// Makes the counts those of `other` without some of its rows, at least one.
     #[inline(always)]
-    pub(super) fn go_back_from(&mut self, other: &Self, block: &Block, entries: &[u64]) {
+    pub(crate) fn go_back_from(&mut self, other: &Self, block: &Block, entries: &[u64]) {
         self.change_from(other, block, entries, u32::wrapping_sub);
     }
 

@@ -5,7 +5,7 @@ use ndarray::{ArrayView1, ArrayView2};
 use crate::error::{Error, Result};
 use crate::features::{check_finite, Features};
 
-use super::model::Tree;
+use crate::tree::model::Tree;
 
 /// Branches that a smaller share of the row takes are left out.
 const SMALLEST: f64 = 0.005;
@@ -17,7 +17,7 @@ const SMALLEST: f64 = 0.005;
 #[derive(Debug, Clone, PartialEq)]
 pub struct SoftRouting {
     /// Ends of the interval; both are the threshold in a leaf.
-    pub(super) windows: Vec<[f64; 2]>,
+    pub(crate) windows: Vec<[f64; 2]>,
 }
 
 impl SoftRouting {
@@ -119,9 +119,9 @@ impl SoftRouting {
 
 #[cfg(test)]
 mod tests {
-    use super::super::TreeParams;
     use super::*;
     use crate::rankings::Rankings;
+    use crate::tree::TreeParams;
     use ndarray::array;
 
     #[test]

@@ -8,7 +8,7 @@ use crate::simd::{dispatch, Kernel};
 use super::aligned::Aligned;
 
 /// Columns are padded to a multiple of this, the width of a vector register in bytes.
-pub(super) const LANES: usize = 32;
+pub(crate) const LANES: usize = 32;
 
 /// Bytes of a row. Wide rows are padded further, so that they can be read in few steps.
 fn stride(columns: usize) -> usize {
@@ -20,7 +20,7 @@ fn stride(columns: usize) -> usize {
 }
 
 /// Pairs of labels hardly ever divide more rows than this alike: looking for them would be in vain.
-pub(super) const MANY_ROWS: usize = 1000;
+pub(crate) const MANY_ROWS: usize = 1000;
 
 /// Codes of a pair in a row: added up, the low and the high half of a byte count up to 15 rows.
 const BEFORE: u8 = 1;
@@ -29,20 +29,20 @@ const AFTER: u8 = 16;
 /// A matrix rows × columns of pair codes: [`BEFORE`], [`AFTER`], or 0 for tied and for unseen; and for missing
 /// labels a second one with 1 where the row ranks both labels. A column stands for `multiplicity` pairs of labels
 /// that all rows order alike or mirrored: such pairs have the same entropy in every subset of the rows.
-pub(super) struct Block {
+pub(crate) struct Block {
     /// The training row of each row.
-    pub(super) rows: Vec<u32>,
+    pub(crate) rows: Vec<u32>,
     /// Bytes from one row to the next; the columns behind the last are 0.
-    pub(super) stride: usize,
-    pub(super) multiplicity: Vec<i64>,
-    pub(super) codes: Aligned,
+    pub(crate) stride: usize,
+    pub(crate) multiplicity: Vec<i64>,
+    pub(crate) codes: Aligned,
     /// Empty for complete rankings.
-    pub(super) seen: Aligned,
+    pub(crate) seen: Aligned,
 }
 
 impl Block {
     /// The codes of all pairs in all rows.
-    pub(super) fn new(rankings: &Rankings) -> Self {
+    pub(crate) fn new(rankings: &Rankings) -> Self {
         let n = rankings.labels();
         let columns = n * (n - 1) / 2;
         let stride = stride(columns);
@@ -62,12 +62,12 @@ impl Block {
         block
     }
 
-    pub(super) fn columns(&self) -> usize {
+    pub(crate) fn columns(&self) -> usize {
         self.multiplicity.len()
     }
 
     /// The block of some of the rows, in the given order, with one column for each of the `groups`.
-    pub(super) fn pack(&self, order: &[u32], groups: &[(u32, i64)]) -> Self {
+    pub(crate) fn pack(&self, order: &[u32], groups: &[(u32, i64)]) -> Self {
         let stride = stride(groups.len());
         let copy = |from: &[u8]| {
             if from.is_empty() {
@@ -97,7 +97,7 @@ impl Block {
 
     /// One of the kept columns for each group of them that are equal or mirrored in the given rows, with the sum of the
     /// multiplicities. Fingerprints find the groups, a comparison of all rows proves them.
-    pub(super) fn equal_columns(&self, order: &[u32], kept: &[u32]) -> Vec<(u32, i64)> {
+    pub(crate) fn equal_columns(&self, order: &[u32], kept: &[u32]) -> Vec<(u32, i64)> {
         if order.len() > MANY_ROWS {
             let alone = |&column: &u32| (column, self.multiplicity[column as usize]);
             return kept.iter().map(alone).collect();

@@ -3,30 +3,30 @@
 use super::shrinkage::Shrinkage;
 
 /// A formula for the shares of a pair.
-pub(super) trait Rule: Copy {
+pub(crate) trait Rule: Copy {
     /// From the strength for the pair, its weights of before, tied and after in the node and in the one above, and its
     /// smoothed shares above.
     fn shares(self, strength: f64, own: [f64; 3], above: [f64; 3], smoothed: [f64; 3]) -> [f64; 3];
 }
 
 /// What is done by one of the rules.
-pub(super) trait UseRule {
+pub(crate) trait UseRule {
     /// `strengths` are those for each pair.
     fn with<R: Rule>(self, rule: R, strengths: &[f64]);
 }
 
 /// What decides the rule.
-pub(super) struct Choice<'a> {
-    pub(super) shrinkage: Shrinkage,
+pub(crate) struct Choice<'a> {
+    pub(crate) shrinkage: Shrinkage,
     /// Strength for each pair.
-    pub(super) strengths: &'a [f64],
+    pub(crate) strengths: &'a [f64],
     /// Weights of the node and of the one above, where those are the weights of each pair.
-    pub(super) weights: Option<[f64; 2]>,
+    pub(crate) weights: Option<[f64; 2]>,
 }
 
 impl Choice<'_> {
     /// Does the work by the rule that fits.
-    pub(super) fn make(&self, work: impl UseRule) {
+    pub(crate) fn make(&self, work: impl UseRule) {
         let strengths = self.strengths;
         match (self.shrinkage, self.weights) {
             (Shrinkage::None, _) => work.with(OwnShares, strengths),

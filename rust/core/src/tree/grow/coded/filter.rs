@@ -24,7 +24,7 @@ const LANES: usize = 8;
 const ROUNDING: f64 = 1.001;
 
 /// What the bound needs of a node, column by column.
-pub(super) struct Filter {
+pub(crate) struct Filter {
     rows: i32,
     groups: Vec<Group>,
     /// Turns the sum of all terms into an improvement.
@@ -47,7 +47,7 @@ impl Filter {
     /// The filter of a node of `rows` rows with these totals, for rankings with `pairs` pairs of labels; `None` for a
     /// node that is too large.
     #[inline(always)]
-    pub(super) fn new(block: &Block, rows: usize, totals: &Counts, pairs: usize) -> Option<Self> {
+    pub(crate) fn new(block: &Block, rows: usize, totals: &Counts, pairs: usize) -> Option<Self> {
         if rows > MAX_ROWS || !block.seen.is_empty() {
             return None;
         }
@@ -80,7 +80,7 @@ impl Filter {
 
     /// At least the improvement of the cut with these counts of the `left_rows` rows before it.
     #[inline(always)]
-    pub(super) fn bound(&self, left_rows: usize, left: &Counts) -> f64 {
+    pub(crate) fn bound(&self, left_rows: usize, left: &Counts) -> f64 {
         let (n, l) = (self.rows, left_rows as i32);
         let (rows, left_side, right_side) = (n as f32, l as f32, (n - l) as f32);
         let even = 1.0 / (left_side * right_side);

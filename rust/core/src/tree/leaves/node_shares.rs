@@ -8,14 +8,14 @@ use super::rules::{Choice, Rule, UseRule};
 
 /// The statistics of a node that its children build on.
 #[derive(Debug, Clone)]
-pub(super) struct Smoothed {
+pub(crate) struct Smoothed {
     /// Weights of before, tied and after of each pair, in three planes.
-    pub(super) counts: Vec<f64>,
-    pub(super) shares: PairShares,
+    pub(crate) counts: Vec<f64>,
+    pub(crate) shares: PairShares,
 }
 
 impl Smoothed {
-    pub(super) fn new(labels: usize) -> Result<Self> {
+    pub(crate) fn new(labels: usize) -> Result<Self> {
         let shares = PairShares::unknown(labels)?;
         Ok(Self {
             counts: vec![0.0; shares.as_slice().len()],
@@ -24,7 +24,7 @@ impl Smoothed {
     }
 
     /// Smooths the shares of the root, whose counts are known.
-    pub(super) fn fill_root(&mut self, choice: &Choice<'_>) {
+    pub(crate) fn fill_root(&mut self, choice: &Choice<'_>) {
         let mut nothing = self.clone();
         nothing.counts.fill(0.0);
         nothing.shares.as_mut_slice().fill(1.0 / 3.0);
@@ -32,7 +32,7 @@ impl Smoothed {
     }
 
     /// Smooths the shares of a node whose counts are known.
-    pub(super) fn fill_below(&mut self, choice: &Choice<'_>, parent: &Self) {
+    pub(crate) fn fill_below(&mut self, choice: &Choice<'_>, parent: &Self) {
         choice.make(Below {
             own: planes(&self.counts),
             parent,
@@ -41,7 +41,7 @@ impl Smoothed {
     }
 
     /// Smooths the shares of a node whose counts are in these planes.
-    pub(super) fn fill_from<C: Count>(
+    pub(crate) fn fill_from<C: Count>(
         &mut self,
         choice: &Choice<'_>,
         own: [&[C]; 3],
@@ -55,19 +55,19 @@ impl Smoothed {
     }
 
     /// Turns the statistics of a node into those of one of its two children; those of the other one are given.
-    pub(super) fn become_sibling<C: Count>(&mut self, choice: &Choice<'_>, other: [&[C]; 3]) {
+    pub(crate) fn become_sibling<C: Count>(&mut self, choice: &Choice<'_>, other: [&[C]; 3]) {
         choice.make(Sibling { node: self, other });
     }
 
     /// Takes over counts.
-    pub(super) fn set_counts(&mut self, counts: [&[u8]; 3]) {
+    pub(crate) fn set_counts(&mut self, counts: [&[u8]; 3]) {
         dispatch(SetCounts { node: self, counts });
     }
 }
 
 /// Three planes one behind the other.
 #[inline(always)]
-pub(super) fn planes(values: &[f64]) -> [&[f64]; 3] {
+pub(crate) fn planes(values: &[f64]) -> [&[f64]; 3] {
     let pairs = values.len() / 3;
     let (before, rest) = values.split_at(pairs);
     let (tied, after) = rest.split_at(pairs);
@@ -83,7 +83,7 @@ fn planes_mut(values: &mut [f64]) -> [&mut [f64]; 3] {
 }
 
 /// A number of rows, or a sum of weights.
-pub(super) trait Count: Copy {
+pub(crate) trait Count: Copy {
     fn value(self) -> f64;
 }
 

@@ -4,19 +4,22 @@
 //! is the population count of an intersection. Pairs that divide the rows alike are put together, and a division of
 //! the rows that several features share is scored once.
 
+mod columns;
+mod score;
+
 use crate::error::Result;
 use crate::features::Features;
 
-use super::super::draw::{child_seed, draw_features, random_threshold, Watch, TOLERANCE};
-use super::super::grow::{Grown, Subtree, LEAF};
-use super::super::params::{Splitter, TreeOptions};
-use super::bits::{bits_of_rows, Column, Memo, Merge};
-use super::node::{rank, row, Node};
-use super::score::Score;
-use super::small_score::SmallScore;
+use self::columns::{bits_of_rows, Column, Memo, Merge};
+use self::score::SmallScore;
+use crate::tree::draw::{child_seed, draw_features, random_threshold, Watch, TOLERANCE};
+use crate::tree::grow::coded::node::{rank, row, Node};
+use crate::tree::grow::coded::score::Score;
+use crate::tree::grow::{Grown, Subtree, LEAF};
+use crate::tree::params::{Splitter, TreeOptions};
 
 /// Rows of the largest node that is grown here.
-pub(super) const MAX_ROWS: usize = 64;
+pub(crate) const MAX_ROWS: usize = 64;
 
 /// With at most so many columns a division is scored faster than it is recognised.
 const FEW_COLUMNS: usize = 3;
@@ -32,7 +35,7 @@ struct Cut {
 }
 
 /// Grows small subtrees, one after the other, with the same buffers.
-pub(super) struct Small<'a> {
+pub(crate) struct Small<'a> {
     features: &'a Features,
     options: &'a TreeOptions,
     /// Whether only cuts at random thresholds may be chosen.
@@ -67,7 +70,7 @@ struct Place {
 }
 
 impl<'a> Small<'a> {
-    pub(super) fn new(features: &'a Features, options: &'a TreeOptions, score: &'a Score) -> Self {
+    pub(crate) fn new(features: &'a Features, options: &'a TreeOptions, score: &'a Score) -> Self {
         Self {
             features,
             options,
@@ -89,7 +92,7 @@ impl<'a> Small<'a> {
     }
 
     /// Grows the subtree of a node.
-    pub(super) fn grow(
+    pub(crate) fn grow(
         &mut self,
         node: &Node,
         out: &mut Subtree,

@@ -4,18 +4,14 @@
 //! is computed by a fixed sequence of operations, so the tree is the one of the general engine.
 
 mod aligned;
-mod best;
-mod bits;
-mod block;
+pub(crate) mod block;
 mod count;
 mod filter;
-mod node;
+pub(crate) mod node;
 mod random;
 mod repeat;
-mod score;
+pub(crate) mod score;
 mod search;
-mod small;
-mod small_score;
 mod start;
 
 use std::sync::Arc;
@@ -28,16 +24,16 @@ use crate::weights::Weights;
 
 pub(crate) use self::start::Start;
 
-use self::best::{Best, Candidate};
 use self::filter::Filter;
 use self::node::{row, Node, Spare};
 use self::repeat::{list_once, repeated_rows};
 use self::score::Score;
 use self::search::{Known, Scratch};
-use self::small::Small;
-use super::draw::{draw_features, Watch};
-use super::grow::{Grown, Subtree, Task, LEAF};
-use super::params::{Criterion, Splitter};
+use crate::tree::draw::{draw_features, Watch};
+use crate::tree::grow::bitset::{self, Small};
+use crate::tree::grow::{Grown, Subtree, Task, LEAF};
+use crate::tree::params::{Criterion, Splitter};
+use crate::tree::split::candidate::{Best, Candidate};
 
 /// The most memory for pair codes; beyond it the general engine takes over.
 const MAX_CODES: usize = 4 << 30;
@@ -49,7 +45,7 @@ const NEAR_CODES: usize = 16 << 20;
 const MIN_PARALLEL: usize = 1000;
 
 /// Grows the tree; `None` when it is not one for this engine.
-pub(super) fn grow(task: &Task<'_>) -> Option<Result<Subtree>> {
+pub(crate) fn grow(task: &Task<'_>) -> Option<Result<Subtree>> {
     let options = task.options;
     let binary = matches!(
         options.splitter,
@@ -114,7 +110,7 @@ impl Grower<'_> {
         let mut spare = Spare::default();
         let mut stack = vec![root];
         while let Some(mut node) = stack.pop() {
-            if node.len() <= small::MAX_ROWS {
+            if node.len() <= bitset::MAX_ROWS {
                 small.grow(&node, &mut out, &mut watch)?;
                 spare.give(node.order);
                 continue;

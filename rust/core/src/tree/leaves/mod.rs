@@ -1,0 +1,14 @@
+//! Pair shares of the leaves: shrinkage towards the nodes above, soft routing and the consensus of the shares.
+
+mod node_shares;
+mod predict;
+mod rules;
+mod shrinkage;
+pub(crate) mod soft;
+mod walk;
+
+pub(crate) use predict::Consensus;
+pub(crate) use walk::LeafShares;
+
+pub use shrinkage::Shrinkage;
+pub use soft::SoftRouting;

@@ -1,0 +1,7 @@
+//! Splits of a node: criteria, exact entropies and the choice between candidates.
+
+pub(crate) mod candidate;
+pub(crate) mod criterion;
+pub(crate) mod entropy;
+
+pub use criterion::{Consensus, Sample};
