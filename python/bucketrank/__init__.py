@@ -34,6 +34,7 @@ from bucketrank.aggregation import (
     get_aggregator,
 )
 from bucketrank.aggregation.explanation import Explanation
+from bucketrank.errors import RankingError
 from bucketrank.metrics import (
     bucket_count_difference,
     kendall_tau,
@@ -67,6 +68,7 @@ __all__ = [
     "PartialLabelRankingForest",
     "PartialLabelRankingLinear",
     "PartialLabelRankingTree",
+    "RankingError",
     "TauX",
     "__version__",
     "aggregate",

@@ -35,6 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (TypeError, ValueError) as error:
         bad_input = not isinstance(error, UnicodeEncodeError)
         return _complain(options.command, str(error), 2 if bad_input else 1)
+    except RuntimeError as error:
+        # A solver that failed, or threads that could not be started.
+        return _complain(options.command, str(error), 1)
     except OSError as error:
         reason = error.strerror or str(error)
         named = reason if error.filename is None else f"{error.filename}: {reason}"

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bucketrank import _core
+from bucketrank.errors import RankingError
 
 MISSING = {"", "nan", "na", "n/a", "null", "none", "?"}
 """Cells that stand for a missing label, in lower case."""
@@ -174,10 +175,8 @@ def check_positions(
     """Refuse rankings that are not dense, saying where in the file the first of them stands."""
     try:
         _core.parse_positions(Y)
-    except ValueError as error:
-        # The kernels count rows and labels from 0; people look for line and column.
-        found = re.match(r"row (\d+)(?:, label (\d+))?: (.*)", str(error), re.DOTALL)
-        if found is None:
-            raise BadFileError(f"{name}: {error}") from None
-        label = "" if found[2] is None else f", {columns[int(found[2])]}"
-        raise BadFileError(f"{name}, line {lines[int(found[1])]}{label}: {found[3]}") from None
+    except RankingError as error:
+        # The kernels count rows and labels from 0; a file has lines and columns.
+        line = "" if error.row is None else f", line {lines[error.row]}"
+        column = "" if error.label is None else f", {columns[error.label]}"
+        raise BadFileError(f"{name}{line}{column}: {error.reason}") from None

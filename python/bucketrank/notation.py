@@ -20,6 +20,7 @@ from bucketrank._validation import (
     shown,
     with_missing,
 )
+from bucketrank.errors import RankingError
 
 __all__ = ["LabelledRankings", "from_buckets", "from_text", "to_buckets", "to_text"]
 
@@ -143,7 +144,7 @@ def from_buckets(
         for row, ranking in enumerate(_items(rankings, "rankings", "a list of rankings"))
     ]
     if not rows:
-        raise ValueError("found 0 rankings; expected at least one")
+        raise RankingError("found 0 rankings; expected at least one", found=0)
     names = check_labels(_appearing(rows) if labels is None else labels)
     column = {name: index for index, name in enumerate(names)}
     positions = np.zeros((len(rows), len(names)), dtype=np.int64)
@@ -152,10 +153,10 @@ def from_buckets(
             for name in bucket:
                 index = _column_of(name, column, names, row)
                 if positions[row, index]:
-                    raise ValueError(f"row {row}: label {name!r} stands twice in the ranking")
+                    raise _row_error(row, f"label {name!r} stands twice in the ranking", name)
                 positions[row, index] = position
     if len(names) < 2:
-        raise ValueError(f"found {len(names)} label(s); expected at least 2")
+        raise RankingError(f"found {len(names)} label(s); expected at least 2", found=len(names))
     return LabelledRankings(with_missing(positions), names)
 
 
@@ -259,7 +260,7 @@ def _bucket(
     else:
         names = list(_items(bucket, f"row {row}: a bucket", "a list of label names"))
     if not names:
-        raise ValueError(f"row {row}: a bucket is empty; expected at least one label in each")
+        raise _row_error(row, "a bucket is empty; expected at least one label in each")
     return names
 
 
@@ -283,9 +284,10 @@ def _parse(text: Any, row: int) -> list[list[str]]:
         return []
     buckets = [[word.strip() for word in part.split(_TIED)] for part in text.split(_BEFORE)]
     if any(not word for bucket in buckets for word in bucket):
-        raise ValueError(
-            f"row {row}: {text!r} has no label beside a {_BEFORE!r} or {_TIED!r}; "
-            "expected a text such as 'a > b ~ c'"
+        raise _row_error(
+            row,
+            f"{text!r} has no label beside a {_BEFORE!r} or {_TIED!r}; expected a text such as 'a > b ~ c'",
+            text,
         )
     return buckets
 
@@ -295,4 +297,8 @@ def _column_of(name: Hashable, column: dict[Hashable, int], names: list[Hashable
         return column[name]
     except (KeyError, TypeError):
         known = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
-        raise ValueError(f"row {row}: unknown label {name!r}; expected one of {known}") from None
+        raise _row_error(row, f"unknown label {name!r}; expected one of {known}", name) from None
+
+
+def _row_error(row: int, reason: str, found: object = None) -> RankingError:
+    return RankingError(f"row {row}: {reason}", row=row, found=found, reason=reason)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 import sys
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from bucketrank._csv_table import (
     position,
     records,
 )
+from bucketrank.errors import RankingError
 from bucketrank.notation import LabelledRankings, from_text
 
 
@@ -88,13 +88,9 @@ def _from_lines(name: str, lines: list[str]) -> LabelledRankings:
     numbered = [(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
     try:
         return from_text([line for _, line in numbered])
-    except ValueError as error:
-        # The message counts rankings from 0; people count the lines of their file.
-        found = re.match(r"row (\d+): (.*)", str(error))
-        if found is None:
-            raise BadFileError(f"{name}: {error}") from None
-        number = numbered[int(found[1])][0]
-        raise BadFileError(f"{name}, line {number}: {found[2]}") from None
+    except RankingError as error:
+        line = "" if error.row is None else f", line {numbered[error.row][0]}"
+        raise BadFileError(f"{name}{line}: {error.reason}") from None
 
 
 def _from_csv(name: str, text: str) -> LabelledRankings:

@@ -3,13 +3,13 @@
 use bucketrank_core::boost::{
     BoostOptions, BoostParams, Booster as Fitted, EarlyStopping, Observer,
 };
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
+use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
-use crate::errors::to_exception;
+use crate::border::arrays::{Matrix, MaybeWeights, Positions};
+use crate::border::errors::Result;
 use crate::interrupt::interruptible;
-use crate::positions::{weights_to_vec, MaybeWeights, Positions};
 
 /// The parameters of a booster as the Python layer resolves them.
 #[derive(FromPyObject)]
@@ -30,12 +30,12 @@ pub struct Options {
 }
 
 impl Options {
-    fn params(self) -> PyResult<BoostParams> {
+    fn params(self) -> Result<BoostParams> {
         let early_stopping = |(validation_share, patience)| EarlyStopping {
             validation_share,
             patience,
         };
-        BoostParams::new(BoostOptions {
+        Ok(BoostParams::new(BoostOptions {
             rounds: self.rounds,
             learning_rate: self.learning_rate,
             max_depth: self.max_depth,
@@ -47,8 +47,7 @@ impl Options {
             early_stopping: self.early_stopping.map(early_stopping),
             seed: self.seed,
             n_jobs: self.n_jobs,
-        })
-        .map_err(to_exception)
+        })?)
     }
 }
 
@@ -64,15 +63,14 @@ impl Booster {
     #[staticmethod]
     fn fit<'py>(
         py: Python<'py>,
-        x: PyReadonlyArray2<'py, f64>,
+        x: Matrix<'py>,
         y: Positions<'py>,
         weights: MaybeWeights<'py>,
         options: Options,
         on_round: Option<Py<PyAny>>,
-    ) -> PyResult<Self> {
+    ) -> Result<Self> {
         let params = options.params()?;
-        let weights = weights_to_vec(&weights);
-        let rankings = y.rankings(py, weights.as_deref())?;
+        let rankings = y.weighted(py, &weights)?;
         let values = x.as_array();
         let failed = std::sync::Mutex::new(None);
         let tell = |round: usize, score: Option<f64>| {
@@ -89,26 +87,23 @@ impl Booster {
                 on_round: &tell,
             };
             Fitted::fit(values, &rankings, &params, &observer)
-        })?;
+        });
         if let Ok(Some(error)) = failed.into_inner() {
-            return Err(error);
+            return Err(error.into());
         }
-        let fitted = fitted.map_err(to_exception)?;
-        Ok(Self { fitted })
+        Ok(Self { fitted: fitted? })
     }
 
     /// Utilities and tie terms of each row after each of some ascending numbers of rounds.
     fn staged_scores<'py>(
         &self,
         py: Python<'py>,
-        x: PyReadonlyArray2<'py, f64>,
+        x: Matrix<'py>,
         rounds: Vec<usize>,
         n_jobs: usize,
-    ) -> PyResult<Vec<Bound<'py, PyArray2<f64>>>> {
+    ) -> Result<Vec<Bound<'py, PyArray2<f64>>>> {
         let values = x.as_array();
-        let stages = py
-            .detach(|| self.fitted.staged_scores(values, &rounds, n_jobs))
-            .map_err(to_exception)?;
+        let stages = py.detach(|| self.fitted.staged_scores(values, &rounds, n_jobs))?;
         let each = stages.into_iter();
         Ok(each
             .map(|scores| scores.mapv(f64::from).into_pyarray(py))
@@ -144,10 +139,8 @@ impl Booster {
 
     /// Reads what `to_bytes` wrote; anything else is an error.
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
-        let fitted = py
-            .detach(|| Fitted::from_bytes(data))
-            .map_err(to_exception)?;
+    fn from_bytes(py: Python<'_>, data: &[u8]) -> Result<Self> {
+        let fitted = py.detach(|| Fitted::from_bytes(data))?;
         Ok(Self { fitted })
     }
 

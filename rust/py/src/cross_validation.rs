@@ -3,13 +3,13 @@
 use bucketrank_core::aggregate::Aggregator;
 use bucketrank_core::cross_validation::{self as core, Evaluation, Job, Split};
 use bucketrank_core::tree::TreeParams;
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray2};
+use numpy::PyArray1;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 
-use crate::errors::to_exception;
+use crate::border::arrays::{whole_numbers, Matrix, MaybeWeights, Positions};
+use crate::border::errors::Result;
 use crate::interrupt::Signals;
-use crate::positions::{weights_to_vec, MaybeWeights, Positions};
 use crate::spec::Spec;
 use crate::tree::Options;
 
@@ -22,17 +22,15 @@ impl Problem {
     #[new]
     fn new<'py>(
         py: Python<'py>,
-        x: PyReadonlyArray2<'py, f64>,
+        x: Matrix<'py>,
         y: Positions<'py>,
         weights: MaybeWeights<'py>,
         seed: u64,
-    ) -> PyResult<Self> {
-        let weights = weights_to_vec(&weights);
-        let rankings = y.rankings(py, weights.as_deref())?;
+    ) -> Result<Self> {
+        let rankings = y.weighted(py, &weights)?;
         let values = x.as_array();
-        py.detach(|| core::Problem::new(values, rankings, seed))
-            .map(Self)
-            .map_err(to_exception)
+        let problem = py.detach(|| core::Problem::new(values, rankings, seed))?;
+        Ok(Self(problem))
     }
 }
 
@@ -44,10 +42,9 @@ pub fn fold_of_rows(
     n_folds: u32,
     seed: u64,
     repeat: u32,
-) -> PyResult<Bound<'_, PyArray1<i64>>> {
-    let folds = core::fold_of_rows(rows, n_folds, seed, repeat).map_err(to_exception)?;
-    let folds: Vec<i64> = folds.into_iter().map(i64::from).collect();
-    Ok(folds.into_pyarray(py))
+) -> Result<Bound<'_, PyArray1<i64>>> {
+    let folds = core::fold_of_rows(rows, n_folds, seed, repeat)?;
+    Ok(whole_numbers(py, folds))
 }
 
 /// The seeds of a split: of the labels that are dropped, and of what a learner draws.
@@ -83,18 +80,18 @@ pub fn cross_validate<'py>(
     n_folds: u32,
     n_jobs: usize,
     finished: Bound<'py, PyAny>,
-) -> PyResult<Option<(usize, String)>> {
+) -> Result<Option<(usize, String)>> {
     let trees: Vec<TreeParams> = methods
         .trees
         .into_iter()
         .map(Options::params)
-        .collect::<PyResult<_>>()?;
+        .collect::<Result<_>>()?;
     let tree_aggregator = methods.tree_aggregator.aggregator()?;
     let aggregators: Vec<Vec<Aggregator>> = methods
         .aggregators
         .iter()
         .map(|specs| specs.iter().map(Spec::aggregator).collect())
-        .collect::<PyResult<_>>()?;
+        .collect::<Result<_>>()?;
     let problems: Vec<&Problem> = problems.iter().map(Bound::get).collect();
     let jobs: Vec<Job<'_>> = tasks
         .iter()
@@ -127,10 +124,8 @@ pub fn cross_validate<'py>(
         core::cross_validate(&jobs, n_jobs, &|| signals.pending(), &mut hand_over)
     });
     signals.raise()?;
-    Ok(done
-        .map_err(to_exception)?
-        .err()
-        .map(|failed| (failed.job, failed.error.to_string())))
+    let failed = done?.err();
+    Ok(failed.map(|failed| (failed.job, failed.error.to_string())))
 }
 
 /// Leaves, depth, seconds for the tree, true buckets; and for each aggregator τ_X, buckets, seconds.

@@ -1,20 +1,22 @@
 //! Bindings of `bucketrank_core::forest`.
 
+use bucketrank_core::error;
 use bucketrank_core::features::Features;
 use bucketrank_core::forest::{Answers, Forest as CoreForest, ForestOptions, Variant};
 use bucketrank_core::pairs::PairShares;
 use ndarray::Array2;
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyReadonlyArray2};
-use pyo3::exceptions::PyValueError;
+use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
-use crate::aggregate::table_of;
-use crate::errors::to_exception;
+use crate::border::arrays::{
+    order_table, share_tables, whole_numbers, Matrix, MaybeWeights, OrderTable, Positions,
+    ShareTables,
+};
+use crate::border::errors::{BorderError, Result};
 use crate::interrupt::spread;
-use crate::positions::{weights_to_vec, MaybeWeights, Positions};
 use crate::spec::Spec;
-use crate::tree::{shares_of, Options};
+use crate::tree::Options;
 
 /// A forest with the rankings that it was grown on.
 #[pyclass(frozen, module = "bucketrank._core")]
@@ -22,12 +24,12 @@ pub struct Forest {
     forest: CoreForest,
 }
 
-fn variant(name: &str) -> PyResult<Variant> {
+fn variant(name: &str) -> Result<Variant> {
     match name {
         "bootstrap" => Ok(Variant::Bootstrap),
         "extra_trees" => Ok(Variant::ExtraTrees),
         "mixed" => Ok(Variant::Mixed),
-        other => Err(PyValueError::new_err(format!("unknown variant {other:?}"))),
+        other => Err(BorderError::value(format!("unknown variant {other:?}"))),
     }
 }
 
@@ -48,9 +50,8 @@ impl Forest {
         y: Positions<'py>,
         weights: MaybeWeights<'py>,
         n_features: usize,
-    ) -> PyResult<Self> {
-        let weights = weights_to_vec(&weights);
-        let rankings = y.rankings(py, weights.as_deref())?;
+    ) -> Result<Self> {
+        let rankings = y.weighted(py, &weights)?;
         let forest = CoreForest::new(rankings, n_features);
         Ok(Self { forest })
     }
@@ -59,11 +60,11 @@ impl Forest {
     fn grown<'py>(
         &self,
         py: Python<'py>,
-        x: PyReadonlyArray2<'py, f64>,
+        x: Matrix<'py>,
         options: Options,
         kind: &str,
         trees: usize,
-    ) -> PyResult<Self> {
+    ) -> Result<Self> {
         let params = options.params()?;
         let tree = *params.options();
         let options = ForestOptions {
@@ -86,29 +87,29 @@ impl Forest {
         &self,
         py: Python<'py>,
         spec: Spec,
-        x: PyReadonlyArray2<'py, f64>,
+        x: Matrix<'py>,
         strength: f64,
         out_of_bag: bool,
         n_jobs: usize,
-    ) -> PyResult<Bound<'py, PyArray2<i64>>> {
+    ) -> Result<OrderTable<'py>> {
         let aggregator = spec.aggregator()?;
         let values = x.as_array();
         let orders = spread(py, n_jobs, |jobs| {
             self.forest
                 .consensus(&aggregator, values, strength, answers(out_of_bag), jobs)
         })?;
-        Ok(table_of(&orders, self.forest.rankings().labels()).into_pyarray(py))
+        Ok(order_table(&orders, self.forest.rankings().labels()).into_pyarray(py))
     }
 
     /// The averaged shares of each row: for each pair of labels before, tied and after.
     fn pair_shares<'py>(
         &self,
         py: Python<'py>,
-        x: PyReadonlyArray2<'py, f64>,
+        x: Matrix<'py>,
         strength: f64,
         out_of_bag: bool,
         n_jobs: usize,
-    ) -> PyResult<Bound<'py, PyArray3<f64>>> {
+    ) -> Result<ShareTables<'py>> {
         self.shares(py, &x, strength, answers(out_of_bag), n_jobs)
     }
 
@@ -116,37 +117,29 @@ impl Forest {
     fn out_of_bag_shares<'py>(
         &self,
         py: Python<'py>,
-        x: PyReadonlyArray2<'py, f64>,
+        x: Matrix<'py>,
         rows: Vec<usize>,
         strength: f64,
         n_jobs: usize,
-    ) -> PyResult<Bound<'py, PyArray3<f64>>> {
+    ) -> Result<ShareTables<'py>> {
         self.shares(py, &x, strength, Answers::OutOfBagOf(&rows), n_jobs)
     }
 
     /// For each training row how many trees were grown without it.
     fn out_of_bag_counts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         let counts = py.detach(|| self.forest.out_of_bag_counts());
-        let counts: Vec<i64> = counts.into_iter().map(|count| count as i64).collect();
-        counts.into_pyarray(py)
+        whole_numbers(py, counts)
     }
 
     /// The leaf of each row in each tree.
-    fn apply<'py>(
-        &self,
-        py: Python<'py>,
-        x: PyReadonlyArray2<'py, f64>,
-    ) -> PyResult<Bound<'py, PyArray2<i64>>> {
+    fn apply<'py>(&self, py: Python<'py>, x: Matrix<'py>) -> Result<OrderTable<'py>> {
         let values = x.as_array();
         let trees = 0..self.forest.trees();
-        let leaves = py
-            .detach(|| {
-                let trees = trees.filter_map(|index| self.forest.tree(index));
-                trees
-                    .map(|tree| tree.apply(values))
-                    .collect::<bucketrank_core::error::Result<Vec<_>>>()
-            })
-            .map_err(to_exception)?;
+        let leaves = py.detach(|| {
+            let trees = trees.filter_map(|index| self.forest.tree(index));
+            let leaves = trees.map(|tree| tree.apply(values));
+            leaves.collect::<error::Result<Vec<_>>>()
+        })?;
         let shape = (values.nrows(), leaves.len());
         let out = Array2::from_shape_fn(shape, |(row, tree)| i64::from(leaves[tree][row]));
         Ok(out.into_pyarray(py))
@@ -177,10 +170,9 @@ impl Forest {
 
     /// Reads what `to_bytes` wrote; anything else is an error.
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
-        py.detach(|| CoreForest::from_bytes(data))
-            .map(|forest| Self { forest })
-            .map_err(to_exception)
+    fn from_bytes(py: Python<'_>, data: &[u8]) -> Result<Self> {
+        let forest = py.detach(|| CoreForest::from_bytes(data))?;
+        Ok(Self { forest })
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
@@ -193,17 +185,17 @@ impl Forest {
     fn shares<'py>(
         &self,
         py: Python<'py>,
-        x: &PyReadonlyArray2<'py, f64>,
+        x: &Matrix<'py>,
         strength: f64,
         answers: Answers<'_>,
         n_jobs: usize,
-    ) -> PyResult<Bound<'py, PyArray3<f64>>> {
+    ) -> Result<ShareTables<'py>> {
         let values = x.as_array();
         let rows = spread(py, n_jobs, |jobs| {
             let keep = |(): &mut (), shares: &PairShares| Ok(shares.clone());
             self.forest
                 .map_shares(values, strength, answers, jobs, || (), keep)
         })?;
-        Ok(shares_of(&rows, self.forest.rankings().labels()).into_pyarray(py))
+        Ok(share_tables(&rows, self.forest.rankings().labels()).into_pyarray(py))
     }
 }

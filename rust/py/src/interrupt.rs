@@ -10,7 +10,7 @@ use bucketrank_core::parallel::Jobs;
 use bucketrank_core::stop::StopFlag;
 use pyo3::prelude::*;
 
-use crate::errors::to_exception;
+use crate::border::errors;
 
 /// How often the interpreter is asked.
 const POLL: Duration = Duration::from_millis(20);
@@ -53,7 +53,7 @@ pub fn spread<T: Send>(
     py: Python<'_>,
     n_jobs: usize,
     work: impl FnOnce(Jobs<'_>) -> Result<T> + Send,
-) -> PyResult<T> {
+) -> errors::Result<T> {
     let signals = Signals::default();
     let result = py.detach(|| {
         work(Jobs {
@@ -63,7 +63,7 @@ pub fn spread<T: Send>(
         })
     });
     signals.raise()?;
-    result.map_err(to_exception)
+    Ok(result?)
 }
 
 /// Elementary steps of work that ends before anybody could interrupt it: a thread of its own would take longer.
@@ -74,10 +74,10 @@ const SHORT: usize = 1 << 21;
 pub fn stoppable<T: Send>(
     py: Python<'_>,
     steps: usize,
-    work: impl FnOnce(&StopFlag) -> T + Send,
-) -> PyResult<T> {
+    work: impl FnOnce(&StopFlag) -> Result<T> + Send,
+) -> errors::Result<T> {
     if steps <= SHORT {
-        return Ok(py.detach(|| work(&StopFlag::default())));
+        return Ok(py.detach(|| work(&StopFlag::default()))?);
     }
     watched(py, |stop, _| work(stop))
 }
@@ -86,8 +86,8 @@ pub fn stoppable<T: Send>(
 /// is handed a question that it may ask as often as it likes, on any thread: should it stop?
 pub fn interruptible<T: Send>(
     py: Python<'_>,
-    work: impl FnOnce(&(dyn Fn() -> bool + Sync)) -> T + Send,
-) -> PyResult<T> {
+    work: impl FnOnce(&(dyn Fn() -> bool + Sync)) -> Result<T> + Send,
+) -> errors::Result<T> {
     watched(py, |_, should_stop| work(should_stop))
 }
 
@@ -95,12 +95,12 @@ pub fn interruptible<T: Send>(
 /// the question hears signals.
 pub fn watched<T: Send>(
     py: Python<'_>,
-    work: impl FnOnce(&StopFlag, &(dyn Fn() -> bool + Sync)) -> T + Send,
-) -> PyResult<T> {
+    work: impl FnOnce(&StopFlag, &(dyn Fn() -> bool + Sync)) -> Result<T> + Send,
+) -> errors::Result<T> {
     let signals = Signals::default();
     let result = py.detach(|| listen(&signals, work));
     signals.raise()?;
-    Ok(result)
+    Ok(result?)
 }
 
 fn listen<T: Send>(

@@ -4,31 +4,30 @@ use bucketrank_core::latent::LatentRow;
 use bucketrank_core::mixture;
 use bucketrank_core::pairs::pair_count;
 use ndarray::Array3;
-use numpy::{
-    IntoPyArray, PyArray1, PyArray2, PyArray3, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3,
-};
-use pyo3::exceptions::PyValueError;
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray3};
 use pyo3::prelude::*;
 
 use crate::aggregate::to_table;
-use crate::errors::to_exception;
+use crate::border::arrays::{
+    whole_numbers, write_shares, Matrix, OrderTable, Positions, ShareTables,
+};
+use crate::border::errors::{BorderError, Result};
 use crate::interrupt::Signals;
-use crate::positions::Positions;
 use crate::spec::Spec;
 
 /// Shares of before, tied and after that rows of scores (n utilities, n tie terms) stand for: rows × pairs × 3.
 #[pyfunction]
 pub fn latent_pair_shares<'py>(
     py: Python<'py>,
-    scores: PyReadonlyArray2<'py, f64>,
+    scores: Matrix<'py>,
     compared: PyReadonlyArray1<'py, bool>,
-) -> PyResult<Bound<'py, PyArray3<f64>>> {
+) -> Result<ShareTables<'py>> {
     let scores = scores.as_array();
     let compared: Vec<bool> = compared.as_array().iter().copied().collect();
     let labels = compared.len();
     if scores.ncols() != 2 * labels {
-        return Err(PyValueError::new_err(format!(
-            "found {} scores a row; expected {}",
+        return Err(BorderError::value(format!(
+            "found {} scores per row; expected {}",
             scores.ncols(),
             2 * labels
         )));
@@ -37,15 +36,11 @@ pub fn latent_pair_shares<'py>(
         let pairs = pair_count(labels);
         let mut shares = Array3::zeros((scores.nrows(), pairs, 3));
         let mut planes: [Vec<f64>; 3] = std::array::from_fn(|_| vec![0.0; pairs]);
-        for (scores, mut table) in scores.outer_iter().zip(shares.outer_iter_mut()) {
+        for (scores, table) in scores.outer_iter().zip(shares.outer_iter_mut()) {
             let row: Vec<f64> = scores.to_vec();
             let columns = planes.each_mut().map(Vec::as_mut_slice);
             LatentRow::new(&row).write_known_shares(&compared, columns);
-            for (column, plane) in table.columns_mut().into_iter().zip(&planes) {
-                for (to, from) in column.into_iter().zip(plane) {
-                    *to = *from;
-                }
-            }
+            write_shares(table, planes.each_ref().map(Vec::as_slice));
         }
         shares
     });
@@ -57,10 +52,10 @@ pub fn latent_pair_shares<'py>(
 pub fn aggregate_scores<'py>(
     py: Python<'py>,
     spec: Spec,
-    scores: PyReadonlyArray2<'py, f64>,
+    scores: Matrix<'py>,
     compared: PyReadonlyArray1<'py, bool>,
     n_jobs: usize,
-) -> PyResult<Bound<'py, PyArray2<i64>>> {
+) -> Result<OrderTable<'py>> {
     let aggregator = spec.aggregator()?;
     let scores = scores.as_array();
     let compared: Vec<bool> = compared.as_array().iter().copied().collect();
@@ -75,7 +70,7 @@ pub fn aggregate_scores<'py>(
         )
     });
     signals.raise()?;
-    Ok(to_table(&orders.map_err(to_exception)?).into_pyarray(py))
+    Ok(to_table(py, &orders?))
 }
 
 /// The shares that tables give to what the rankings say, for all pairs that the rows rank.
@@ -84,11 +79,11 @@ pub fn observed_shares<'py>(
     py: Python<'py>,
     y: Positions<'py>,
     tables: PyReadonlyArray3<'py, f64>,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let rankings = y.rankings(py, None)?;
+) -> Result<Bound<'py, PyArray1<f64>>> {
+    let rankings = y.rankings(py)?;
     let tables = tables.as_array();
-    let observed = py.detach(|| mixture::observed_shares(&rankings, tables));
-    crate::positions::vector(py, observed)
+    let observed = py.detach(|| mixture::observed_shares(&rankings, tables))?;
+    Ok(observed.into_pyarray(py))
 }
 
 /// Number of pairs that each row ranks.
@@ -96,21 +91,20 @@ pub fn observed_shares<'py>(
 pub fn observed_counts<'py>(
     py: Python<'py>,
     y: Positions<'py>,
-) -> PyResult<Bound<'py, PyArray1<i64>>> {
-    let counts = mixture::observed_counts(&y.rankings(py, None)?);
-    let counts: Vec<i64> = counts.into_iter().map(|count| count as i64).collect();
-    Ok(counts.into_pyarray(py))
+) -> Result<Bound<'py, PyArray1<i64>>> {
+    let counts = mixture::observed_counts(&y.rankings(py)?);
+    Ok(whole_numbers(py, counts))
 }
 
-/// Weights of the components of a mixture: one row of shares a component, one count and weight a row of the data.
+/// Weights of the components of a mixture: one row of shares per component, one count and weight per row of the data.
 #[pyfunction]
 pub fn mixture_weights<'py>(
     py: Python<'py>,
-    shares: PyReadonlyArray2<'py, f64>,
+    shares: Matrix<'py>,
     counts: PyReadonlyArray1<'py, i64>,
     row_weights: PyReadonlyArray1<'py, f64>,
     start: Vec<f64>,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
+) -> Result<Bound<'py, PyArray1<f64>>> {
     let shares = shares.as_array();
     let counts: Vec<usize> = counts
         .as_array()
@@ -119,7 +113,7 @@ pub fn mixture_weights<'py>(
         .collect();
     let pairs: usize = counts.iter().sum();
     if shares.dim() != (start.len(), pairs) {
-        return Err(PyValueError::new_err(format!(
+        return Err(BorderError::value(format!(
             "shares has shape {:?}; expected ({}, {pairs})",
             shares.dim(),
             start.len()
@@ -127,7 +121,7 @@ pub fn mixture_weights<'py>(
     }
     let row_weights: Vec<f64> = row_weights.as_array().to_vec();
     if row_weights.len() != counts.len() {
-        return Err(PyValueError::new_err(format!(
+        return Err(BorderError::value(format!(
             "found {} weights for {} rows",
             row_weights.len(),
             counts.len()

@@ -5,14 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bucketrank_core::bucket_order::BucketOrder;
 use bucketrank_core::tree::{FittedTree, Shrinkage};
 use ndarray::Array2;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::errors::to_exception;
+use crate::border::errors::{BorderError, Result};
 use crate::interrupt::spread;
 use crate::spec::Spec;
 
-/// So many aggregators are remembered with the consensus of their leaves.
+/// Number of aggregators whose leaf consensus is cached.
 const TABLES: usize = 8;
 
 /// A kind of shrinkage and its strength as the Python layer names them.
@@ -21,19 +20,15 @@ pub struct Smoothing(String, f64);
 
 impl Smoothing {
     /// The shrinkage that the core knows.
-    pub fn shrinkage(&self) -> PyResult<Shrinkage> {
+    pub fn shrinkage(&self) -> Result<Shrinkage> {
         let strength = self.1;
         let shrinkage = match self.0.as_str() {
             "none" => Shrinkage::None,
             "path" => Shrinkage::Path { strength },
             "m-estimate" => Shrinkage::MEstimate { strength },
-            other => {
-                return Err(PyValueError::new_err(format!(
-                    "unknown shrinkage {other:?}"
-                )))
-            }
+            other => return Err(BorderError::value(format!("unknown shrinkage {other:?}"))),
         };
-        shrinkage.check().map_err(to_exception)
+        Ok(shrinkage.check()?)
     }
 }
 
@@ -58,7 +53,7 @@ impl LeafTables {
         key: &Key,
         asked: &[u32],
         n_jobs: usize,
-    ) -> PyResult<Table> {
+    ) -> Result<Table> {
         let tree = fitted.tree();
         let known = self.remembered(key);
         let mut missing: Vec<u32> = asked
@@ -120,7 +115,7 @@ fn consensus(
     (spec, smoothing): &Key,
     leaves: &[u32],
     n_jobs: usize,
-) -> PyResult<Vec<BucketOrder>> {
+) -> Result<Vec<BucketOrder>> {
     let aggregator = spec.aggregator()?;
     let shrinkage = smoothing.as_ref().map(Smoothing::shrinkage).transpose()?;
     spread(py, n_jobs, |jobs| match shrinkage {

@@ -2,8 +2,8 @@
 
 mod aggregate;
 mod boost;
+mod border;
 mod cross_validation;
-mod errors;
 mod explanation;
 mod forest;
 mod interrupt;
@@ -11,7 +11,6 @@ mod latent;
 mod leaf_tables;
 mod linear;
 mod metrics;
-mod positions;
 mod rankings;
 mod sets;
 mod spec;

@@ -1,13 +1,13 @@
 //! Bindings of `bucketrank_core::linear`.
 
 use bucketrank_core::linear::{LinearModel as Fitted, LinearOptions, LinearParams};
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
+use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
-use crate::errors::to_exception;
+use crate::border::arrays::{Matrix, MaybeWeights, Positions};
+use crate::border::errors::Result;
 use crate::interrupt::interruptible;
-use crate::positions::{weights_to_vec, MaybeWeights, Positions};
 
 /// The parameters of a linear model as the Python layer resolves them.
 #[derive(FromPyObject)]
@@ -21,15 +21,14 @@ pub struct Options {
 }
 
 impl Options {
-    fn params(&self) -> PyResult<LinearParams> {
-        LinearParams::new(LinearOptions {
+    fn params(&self) -> Result<LinearParams> {
+        Ok(LinearParams::new(LinearOptions {
             ridge: self.ridge,
             intercept_ridge: self.intercept_ridge,
             tolerance: self.tolerance,
             max_steps: self.max_steps,
             n_jobs: self.n_jobs,
-        })
-        .map_err(to_exception)
+        })?)
     }
 }
 
@@ -48,19 +47,17 @@ impl LinearModel {
     #[staticmethod]
     fn fit<'py>(
         py: Python<'py>,
-        x: PyReadonlyArray2<'py, f64>,
+        x: Matrix<'py>,
         y: Positions<'py>,
         weights: MaybeWeights<'py>,
         options: Options,
-    ) -> PyResult<Self> {
+    ) -> Result<Self> {
         let params = options.params()?;
-        let weights = weights_to_vec(&weights);
-        let rankings = y.rankings(py, weights.as_deref())?;
+        let rankings = y.weighted(py, &weights)?;
         let values = x.as_array();
         let fitted = interruptible(py, |should_stop| {
             Fitted::fit(values, &rankings, &params, should_stop)
         })?;
-        let fitted = fitted.map_err(to_exception)?;
         Ok(Self { fitted })
     }
 
@@ -68,34 +65,29 @@ impl LinearModel {
     fn information<'py>(
         &self,
         py: Python<'py>,
-        x: PyReadonlyArray2<'py, f64>,
+        x: Matrix<'py>,
         y: Positions<'py>,
         weights: MaybeWeights<'py>,
         options: Options,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    ) -> Result<Bound<'py, PyArray2<f64>>> {
         let params = options.params()?;
-        let weights = weights_to_vec(&weights);
-        let rankings = y.rankings(py, weights.as_deref())?;
+        let rankings = y.weighted(py, &weights)?;
         let values = x.as_array();
         let information = interruptible(py, |should_stop| {
             self.fitted
                 .information(values, &rankings, &params, should_stop)
         })?;
-        Ok(information.map_err(to_exception)?.into_pyarray(py))
+        Ok(information.into_pyarray(py))
     }
 
     /// Utilities and tie terms of each row.
-    fn scores<'py>(
-        &self,
-        py: Python<'py>,
-        x: PyReadonlyArray2<'py, f64>,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    fn scores<'py>(&self, py: Python<'py>, x: Matrix<'py>) -> Result<Bound<'py, PyArray2<f64>>> {
         let values = x.as_array();
-        let scores = py.detach(|| self.fitted.scores(values));
-        Ok(scores.map_err(to_exception)?.into_pyarray(py))
+        let scores = py.detach(|| self.fitted.scores(values))?;
+        Ok(scores.into_pyarray(py))
     }
 
-    /// Coefficients of the standardised features, one row a score, and the intercepts.
+    /// Coefficients of the standardised features, one row per score, and the intercepts.
     fn coefficients<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray2<f64>>, Vector<'py>) {
         let (coefficients, intercepts) = self.fitted.coefficients();
         (coefficients.into_pyarray(py), intercepts.into_pyarray(py))
@@ -133,10 +125,8 @@ impl LinearModel {
 
     /// Reads what `to_bytes` wrote; anything else is an error.
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
-        let fitted = py
-            .detach(|| Fitted::from_bytes(data))
-            .map_err(to_exception)?;
+    fn from_bytes(py: Python<'_>, data: &[u8]) -> Result<Self> {
+        let fitted = py.detach(|| Fitted::from_bytes(data))?;
         Ok(Self { fitted })
     }
 

@@ -6,8 +6,11 @@ use bucketrank_core::weights::Weights;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
-use crate::errors::to_exception;
-use crate::positions::{named, vector, weights_to_vec, MaybeWeights, Positions, View};
+use crate::border::arrays::{weights_to_vec, MaybeWeights, Positions, View};
+use crate::border::errors::{BorderError, Result};
+
+/// One number per row.
+type Scores<'py> = Bound<'py, PyArray1<f64>>;
 
 /// Mean of the rank correlation τ_X.
 #[pyfunction]
@@ -16,7 +19,7 @@ pub fn tau_x(
     y_true: Positions<'_>,
     y_pred: Positions<'_>,
     weights: MaybeWeights<'_>,
-) -> PyResult<f64> {
+) -> Result<f64> {
     let weights = weights_to_vec(&weights);
     let weights = weights.as_deref();
     let (truth, predicted) = (y_true.view(), y_pred.view());
@@ -27,12 +30,8 @@ pub fn tau_x(
         (View::Real(a), View::Real(b)) => metrics::tau_x_of_arrays(a, b, weights),
     });
     value.map_err(|error| {
-        let at_fault = if y_true.view().read(None).is_err() {
-            "Y_true"
-        } else {
-            "Y_pred"
-        };
-        named(at_fault, error)
+        let is_valid = y_true.view().read(None).is_ok();
+        BorderError::in_argument(if is_valid { "Y_pred" } else { "Y_true" }, &error)
     })
 }
 
@@ -42,9 +41,10 @@ pub fn tau_x_samples<'py>(
     py: Python<'py>,
     y_true: Positions<'py>,
     y_pred: Positions<'py>,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
+) -> Result<Scores<'py>> {
     let (truth, predicted) = both(py, &y_true, &y_pred)?;
-    vector(py, py.detach(|| metrics::tau_x_rows(&truth, &predicted)))
+    let values = py.detach(|| metrics::tau_x_rows(&truth, &predicted))?;
+    Ok(values.into_pyarray(py))
 }
 
 /// Mean of τ_X over the labels that both rank.
@@ -54,12 +54,10 @@ pub fn tau_x_ranked(
     y_true: Positions<'_>,
     y_pred: Positions<'_>,
     weights: MaybeWeights<'_>,
-) -> PyResult<f64> {
-    let weights = weights_to_vec(&weights);
-    let truth = y_true.rankings(py, weights.as_deref())?;
-    let predicted = y_pred.rankings(py, None)?;
-    py.detach(|| metrics::tau_x_ranked(&truth, &predicted))
-        .map_err(to_exception)
+) -> Result<f64> {
+    let truth = y_true.weighted(py, &weights)?;
+    let predicted = y_pred.rankings(py)?;
+    Ok(py.detach(|| metrics::tau_x_ranked(&truth, &predicted))?)
 }
 
 /// τ_X of each row over the labels that both rank; NaN where these are fewer than two.
@@ -68,11 +66,11 @@ pub fn tau_x_ranked_samples<'py>(
     py: Python<'py>,
     y_true: Positions<'py>,
     y_pred: Positions<'py>,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
+) -> Result<Scores<'py>> {
     let (truth, predicted) = both(py, &y_true, &y_pred)?;
-    let values = py.detach(|| metrics::tau_x_ranked_rows(&truth, &predicted));
-    let or_nan = |values: Vec<Option<f64>>| values.iter().map(|v| v.unwrap_or(f64::NAN)).collect();
-    vector(py, values.map(or_nan))
+    let values = py.detach(|| metrics::tau_x_ranked_rows(&truth, &predicted))?;
+    let or_nan = values.into_iter().map(|value| value.unwrap_or(f64::NAN));
+    Ok(or_nan.collect::<Vec<f64>>().into_pyarray(py))
 }
 
 /// Kendall's τ of each row of total orders.
@@ -81,12 +79,10 @@ pub fn kendall_tau_samples<'py>(
     py: Python<'py>,
     y_true: Positions<'py>,
     y_pred: Positions<'py>,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
+) -> Result<Scores<'py>> {
     let (truth, predicted) = both(py, &y_true, &y_pred)?;
-    vector(
-        py,
-        py.detach(|| metrics::kendall_tau_rows(&truth, &predicted)),
-    )
+    let values = py.detach(|| metrics::kendall_tau_rows(&truth, &predicted))?;
+    Ok(values.into_pyarray(py))
 }
 
 /// Predicted minus true number of buckets of each row.
@@ -95,24 +91,20 @@ pub fn bucket_count_differences<'py>(
     py: Python<'py>,
     y_true: Positions<'py>,
     y_pred: Positions<'py>,
-) -> PyResult<Bound<'py, PyArray1<i64>>> {
+) -> Result<Bound<'py, PyArray1<i64>>> {
     let (truth, predicted) = both(py, &y_true, &y_pred)?;
-    vector(
-        py,
-        py.detach(|| metrics::bucket_count_differences(&truth, &predicted)),
-    )
+    let values = py.detach(|| metrics::bucket_count_differences(&truth, &predicted))?;
+    Ok(values.into_pyarray(py))
 }
 
-/// Both arguments, in errors by their names.
+/// Reads both arguments; errors name the argument.
 fn both(
     py: Python<'_>,
     y_true: &Positions<'_>,
     y_pred: &Positions<'_>,
-) -> PyResult<(Rankings, Rankings)> {
-    Ok((
-        y_true.named_rankings(py, "Y_true")?,
-        y_pred.named_rankings(py, "Y_pred")?,
-    ))
+) -> Result<(Rankings, Rankings)> {
+    let truth = y_true.argument(py, "Y_true")?;
+    Ok((truth, y_pred.argument(py, "Y_pred")?))
 }
 
 /// Weights, checked against the number of rows they belong to.
@@ -121,8 +113,8 @@ pub fn check_weights<'py>(
     py: Python<'py>,
     weights: PyReadonlyArray1<'py, f64>,
     rows: usize,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
+) -> Result<Scores<'py>> {
     let weights: Vec<f64> = weights.as_array().iter().copied().collect();
-    Weights::new(Some(&weights), rows).map_err(to_exception)?;
+    Weights::new(Some(&weights), rows)?;
     Ok(weights.into_pyarray(py))
 }

@@ -6,31 +6,25 @@ use ndarray::ArrayView2;
 use numpy::{PyArray2, ToPyArray};
 use pyo3::prelude::*;
 
-use crate::errors::to_exception;
+use crate::border::arrays::{rankings_to_array, MaybeWeights, OrderTable, Positions, View};
+use crate::border::errors::{BorderError, Result};
 use crate::interrupt::stoppable;
-use crate::positions::{to_array, weights_to_vec, MaybeWeights, Positions, View};
 
 /// Checked positions as integers, 0 where a label is missing.
 #[pyfunction]
-pub fn parse_positions<'py>(
-    py: Python<'py>,
-    y: Positions<'py>,
-) -> PyResult<Bound<'py, PyArray2<i64>>> {
-    Ok(to_array(py, &y.rankings(py, None)?))
+pub fn parse_positions<'py>(py: Python<'py>, y: Positions<'py>) -> Result<OrderTable<'py>> {
+    Ok(rankings_to_array(py, &y.rankings(py)?))
 }
 
 /// Dense ranks of arbitrary numbers, 0 where a label is missing.
 #[pyfunction]
-pub fn to_dense_ranks<'py>(
-    py: Python<'py>,
-    values: Positions<'py>,
-) -> PyResult<Bound<'py, PyArray2<i64>>> {
+pub fn to_dense_ranks<'py>(py: Python<'py>, values: Positions<'py>) -> Result<OrderTable<'py>> {
     let view = values.view();
     let ranked = py.detach(|| match view {
         View::Whole(values) => missing::to_dense_ranks(values),
         View::Real(values) => missing::to_dense_ranks(values),
-    });
-    Ok(to_array(py, &ranked.map_err(to_exception)?))
+    })?;
+    Ok(rankings_to_array(py, &ranked))
 }
 
 /// Rankings without the labels that the seed drops, 0 where a label is missing.
@@ -40,12 +34,10 @@ pub fn drop_labels<'py>(
     y: Positions<'py>,
     fraction: f64,
     seed: u64,
-) -> PyResult<Bound<'py, PyArray2<i64>>> {
-    let rankings = y.rankings(py, None)?;
-    let dropped = py
-        .detach(|| missing::drop_labels(&rankings, fraction, seed))
-        .map_err(to_exception)?;
-    Ok(to_array(py, &dropped))
+) -> Result<OrderTable<'py>> {
+    let rankings = y.rankings(py)?;
+    let dropped = py.detach(|| missing::drop_labels(&rankings, fraction, seed))?;
+    Ok(rankings_to_array(py, &dropped))
 }
 
 /// The pair order matrix C.
@@ -54,17 +46,15 @@ pub fn pair_order_matrix<'py>(
     py: Python<'py>,
     y: Positions<'py>,
     weights: MaybeWeights<'py>,
-) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let weights = weights_to_vec(&weights);
-    let rankings = y.rankings(py, weights.as_deref())?;
+) -> Result<Bound<'py, PyArray2<f64>>> {
+    let rankings = y.weighted(py, &weights)?;
     let pairs = rankings.labels() * rankings.labels();
     let matrix = stoppable(py, rankings.len().saturating_mul(pairs) / 8, |stop| {
         PairCounts::from_rankings_until(&rankings, stop).map(|c| PairOrderMatrix::from_counts(&c))
-    })?
-    .map_err(to_exception)?;
+    })?;
     let n = matrix.labels();
     // The matrix is square by construction, so the view always exists.
     let view = ArrayView2::from_shape((n, n), matrix.as_slice())
-        .map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))?;
+        .map_err(|error| BorderError::value(error.to_string()))?;
     Ok(view.to_pyarray(py))
 }

@@ -1,49 +1,9 @@
-//! Many sets of rankings on their way in.
+//! A quick check of many sets of rankings before they are read.
 
-use numpy::{
-    Element, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray3, PyUntypedArray,
-    PyUntypedArrayMethods,
-};
+use numpy::{Element, PyArray2, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-
-use crate::positions::{Positions, View};
-
-/// Many sets of rankings of the same labels.
-pub enum Sets<'py> {
-    /// Complete rankings, as many in each set.
-    Whole(PyReadonlyArray3<'py, i64>),
-    /// As many rankings in each set; NaN marks missing labels.
-    Real(PyReadonlyArray3<'py, f64>),
-    /// Sets of different sizes.
-    List(Vec<Positions<'py>>),
-}
-
-impl<'py> FromPyObject<'_, 'py> for Sets<'py> {
-    type Error = PyErr;
-
-    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        if object.is_instance_of::<PyList>() {
-            object.extract().map(Self::List)
-        } else if object.cast::<PyArray3<i64>>().is_ok() {
-            object.extract().map(Self::Whole)
-        } else {
-            object.extract().map(Self::Real)
-        }
-    }
-}
-
-impl Sets<'_> {
-    /// The sets without the interpreter's part of them.
-    pub fn views(&self) -> Vec<View<'_>> {
-        match self {
-            Self::Whole(sets) => sets.as_array().into_outer_iter().map(View::Whole).collect(),
-            Self::Real(sets) => sets.as_array().into_outer_iter().map(View::Real).collect(),
-            Self::List(sets) => sets.iter().map(Positions::view).collect(),
-        }
-    }
-}
 
 /// Whether all sets are plain arrays with memory of their own and as many labels, which need no other check before
 /// they are read. Until this is answered no thread aggregates anything: it must be quick.

@@ -4,11 +4,10 @@ use bucketrank_core::aggregate::{
     Aggregator, Borda, BucketPivot, Copeland, Davidson, MarkovChain, MaximalLottery, Scorer,
     Search, TauX,
 };
-use bucketrank_core::error::Result;
-use pyo3::exceptions::PyValueError;
+use bucketrank_core::error;
 use pyo3::prelude::*;
 
-use crate::errors::to_exception;
+use crate::border::errors::{BorderError, Result};
 
 /// An aggregator as the Python layer names it.
 #[derive(Clone, PartialEq, FromPyObject)]
@@ -21,17 +20,17 @@ pub enum Spec {
 
 impl Spec {
     /// The aggregator that the core knows.
-    pub fn aggregator(&self) -> PyResult<Aggregator> {
+    pub fn aggregator(&self) -> Result<Aggregator> {
         let (method, parameter) = match self {
             Self::Plain((method, parameter)) => (method, parameter),
             Self::Ordered((method, order)) => {
                 let order = Self::Plain(order.clone()).aggregator()?;
-                let order = Scorer::try_from(order).map_err(to_exception)?;
+                let order = Scorer::try_from(order)?;
                 let tau_x = TauX::new(search(method)?, Some(order));
                 return Ok(Aggregator::TauX(tau_x));
             }
         };
-        let checked: Result<Aggregator> = match method.as_str() {
+        let checked: error::Result<Aggregator> = match method.as_str() {
             "borda" => Borda::new(*parameter).map(Aggregator::Borda),
             "copeland" => Copeland::new(*parameter).map(Aggregator::Copeland),
             "bucket_pivot" => BucketPivot::new(*parameter).map(Aggregator::BucketPivot),
@@ -40,16 +39,16 @@ impl Spec {
             "maximal_lottery" => Ok(Aggregator::MaximalLottery(MaximalLottery)),
             other => Ok(Aggregator::TauX(TauX::new(search(other)?, None))),
         };
-        checked.map_err(to_exception)
+        Ok(checked?)
     }
 }
 
 /// The search that a variant of `TauX` does.
-fn search(method: &str) -> PyResult<Search> {
+fn search(method: &str) -> Result<Search> {
     match method {
         "tau_x_cut" => Ok(Search::Cut),
         "tau_x_local" => Ok(Search::Local),
         "tau_x_exact" => Ok(Search::Exact),
-        other => Err(PyValueError::new_err(format!("unknown method {other:?}"))),
+        other => Err(BorderError::value(format!("unknown method {other:?}"))),
     }
 }

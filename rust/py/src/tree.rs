@@ -5,19 +5,19 @@ use std::collections::HashMap;
 use bucketrank_core::features::Features;
 use bucketrank_core::pairs::PairShares;
 use bucketrank_core::tree::{Criterion, FittedTree, Node, Splitter, TreeOptions, TreeParams};
-use ndarray::{Array2, Array3, ArrayViewMut1, ArrayViewMut2, Axis};
-use numpy::{
-    IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
-};
-use pyo3::exceptions::{PyIndexError, PyValueError};
+use ndarray::{Array3, Axis};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 
-use crate::aggregate::table_of;
-use crate::errors::to_exception;
+use crate::border::arrays::{
+    gather_rows, order_table, position_table, share_tables, whole_numbers, write_shares, Matrix,
+    MaybeWeights, OrderTable, Positions, ShareTables,
+};
+use crate::border::errors::{BorderError, Result};
 use crate::interrupt::{interruptible, spread};
 use crate::leaf_tables::{Key, LeafTables, Smoothing};
-use crate::positions::{weights_to_vec, MaybeWeights, Positions};
 use crate::spec::Spec;
 
 /// Elementary steps of a fit that ends before anybody could interrupt it: a thread of its own would take longer.
@@ -42,25 +42,21 @@ pub struct Options {
 
 impl Options {
     /// The checked parameters.
-    pub fn params(self) -> PyResult<TreeParams> {
+    pub fn params(self) -> Result<TreeParams> {
         let max_splits = self.max_splits;
         let options = TreeOptions {
             criterion: match self.criterion.as_str() {
                 "entropy" => Criterion::Entropy,
                 "disagreements" => Criterion::Disagreements,
                 "distance" => Criterion::Distance,
-                other => {
-                    return Err(PyValueError::new_err(format!(
-                        "unknown criterion {other:?}"
-                    )))
-                }
+                other => return Err(BorderError::value(format!("unknown criterion {other:?}"))),
             },
             splitter: match self.splitter.as_str() {
                 "best" => Splitter::BestBinary,
                 "random" => Splitter::RandomBinary,
                 "equal_frequency" => Splitter::EqualFrequency { max_splits },
                 "equal_width" => Splitter::EqualWidth { max_splits },
-                other => return Err(PyValueError::new_err(format!("unknown splitter {other:?}"))),
+                other => return Err(BorderError::value(format!("unknown splitter {other:?}"))),
             },
             max_depth: self.max_depth,
             min_samples_split: self.min_samples_split,
@@ -69,7 +65,7 @@ impl Options {
             seed: self.seed,
             n_jobs: self.n_jobs,
         };
-        TreeParams::new(options).map_err(to_exception)
+        Ok(TreeParams::new(options)?)
     }
 }
 
@@ -99,17 +95,16 @@ impl Tree {
     #[staticmethod]
     fn fit<'py>(
         py: Python<'py>,
-        x: PyReadonlyArray2<'py, f64>,
+        x: Matrix<'py>,
         y: Positions<'py>,
         weights: MaybeWeights<'py>,
         spec: Spec,
         options: Options,
-    ) -> PyResult<Self> {
+    ) -> Result<Self> {
         let aggregator = spec.aggregator()?;
         let soft = options.soft;
         let params = options.params()?;
-        let weights = weights_to_vec(&weights);
-        let rankings = y.rankings(py, weights.as_deref())?;
+        let rankings = y.weighted(py, &weights)?;
         let values = x.as_array();
         let steps = values.len().saturating_mul(rankings.labels().pow(2));
         let is_short = steps < SHORT_FIT && params.options().criterion == Criterion::Entropy;
@@ -123,18 +118,17 @@ impl Tree {
             }
         };
         let fitted = if is_short {
-            py.detach(|| fit(&|| false))
+            py.detach(|| fit(&|| false))?
         } else {
             interruptible(py, fit)?
         };
-        fitted.map(Self::from).map_err(to_exception)
+        Ok(fitted.into())
     }
 
     /// The leaf of each row.
-    fn apply<'py>(&self, py: Python<'py>, x: PyReadonlyArray2<'py, f64>) -> PyResult<Vector<'py>> {
+    fn apply<'py>(&self, py: Python<'py>, x: Matrix<'py>) -> Result<Vector<'py>> {
         let leaves = self.leaves_of(py, &x)?;
-        let leaves: Vec<i64> = leaves.into_iter().map(i64::from).collect();
-        Ok(leaves.into_pyarray(py))
+        Ok(whole_numbers(py, leaves))
     }
 
     /// The consensus of each of some leaves; a leaf may stand there many times.
@@ -146,7 +140,7 @@ impl Tree {
         leaves: PyReadonlyArray1<'py, i64>,
         n_jobs: usize,
         smoothing: Option<Smoothing>,
-    ) -> PyResult<Bound<'py, PyArray2<i64>>> {
+    ) -> Result<OrderTable<'py>> {
         let leaves = self.nodes_in(&leaves)?;
         self.gather(py, &(spec, smoothing), &leaves, n_jobs)
     }
@@ -156,9 +150,9 @@ impl Tree {
         &self,
         py: Python<'py>,
         spec: Spec,
-        x: PyReadonlyArray2<'py, f64>,
+        x: Matrix<'py>,
         n_jobs: usize,
-    ) -> PyResult<Bound<'py, PyArray2<i64>>> {
+    ) -> Result<OrderTable<'py>> {
         let leaves = self.leaves_of(py, &x)?;
         self.gather(py, &(spec, None), &leaves, n_jobs)
     }
@@ -168,11 +162,9 @@ impl Tree {
         &self,
         py: Python<'py>,
         nodes: PyReadonlyArray1<'py, i64>,
-    ) -> PyResult<Bound<'py, PyArray3<f64>>> {
+    ) -> Result<ShareTables<'py>> {
         let nodes = self.nodes_in(&nodes)?;
-        let matrices = py
-            .detach(|| self.fitted.pair_orders(&nodes))
-            .map_err(to_exception)?;
+        let matrices = py.detach(|| self.fitted.pair_orders(&nodes))?;
         let n = self.fitted.tree().labels();
         let mut out = Array3::zeros((nodes.len(), n, n));
         for (mut block, matrix) in out.axis_iter_mut(Axis(0)).zip(&matrices) {
@@ -189,7 +181,7 @@ impl Tree {
         py: Python<'py>,
         smoothing: Smoothing,
         leaves: PyReadonlyArray1<'py, i64>,
-    ) -> PyResult<Bound<'py, PyArray3<f64>>> {
+    ) -> Result<ShareTables<'py>> {
         let leaves = self.nodes_in(&leaves)?;
         let shrinkage = smoothing.shrinkage()?;
         let n = self.fitted.tree().labels();
@@ -202,12 +194,11 @@ impl Tree {
             self.fitted
                 .visit_pair_shares(shrinkage, &leaves, |leaf, shares| {
                     for &row in rows_of.get(&leaf).into_iter().flatten() {
-                        write_shares(out.index_axis_mut(Axis(0), row), shares);
+                        write_shares(out.index_axis_mut(Axis(0), row), shares.planes());
                     }
                     Ok(())
                 })
-        })
-        .map_err(to_exception)?;
+        })?;
         Ok(out.into_pyarray(py))
     }
 
@@ -216,10 +207,10 @@ impl Tree {
         &self,
         py: Python<'py>,
         spec: Spec,
-        x: PyReadonlyArray2<'py, f64>,
+        x: Matrix<'py>,
         n_jobs: usize,
         smoothing: Smoothing,
-    ) -> PyResult<Bound<'py, PyArray2<i64>>> {
+    ) -> Result<OrderTable<'py>> {
         let aggregator = spec.aggregator()?;
         let shrinkage = smoothing.shrinkage()?;
         let values = x.as_array();
@@ -227,7 +218,7 @@ impl Tree {
             self.fitted
                 .soft_consensus(&aggregator, shrinkage, values, jobs)
         })?;
-        Ok(table_of(&orders, self.fitted.tree().labels()).into_pyarray(py))
+        Ok(order_table(&orders, self.fitted.tree().labels()).into_pyarray(py))
     }
 
     /// The smoothed shares of each row with soft routing.
@@ -235,9 +226,9 @@ impl Tree {
         &self,
         py: Python<'py>,
         smoothing: Smoothing,
-        x: PyReadonlyArray2<'py, f64>,
+        x: Matrix<'py>,
         n_jobs: usize,
-    ) -> PyResult<Bound<'py, PyArray3<f64>>> {
+    ) -> Result<ShareTables<'py>> {
         let shrinkage = smoothing.shrinkage()?;
         let values = x.as_array();
         let rows = spread(py, n_jobs, |jobs| {
@@ -245,31 +236,23 @@ impl Tree {
             self.fitted
                 .map_soft_shares(shrinkage, values, jobs, || (), keep)
         })?;
-        Ok(shares_of(&rows, self.fitted.tree().labels()).into_pyarray(py))
+        Ok(share_tables(&rows, self.fitted.tree().labels()).into_pyarray(py))
     }
 
     /// The training rows of a node.
-    fn node_rows<'py>(&self, py: Python<'py>, node: i64) -> PyResult<Vector<'py>> {
+    fn node_rows<'py>(&self, py: Python<'py>, node: i64) -> Result<Vector<'py>> {
         let node = self.check_node(node)?;
         let rows = self.fitted.tree().node_rows(node);
-        let rows: Vec<i64> = rows.iter().map(|&row| row.into()).collect();
-        Ok(rows.into_pyarray(py))
+        Ok(whole_numbers(py, rows.iter().copied()))
     }
 
     /// The training rankings of a node, 0 where a label is missing.
-    fn node_rankings<'py>(
-        &self,
-        py: Python<'py>,
-        node: i64,
-    ) -> PyResult<Bound<'py, PyArray2<i64>>> {
+    fn node_rankings<'py>(&self, py: Python<'py>, node: i64) -> Result<OrderTable<'py>> {
         let node = self.check_node(node)?;
         let rows = self.fitted.tree().node_rows(node);
-        let mut out = Array2::zeros((rows.len(), self.fitted.tree().labels()));
-        for (to, &from) in out.rows_mut().into_iter().zip(rows) {
-            let row = self.fitted.rankings().row(from as usize);
-            copy(to, row.iter().copied());
-        }
-        Ok(out.into_pyarray(py))
+        let rankings = self.fitted.rankings();
+        let positions = rows.iter().map(|&row| rankings.row(row as usize));
+        Ok(position_table(positions, rows.len(), rankings.labels()).into_pyarray(py))
     }
 
     /// The nodes from the root to each leaf, in the form of a sparse matrix: where each row starts, and its nodes.
@@ -277,7 +260,7 @@ impl Tree {
         &self,
         py: Python<'py>,
         leaves: PyReadonlyArray1<'py, i64>,
-    ) -> PyResult<(Vector<'py>, Vector<'py>)> {
+    ) -> Result<(Vector<'py>, Vector<'py>)> {
         let (mut starts, mut nodes) = (vec![0], Vec::new());
         for leaf in self.nodes_in(&leaves)? {
             nodes.extend(self.fitted.tree().path(leaf).into_iter().map(i64::from));
@@ -321,8 +304,7 @@ impl Tree {
 
     /// Indices of the leaves, ascending.
     fn leaves<'py>(&self, py: Python<'py>) -> Vector<'py> {
-        let leaves: Vec<i64> = self.fitted.tree().leaf_indices().map(i64::from).collect();
-        leaves.into_pyarray(py)
+        whole_numbers(py, self.fitted.tree().leaf_indices())
     }
 
     /// Depth of the deepest leaf.
@@ -345,10 +327,8 @@ impl Tree {
 
     /// Reads what `to_bytes` wrote; anything else is an error.
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
-        py.detach(|| FittedTree::from_bytes(data))
-            .map(Self::from)
-            .map_err(to_exception)
+    fn from_bytes(py: Python<'_>, data: &[u8]) -> Result<Self> {
+        Ok(py.detach(|| FittedTree::from_bytes(data))?.into())
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
@@ -358,26 +338,26 @@ impl Tree {
 }
 
 impl Tree {
-    fn check_node(&self, node: i64) -> PyResult<u32> {
+    fn check_node(&self, node: i64) -> Result<u32> {
         let nodes = self.fitted.tree().nodes().len();
         match u32::try_from(node) {
             Ok(index) if (index as usize) < nodes => Ok(index),
             _ => Err(PyIndexError::new_err(format!(
                 "there is no node {node}; the tree has the nodes 0 to {}",
                 nodes - 1
-            ))),
+            ))
+            .into()),
         }
     }
 
-    fn nodes_in(&self, nodes: &PyReadonlyArray1<'_, i64>) -> PyResult<Vec<u32>> {
+    fn nodes_in(&self, nodes: &PyReadonlyArray1<'_, i64>) -> Result<Vec<u32>> {
         let nodes = nodes.as_array();
         nodes.iter().map(|&node| self.check_node(node)).collect()
     }
 
-    fn leaves_of(&self, py: Python<'_>, x: &PyReadonlyArray2<'_, f64>) -> PyResult<Vec<u32>> {
+    fn leaves_of(&self, py: Python<'_>, x: &Matrix<'_>) -> Result<Vec<u32>> {
         let values = x.as_array();
-        py.detach(|| self.fitted.tree().apply(values))
-            .map_err(to_exception)
+        Ok(py.detach(|| self.fitted.tree().apply(values))?)
     }
 
     /// The consensus of each of some leaves.
@@ -387,49 +367,8 @@ impl Tree {
         key: &Key,
         leaves: &[u32],
         n_jobs: usize,
-    ) -> PyResult<Bound<'py, PyArray2<i64>>> {
+    ) -> Result<OrderTable<'py>> {
         let table = self.tables.table(py, &self.fitted, key, leaves, n_jobs)?;
-        let columns = table.ncols();
-        // NumPy's memory comes in large pages; touching that of a vector for the first time takes longer than the rest.
-        let out = PyArray2::zeros(py, (leaves.len(), columns), false);
-        {
-            let mut out = out.try_readwrite()?;
-            let out = out.as_slice_mut()?;
-            py.detach(|| {
-                let rows = out.chunks_exact_mut(columns.max(1)).zip(leaves);
-                for (out, &leaf) in rows {
-                    let row = table.row(leaf as usize);
-                    for (out, &position) in out.iter_mut().zip(row) {
-                        *out = i64::from(position);
-                    }
-                }
-            });
-        }
-        Ok(out)
-    }
-}
-
-/// A table of shares for each of some rows, all of so many labels.
-pub fn shares_of(rows: &[PairShares], labels: usize) -> Array3<f64> {
-    let mut tables = Array3::zeros((rows.len(), labels * (labels - 1) / 2, 3));
-    for (table, shares) in tables.axis_iter_mut(Axis(0)).zip(rows) {
-        write_shares(table, shares);
-    }
-    tables
-}
-
-/// One row a pair; before, tied and after.
-fn write_shares(mut table: ArrayViewMut2<'_, f64>, shares: &PairShares) {
-    let planes = shares.planes();
-    for (pair, mut row) in table.rows_mut().into_iter().enumerate() {
-        for (value, plane) in row.iter_mut().zip(planes) {
-            *value = plane[pair];
-        }
-    }
-}
-
-fn copy<T: From<u16>>(mut to: ArrayViewMut1<'_, T>, from: impl Iterator<Item = u16>) {
-    for (to, from) in to.iter_mut().zip(from) {
-        *to = from.into();
+        Ok(gather_rows(py, &table, leaves)?)
     }
 }

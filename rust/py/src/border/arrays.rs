@@ -1,0 +1,224 @@
+//! Conversion between `NumPy` arrays and the core's rankings, bucket orders and pair shares.
+
+use bucketrank_core::bucket_order::BucketOrder;
+use bucketrank_core::error;
+use bucketrank_core::pairs::{pair_count, PairShares};
+use bucketrank_core::rankings::Rankings;
+use ndarray::{Array2, Array3, ArrayView2, ArrayViewMut2, Axis};
+use numpy::{
+    IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
+    PyReadonlyArray3,
+};
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+use super::errors::{BorderError, Result};
+
+/// Features, one row per ranking.
+pub type Matrix<'py> = PyReadonlyArray2<'py, f64>;
+
+/// Optional weights, one per row.
+pub type MaybeWeights<'py> = Option<PyReadonlyArray1<'py, f64>>;
+
+/// Bucket orders for Python, one row each.
+pub type OrderTable<'py> = Bound<'py, PyArray2<i64>>;
+
+/// Pair shares for Python: rows × pairs × (before, tied, after).
+pub type ShareTables<'py> = Bound<'py, PyArray3<f64>>;
+
+/// An array of positions from the Python layer: native 64-bit integers or floats, any strides.
+pub enum Positions<'py> {
+    /// Complete rankings.
+    Whole(PyReadonlyArray2<'py, i64>),
+    /// NaN marks missing labels.
+    Real(PyReadonlyArray2<'py, f64>),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Positions<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        // Tested first: an exception for each array of floats would cost more than reading the array.
+        if object.cast::<PyArray2<i64>>().is_ok() {
+            object.extract().map(Self::Whole)
+        } else {
+            object.extract().map(Self::Real)
+        }
+    }
+}
+
+impl Positions<'_> {
+    /// A view that other threads may read.
+    pub fn view(&self) -> View<'_> {
+        match self {
+            Self::Whole(array) => View::Whole(array.as_array()),
+            Self::Real(array) => View::Real(array.as_array()),
+        }
+    }
+
+    /// Reads unweighted rankings, detached from the interpreter.
+    pub fn rankings(&self, py: Python<'_>) -> Result<Rankings> {
+        let view = self.view();
+        Ok(py.detach(|| view.read(None))?)
+    }
+
+    /// Reads weighted rankings, detached from the interpreter.
+    pub fn weighted(&self, py: Python<'_>, weights: &MaybeWeights<'_>) -> Result<Rankings> {
+        let weights = weights_to_vec(weights);
+        let view = self.view();
+        Ok(py.detach(|| view.read(weights.as_deref()))?)
+    }
+
+    /// Reads the rankings of one of two arguments; errors say which.
+    pub fn argument(&self, py: Python<'_>, name: &str) -> Result<Rankings> {
+        let view = self.view();
+        py.detach(|| view.read(None))
+            .map_err(|error| BorderError::in_argument(name, &error))
+    }
+}
+
+/// A view of positions that other threads may read.
+pub enum View<'a> {
+    /// Complete rankings.
+    Whole(ArrayView2<'a, i64>),
+    /// NaN marks missing labels.
+    Real(ArrayView2<'a, f64>),
+}
+
+impl View<'_> {
+    /// Number of rows and of labels.
+    pub fn shape(&self) -> (usize, usize) {
+        match self {
+            Self::Whole(view) => view.dim(),
+            Self::Real(view) => view.dim(),
+        }
+    }
+
+    /// Reads the rankings.
+    pub fn read(&self, weights: Option<&[f64]>) -> error::Result<Rankings> {
+        match self {
+            Self::Whole(view) => Rankings::new(view.view(), weights),
+            Self::Real(view) => Rankings::new(view.view(), weights),
+        }
+    }
+}
+
+/// Many sets of rankings of the same labels.
+pub enum Sets<'py> {
+    /// Complete rankings, as many in each set.
+    Whole(PyReadonlyArray3<'py, i64>),
+    /// As many rankings in each set; NaN marks missing labels.
+    Real(PyReadonlyArray3<'py, f64>),
+    /// Sets of different sizes.
+    List(Vec<Positions<'py>>),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Sets<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if object.is_instance_of::<PyList>() {
+            object.extract().map(Self::List)
+        } else if object.cast::<PyArray3<i64>>().is_ok() {
+            object.extract().map(Self::Whole)
+        } else {
+            object.extract().map(Self::Real)
+        }
+    }
+}
+
+impl Sets<'_> {
+    /// One view per set.
+    pub fn views(&self) -> Vec<View<'_>> {
+        match self {
+            Self::Whole(sets) => sets.as_array().into_outer_iter().map(View::Whole).collect(),
+            Self::Real(sets) => sets.as_array().into_outer_iter().map(View::Real).collect(),
+            Self::List(sets) => sets.iter().map(Positions::view).collect(),
+        }
+    }
+}
+
+/// Copies weights of any stride.
+pub fn weights_to_vec(weights: &MaybeWeights<'_>) -> Option<Vec<f64>> {
+    weights
+        .as_ref()
+        .map(|weights| weights.as_array().iter().copied().collect())
+}
+
+/// Whole numbers as an array of 64-bit integers.
+pub fn whole_numbers<T: TryInto<i64>>(
+    py: Python<'_>,
+    numbers: impl IntoIterator<Item = T>,
+) -> Bound<'_, PyArray1<i64>> {
+    let numbers = numbers.into_iter();
+    // Counts and indices fit: no array has 2⁶³ entries.
+    let numbers: Vec<i64> = numbers.map(|n| n.try_into().unwrap_or(i64::MAX)).collect();
+    numbers.into_pyarray(py)
+}
+
+/// Positions as an integer array, 0 where a label is missing.
+pub fn rankings_to_array<'py>(py: Python<'py>, rankings: &Rankings) -> OrderTable<'py> {
+    position_table(rankings.rows(), rankings.len(), rankings.labels()).into_pyarray(py)
+}
+
+/// The positions of bucket orders of `labels` labels, one row per order.
+pub fn order_table(orders: &[BucketOrder], labels: usize) -> Array2<i64> {
+    let rows = orders.iter().map(BucketOrder::positions);
+    position_table(rows, orders.len(), labels)
+}
+
+/// Widens `height` rows of positions to 64-bit integers.
+pub fn position_table<'a>(
+    rows: impl Iterator<Item = &'a [u16]>,
+    height: usize,
+    labels: usize,
+) -> Array2<i64> {
+    let mut table = Array2::zeros((height, labels));
+    for (mut to, from) in table.rows_mut().into_iter().zip(rows) {
+        for (to, &from) in to.iter_mut().zip(from) {
+            *to = i64::from(from);
+        }
+    }
+    table
+}
+
+/// Copies rows of a table of positions; a row may be copied many times.
+pub fn gather_rows<'py>(
+    py: Python<'py>,
+    table: &Array2<u16>,
+    rows: &[u32],
+) -> PyResult<OrderTable<'py>> {
+    let columns = table.ncols();
+    // NumPy allocates huge pages; the page faults of a fresh vector would take longer than the copy.
+    let out = PyArray2::zeros(py, (rows.len(), columns), false);
+    {
+        let mut out = out.try_readwrite()?;
+        let out = out.as_slice_mut()?;
+        py.detach(|| {
+            for (out, &row) in out.chunks_exact_mut(columns.max(1)).zip(rows) {
+                for (out, &position) in out.iter_mut().zip(table.row(row as usize)) {
+                    *out = i64::from(position);
+                }
+            }
+        });
+    }
+    Ok(out)
+}
+
+/// A table of pair shares for each row, all of `labels` labels.
+pub fn share_tables(rows: &[PairShares], labels: usize) -> Array3<f64> {
+    let mut tables = Array3::zeros((rows.len(), pair_count(labels), 3));
+    for (table, shares) in tables.axis_iter_mut(Axis(0)).zip(rows) {
+        write_shares(table, shares.planes());
+    }
+    tables
+}
+
+/// Writes one row per pair: before, tied and after.
+pub fn write_shares(mut table: ArrayViewMut2<'_, f64>, planes: [&[f64]; 3]) {
+    for (pair, mut row) in table.rows_mut().into_iter().enumerate() {
+        for (value, plane) in row.iter_mut().zip(planes) {
+            *value = plane[pair];
+        }
+    }
+}

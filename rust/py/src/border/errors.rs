@@ -1,0 +1,147 @@
+//! Conversion of core errors to Python exceptions.
+
+use std::fmt;
+
+use bucketrank_core::error::Error;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+
+// Defined in Python: with the stable ABI of Python 3.10 a Rust class cannot extend an exception.
+pyo3::import_exception!(bucketrank.errors, RankingError);
+
+/// Error of a binding function: `?` converts core errors and Python exceptions to it.
+pub struct BorderError(PyErr);
+
+/// Result of a binding function.
+pub type Result<T> = std::result::Result<T, BorderError>;
+
+impl From<Error> for BorderError {
+    fn from(error: Error) -> Self {
+        Self::within("", &error)
+    }
+}
+
+impl From<PyErr> for BorderError {
+    fn from(exception: PyErr) -> Self {
+        Self(exception)
+    }
+}
+
+impl From<BorderError> for PyErr {
+    fn from(error: BorderError) -> Self {
+        error.0
+    }
+}
+
+impl BorderError {
+    /// A `ValueError` with this message.
+    pub fn value(message: String) -> Self {
+        Self(PyValueError::new_err(message))
+    }
+
+    /// The exception of an error in a part of the input; its message starts with the name of the part.
+    pub fn within(part: &str, error: &Error) -> Self {
+        let message = format!("{part}{error}");
+        Self(match cause(error) {
+            Error::Interrupted => PyKeyboardInterrupt::new_err(()),
+            Error::Unsolved { .. } | Error::Threads { .. } => PyRuntimeError::new_err(message),
+            cause => match Place::of(cause) {
+                Some(place) => place.exception(cause, message),
+                None => PyValueError::new_err(message),
+            },
+        })
+    }
+
+    /// The exception of an error in one of two ranking arguments; some errors already name the argument.
+    pub fn in_argument(name: &str, error: &Error) -> Self {
+        match error {
+            Error::Position { .. } | Error::Gap { .. } => Self::within(&format!("{name}, "), error),
+            error => Self::within("", error),
+        }
+    }
+}
+
+/// The error itself, or that of one set of rankings.
+fn cause(error: &Error) -> &Error {
+    match error {
+        Error::InSet { error, .. } => cause(error),
+        error => error,
+    }
+}
+
+/// The invalid value of a ranking error.
+#[derive(Clone, Copy, IntoPyObject)]
+enum Found {
+    Count(usize),
+    Number(f64),
+}
+
+/// Place and value of an error in ranking data: the attributes of `RankingError`.
+#[derive(Default)]
+struct Place {
+    row: Option<usize>,
+    label: Option<usize>,
+    found: Option<Found>,
+}
+
+impl Place {
+    /// `None` for errors that are not about ranking data.
+    fn of(error: &Error) -> Option<Self> {
+        let count = |found| Self {
+            found: Some(Found::Count(found)),
+            ..Self::default()
+        };
+        let cell = |row, label, found| Self {
+            row: Some(row),
+            label: Some(label),
+            found,
+        };
+        Some(match *error {
+            Error::NoRows => count(0),
+            Error::TooFewLabels { found }
+            | Error::TooManyLabels { found, .. }
+            | Error::LabelCount { found, .. }
+            | Error::WeightCount { found, .. } => count(found),
+            Error::Position {
+                row, label, found, ..
+            }
+            | Error::Unrankable { row, label, found } => {
+                cell(row, label, Some(Found::Number(found)))
+            }
+            Error::Gap {
+                row, label, found, ..
+            } => cell(row, label, Some(Found::Count(found))),
+            Error::Missing { row, label, .. } => cell(row, label, Some(Found::Number(f64::NAN))),
+            Error::Tied { row, first, .. } => cell(row, first, None),
+            Error::Weight { row, found, .. } => Self {
+                row: Some(row),
+                label: None,
+                found: Some(Found::Number(found)),
+            },
+            Error::NothingToCompare { .. }
+            | Error::NoPairs { .. }
+            | Error::NoWeight { .. }
+            | Error::WeightOverflow => Self::default(),
+            _ => return None,
+        })
+    }
+
+    /// A `RankingError` whose `reason` is the message of `error` without its place.
+    fn exception(&self, error: &Error, message: String) -> PyErr {
+        let text = error.to_string();
+        let place = self.to_string();
+        let reason = text.strip_prefix(&place).unwrap_or(&text).to_owned();
+        RankingError::new_err((message, self.row, self.label, self.found, reason))
+    }
+}
+
+impl fmt::Display for Place {
+    /// The start of the error's message.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.row, self.label) {
+            (Some(row), Some(label)) => write!(formatter, "row {row}, label {label}: "),
+            (Some(row), None) => write!(formatter, "row {row}: "),
+            (None, _) => Ok(()),
+        }
+    }
+}

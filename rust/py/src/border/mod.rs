@@ -1,0 +1,4 @@
+//! The border between Python and the core: errors, arrays, parameters and interruption, each in one place.
+
+pub mod arrays;
+pub mod errors;
