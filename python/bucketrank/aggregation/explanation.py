@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bucketrank.notation import to_buckets
+from bucketrank.tables.escape import escape_text
 
 __all__ = ["Explanation"]
 
@@ -84,12 +85,13 @@ class Explanation:
 
     def __str__(self) -> str:
         columns = {k: v for k, v in self._details.items() if isinstance(v, np.ndarray)}
-        width = max(5, *(len(str(label)) for label in self.labels))
+        names = [escape_text(str(label)) for label in self.labels]
+        width = max(5, *map(len, names))
         lines = [self.aggregator]
         lines.append(f"position  {'label':<{width}}" + "".join(f"  {name:>7}" for name in columns))
         for label in np.argsort(self.positions, kind="stable").tolist():
             numbers = "".join(f"  {v[label]:>{max(7, len(k))}.4f}" for k, v in columns.items())
-            lines.append(f"{self.positions[label]:>8}  {self.labels[label]!s:<{width}}{numbers}")
+            lines.append(f"{self.positions[label]:>8}  {names[label]:<{width}}{numbers}")
         for name, value in self._details.items():
             if name not in columns:
                 lines.append(f"{name}: {self._shown(name, value)}")
@@ -97,7 +99,7 @@ class Explanation:
 
     def _shown(self, name: str, value: Any) -> str:
         if name == "pivots":
-            return ", ".join(str(self.labels[label]) for label in value)
+            return ", ".join(escape_text(str(self.labels[label])) for label in value)
         if isinstance(value, list):
             return ", ".join(f"{number:.4g}" for number in value) or "none"
         if isinstance(value, bool):

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bucketrank._optional import pandas
+from bucketrank.tables import escape_csv, escape_latex, escape_text
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -19,15 +20,6 @@ if TYPE_CHECKING:
     from bucketrank.datasets.dataset import Dataset
 
 __all__ = ["Description", "DescriptionTable", "describe"]
-
-_LATEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        **{letter: f"\\{letter}" for letter in "&%$#_{}"},
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -115,7 +107,7 @@ class DescriptionTable:
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(field.name for field in fields(Description))
-        writer.writerows(map(astuple, self.rows))
+        writer.writerows([escape_csv(value) for value in astuple(row)] for row in self.rows)
         return out.getvalue()
 
     def to_latex(self) -> str:
@@ -161,7 +153,12 @@ def _headings() -> list[str]:
 
 def _texts(row: Description) -> list[str]:
     counts = (row.instances, row.features, row.labels, row.unique_rankings)
-    return [row.name, *map(str, counts), f"{row.mean_buckets:.3f}", f"{row.missing:.1%}"]
+    return [
+        escape_text(row.name),
+        *map(str, counts),
+        f"{row.mean_buckets:.3f}",
+        f"{row.missing:.1%}",
+    ]
 
 
 def text_table(rows: Sequence[Sequence[str]]) -> str:
@@ -176,7 +173,7 @@ def text_table(rows: Sequence[Sequence[str]]) -> str:
 
 def latex_table(rows: Sequence[Sequence[str]]) -> str:
     """Write cells below a heading as a ``tabular`` for the package ``booktabs``."""
-    heading, *body = (" & ".join(cell.translate(_LATEX) for cell in row) + r" \\" for row in rows)
+    heading, *body = (" & ".join(escape_latex(cell) for cell in row) + r" \\" for row in rows)
     columns = "l" + "r" * (len(rows[0]) - 1)
     lines = ["\\toprule", heading, "\\midrule", *body, "\\bottomrule"]
     inner = "\n".join(f"  {line}" for line in lines)

@@ -16,6 +16,7 @@ from bucketrank._optional import pandas
 from bucketrank.experiments.conclusions import Conclusions
 from bucketrank.experiments.store import COLUMNS, Row, Store
 from bucketrank.experiments.summary import Summary
+from bucketrank.tables import escape_csv
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -201,7 +202,7 @@ class Study(Conclusions):
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(COLUMNS)
-        writer.writerows(self._rows())
+        writer.writerows([escape_csv(value) for value in row] for row in self._rows())
         if path is not None:
             write_file(path, text.getvalue())
         return text.getvalue()

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bucketrank._optional import pandas
+from bucketrank.tables import escape_csv, escape_latex, escape_text
 from bucketrank.tables.rounding import as_printed
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ class Summary:
         writer = csv.writer(text, lineterminator="\n")
         names = ["dataset", "missing", "method", "tau_x_mean", "tau_x_sd"]
         writer.writerow([*names, "best", "near_best"])
-        writer.writerows(self._rows())
+        writer.writerows([escape_csv(value) for value in row] for row in self._rows())
         return text.getvalue()
 
     def to_pandas(self) -> DataFrame:
@@ -171,16 +172,19 @@ class Summary:
 
     def _level_text(self, level: int, colour: bool) -> str:
         best, near = self.best[level], self.near_best[level]
-        width = max(10, *(len(part) for method in self.methods for part in _heading(method)))
-        first = max(7, *map(len, self.datasets))
-        heads = [_heading(method) for method in self.methods]
+        width = max(
+            10, *(len(part) for method in self.methods for part in _heading(escape_text(method)))
+        )
+        names = [escape_text(dataset) for dataset in self.datasets]
+        first = max(7, *map(len, names))
+        heads = [_heading(escape_text(method)) for method in self.methods]
         lines = [f"tau_x, {100 * self.missing[level]:g} % of the training labels missing"]
         lines += [
             " " * first + "".join(f"  {head[line]:>{width}}" for head in heads)
             for line in range(2)
             if any(head[line] for head in heads)
         ]
-        for j, dataset in enumerate(self.datasets):
+        for j, dataset in enumerate(names):
             cells = ""
             for k in range(len(self.methods)):
                 mark = "*" if best[j, k] else "~" if near[j, k] else " "
@@ -195,7 +199,7 @@ class Summary:
 
     def _level_latex(self, level: int) -> str:
         near = self.near_best[level]
-        heads = [rf"\textsc{{{_escaped(method)}}}" for method in self.methods]
+        heads = [rf"\textsc{{{escape_latex(method)}}}" for method in self.methods]
         lines = [
             f"% tau_x, {100 * self.missing[level]:g} % of the training labels missing",
             rf"\begin{{tabular}}{{l{'r' * len(heads)}}}",
@@ -208,7 +212,7 @@ class Summary:
             for k in range(len(heads)):
                 cell = rf"{self.mean[level, j, k]:.3f} \pm {self.sd[level, j, k]:.3f}"
                 cells.append(rf"$\mathbf{{{cell}}}$" if near[j, k] else f"${cell}$")
-            lines.append(f"{_escaped(dataset)} & {' & '.join(cells)} " + r"\\")
+            lines.append(f"{escape_latex(dataset)} & {' & '.join(cells)} " + r"\\")
         lines += [r"\bottomrule", r"\end{tabular}"]
         return "\n".join(lines)
 
@@ -250,7 +254,3 @@ def _painted(text: str, best: bool, near: bool, colour: bool) -> str:
 
 def _number(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
-
-
-def _escaped(text: str) -> str:
-    return "".join(f"\\{letter}" if letter in "_&%#$" else letter for letter in text)

@@ -1,7 +1,24 @@
-"""Tables: one type that renders as text, CSV, LaTeX, Markdown and HTML, with all names escaped."""
+"""Tables: one type that renders as text, CSV, LaTeX and Markdown, with all names escaped."""
 
 from __future__ import annotations
 
-from bucketrank.tables.table import Column, Table, TabularResult, latex_text, p_value_text
+from bucketrank.tables.escape import (
+    escape_csv,
+    escape_html,
+    escape_latex,
+    escape_markdown,
+    escape_text,
+)
+from bucketrank.tables.table import Column, Table, TabularResult, p_value_text
 
-__all__ = ["Column", "Table", "TabularResult", "latex_text", "p_value_text"]
+__all__ = [
+    "Column",
+    "Table",
+    "TabularResult",
+    "escape_csv",
+    "escape_html",
+    "escape_latex",
+    "escape_markdown",
+    "escape_text",
+    "p_value_text",
+]

@@ -1,4 +1,4 @@
-"""A small table that people and programs can read: as text, CSV, LaTeX, Markdown, and for pandas."""
+"""A table that renders as text, CSV, LaTeX, Markdown and a pandas data frame."""
 
 from __future__ import annotations
 
@@ -10,34 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bucketrank._optional import pandas
+from bucketrank.tables.escape import escape_csv, escape_latex, escape_markdown, escape_text
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["Column", "Table", "TabularResult", "latex_text", "p_value_text"]
-
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "±": r"$\pm$",
-    "τ": r"$\tau$",
-    "β": r"$\beta$",
-    "χ": r"$\chi$",
-    "²": r"$^2$",
-    "×": r"$\times$",
-    "−": "$-$",
-    "–": "--",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-}
+__all__ = ["Column", "Table", "TabularResult", "p_value_text"]
 
 
 @dataclass(frozen=True)
@@ -154,16 +132,20 @@ class Table:
         for column in self.columns:
             starred = any(column.marked)
             cells = [
-                text + ("*" if mark else " " if starred else "")
+                escape_text(text) + ("*" if mark else " " if starred else "")
                 for text, mark in zip(column.texts, column.marked, strict=True)
             ]
-            head = column.name + (" " if starred and column.is_numeric else "")
+            head = escape_text(column.name) + (" " if starred and column.is_numeric else "")
             width = max(len(head), *(len(cell) for cell in cells)) if cells else len(head)
             align = str.rjust if column.is_numeric else str.ljust
             blocks.append([align(cell, width) for cell in (head, *cells)])
         lines = ["  ".join(cells).rstrip() for cells in zip(*blocks, strict=True)]
         star = f"* {self.meaning}" if self.meaning else ""
-        return "\n".join(filter(None, (self.title, *lines, star, self.note)))
+        return "\n".join(
+            filter(
+                None, (escape_text(self.title), *lines, escape_text(star), escape_text(self.note))
+            )
+        )
 
     def to_csv(self) -> str:
         """Return the values, not their texts, with a line of headings; deviations have columns of their own."""
@@ -174,15 +156,16 @@ class Table:
                 named.append((f"{column.name} sd", column.spread))
         stream = io.StringIO()
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(name for name, _ in named)
-        writer.writerows(zip(*(values for _, values in named), strict=True))
+        writer.writerow(escape_csv(name) for name, _ in named)
+        rows = zip(*(values for _, values in named), strict=True)
+        writer.writerows([escape_csv(value) for value in row] for row in rows)
         return stream.getvalue()
 
     def to_latex(self) -> str:
         """Return a ``tabular`` for the package ``booktabs``; marked cells are bold."""
         align = "".join("r" if column.is_numeric else "l" for column in self.columns)
         lines = [f"\\begin{{tabular}}{{{align}}}", "\\toprule"]
-        lines.append(_latex_row(latex_text(column.name) for column in self.columns))
+        lines.append(_latex_row(escape_latex(column.name) for column in self.columns))
         lines.append("\\midrule")
         rows = zip(*(_latex_cells(column) for column in self.columns), strict=True)
         lines += map(_latex_row, rows)
@@ -191,7 +174,7 @@ class Table:
 
     def to_markdown(self) -> str:
         """Return a table for Markdown; marked cells are bold."""
-        lines = [_markdown_row(_markdown_text(column.name) for column in self.columns)]
+        lines = [_markdown_row(escape_markdown(column.name) for column in self.columns)]
         rules = ("---:" if column.is_numeric else "---" for column in self.columns)
         lines.append("|" + "|".join(rules) + "|")
         rows = zip(*(_markdown_cells(column) for column in self.columns), strict=True)
@@ -244,23 +227,9 @@ def p_value_text(p_value: float) -> str:
     return f"{p_value:.3f}" if p_value >= 0.001 else f"{p_value:.2e}"
 
 
-def latex_text(text: str) -> str:
-    r"""Write plain text so that LaTeX prints it as it is.
-
-    Examples
-    --------
-    >>> latex_text("bucket_pivot, 30 %")
-    'bucket\\_pivot, 30 \\%'
-    """
-    parts = text.split("τ_X")
-    return r"$\tau_X$".join(
-        "".join(_LATEX.get(letter, letter) for letter in part) for part in parts
-    )
-
-
 def _latex_cells(column: Column) -> list[str]:
     return [
-        f"\\textbf{{{latex_text(text)}}}" if mark else latex_text(text)
+        f"\\textbf{{{escape_latex(text)}}}" if mark else escape_latex(text)
         for text, mark in zip(column.texts, column.marked, strict=True)
     ]
 
@@ -271,19 +240,13 @@ def _latex_row(cells: Iterable[str]) -> str:
 
 def _markdown_cells(column: Column) -> list[str]:
     return [
-        f"**{_markdown_text(text)}**" if mark else _markdown_text(text)
+        f"**{escape_markdown(text)}**" if mark else escape_markdown(text)
         for text, mark in zip(column.texts, column.marked, strict=True)
     ]
 
 
 def _markdown_row(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cells) + " |"
-
-
-def _markdown_text(text: str) -> str:
-    for letter in ("\\", "|", "*", "_"):
-        text = text.replace(letter, "\\" + letter)
-    return text
 
 
 def _plain(value: Any) -> Any:

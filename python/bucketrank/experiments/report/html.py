@@ -9,7 +9,7 @@ from itertools import count
 from bucketrank import __version__
 from bucketrank.experiments.report.document import Document, Figure, Section
 from bucketrank.experiments.report.svg import to_svg
-from bucketrank.tables import Column, Table
+from bucketrank.tables import Column, Table, escape_html, escape_text
 
 __all__ = ["to_html"]
 
@@ -114,8 +114,8 @@ def _table(table: Table) -> str:
             f'<div class="scroll" tabindex="0"><table><thead><tr>{heads}</tr></thead>',
             f"<tbody>\n{rows}\n</tbody></table></div>",
             note,
-            f'<template class="csv">{_text(table.to_csv())}</template>',
-            f'<template class="latex">{_text(table.to_latex())}</template>',
+            f'<template class="csv">{escape(table.to_csv(), quote=False)}</template>',
+            f'<template class="latex">{escape(table.to_latex(), quote=False)}</template>',
             "</div>",
         ]
     )
@@ -127,7 +127,7 @@ def _cell(column: Column, row: int) -> str:
     extra = " marked" if column.marked[row] else ""
     extra += " best" if (column.best or column.marked)[row] else ""
     extra += " long" if len(text) > _LONG else ""
-    data = "" if value is None else f' data-value="{escape(str(value), quote=True)}"'
+    data = "" if value is None else f' data-value="{escape_html(str(value))}"'
     return f"<td{_class(column, extra)}{data}>{_text(text)}</td>"
 
 
@@ -142,7 +142,7 @@ def _breakable(name: str) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(text, quote=False)
+    return escape(escape_text(text), quote=False)
 
 
 def _asset(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bucketrank.experiments.report.document import Document
-from bucketrank.tables import Table, latex_text
+from bucketrank.tables import Table, escape_latex, escape_markdown
 
 __all__ = ["to_latex", "to_markdown"]
 
@@ -29,15 +29,15 @@ def to_latex(document: Document) -> str:
     str
         A document of the class ``article``; tables that are too wide are scaled down to the width of the text.
     """
-    parts = [_PREAMBLE, rf"\title{{{latex_text(document.title)}}}", r"\date{}"]
-    parts += [r"\begin{document}", r"\maketitle", latex_text(document.subtitle), ""]
+    parts = [_PREAMBLE, rf"\title{{{escape_latex(document.title)}}}", r"\date{}"]
+    parts += [r"\begin{document}", r"\maketitle", escape_latex(document.subtitle), ""]
     if document.warning:
-        parts += [rf"\textbf{{{latex_text(document.warning)}}}", ""]
+        parts += [rf"\textbf{{{escape_latex(document.warning)}}}", ""]
     parts.append(r"\section*{Summary}")
-    parts += [latex_text(paragraph) + "\n" for paragraph in document.summary]
+    parts += [escape_latex(paragraph) + "\n" for paragraph in document.summary]
     for section in document.sections:
-        parts.append(rf"\section*{{{latex_text(section.title)}}}")
-        parts += [latex_text(paragraph) + "\n" for paragraph in section.paragraphs]
+        parts.append(rf"\section*{{{escape_latex(section.title)}}}")
+        parts += [escape_latex(paragraph) + "\n" for paragraph in section.paragraphs]
         parts += map(_latex_table, (*section.tables, *section.more))
     return "\n".join([*parts, r"\end{document}"]) + "\n"
 
@@ -47,12 +47,12 @@ def _latex_table(table: Table) -> str:
         # H: below its own heading, not floating to wherever there is room.
         r"\begin{table}[H]",
         r"\centering",
-        rf"\caption{{{latex_text(table.title)}}}",
+        rf"\caption{{{escape_latex(table.title)}}}",
         r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
         table.to_latex() + "}",
     ]
     if table.remarks:
-        lines.append(rf"\par\smallskip{{\footnotesize {latex_text(table.remarks)}}}")
+        lines.append(rf"\par\smallskip{{\footnotesize {escape_latex(table.remarks)}}}")
     return "\n".join([*lines, r"\end{table}", ""])
 
 
@@ -68,14 +68,14 @@ def to_markdown(document: Document) -> str:
     -------
     str
     """
-    parts = [f"# {document.title}", document.subtitle]
+    parts = [f"# {escape_markdown(document.title)}", escape_markdown(document.subtitle)]
     if document.warning:
-        parts.append(f"> **{document.warning}**")
-    parts += ["## Summary", *document.summary]
+        parts.append(f"> **{escape_markdown(document.warning)}**")
+    parts += ["## Summary", *map(escape_markdown, document.summary)]
     for section in document.sections:
-        parts += [f"## {section.title}", *section.paragraphs]
+        parts += [f"## {escape_markdown(section.title)}", *map(escape_markdown, section.paragraphs)]
         for table in (*section.tables, *section.more):
-            parts += [f"### {table.title}", table.to_markdown()]
+            parts += [f"### {escape_markdown(table.title)}", table.to_markdown()]
             if table.remarks:
-                parts.append(table.remarks)
+                parts.append(escape_markdown(table.remarks))
     return "\n\n".join(parts) + "\n"
