@@ -1,7 +1,7 @@
 //! Laws of forests: threads and the history do not matter, weights are repetitions, saved forests come back.
 
 use bucketrank_core::features::Features;
-use bucketrank_core::forest::{Answers, Forest, ForestOptions, Variant};
+use bucketrank_core::forest::{Forest, ForestOptions, Variant, Voters};
 use bucketrank_core::missing::{drop_labels, to_dense_ranks};
 use bucketrank_core::pairs::PairShares;
 use bucketrank_core::parallel::Jobs;
@@ -45,12 +45,12 @@ fn forest(x: &Array2<f64>, y: &Rankings, options: &ForestOptions, n_jobs: usize)
     forest
 }
 
-fn shares(forest: &Forest, x: &Array2<f64>, answers: Answers, n_jobs: usize) -> Vec<PairShares> {
+fn shares(forest: &Forest, x: &Array2<f64>, voters: Voters, n_jobs: usize) -> Vec<PairShares> {
     forest
         .map_shares(
             x.view(),
             0.5,
-            answers,
+            voters,
             jobs(n_jobs),
             || (),
             |(), s| Ok(s.clone()),
@@ -72,9 +72,9 @@ fn threads_and_history_do_not_matter() {
             grown.grow(&features, &options, trees, jobs(2)).unwrap();
         }
         assert_eq!(whole, grown);
-        for answers in [Answers::All, Answers::OutOfBag] {
-            let serial = shares(&whole, &x, answers, 1);
-            assert_eq!(serial, shares(&whole, &x, answers, 3));
+        for voters in [Voters::All, Voters::OutOfBag] {
+            let serial = shares(&whole, &x, voters, 1);
+            assert_eq!(serial, shares(&whole, &x, voters, 3));
         }
         assert_ne!(whole, forest(&x, &y, &self::options(variant, 6), 1));
     }
@@ -84,7 +84,7 @@ fn threads_and_history_do_not_matter() {
 fn averages_are_those_of_the_trees() {
     let (x, y) = data(60);
     let whole = forest(&x, &y, &options(Variant::Mixed, 1), 1);
-    let averaged = shares(&whole, &x, Answers::All, 1);
+    let averaged = shares(&whole, &x, Voters::All, 1);
     let sums: Vec<f64> = averaged
         .iter()
         .map(|shares| shares.as_slice().iter().sum())
@@ -98,16 +98,16 @@ fn averages_are_those_of_the_trees() {
     // A row is left out by a tree on drawn rows with probability 1/e.
     let expected = 6.0 * 60.0 * (-1.0_f64).exp();
     assert!((total as f64 - expected).abs() < 40.0, "{total}");
-    let outside = shares(&whole, &x, Answers::OutOfBag, 1);
+    let outside = shares(&whole, &x, Voters::OutOfBag, 1);
     for (shares, count) in outside.iter().zip(&counts) {
         let known = shares.as_slice().iter().sum::<f64>() > 0.0;
         assert_eq!(known, *count > 0);
     }
     let some = [7, 3, 59];
     let chosen = x.select(ndarray::Axis(0), &some);
-    let found = shares(&whole, &chosen, Answers::OutOfBagOf(&some), 2);
+    let found = shares(&whole, &chosen, Voters::OutOfBagOf(&some), 2);
     assert_eq!(found, some.map(|row| outside[row].clone()));
-    let other = Answers::OutOfBagOf(&[1, 2, 60]);
+    let other = Voters::OutOfBagOf(&[1, 2, 60]);
     let refused = whole.map_shares(chosen.view(), 0.5, other, jobs(1), || (), |(), _| Ok(()));
     assert!(refused.is_err());
 }
@@ -218,8 +218,8 @@ fn a_stop_and_foreign_data_are_errors() {
         .is_err());
     let whole = forest(&x, &y, &options(Variant::Mixed, 1), 1);
     let part = x.slice_axis(ndarray::Axis(0), (0..5).into());
-    let outside = whole.map_shares(part, 0.5, Answers::OutOfBag, jobs(1), || (), |(), _| Ok(()));
+    let outside = whole.map_shares(part, 0.5, Voters::OutOfBag, jobs(1), || (), |(), _| Ok(()));
     assert!(outside.is_err());
-    let negative = whole.map_shares(part, -1.0, Answers::All, jobs(1), || (), |(), _| Ok(()));
+    let negative = whole.map_shares(part, -1.0, Voters::All, jobs(1), || (), |(), _| Ok(()));
     assert!(negative.is_err());
 }

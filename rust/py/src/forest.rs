@@ -2,7 +2,7 @@
 
 use bucketrank_core::error;
 use bucketrank_core::features::Features;
-use bucketrank_core::forest::{Answers, Forest as CoreForest, ForestOptions, Variant};
+use bucketrank_core::forest::{Forest as CoreForest, ForestOptions, Variant, Voters};
 use bucketrank_core::pairs::PairShares;
 use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1};
@@ -33,11 +33,11 @@ fn variant(name: &str) -> Result<Variant> {
     }
 }
 
-fn answers(out_of_bag: bool) -> Answers<'static> {
+fn answers(out_of_bag: bool) -> Voters<'static> {
     if out_of_bag {
-        Answers::OutOfBag
+        Voters::OutOfBag
     } else {
-        Answers::All
+        Voters::All
     }
 }
 
@@ -122,7 +122,7 @@ impl Forest {
         strength: f64,
         n_jobs: usize,
     ) -> Result<ShareTables<'py>> {
-        self.shares(py, &x, strength, Answers::OutOfBagOf(&rows), n_jobs)
+        self.shares(py, &x, strength, Voters::OutOfBagOf(&rows), n_jobs)
     }
 
     /// For each training row how many trees were grown without it.
@@ -187,7 +187,7 @@ impl Forest {
         py: Python<'py>,
         x: &Matrix<'py>,
         strength: f64,
-        answers: Answers<'_>,
+        answers: Voters<'_>,
         n_jobs: usize,
     ) -> Result<ShareTables<'py>> {
         let values = x.as_array();

@@ -17,7 +17,7 @@ use crate::weights::Weights;
 
 /// Data to cross-validate on, and the seed of everything that is drawn for it.
 ///
-/// Proven by the constructor: features are finite, there is one ranking a row, and every weight is positive.
+/// Proven by the constructor: features are finite, there is one ranking per row, and every weight is positive.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
     values: Array2<f64>,
@@ -78,9 +78,9 @@ pub struct Job<'a> {
     pub n_folds: u32,
     /// How the tree is grown; its seed is replaced by one of the split's own.
     pub tree: &'a TreeParams,
-    /// Whose consensus the criteria that need one compare with.
+    /// Aggregator of the criteria that compare rows with a consensus.
     pub tree_aggregator: &'a Aggregator,
-    /// Who makes bucket orders of the leaves.
+    /// Aggregators applied to the leaves.
     pub aggregators: &'a [Aggregator],
 }
 

@@ -3,7 +3,7 @@
 mod bytes;
 mod shares;
 
-pub use shares::Answers;
+pub use shares::Voters;
 
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::features::Features;
 use crate::parallel::{stream, Jobs};
 use crate::rankings::Rankings;
-use crate::tree::{child_seed, Splitter, Start, Tree, TreeOptions, TreeParams};
+use crate::tree::{child_seed, SharedEncoding, Splitter, Tree, TreeOptions, TreeParams};
 use crate::weights::Weights;
 
 /// What makes the trees of a forest differ.
@@ -134,7 +134,7 @@ impl Forest {
         grown.resize_with(wanted, || None);
         let mut failed = false;
         let this = &*self;
-        let start = Start::default();
+        let start = SharedEncoding::default();
         stream(
             jobs,
             wanted,
@@ -153,7 +153,7 @@ impl Forest {
 
     fn member(
         &self,
-        start: &Start,
+        start: &SharedEncoding,
         features: &Features,
         options: &ForestOptions,
         index: usize,
@@ -286,7 +286,13 @@ mod tests {
             forest.grow(&features, &options, 6, jobs).unwrap();
             for (index, member) in forest.members.iter().enumerate() {
                 let alone = forest
-                    .member(&Start::default(), &features, &options, index, &|| false)
+                    .member(
+                        &SharedEncoding::default(),
+                        &features,
+                        &options,
+                        index,
+                        &|| false,
+                    )
                     .unwrap();
                 assert_eq!(member, &alone);
             }

@@ -8,29 +8,29 @@ use crate::error::{Error, Result};
 use crate::pairs::{pair_count, PairShares};
 use crate::parallel::{run, Jobs};
 use crate::simd::{dispatch, Kernel};
-use crate::tree::{LeafShares, ShareConsensus, Shrinkage};
+use crate::tree::{LeafWalk, ShareConsensus, Shrinkage};
 
 use super::{Forest, Kind, Member};
 
 /// Numbers that one group of trees adds up at the same time: 16 MB.
 const SUMS_AT_ONCE: usize = 1 << 21;
 
-/// Trees are added up in so many groups, and the groups in order: sums do not depend on the number of threads.
+/// Trees are added up in this many groups, and the groups in order: sums do not depend on the number of threads.
 const GROUPS: usize = 8;
 
-/// Which trees answer for a row.
+/// Which trees vote for a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answers<'a> {
+pub enum Voters<'a> {
     /// All of them.
     All,
-    /// The rows are those of the training data, and only trees that were grown without a row answer for it.
+    /// The rows are those of the training data, and only trees grown without a row vote for it.
     OutOfBag,
-    /// The same for rows that are these of the training data.
+    /// As `OutOfBag`, for these rows of the training data.
     OutOfBagOf(&'a [usize]),
 }
 
-impl Answers<'_> {
-    /// Which row of the training data a row is, if only trees that were grown without it may answer.
+impl Voters<'_> {
+    /// Which row of the training data a row is, if only trees grown without it may vote.
     fn training_row(self, row: usize) -> Option<usize> {
         match self {
             Self::All => None,
@@ -52,8 +52,8 @@ impl Answers<'_> {
 }
 
 impl Forest {
-    /// Computes `f` from the averaged shares of each row, smoothed by an m-estimate of this strength. Rows that no tree
-    /// answers for have shares of 0.
+    /// Computes `f` from the averaged shares of each row, smoothed by an m-estimate of this strength. Rows without a voting
+    /// tree have shares of 0.
     ///
     /// # Errors
     /// As [`crate::tree::Tree::apply`], what `f` reports, [`Error::RowCounts`] when out-of-bag rows are not those of the
@@ -62,13 +62,13 @@ impl Forest {
         &self,
         values: ArrayView2<'_, f64>,
         strength: f64,
-        answers: Answers<'_>,
+        voters: Voters<'_>,
         jobs: Jobs<'_>,
         state: impl Fn() -> S + Sync,
         f: impl Fn(&mut S, &PairShares) -> Result<T> + Sync,
     ) -> Result<Vec<T>> {
         let shrinkage = Shrinkage::MEstimate { strength }.check()?;
-        if !answers.fits(values.nrows(), self.rankings.len()) {
+        if !voters.fits(values.nrows(), self.rankings.len()) {
             return Err(Error::RowCounts {
                 features: values.nrows(),
                 rankings: self.rankings.len(),
@@ -80,10 +80,10 @@ impl Forest {
         let mut results = Vec::with_capacity(values.nrows());
         for start in (0..values.nrows()).step_by(at_once) {
             let end = values.nrows().min(start + at_once);
-            let block = Block {
+            let block = RowBatch {
                 values: values.slice_axis(Axis(0), (start..end).into()),
                 start,
-                answers,
+                voters,
                 shrinkage,
             };
             let groups = GROUPS.min(self.members.len()).max(1);
@@ -130,13 +130,13 @@ impl Forest {
         aggregator: &Aggregator,
         values: ArrayView2<'_, f64>,
         strength: f64,
-        answers: Answers<'_>,
+        voters: Voters<'_>,
         jobs: Jobs<'_>,
     ) -> Result<Vec<BucketOrder>> {
         self.map_shares(
             values,
             strength,
-            answers,
+            voters,
             jobs,
             ShareConsensus::new,
             |consensus, shares| consensus.of(aggregator, shares),
@@ -158,8 +158,8 @@ impl Forest {
     }
 
     /// Adds the shares that a tree gives the rows of a block.
-    fn add(&self, member: &Member, block: &Block<'_>, sums: &mut [f64]) -> Result<()> {
-        if block.answers != Answers::All && member.kind == Kind::ExtraTrees {
+    fn add(&self, member: &Member, block: &RowBatch<'_>, sums: &mut [f64]) -> Result<()> {
+        if block.voters != Voters::All && member.kind == Kind::ExtraTrees {
             return Ok(());
         }
         let numbers = 3 * pair_count(self.rankings.labels());
@@ -168,12 +168,12 @@ impl Forest {
         let mut visits: Vec<(u32, u32)> = leaves.iter().copied().zip(0..).collect();
         let own = self.rankings.weights();
         visits.retain(|&(_, row)| {
-            let training_row = block.answers.training_row(block.start + row as usize);
+            let training_row = block.voters.training_row(block.start + row as usize);
             training_row.is_none_or(|row| weights.get(row) == 0.0 && own.get(row) > 0.0)
         });
         visits.sort_unstable();
         let asked = visits.iter().map(|visit| visit.0);
-        let walk = LeafShares::new(
+        let walk = LeafWalk::new(
             &member.tree,
             &self.rankings,
             &weights,
@@ -184,7 +184,7 @@ impl Forest {
             let from = visits.partition_point(|visit| visit.0 < leaf);
             for &(_, row) in visits[from..].iter().take_while(|visit| visit.0 == leaf) {
                 let sums = &mut sums[row as usize * numbers..][..numbers];
-                dispatch(Add {
+                dispatch(AddShares {
                     sums,
                     shares: shares.as_slice(),
                 });
@@ -194,12 +194,12 @@ impl Forest {
     }
 }
 
-struct Add<'a> {
+struct AddShares<'a> {
     sums: &'a mut [f64],
     shares: &'a [f64],
 }
 
-impl Kernel for Add<'_> {
+impl Kernel for AddShares<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -211,10 +211,10 @@ impl Kernel for Add<'_> {
 }
 
 /// Rows that are asked for together.
-struct Block<'a> {
+struct RowBatch<'a> {
     values: ArrayView2<'a, f64>,
     /// Number of the first one.
     start: usize,
-    answers: Answers<'a>,
+    voters: Voters<'a>,
     shrinkage: Shrinkage,
 }

@@ -131,7 +131,7 @@ impl FittedTree {
             chunk: LEAVES_AT_ONCE,
             should_stop,
         };
-        // Buffers are made once a thread; making them may fail, so each thread keeps its attempt.
+        // Buffers are made once per thread; making them may fail, so each thread keeps its attempt.
         let state = || {
             let evidence = Evidence::new(self.tree.labels(), aggregator.needs());
             (evidence, Workspace::new())

@@ -33,13 +33,11 @@ mod row_counter;
 mod split;
 
 pub(crate) use draw::child_seed;
-pub(crate) use grow::Start;
-pub(crate) use leaves::Consensus as ShareConsensus;
-pub(crate) use leaves::LeafShares;
+pub(crate) use grow::SharedEncoding;
+pub(crate) use leaves::{LeafWalk, ShareConsensus};
 
 pub use fitted::FittedTree;
-pub use leaves::Shrinkage;
-pub use leaves::SoftRouting;
-pub use model::{Node, Split, Tree};
+pub use leaves::{Shrinkage, SoftRouting};
+pub use model::{Node, NodeSplit, Tree};
 pub use params::{Criterion, Splitter, TreeOptions, TreeParams};
 pub use split::{Consensus, Sample};

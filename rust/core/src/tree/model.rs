@@ -6,7 +6,7 @@ use crate::pairs::PairCounts;
 use crate::rankings::Rankings;
 
 use super::apply::Step;
-use super::grow::{grow, Grown, Start, Subtree, LEAF};
+use super::grow::{grow, Grown, SharedEncoding, Subtree, LEAF};
 use super::params::TreeParams;
 use super::split::criterion::Consensus;
 
@@ -50,7 +50,7 @@ pub struct Node {
 /// How an inner node sends rows to its children: child i takes values above `thresholds[i - 1]` and up to
 /// `thresholds[i]`; its index is `first_child + i`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Split<'a> {
+pub struct NodeSplit<'a> {
     /// The feature that is compared.
     pub feature: u32,
     /// Ascending; one less than children.
@@ -63,7 +63,7 @@ impl Tree {
     /// Grows a tree.
     ///
     /// `consensus` is needed by the criteria that compare rows with their consensus, and ignored by entropy.
-    /// `should_stop` is asked many times a second, on any thread. O(rows · log rows · features · labels²).
+    /// `should_stop` is polled many times per second, on any thread. O(rows · log rows · features · labels²).
     ///
     /// # Errors
     /// Different numbers of rows, a missing consensus or what it reports, too many labels, or
@@ -75,13 +75,13 @@ impl Tree {
         consensus: Option<&dyn Consensus>,
         should_stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<Self> {
-        let start = Start::default();
+        let start = SharedEncoding::default();
         Self::fit_from(&start, features, rankings, params, consensus, should_stop)
     }
 
     /// As [`Self::fit`], with a start that all trees on the same rankings, with any weights, may share.
     pub(crate) fn fit_from(
-        start: &Start,
+        start: &SharedEncoding,
         features: &Features,
         rankings: &Rankings,
         params: &TreeParams,
@@ -208,10 +208,10 @@ impl Tree {
 
     /// How an inner node splits; `None` for a leaf.
     #[must_use]
-    pub fn split(&self, index: u32) -> Option<Split<'_>> {
+    pub fn split(&self, index: u32) -> Option<NodeSplit<'_>> {
         let node = self.node(index);
         let start = node.first_threshold as usize;
-        (!node.is_leaf()).then(|| Split {
+        (!node.is_leaf()).then(|| NodeSplit {
             feature: node.feature,
             thresholds: &self.thresholds[start..start + node.children as usize - 1],
             first_child: node.first_child,

@@ -1,4 +1,4 @@
-//! What a tree is asked to be: [`TreeOptions`], checked into [`TreeParams`].
+//! Parameters of a tree: [`TreeOptions`], checked into [`TreeParams`].
 
 use crate::error::{Error, Result};
 

@@ -12,7 +12,7 @@ use crate::tree::split::criterion::{Consensus, Cost, Impurity, Sample};
 
 /// How a node is split: child i takes the rows with values above threshold i - 1 and up to threshold i.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Split {
+pub(crate) struct MultiwaySplit {
     pub(crate) feature: usize,
     pub(crate) thresholds: Vec<f64>,
     /// The largest value rank of each child but the last.
@@ -26,7 +26,7 @@ pub(crate) struct NodeStats {
     pub(crate) pure: bool,
 }
 
-pub(crate) struct Search<'a> {
+pub(crate) struct GeneralSearch<'a> {
     features: &'a Features,
     rankings: &'a Rankings,
     options: &'a TreeOptions,
@@ -35,7 +35,7 @@ pub(crate) struct Search<'a> {
     sorted: Vec<u32>,
 }
 
-impl<'a> Search<'a> {
+impl<'a> GeneralSearch<'a> {
     pub(crate) fn new(
         features: &'a Features,
         rankings: &'a Rankings,
@@ -74,7 +74,7 @@ impl<'a> Search<'a> {
         node: &NodeStats,
         seed: u64,
         watch: &mut Watch<'_>,
-    ) -> Result<Option<Split>> {
+    ) -> Result<Option<MultiwaySplit>> {
         let mut candidates: Vec<u32> = (0..self.features.columns() as u32)
             .filter(|&feature| {
                 let ranks = self.features.ranks(feature as usize);
@@ -83,7 +83,7 @@ impl<'a> Search<'a> {
             })
             .collect();
         draw_features(&mut candidates, self.options.max_features, seed);
-        let mut best: Option<(f64, Split)> = None;
+        let mut best: Option<(f64, MultiwaySplit)> = None;
         for &feature in &candidates {
             let ranks = self.features.ranks(feature as usize);
             let mut sorted = std::mem::take(&mut self.sorted);
@@ -120,7 +120,7 @@ impl<'a> Search<'a> {
         sorted: &[u32],
         node: &NodeStats,
         watch: &mut Watch<'_>,
-        best: &mut Option<(f64, Split)>,
+        best: &mut Option<(f64, MultiwaySplit)>,
     ) -> Result<()> {
         let ranks = self.features.ranks(feature);
         let rank = |i: usize| ranks[sorted[i] as usize];
@@ -141,7 +141,7 @@ impl<'a> Search<'a> {
                 .improvement((node.weight, node.cost), &[left, right]);
             if improves(best.as_ref(), improvement) {
                 let (lower, upper) = (rank(cut - 1), rank(cut));
-                let split = Split {
+                let split = MultiwaySplit {
                     feature,
                     thresholds: vec![self.features.threshold(feature, lower, upper)],
                     last_ranks: vec![lower],
@@ -159,7 +159,7 @@ impl<'a> Search<'a> {
         node: &NodeStats,
         watch: &mut Watch<'_>,
         cuts: &[(usize, f64)],
-        best: &mut Option<(f64, Split)>,
+        best: &mut Option<(f64, MultiwaySplit)>,
     ) -> Result<()> {
         let starts = std::iter::once(0).chain(cuts.iter().map(|cut| cut.0));
         let ends = cuts
@@ -175,7 +175,7 @@ impl<'a> Search<'a> {
         let improvement = self.impurity.improvement((node.weight, node.cost), &costs);
         if improves(best.as_ref(), improvement) {
             let ranks = self.features.ranks(feature);
-            let split = Split {
+            let split = MultiwaySplit {
                 feature,
                 thresholds: cuts.iter().map(|cut| cut.1).collect(),
                 last_ranks: cuts
@@ -310,6 +310,6 @@ impl<'a> Search<'a> {
     }
 }
 
-fn improves(best: Option<&(f64, Split)>, improvement: f64) -> bool {
+fn improves(best: Option<&(f64, MultiwaySplit)>, improvement: f64) -> bool {
     best.is_none_or(|(best, _)| improvement > best + TOLERANCE)
 }

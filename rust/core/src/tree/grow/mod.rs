@@ -8,11 +8,11 @@ use crate::error::{Error, Result};
 use crate::features::Features;
 use crate::rankings::Rankings;
 
-pub(crate) use self::coded::Start;
+pub(crate) use self::coded::SharedEncoding;
 use crate::tree::draw::{child_seed, Watch};
 use crate::tree::split::criterion::Consensus;
 
-use self::general::{Search, Split};
+use self::general::{GeneralSearch, MultiwaySplit};
 use crate::tree::params::{TreeOptions, TreeParams};
 
 /// The feature of a leaf.
@@ -41,8 +41,8 @@ pub(crate) struct Subtree {
 
 /// What all engines grow from.
 #[derive(Clone, Copy)]
-pub(crate) struct Task<'a> {
-    pub(crate) start: &'a Start,
+pub(crate) struct GrowTask<'a> {
+    pub(crate) start: &'a SharedEncoding,
     pub(crate) features: &'a Features,
     pub(crate) rankings: &'a Rankings,
     pub(crate) options: &'a TreeOptions,
@@ -55,7 +55,7 @@ pub(crate) fn grow(
     rankings: &Rankings,
     params: &TreeParams,
     consensus: Option<&dyn Consensus>,
-    start: &Start,
+    start: &SharedEncoding,
     should_stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<Subtree> {
     if features.len() != rankings.len() {
@@ -64,7 +64,7 @@ pub(crate) fn grow(
             rankings: rankings.len(),
         });
     }
-    let task = Task {
+    let task = GrowTask {
         start,
         features,
         rankings,
@@ -77,23 +77,23 @@ pub(crate) fn grow(
     }
 }
 
-/// A node that waits to be grown.
-struct Pending {
+/// A node that is not grown yet.
+struct PendingNode {
     rows: Vec<u32>,
     depth: usize,
     seed: u64,
 }
 
 /// Grows any tree, node by node.
-pub(crate) fn general(task: &Task<'_>, consensus: Option<&dyn Consensus>) -> Result<Subtree> {
+pub(crate) fn general(task: &GrowTask<'_>, consensus: Option<&dyn Consensus>) -> Result<Subtree> {
     let options = task.options;
     let mut watch = Watch::new(task.should_stop);
-    let mut search = Search::new(task.features, task.rankings, options, consensus)?;
+    let mut search = GeneralSearch::new(task.features, task.rankings, options, consensus)?;
     let mut grown = Subtree::default();
     let rows = (0..task.rankings.len() as u32)
         .filter(|&row| task.rankings.weights().get(row as usize) > 0.0)
         .collect();
-    let mut stack = vec![Pending {
+    let mut stack = vec![PendingNode {
         rows,
         depth: 0,
         seed: options.seed,
@@ -125,7 +125,7 @@ pub(crate) fn general(task: &Task<'_>, consensus: Option<&dyn Consensus>) -> Res
                 let children = partition(task.features, &node.rows, &split);
                 // The stack gives back the last first: preorder wants the leftmost child next.
                 for (child, rows) in children.into_iter().enumerate().rev() {
-                    stack.push(Pending {
+                    stack.push(PendingNode {
                         rows,
                         depth: node.depth + 1,
                         seed: child_seed(node.seed, child),
@@ -137,7 +137,7 @@ pub(crate) fn general(task: &Task<'_>, consensus: Option<&dyn Consensus>) -> Res
     Ok(grown)
 }
 
-fn partition(features: &Features, rows: &[u32], split: &Split) -> Vec<Vec<u32>> {
+fn partition(features: &Features, rows: &[u32], split: &MultiwaySplit) -> Vec<Vec<u32>> {
     let ranks = features.ranks(split.feature);
     let mut children = vec![Vec::new(); split.last_ranks.len() + 1];
     for &row in rows {

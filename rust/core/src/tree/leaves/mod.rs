@@ -7,8 +7,8 @@ mod shrinkage;
 pub(crate) mod soft;
 mod walk;
 
-pub(crate) use predict::Consensus;
-pub(crate) use walk::LeafShares;
+pub(crate) use predict::ShareConsensus;
+pub(crate) use walk::LeafWalk;
 
 pub use shrinkage::Shrinkage;
 pub use soft::SoftRouting;

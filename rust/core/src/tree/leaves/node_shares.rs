@@ -4,17 +4,17 @@ use crate::error::Result;
 use crate::pairs::PairShares;
 use crate::simd::{dispatch, Kernel};
 
-use super::rules::{Choice, Rule, UseRule};
+use super::rules::{ApplyFormula, ShareFormula, ShrinkageRule};
 
 /// The statistics of a node that its children build on.
 #[derive(Debug, Clone)]
-pub(crate) struct Smoothed {
+pub(crate) struct NodeShares {
     /// Weights of before, tied and after of each pair, in three planes.
     pub(crate) counts: Vec<f64>,
     pub(crate) shares: PairShares,
 }
 
-impl Smoothed {
+impl NodeShares {
     pub(crate) fn new(labels: usize) -> Result<Self> {
         let shares = PairShares::unknown(labels)?;
         Ok(Self {
@@ -24,7 +24,7 @@ impl Smoothed {
     }
 
     /// Smooths the shares of the root, whose counts are known.
-    pub(crate) fn fill_root(&mut self, choice: &Choice<'_>) {
+    pub(crate) fn fill_root(&mut self, choice: &ShrinkageRule<'_>) {
         let mut nothing = self.clone();
         nothing.counts.fill(0.0);
         nothing.shares.as_mut_slice().fill(1.0 / 3.0);
@@ -32,8 +32,8 @@ impl Smoothed {
     }
 
     /// Smooths the shares of a node whose counts are known.
-    pub(crate) fn fill_below(&mut self, choice: &Choice<'_>, parent: &Self) {
-        choice.make(Below {
+    pub(crate) fn fill_below(&mut self, choice: &ShrinkageRule<'_>, parent: &Self) {
+        choice.make(ShrinkChild {
             own: planes(&self.counts),
             parent,
             shares: &mut self.shares,
@@ -41,13 +41,13 @@ impl Smoothed {
     }
 
     /// Smooths the shares of a node whose counts are in these planes.
-    pub(crate) fn fill_from<C: Count>(
+    pub(crate) fn fill_from<C: PairWeight>(
         &mut self,
-        choice: &Choice<'_>,
+        choice: &ShrinkageRule<'_>,
         own: [&[C]; 3],
         parent: &Self,
     ) {
-        choice.make(Below {
+        choice.make(ShrinkChild {
             own,
             parent,
             shares: &mut self.shares,
@@ -55,8 +55,12 @@ impl Smoothed {
     }
 
     /// Turns the statistics of a node into those of one of its two children; those of the other one are given.
-    pub(crate) fn become_sibling<C: Count>(&mut self, choice: &Choice<'_>, other: [&[C]; 3]) {
-        choice.make(Sibling { node: self, other });
+    pub(crate) fn become_sibling<C: PairWeight>(
+        &mut self,
+        choice: &ShrinkageRule<'_>,
+        other: [&[C]; 3],
+    ) {
+        choice.make(ShrinkSibling { node: self, other });
     }
 
     /// Takes over counts.
@@ -83,51 +87,51 @@ fn planes_mut(values: &mut [f64]) -> [&mut [f64]; 3] {
 }
 
 /// A number of rows, or a sum of weights.
-pub(crate) trait Count: Copy {
+pub(crate) trait PairWeight: Copy {
     fn value(self) -> f64;
 }
 
-impl Count for u8 {
+impl PairWeight for u8 {
     #[inline(always)]
     fn value(self) -> f64 {
         f64::from(self)
     }
 }
 
-impl Count for f64 {
+impl PairWeight for f64 {
     #[inline(always)]
     fn value(self) -> f64 {
         self
     }
 }
 
-struct Below<'a, C> {
+struct ShrinkChild<'a, C> {
     own: [&'a [C]; 3],
-    parent: &'a Smoothed,
+    parent: &'a NodeShares,
     shares: &'a mut PairShares,
 }
 
-struct Sibling<'a, C> {
-    node: &'a mut Smoothed,
+struct ShrinkSibling<'a, C> {
+    node: &'a mut NodeShares,
     other: [&'a [C]; 3],
 }
 
 struct SetCounts<'a> {
-    node: &'a mut Smoothed,
+    node: &'a mut NodeShares,
     counts: [&'a [u8]; 3],
 }
 
 /// Work on all pairs by a rule.
-struct Ruled<'a, W, R> {
+struct WithFormula<'a, W, R> {
     work: W,
     rule: R,
     strengths: &'a [f64],
 }
 
-impl<C: Count> UseRule for Below<'_, C> {
-    fn with<R: Rule>(self, rule: R, strengths: &[f64]) {
+impl<C: PairWeight> ApplyFormula for ShrinkChild<'_, C> {
+    fn with<R: ShareFormula>(self, rule: R, strengths: &[f64]) {
         let work = self;
-        dispatch(Ruled {
+        dispatch(WithFormula {
             work,
             rule,
             strengths,
@@ -135,10 +139,10 @@ impl<C: Count> UseRule for Below<'_, C> {
     }
 }
 
-impl<C: Count> UseRule for Sibling<'_, C> {
-    fn with<R: Rule>(self, rule: R, strengths: &[f64]) {
+impl<C: PairWeight> ApplyFormula for ShrinkSibling<'_, C> {
+    fn with<R: ShareFormula>(self, rule: R, strengths: &[f64]) {
         let work = self;
-        dispatch(Ruled {
+        dispatch(WithFormula {
             work,
             rule,
             strengths,
@@ -146,7 +150,7 @@ impl<C: Count> UseRule for Sibling<'_, C> {
     }
 }
 
-impl<C: Count, R: Rule> Kernel for Ruled<'_, Below<'_, C>, R> {
+impl<C: PairWeight, R: ShareFormula> Kernel for WithFormula<'_, ShrinkChild<'_, C>, R> {
     type Output = ();
 
     #[inline(always)]
@@ -169,7 +173,7 @@ impl<C: Count, R: Rule> Kernel for Ruled<'_, Below<'_, C>, R> {
     }
 }
 
-impl<C: Count, R: Rule> Kernel for Ruled<'_, Sibling<'_, C>, R> {
+impl<C: PairWeight, R: ShareFormula> Kernel for WithFormula<'_, ShrinkSibling<'_, C>, R> {
     type Output = ();
 
     #[inline(always)]
@@ -215,14 +219,18 @@ mod tests {
     use super::super::shrinkage::Shrinkage;
     use super::*;
 
-    fn node(counts: [f64; 3]) -> Smoothed {
-        let mut node = Smoothed::new(2).unwrap();
+    fn node(counts: [f64; 3]) -> NodeShares {
+        let mut node = NodeShares::new(2).unwrap();
         node.counts = counts.to_vec();
         node
     }
 
-    fn choice(shrinkage: Shrinkage, strengths: &[f64], weights: Option<[f64; 2]>) -> Choice<'_> {
-        Choice {
+    fn choice(
+        shrinkage: Shrinkage,
+        strengths: &[f64],
+        weights: Option<[f64; 2]>,
+    ) -> ShrinkageRule<'_> {
+        ShrinkageRule {
             shrinkage,
             strengths,
             weights,

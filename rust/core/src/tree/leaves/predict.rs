@@ -9,7 +9,7 @@ use crate::pairs::{pair_count, PairShares};
 use crate::parallel::{run, Jobs};
 
 use super::shrinkage::Shrinkage;
-use super::walk::LeafShares;
+use super::walk::LeafWalk;
 use crate::tree::fitted::FittedTree;
 
 /// Numbers that are added up at the same time: 16 MB.
@@ -32,7 +32,7 @@ impl FittedTree {
     ) -> Result<Vec<BucketOrder>> {
         let orders = self.leaf_shares(shrinkage, leaves).map(
             jobs,
-            Consensus::new,
+            ShareConsensus::new,
             |consensus, _, shares| consensus.of(aggregator, shares),
         )?;
         // Every leaf asked for has been visited.
@@ -125,28 +125,28 @@ impl FittedTree {
             shrinkage,
             values,
             jobs,
-            Consensus::new,
+            ShareConsensus::new,
             |consensus, shares| consensus.of(aggregator, shares),
         )
     }
 
-    fn leaf_shares(&self, shrinkage: Shrinkage, leaves: &[u32]) -> LeafShares<'_> {
+    fn leaf_shares(&self, shrinkage: Shrinkage, leaves: &[u32]) -> LeafWalk<'_> {
         self.walk(shrinkage, leaves.iter().copied())
     }
 
-    fn walk(&self, shrinkage: Shrinkage, leaves: impl Iterator<Item = u32>) -> LeafShares<'_> {
+    fn walk(&self, shrinkage: Shrinkage, leaves: impl Iterator<Item = u32>) -> LeafWalk<'_> {
         let rankings = self.rankings();
-        LeafShares::new(self.tree(), rankings, rankings.weights(), shrinkage, leaves)
+        LeafWalk::new(self.tree(), rankings, rankings.weights(), shrinkage, leaves)
     }
 }
 
 /// Makes bucket orders of shares, one after the other, with the same buffers.
-pub(crate) struct Consensus {
+pub(crate) struct ShareConsensus {
     evidence: Option<Evidence>,
     workspace: Workspace,
 }
 
-impl Consensus {
+impl ShareConsensus {
     pub(crate) fn new() -> Self {
         Self {
             evidence: None,

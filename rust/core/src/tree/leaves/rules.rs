@@ -3,20 +3,20 @@
 use super::shrinkage::Shrinkage;
 
 /// A formula for the shares of a pair.
-pub(crate) trait Rule: Copy {
+pub(crate) trait ShareFormula: Copy {
     /// From the strength for the pair, its weights of before, tied and after in the node and in the one above, and its
     /// smoothed shares above.
     fn shares(self, strength: f64, own: [f64; 3], above: [f64; 3], smoothed: [f64; 3]) -> [f64; 3];
 }
 
-/// What is done by one of the rules.
-pub(crate) trait UseRule {
+/// Work on all pairs, generic over the formula.
+pub(crate) trait ApplyFormula {
     /// `strengths` are those for each pair.
-    fn with<R: Rule>(self, rule: R, strengths: &[f64]);
+    fn with<R: ShareFormula>(self, rule: R, strengths: &[f64]);
 }
 
-/// What decides the rule.
-pub(crate) struct Choice<'a> {
+/// Inputs that choose the shrinkage formula of a node.
+pub(crate) struct ShrinkageRule<'a> {
     pub(crate) shrinkage: Shrinkage,
     /// Strength for each pair.
     pub(crate) strengths: &'a [f64],
@@ -24,9 +24,9 @@ pub(crate) struct Choice<'a> {
     pub(crate) weights: Option<[f64; 2]>,
 }
 
-impl Choice<'_> {
+impl ShrinkageRule<'_> {
     /// Does the work by the rule that fits.
-    pub(crate) fn make(&self, work: impl UseRule) {
+    pub(crate) fn make(&self, work: impl ApplyFormula) {
         let strengths = self.strengths;
         match (self.shrinkage, self.weights) {
             (Shrinkage::None, _) => work.with(OwnShares, strengths),
@@ -51,7 +51,7 @@ impl Choice<'_> {
 #[derive(Clone, Copy)]
 struct OwnShares;
 
-impl Rule for OwnShares {
+impl ShareFormula for OwnShares {
     #[inline(always)]
     fn shares(self, _: f64, own: [f64; 3], _: [f64; 3], _: [f64; 3]) -> [f64; 3] {
         let seen = own[0] + own[1] + own[2];
@@ -63,7 +63,7 @@ impl Rule for OwnShares {
 #[derive(Clone, Copy)]
 struct Estimate;
 
-impl Rule for Estimate {
+impl ShareFormula for Estimate {
     #[inline(always)]
     fn shares(self, strength: f64, own: [f64; 3], above: [f64; 3], smoothed: [f64; 3]) -> [f64; 3] {
         let factor = 1.0 / (own[0] + own[1] + own[2] + strength);
@@ -79,7 +79,7 @@ struct EvenEstimate {
     strength: f64,
 }
 
-impl Rule for EvenEstimate {
+impl ShareFormula for EvenEstimate {
     #[inline(always)]
     fn shares(self, _: f64, own: [f64; 3], _: [f64; 3], smoothed: [f64; 3]) -> [f64; 3] {
         let share = |own: f64, smoothed: f64| (own + self.strength * smoothed) * self.factor;
@@ -94,11 +94,11 @@ impl Rule for EvenEstimate {
 #[derive(Clone, Copy)]
 struct Path;
 
-impl Rule for Path {
+impl ShareFormula for Path {
     #[inline(always)]
     fn shares(self, strength: f64, own: [f64; 3], above: [f64; 3], smoothed: [f64; 3]) -> [f64; 3] {
         let (seen, seen_above) = (own[0] + own[1] + own[2], above[0] + above[1] + above[2]);
-        // Below a node without the pair nobody ranks it either: the shares stay from there on.
+        // A pair unseen in a node is unseen below it, so its shares stay constant.
         let known = seen > 0.0;
         let own_factor = 1.0 / if known { seen } else { 1.0 };
         // The root has nothing above it, and takes its own shares as they are.
@@ -132,7 +132,7 @@ struct EvenPath {
     above: f64,
 }
 
-impl Rule for EvenPath {
+impl ShareFormula for EvenPath {
     #[inline(always)]
     fn shares(self, _: f64, own: [f64; 3], above: [f64; 3], smoothed: [f64; 3]) -> [f64; 3] {
         let share = |own: f64, above: f64, smoothed: f64| {

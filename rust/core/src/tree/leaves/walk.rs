@@ -9,8 +9,8 @@ use crate::parallel::{run, Jobs};
 use crate::rankings::Rankings;
 use crate::weights::Weights;
 
-use super::node_shares::{planes, Smoothed};
-use super::rules::Choice;
+use super::node_shares::{planes, NodeShares};
+use super::rules::ShrinkageRule;
 use super::shrinkage::Shrinkage;
 use crate::tree::model::Tree;
 use crate::tree::row_counter::RowCounter;
@@ -19,36 +19,36 @@ use crate::tree::row_counter::RowCounter;
 const ROWS_AT_ONCE: usize = 2000;
 
 /// Walks through a tree that was grown on these rankings.
-pub(crate) struct LeafShares<'a> {
+pub(crate) struct LeafWalk<'a> {
     tree: &'a Tree,
     rows: RowCounter<'a>,
     shrinkage: Shrinkage,
     /// Strength for each pair.
     strengths: Vec<f64>,
-    /// Nodes that lead to a leaf that somebody asks for.
+    /// Whether the node lies on the path to a requested leaf.
     needed: Vec<bool>,
 }
 
-/// A node that waits to be visited.
-struct Pending {
+/// A node on the walk's stack, with its shares.
+struct PendingShares {
     node: u32,
-    smoothed: Smoothed,
+    smoothed: NodeShares,
 }
 
-/// Memory that a walk uses again and again.
+/// Buffers reused during a walk.
 #[derive(Default)]
 struct Buffers {
-    free: Vec<Smoothed>,
+    free: Vec<NodeShares>,
     bytes: ByteCounts,
 }
 
 impl Buffers {
-    fn smoothed(&mut self, labels: usize) -> Result<Smoothed> {
-        self.free.pop().map_or_else(|| Smoothed::new(labels), Ok)
+    fn smoothed(&mut self, labels: usize) -> Result<NodeShares> {
+        self.free.pop().map_or_else(|| NodeShares::new(labels), Ok)
     }
 }
 
-impl<'a> LeafShares<'a> {
+impl<'a> LeafWalk<'a> {
     /// Prepares the walk to some leaves. The weights are those that the tree was grown with.
     pub(crate) fn new(
         tree: &'a Tree,
@@ -109,7 +109,7 @@ impl<'a> LeafShares<'a> {
             || (state(), Buffers::default()),
             |(state, buffers), item| {
                 let mut found = Vec::new();
-                let top = Pending {
+                let top = PendingShares {
                     node: subtrees[item].node,
                     smoothed: subtrees[item].smoothed.clone(),
                 };
@@ -129,7 +129,7 @@ impl<'a> LeafShares<'a> {
     }
 
     /// Counts the root and settles the strength for each pair.
-    fn root(&mut self, buffers: &mut Buffers) -> Result<Pending> {
+    fn root(&mut self, buffers: &mut Buffers) -> Result<PendingShares> {
         let mut smoothed = buffers.smoothed(self.tree.labels())?;
         let rows = self.tree.node_rows(0);
         self.rows
@@ -148,17 +148,17 @@ impl<'a> LeafShares<'a> {
                 seen.map(|seen| strength * (seen / weight).sqrt()).collect()
             }
         };
-        smoothed.fill_root(&Choice {
+        smoothed.fill_root(&ShrinkageRule {
             shrinkage: self.shrinkage,
             strengths: &self.strengths,
             weights: None,
         });
-        Ok(Pending { node: 0, smoothed })
+        Ok(PendingShares { node: 0, smoothed })
     }
 
     fn walk(
         &self,
-        top: Pending,
+        top: PendingShares,
         buffers: &mut Buffers,
         visit: &mut dyn FnMut(u32, &PairShares) -> Result<()>,
     ) -> Result<()> {
@@ -174,13 +174,12 @@ impl<'a> LeafShares<'a> {
         Ok(())
     }
 
-    /// Puts the children that are needed on the stack, the largest first: whoever takes the last first never has many
-    /// waiting.
+    /// Puts the children that are needed on the stack, the largest first, which keeps the stack short.
     fn descend(
         &self,
-        parent: Pending,
+        parent: PendingShares,
         buffers: &mut Buffers,
-        stack: &mut Vec<Pending>,
+        stack: &mut Vec<PendingShares>,
     ) -> Result<()> {
         let mut children: Vec<u32> = self.tree.children(parent.node).collect();
         children.sort_by_key(|&child| std::cmp::Reverse(self.tree.node(child).rows));
@@ -193,7 +192,7 @@ impl<'a> LeafShares<'a> {
             self.rows
                 .count(rows, &mut smoothed.counts, &mut buffers.bytes);
             smoothed.fill_below(&self.choice(node), &parent.smoothed);
-            stack.push(Pending { node, smoothed });
+            stack.push(PendingShares { node, smoothed });
         }
         buffers.free.push(parent.smoothed);
         Ok(())
@@ -202,10 +201,10 @@ impl<'a> LeafShares<'a> {
     /// The same for two children: the small one is counted, and the parent's statistics become those of the large one.
     fn descend_exactly(
         &self,
-        mut parent: Pending,
+        mut parent: PendingShares,
         [large, small]: [u32; 2],
         buffers: &mut Buffers,
-        stack: &mut Vec<Pending>,
+        stack: &mut Vec<PendingShares>,
     ) -> Result<()> {
         let mut smoothed = buffers.smoothed(self.tree.labels())?;
         let (rows, weight) = (self.tree.node_rows(small), self.tree.node(small).weight);
@@ -235,7 +234,7 @@ impl<'a> LeafShares<'a> {
         }
         for (node, smoothed) in [(large, parent.smoothed), (small, smoothed)] {
             if self.is_needed(node) {
-                stack.push(Pending { node, smoothed });
+                stack.push(PendingShares { node, smoothed });
             } else {
                 buffers.free.push(smoothed);
             }
@@ -248,10 +247,10 @@ impl<'a> LeafShares<'a> {
     }
 
     /// What decides the rule for a node below another one.
-    fn choice(&self, node: u32) -> Choice<'_> {
+    fn choice(&self, node: u32) -> ShrinkageRule<'_> {
         let weight = |node: u32| self.tree.node(node).weight;
         let parent = self.tree.node(node).parent;
-        Choice {
+        ShrinkageRule {
             shrinkage: self.shrinkage,
             strengths: &self.strengths,
             weights: (self.rows.is_complete()).then(|| [weight(node), weight(parent)]),

@@ -4,7 +4,7 @@ use crate::tree::draw::TOLERANCE;
 
 /// A split of a node's rows at a boundary of a feature.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Candidate {
+pub(crate) struct SplitCandidate {
     pub(crate) feature: u32,
     /// Rank of the largest value on the left and of the smallest on the right.
     pub(crate) ranks: (u32, u32),
@@ -13,16 +13,16 @@ pub(crate) struct Candidate {
 
 /// Keeps the candidates that may still win.
 #[derive(Debug, Clone)]
-pub(crate) struct Best {
+pub(crate) struct BestSplit {
     best: f64,
-    near: Vec<Candidate>,
+    near: Vec<SplitCandidate>,
 }
 
 /// Candidates this much worse than the best cannot win, nor keep another from winning: the rule of
 /// [`TOLERANCE`] compares candidates in a fixed order, and only those a few tolerances apart matter to each other.
 pub(crate) const MARGIN: f64 = 1e-9;
 
-impl Best {
+impl BestSplit {
     pub(crate) fn new() -> Self {
         Self {
             best: f64::NEG_INFINITY,
@@ -35,7 +35,7 @@ impl Best {
         self.best
     }
 
-    pub(crate) fn offer(&mut self, candidate: Candidate) {
+    pub(crate) fn offer(&mut self, candidate: SplitCandidate) {
         if candidate.improvement < self.best - MARGIN {
             return;
         }
@@ -55,7 +55,7 @@ impl Best {
 
     /// The winner: features by index and thresholds upwards, a candidate replaces the best only if it is better
     /// by more than the tolerance.
-    pub(crate) fn winner(mut self) -> Option<Candidate> {
+    pub(crate) fn winner(mut self) -> Option<SplitCandidate> {
         let best = self.best;
         self.near.retain(|near| near.improvement >= best - MARGIN);
         self.near
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn the_order_of_offers_does_not_matter() {
-        let candidate = |feature, rank, improvement| Candidate {
+        let candidate = |feature, rank, improvement| SplitCandidate {
             feature,
             ranks: (rank, rank + 1),
             improvement,
@@ -88,14 +88,14 @@ mod tests {
             candidate(0, 0, 0.3),
             candidate(3, 0, 0.5 + 1e-13),
         ];
-        let mut forward = Best::new();
-        let mut backward = Best::new();
+        let mut forward = BestSplit::new();
+        let mut backward = BestSplit::new();
         for i in 0..all.len() {
             forward.offer(all[i]);
             backward.offer(all[all.len() - 1 - i]);
         }
         assert_eq!(forward.winner(), Some(all[1]));
         assert_eq!(backward.winner(), Some(all[1]));
-        assert_eq!(Best::new().winner(), None);
+        assert_eq!(BestSplit::new().winner(), None);
     }
 }

@@ -108,7 +108,7 @@ impl Class {
         }
     }
 
-    /// The values for all counts up to the class's largest weight; 256, 4096 or 65536 of them when so many suffice.
+    /// The values for all counts up to the class's largest weight; padded to 256, 4096 or 65536 entries when one of these suffices.
     pub(crate) fn table(&self) -> &[i64] {
         &self.table
     }
@@ -149,7 +149,7 @@ impl Seen {
         (node.1 as f64 - below / node.0) / (self.scale * self.pairs as f64)
     }
 
-    /// A pair's rounded entropy; 0 for a pair that nobody ranks.
+    /// A pair's rounded entropy; 0 for an unseen pair.
     pub(crate) fn entropy(self, before: f64, tied: f64, after: f64) -> i64 {
         let seen = before + after + tied;
         if seen > 0.0 {

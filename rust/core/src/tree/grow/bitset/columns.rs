@@ -2,12 +2,12 @@
 
 use crate::simd::{dispatch, Kernel};
 
-use crate::tree::grow::coded::block::Block;
+use crate::tree::grow::coded::block::PairCodes;
 use crate::tree::grow::coded::node::row;
 
 /// The rows of a node that order a pair one way or the other; all other rows that see the pair tie it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Column {
+pub(crate) struct PairSets {
     pub(crate) before: u64,
     pub(crate) after: u64,
     /// The rows that rank both labels: all rows of the node, for complete rankings.
@@ -15,9 +15,9 @@ pub(crate) struct Column {
     pub(crate) multiplicity: i64,
 }
 
-impl Column {
+impl PairSets {
     /// The columns of a block; bit i stands for the i-th member.
-    pub(crate) fn read(block: &Block, members: &[u64]) -> Vec<Self> {
+    pub(crate) fn read(block: &PairCodes, members: &[u64]) -> Vec<Self> {
         dispatch(ReadColumns { block, members })
     }
 
@@ -73,15 +73,15 @@ pub(crate) fn bits_of_rows(members: &[u64]) -> impl Iterator<Item = (u64, u64)> 
 }
 
 struct ReadColumns<'a> {
-    block: &'a Block,
+    block: &'a PairCodes,
     members: &'a [u64],
 }
 
 impl Kernel for ReadColumns<'_> {
-    type Output = Vec<Column>;
+    type Output = Vec<PairSets>;
 
     #[inline(always)]
-    fn run(self) -> Vec<Column> {
+    fn run(self) -> Vec<PairSets> {
         let block = self.block;
         let columns = block.columns();
         let mut before = vec![0_u64; columns];
@@ -101,7 +101,7 @@ impl Kernel for ReadColumns<'_> {
             }
         }
         (0..columns)
-            .map(|k| Column {
+            .map(|k| PairSets {
                 before: before[k],
                 after: after[k],
                 seen: seen[k],
@@ -113,12 +113,12 @@ impl Kernel for ReadColumns<'_> {
 
 /// A table of numbers that is cleared by advancing a stamp.
 #[derive(Debug, Default)]
-struct Slots {
+struct HashSlots {
     slots: Vec<(u32, u32)>,
     stamp: u32,
 }
 
-impl Slots {
+impl HashSlots {
     fn clear(&mut self, entries: usize) {
         let size = (2 * entries + 2).next_power_of_two();
         if self.slots.len() < size || self.stamp == u32::MAX {
@@ -150,21 +150,21 @@ impl Slots {
 
 /// Restricts columns to subsets of rows and puts equal ones together.
 #[derive(Debug, Default)]
-pub(crate) struct Merge {
-    slots: Slots,
+pub(crate) struct ColumnMerger {
+    slots: HashSlots,
     /// The columns that are to be put together, and behind them what is left of earlier ones.
-    buffer: Vec<Column>,
+    buffer: Vec<PairSets>,
     impure: usize,
 }
 
-impl Merge {
+impl ColumnMerger {
     /// Appends the columns of `from`, restricted to `rows`, without pure ones.
     pub(crate) fn restrict(
         &mut self,
-        from: &[Column],
+        from: &[PairSets],
         rows: u64,
         complete: bool,
-        out: &mut Vec<Column>,
+        out: &mut Vec<PairSets>,
     ) {
         self.slots.clear(from.len());
         self.read(from, rows, complete);
@@ -172,7 +172,7 @@ impl Merge {
     }
 
     /// The same for two rows of complete rankings: all pairs that divide them do it alike.
-    pub(crate) fn restrict_to_two(columns: &mut Vec<Column>, from: usize, rows: u64) {
+    pub(crate) fn restrict_to_two(columns: &mut Vec<PairSets>, from: usize, rows: u64) {
         let low = rows & rows.wrapping_neg();
         let divides = |set: u64| set & rows != 0 && set & rows != rows;
         let multiplicity = columns[from..].iter().map(|column| {
@@ -180,7 +180,7 @@ impl Merge {
         });
         let multiplicity = multiplicity.sum();
         if multiplicity > 0 {
-            columns.push(Column {
+            columns.push(PairSets {
                 before: rows & !low,
                 after: low,
                 seen: rows,
@@ -192,7 +192,7 @@ impl Merge {
     /// The same for the columns from `from` on, appended behind them.
     pub(crate) fn restrict_in_place(
         &mut self,
-        columns: &mut Vec<Column>,
+        columns: &mut Vec<PairSets>,
         from: usize,
         rows: u64,
         complete: bool,
@@ -203,9 +203,9 @@ impl Merge {
     }
 
     /// Restricts columns and keeps those that are not pure.
-    fn read(&mut self, from: &[Column], rows: u64, complete: bool) {
+    fn read(&mut self, from: &[PairSets], rows: u64, complete: bool) {
         if self.buffer.len() <= from.len() {
-            self.buffer.resize(from.len() + 1, Column::default());
+            self.buffer.resize(from.len() + 1, PairSets::default());
         }
         let buffer = &mut self.buffer[..];
         let mut found = 0;
@@ -217,7 +217,7 @@ impl Merge {
         self.impure = found;
     }
 
-    fn append(&mut self, out: &mut Vec<Column>) {
+    fn append(&mut self, out: &mut Vec<PairSets>) {
         for column in &self.buffer[..self.impure] {
             let new = out.len();
             let same = |at: u32| {
@@ -237,12 +237,12 @@ impl Merge {
 
 /// Numbers sets of rows in order of appearance.
 #[derive(Debug, Default)]
-pub(crate) struct Memo {
-    slots: Slots,
+pub(crate) struct RowSetIndex {
+    slots: HashSlots,
     sides: Vec<u64>,
 }
 
-impl Memo {
+impl RowSetIndex {
     pub(crate) fn clear(&mut self, entries: usize) {
         self.slots.clear(entries);
         self.sides.clear();
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn pairs_that_divide_alike_are_one_column() {
-        let column = |before, after| Column {
+        let column = |before, after| PairSets {
             before,
             after,
             seen: 0,
@@ -292,14 +292,14 @@ mod tests {
             column(0b111, 0),
         ];
         let mut out = Vec::new();
-        Merge::default().restrict(&from, 0b111, true, &mut out);
+        ColumnMerger::default().restrict(&from, 0b111, true, &mut out);
         assert_eq!(out.len(), 1);
         assert_eq!(out[0].multiplicity, 8);
     }
 
     #[test]
     fn two_rows_are_divided_one_way() {
-        let column = |before, after| Column {
+        let column = |before, after| PairSets {
             before,
             after,
             seen: 0,
@@ -315,20 +315,20 @@ mod tests {
         ];
         for (rows, number) in [(0b0101, 4), (0b0110, 6), (0b1010, 3), (0b0011, 6)] {
             let mut two = from.clone();
-            Merge::restrict_to_two(&mut two, 0, rows);
+            ColumnMerger::restrict_to_two(&mut two, 0, rows);
             let mut several = from.clone();
-            Merge::default().restrict_in_place(&mut several, 0, rows, true);
+            ColumnMerger::default().restrict_in_place(&mut several, 0, rows, true);
             assert_eq!(two, several);
             assert_eq!(two[6].multiplicity, 3 * number, "{rows:b}");
         }
         let mut none = vec![column(0b0101, 0b1010)];
-        Merge::restrict_to_two(&mut none, 0, 0b0101);
+        ColumnMerger::restrict_to_two(&mut none, 0, 0b0101);
         assert_eq!(none.len(), 1);
     }
 
     #[test]
     fn with_missing_labels_ties_are_told_apart_from_unseen() {
-        let column = |before, after, seen| Column {
+        let column = |before, after, seen| PairSets {
             before,
             after,
             seen,
@@ -341,7 +341,7 @@ mod tests {
             column(0b001, 0, 0b001),
         ];
         let mut out = Vec::new();
-        Merge::default().restrict(&from, 0b111, false, &mut out);
+        ColumnMerger::default().restrict(&from, 0b111, false, &mut out);
         let sizes: Vec<i64> = out.iter().map(|column| column.multiplicity).collect();
         assert_eq!(sizes, [2, 1]);
     }
@@ -356,7 +356,7 @@ mod tests {
 
     #[test]
     fn a_set_is_numbered_once() {
-        let mut memo = Memo::default();
+        let mut memo = RowSetIndex::default();
         for _ in 0..2 {
             memo.clear(3);
             assert_eq!([memo.number(5), memo.number(7), memo.number(5)], [0, 1, 0]);

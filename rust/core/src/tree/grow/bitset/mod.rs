@@ -10,23 +10,23 @@ mod score;
 use crate::error::Result;
 use crate::features::Features;
 
-use self::columns::{bits_of_rows, Column, Memo, Merge};
-use self::score::SmallScore;
+use self::columns::{bits_of_rows, ColumnMerger, PairSets, RowSetIndex};
+use self::score::SmallScoreTables;
 use crate::tree::draw::{child_seed, draw_features, random_threshold, Watch, TOLERANCE};
-use crate::tree::grow::coded::node::{rank, row, Node};
-use crate::tree::grow::coded::score::Score;
+use crate::tree::grow::coded::node::{rank, row, LargeNode};
+use crate::tree::grow::coded::score::ScoreTables;
 use crate::tree::grow::{Grown, Subtree, LEAF};
 use crate::tree::params::{Splitter, TreeOptions};
 
 /// Rows of the largest node that is grown here.
 pub(crate) const MAX_ROWS: usize = 64;
 
-/// With at most so many columns a division is scored faster than it is recognised.
+/// Below this many columns, scoring a partition is cheaper than looking it up.
 const FEW_COLUMNS: usize = 3;
 
 /// A boundary between values of a feature.
 #[derive(Debug, Clone, Copy, Default)]
-struct Cut {
+struct RowCut {
     /// The rows of the node below the boundary.
     left: u64,
     feature: u32,
@@ -35,18 +35,18 @@ struct Cut {
 }
 
 /// Grows small subtrees, one after the other, with the same buffers.
-pub(crate) struct Small<'a> {
+pub(crate) struct BitsetGrower<'a> {
     features: &'a Features,
     options: &'a TreeOptions,
     /// Whether only cuts at random thresholds may be chosen.
     is_random: bool,
-    score: &'a Score,
-    tables: SmallScore,
+    score: &'a ScoreTables,
+    tables: SmallScoreTables,
     /// Columns and cuts of the node at work and behind it those of its children.
-    columns: Vec<Column>,
-    cuts: Vec<Cut>,
-    merge: Merge,
-    memo: Memo,
+    columns: Vec<PairSets>,
+    cuts: Vec<RowCut>,
+    merge: ColumnMerger,
+    memo: RowSetIndex,
     /// The cuts of the node at work that may be chosen, and for each of them which of the scored divisions it is.
     candidates: Vec<u32>,
     /// For each feature of the node at work the cut at its random threshold, and the threshold; ascending.
@@ -60,8 +60,8 @@ pub(crate) struct Small<'a> {
     bits_of: Vec<u64>,
 }
 
-/// A node: its rows, and where its columns and cuts start.
-struct Place {
+/// A node of at most 64 rows: its row set, and where its columns and cuts start in the shared buffers.
+struct SmallNode {
     rows: u64,
     columns: usize,
     cuts: usize,
@@ -69,18 +69,22 @@ struct Place {
     seed: u64,
 }
 
-impl<'a> Small<'a> {
-    pub(crate) fn new(features: &'a Features, options: &'a TreeOptions, score: &'a Score) -> Self {
+impl<'a> BitsetGrower<'a> {
+    pub(crate) fn new(
+        features: &'a Features,
+        options: &'a TreeOptions,
+        score: &'a ScoreTables,
+    ) -> Self {
         Self {
             features,
             options,
             is_random: options.splitter == Splitter::RandomBinary,
             score,
-            tables: SmallScore::new(score),
+            tables: SmallScoreTables::new(score),
             columns: Vec::new(),
             cuts: Vec::new(),
-            merge: Merge::default(),
-            memo: Memo::default(),
+            merge: ColumnMerger::default(),
+            memo: RowSetIndex::default(),
             candidates: Vec::new(),
             random: Vec::new(),
             ends: Vec::new(),
@@ -94,7 +98,7 @@ impl<'a> Small<'a> {
     /// Grows the subtree of a node.
     pub(crate) fn grow(
         &mut self,
-        node: &Node,
+        node: &LargeNode,
         out: &mut Subtree,
         watch: &mut Watch<'_>,
     ) -> Result<()> {
@@ -102,10 +106,10 @@ impl<'a> Small<'a> {
         self.cuts.clear();
         self.read_cuts(node);
         let rows = u64::MAX >> (MAX_ROWS - node.len());
-        let raw = Column::read(&node.block, &node.members);
+        let raw = PairSets::read(&node.block, &node.members);
         self.merge
             .restrict(&raw, rows, node.block.seen.is_empty(), &mut self.columns);
-        let place = Place {
+        let place = SmallNode {
             rows,
             columns: 0,
             cuts: 0,
@@ -117,11 +121,11 @@ impl<'a> Small<'a> {
             .iter()
             .map(|&entry| node.block.rows[row(entry)])
             .collect();
-        self.grow_place(&place, &names, out, watch)
+        self.grow_node(&place, &names, out, watch)
     }
 
     /// Bits are numbered by row, so that the rows of a leaf come out ascending.
-    fn read_cuts(&mut self, node: &Node) {
+    fn read_cuts(&mut self, node: &LargeNode) {
         self.bits_of
             .resize(node.block.rows.len().max(self.bits_of.len()), 0);
         for (entry, bits) in bits_of_rows(&node.members) {
@@ -134,7 +138,7 @@ impl<'a> Small<'a> {
             for &entry in sorted {
                 let upper = rank(entry);
                 if upper != lower {
-                    self.cuts.push(Cut {
+                    self.cuts.push(RowCut {
                         left,
                         feature,
                         lower,
@@ -147,9 +151,9 @@ impl<'a> Small<'a> {
         }
     }
 
-    fn grow_place(
+    fn grow_node(
         &mut self,
-        place: &Place,
+        place: &SmallNode,
         names: &[u32],
         out: &mut Subtree,
         watch: &mut Watch<'_>,
@@ -193,7 +197,7 @@ impl<'a> Small<'a> {
             .into_iter()
             .enumerate()
         {
-            let below = Place {
+            let below = SmallNode {
                 rows,
                 columns: self.columns.len(),
                 cuts: self.cuts.len(),
@@ -201,7 +205,7 @@ impl<'a> Small<'a> {
                 seed: child_seed(place.seed, child),
             };
             self.descend(place, &below);
-            self.grow_place(&below, names, out, watch)?;
+            self.grow_node(&below, names, out, watch)?;
             self.columns.truncate(below.columns);
             self.cuts.truncate(below.cuts);
         }
@@ -209,13 +213,13 @@ impl<'a> Small<'a> {
     }
 
     /// Appends the columns and cuts of a child. One row has neither.
-    fn descend(&mut self, place: &Place, below: &Place) {
+    fn descend(&mut self, place: &SmallNode, below: &SmallNode) {
         if below.rows.is_power_of_two() {
             return;
         }
         let complete = self.tables.complete();
         if complete && below.rows.count_ones() == 2 {
-            Merge::restrict_to_two(&mut self.columns, place.columns, below.rows);
+            ColumnMerger::restrict_to_two(&mut self.columns, place.columns, below.rows);
         } else {
             self.merge
                 .restrict_in_place(&mut self.columns, place.columns, below.rows, complete);
@@ -224,20 +228,20 @@ impl<'a> Small<'a> {
             return;
         }
         self.cuts
-            .resize(2 * below.cuts - place.cuts + 1, Cut::default());
+            .resize(2 * below.cuts - place.cuts + 1, RowCut::default());
         let (known, new) = self.cuts.split_at_mut(below.cuts);
         let mut found = 0;
         // No feature has this number.
-        let mut last = Cut {
+        let mut last = RowCut {
             feature: u32::MAX,
-            ..Cut::default()
+            ..RowCut::default()
         };
         for cut in &known[place.cuts..] {
             let left = cut.left & below.rows;
             let divides = left != 0 && left != below.rows;
             // The same rows are below several boundaries of the parent: the gap between values has grown.
             let same = left == last.left && cut.feature == last.feature;
-            let next = Cut {
+            let next = RowCut {
                 left,
                 lower: if same { last.lower } else { cut.lower },
                 ..*cut
@@ -251,7 +255,7 @@ impl<'a> Small<'a> {
         self.cuts.truncate(below.cuts + found);
     }
 
-    fn find_random_cuts(&mut self, place: &Place) {
+    fn find_random_cuts(&mut self, place: &SmallNode) {
         // Two rows are divided by the first feature that is drawn.
         let first_only = place.rows.count_ones() == 2 && self.options.max_features.is_none();
         self.random.clear();
@@ -271,7 +275,7 @@ impl<'a> Small<'a> {
     }
 
     /// Where the best of the node's cuts stands, or of those among them that were drawn.
-    fn best(&mut self, place: &Place, sum: i64) -> Option<usize> {
+    fn best(&mut self, place: &SmallNode, sum: i64) -> Option<usize> {
         self.find_candidates(place);
         if place.rows.count_ones() == 2 {
             // There is one way to divide two rows: no cut is better than the first.
@@ -312,7 +316,7 @@ impl<'a> Small<'a> {
 
     /// Lists the cuts that may be chosen: those of the drawn features, at random thresholds or anywhere, that leave
     /// enough rows on both sides.
-    fn find_candidates(&mut self, place: &Place) {
+    fn find_candidates(&mut self, place: &SmallNode) {
         self.draw(place);
         let all = self.options.max_features.is_none();
         self.candidates.clear();
@@ -350,7 +354,7 @@ impl<'a> Small<'a> {
     }
 
     /// Draws the features to look at, unless all are.
-    fn draw(&mut self, place: &Place) {
+    fn draw(&mut self, place: &SmallNode) {
         if self.options.max_features.is_none() {
             return;
         }

@@ -2,9 +2,9 @@
 
 use crate::simd::{dispatch, Kernel};
 
-use super::columns::Column;
+use super::columns::PairSets;
 use super::MAX_ROWS;
-use crate::tree::grow::coded::score::{Score, SeenTables};
+use crate::tree::grow::coded::score::{ScoreTables, SeenTables};
 use crate::tree::split::entropy::Exact;
 
 /// Sums of all divisions of counts below the largest size of a node, squared. Counts of a pair that is not pure are
@@ -12,7 +12,7 @@ use crate::tree::split::entropy::Exact;
 const SUMS: usize = MAX_ROWS * MAX_ROWS;
 
 /// Where a class of sizes finds its numbers.
-struct Divided {
+struct SizeClass {
     /// Counts of the class have less bits than this.
     bits: u32,
     /// Where `F[i] + F[c - i]`, for a count c that is divided into i and c - i, starts.
@@ -22,13 +22,13 @@ struct Divided {
 }
 
 /// Tables for the sizes of small nodes.
-pub(crate) struct SmallScore {
+pub(crate) struct SmallScoreTables {
     /// By class, the logarithm of the size rounded up; empty for missing labels.
-    classes: Vec<Divided>,
-    /// The sums of all classes; behind the last there are [`SUMS`] more, so that each can be read as so many.
+    classes: Vec<SizeClass>,
+    /// The sums of all classes; behind the last there are [`SUMS`] more, so that each can be read as [`SUMS`] entries.
     sums: Vec<i64>,
     /// The columns of the node at work: first those of two kinds, as many as `two_kinds` says, then those of three.
-    prepared: Vec<Prepared>,
+    prepared: Vec<CountedPair>,
     two_kinds: usize,
     /// Pairs of labels that they stand for.
     pairs: i64,
@@ -36,7 +36,7 @@ pub(crate) struct SmallScore {
 
 /// A column with its counts in the node.
 #[derive(Clone, Copy, Default)]
-struct Prepared {
+struct CountedPair {
     before: u64,
     after: u64,
     multiplicity: i64,
@@ -44,11 +44,11 @@ struct Prepared {
     starts: [u16; 3],
 }
 
-impl SmallScore {
-    pub(crate) fn new(score: &Score) -> Self {
+impl SmallScoreTables {
+    pub(crate) fn new(score: &ScoreTables) -> Self {
         let mut sums: Vec<i64> = Vec::new();
         let mut classes = Vec::new();
-        if let Score::Exact(exact) = score {
+        if let ScoreTables::Exact(exact) = score {
             for (bits, class) in (0..=MAX_ROWS.ilog2()).zip(exact.classes()) {
                 let size = 1 << bits;
                 let plain: Vec<i64> = (0..=size as u64).map(|count| class.get(count)).collect();
@@ -57,7 +57,7 @@ impl SmallScore {
                     sums.extend((0..=count).map(|part| plain[part] + plain[count - part]));
                     sums.resize(start + (count + 1) * size, 0);
                 }
-                classes.push(Divided {
+                classes.push(SizeClass {
                     bits,
                     sums: start,
                     plain,
@@ -78,10 +78,10 @@ impl SmallScore {
         !self.classes.is_empty()
     }
 
-    /// The sum of a node of `rows` rows over its columns, in the form of [`Score::sides`]. The node becomes the one at
+    /// The sum of a node of `rows` rows over its columns, in the form of [`ScoreTables::sides`]. The node becomes the one at
     /// work.
-    pub(crate) fn whole(&mut self, score: &Score, rows: usize, columns: &[Column]) -> i64 {
-        dispatch(Whole {
+    pub(crate) fn whole(&mut self, score: &ScoreTables, rows: usize, columns: &[PairSets]) -> i64 {
+        dispatch(ScoreNode {
             tables: self,
             score,
             rows,
@@ -92,14 +92,14 @@ impl SmallScore {
     /// The improvement of each division of the node at work (its rows and its sum) into one of `sides` and the rest.
     pub(crate) fn improvements(
         &self,
-        score: &Score,
+        score: &ScoreTables,
         node: (u64, i64),
-        columns: &[Column],
+        columns: &[PairSets],
         sides: &[u64],
         out: &mut Vec<f64>,
     ) {
         out.clear();
-        dispatch(Improvements {
+        dispatch(ScoreSplits {
             tables: self,
             score,
             node,
@@ -111,17 +111,17 @@ impl SmallScore {
 
     /// Prepares the columns of a node of `n` rows and returns its sum.
     #[inline(always)]
-    fn prepare(&mut self, n: usize, columns: &[Column]) -> i64 {
-        let Divided { bits, plain, .. } = &self.classes[ceil_log2(n)];
+    fn prepare(&mut self, n: usize, columns: &[PairSets]) -> i64 {
+        let SizeClass { bits, plain, .. } = &self.classes[ceil_log2(n)];
         let f = |count: u32| plain[count as usize];
         let all = f(n as u32);
-        self.prepared.resize(columns.len(), Prepared::default());
+        self.prepared.resize(columns.len(), CountedPair::default());
         let (mut front, mut back) = (0, columns.len());
         let (mut sum, mut pairs) = (0, 0);
         for column in columns {
             let (before, after) = (column.before.count_ones(), column.after.count_ones());
             let tied = n as u32 - before - after;
-            let prepared = Prepared {
+            let prepared = CountedPair {
                 before: column.before,
                 after: column.after,
                 multiplicity: column.multiplicity,
@@ -143,7 +143,7 @@ impl SmallScore {
     #[inline(always)]
     fn exact(&self, exact: &Exact, (rows, sum): (u64, i64), sides: &[u64], out: &mut Vec<f64>) {
         let n = rows.count_ones() as usize;
-        let Divided {
+        let SizeClass {
             sums: start, plain, ..
         } = &self.classes[ceil_log2(n)];
         let Some(sums) = self.sums[*start..].first_chunk::<SUMS>() else {
@@ -175,8 +175,8 @@ impl SmallScore {
 /// Sums over the columns for some sides with their numbers of rows: what is read of a column serves all of them.
 #[inline(always)]
 fn total<const N: usize>(
-    two_kinds: &[Prepared],
-    three_kinds: &[Prepared],
+    two_kinds: &[CountedPair],
+    three_kinds: &[CountedPair],
     (sides, left): ([u64; N], [u32; N]),
     f: impl Fn(u16, u32) -> i64,
 ) -> [i64; N] {
@@ -200,22 +200,22 @@ fn total<const N: usize>(
     totals
 }
 
-struct Whole<'a> {
-    tables: &'a mut SmallScore,
-    score: &'a Score,
+struct ScoreNode<'a> {
+    tables: &'a mut SmallScoreTables,
+    score: &'a ScoreTables,
     rows: usize,
-    columns: &'a [Column],
+    columns: &'a [PairSets],
 }
 
-impl Kernel for Whole<'_> {
+impl Kernel for ScoreNode<'_> {
     type Output = i64;
 
     #[inline(always)]
     fn run(self) -> i64 {
         let count = |set: u64| set.count_ones();
         match self.score {
-            Score::Exact(_) => self.tables.prepare(self.rows, self.columns),
-            Score::Seen(tables) => self
+            ScoreTables::Exact(_) => self.tables.prepare(self.rows, self.columns),
+            ScoreTables::Seen(tables) => self
                 .columns
                 .iter()
                 .map(|column| {
@@ -227,25 +227,25 @@ impl Kernel for Whole<'_> {
     }
 }
 
-struct Improvements<'a> {
-    tables: &'a SmallScore,
-    score: &'a Score,
+struct ScoreSplits<'a> {
+    tables: &'a SmallScoreTables,
+    score: &'a ScoreTables,
     node: (u64, i64),
-    columns: &'a [Column],
+    columns: &'a [PairSets],
     sides: &'a [u64],
     out: &'a mut Vec<f64>,
 }
 
-impl Kernel for Improvements<'_> {
+impl Kernel for ScoreSplits<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
         match self.score {
-            Score::Exact(exact) => {
+            ScoreTables::Exact(exact) => {
                 self.tables.exact(exact, self.node, self.sides, self.out);
             }
-            Score::Seen(tables) => {
+            ScoreTables::Seen(tables) => {
                 let (rows, sum) = self.node;
                 let n = rows.count_ones() as usize;
                 for &side in self.sides {
@@ -264,7 +264,7 @@ fn ceil_log2(rows: usize) -> usize {
 }
 
 #[inline(always)]
-fn seen_sides(tables: &SeenTables, columns: &[Column], side: u64) -> (i64, i64) {
+fn seen_sides(tables: &SeenTables, columns: &[PairSets], side: u64) -> (i64, i64) {
     let mut sums = (0, 0);
     for column in columns {
         let part = |set: u64| (set & side).count_ones();

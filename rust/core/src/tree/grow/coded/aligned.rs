@@ -1,4 +1,4 @@
-//! [`Aligned`]: bytes that start at a cache line.
+//! [`AlignedBytes`]: bytes that start at a cache line.
 
 use std::ops::{Deref, DerefMut};
 
@@ -7,13 +7,13 @@ const LINE: usize = 64;
 
 /// Zeroed bytes whose first one starts a cache line: vector loads of whole rows then never touch two lines at once.
 #[derive(Debug, Default)]
-pub(crate) struct Aligned {
+pub(crate) struct AlignedBytes {
     bytes: Vec<u8>,
     start: usize,
     len: usize,
 }
 
-impl Aligned {
+impl AlignedBytes {
     pub(crate) fn zeroed(len: usize) -> Self {
         if len == 0 {
             return Self::default();
@@ -29,7 +29,7 @@ impl Aligned {
     }
 }
 
-impl Deref for Aligned {
+impl Deref for AlignedBytes {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -37,7 +37,7 @@ impl Deref for Aligned {
     }
 }
 
-impl DerefMut for Aligned {
+impl DerefMut for AlignedBytes {
     fn deref_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[self.start..self.start + self.len]
     }
@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn bytes_are_zero_and_start_a_line() {
         for len in [0, 1, 63, 64, 1000] {
-            let mut bytes = Aligned::zeroed(len);
+            let mut bytes = AlignedBytes::zeroed(len);
             assert_eq!(bytes.len(), len);
             assert!(bytes.iter().all(|&byte| byte == 0));
             assert!(len == 0 || (bytes.as_ptr() as usize).is_multiple_of(LINE));

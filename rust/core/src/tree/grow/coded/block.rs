@@ -1,11 +1,11 @@
-//! [`Block`]: the rankings of some rows, one byte for each pair of labels.
+//! [`PairCodes`]: the rankings of some rows, one byte for each pair of labels.
 
 use std::collections::HashMap;
 
 use crate::rankings::{Rankings, MISSING};
 use crate::simd::{dispatch, Kernel};
 
-use super::aligned::Aligned;
+use super::aligned::AlignedBytes;
 
 /// Columns are padded to a multiple of this, the width of a vector register in bytes.
 pub(crate) const LANES: usize = 32;
@@ -29,18 +29,18 @@ const AFTER: u8 = 16;
 /// A matrix rows × columns of pair codes: [`BEFORE`], [`AFTER`], or 0 for tied and for unseen; and for missing
 /// labels a second one with 1 where the row ranks both labels. A column stands for `multiplicity` pairs of labels
 /// that all rows order alike or mirrored: such pairs have the same entropy in every subset of the rows.
-pub(crate) struct Block {
+pub(crate) struct PairCodes {
     /// The training row of each row.
     pub(crate) rows: Vec<u32>,
     /// Bytes from one row to the next; the columns behind the last are 0.
     pub(crate) stride: usize,
     pub(crate) multiplicity: Vec<i64>,
-    pub(crate) codes: Aligned,
+    pub(crate) codes: AlignedBytes,
     /// Empty for complete rankings.
-    pub(crate) seen: Aligned,
+    pub(crate) seen: AlignedBytes,
 }
 
-impl Block {
+impl PairCodes {
     /// The codes of all pairs in all rows.
     pub(crate) fn new(rankings: &Rankings) -> Self {
         let n = rankings.labels();
@@ -51,11 +51,11 @@ impl Block {
         let mut block = Self {
             stride,
             multiplicity: vec![1; columns],
-            codes: Aligned::zeroed(rows.len() * stride),
-            seen: Aligned::zeroed(if complete { 0 } else { rows.len() * stride }),
+            codes: AlignedBytes::zeroed(rows.len() * stride),
+            seen: AlignedBytes::zeroed(if complete { 0 } else { rows.len() * stride }),
             rows,
         };
-        dispatch(Encode {
+        dispatch(EncodePairs {
             rankings,
             block: &mut block,
         });
@@ -71,9 +71,9 @@ impl Block {
         let stride = stride(groups.len());
         let copy = |from: &[u8]| {
             if from.is_empty() {
-                return Aligned::default();
+                return AlignedBytes::default();
             }
-            let mut out = Aligned::zeroed(order.len() * stride);
+            let mut out = AlignedBytes::zeroed(order.len() * stride);
             for (&row, out) in order.iter().zip(out.chunks_exact_mut(stride.max(1))) {
                 let row = &from[row as usize * self.stride..][..self.stride];
                 if groups.len() == self.columns() {
@@ -142,12 +142,12 @@ impl Block {
 }
 
 /// Writes the codes of all rankings.
-struct Encode<'a> {
+struct EncodePairs<'a> {
     rankings: &'a Rankings,
-    block: &'a mut Block,
+    block: &'a mut PairCodes,
 }
 
-impl Kernel for Encode<'_> {
+impl Kernel for EncodePairs<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -155,7 +155,7 @@ impl Kernel for Encode<'_> {
         let n = self.rankings.labels();
         let (stride, columns) = (self.block.stride, self.block.columns());
         let mut twice = vec![0; 2 * n];
-        let Block {
+        let PairCodes {
             rows, codes, seen, ..
         } = self.block;
         for (row, &from) in rows.iter().enumerate() {
@@ -174,7 +174,7 @@ impl Kernel for Encode<'_> {
 
 /// Sums of pseudo-random numbers of the rows for each column: plus where before, minus where after; and where seen.
 struct Fingerprints<'a> {
-    block: &'a Block,
+    block: &'a PairCodes,
     order: &'a [u32],
 }
 
@@ -183,7 +183,7 @@ impl Kernel for Fingerprints<'_> {
 
     #[inline(always)]
     fn run(self) -> Vec<[u32; 2]> {
-        let Block {
+        let PairCodes {
             stride,
             codes,
             seen,
@@ -246,7 +246,7 @@ mod tests {
             let y = ndarray::Array2::from_shape_vec((1, n), positions).unwrap();
             let block = {
                 let rankings = Rankings::new(y.view(), None).unwrap();
-                Block::new(&rankings)
+                PairCodes::new(&rankings)
             };
             assert_eq!(block.columns(), n * (n - 1) / 2);
             let codes = &block.codes[..block.columns()];
@@ -260,7 +260,7 @@ mod tests {
         let y = array![[1, 1, 2], [2, 2, 1], [1, 1, 1_i64]];
         let block = {
             let rankings = Rankings::new(y.view(), None).unwrap();
-            Block::new(&rankings)
+            PairCodes::new(&rankings)
         };
         let groups = block.equal_columns(&[0, 1, 2], &[0, 1, 2]);
         let mut sizes = block.pack(&[0, 1, 2], &groups).multiplicity;
@@ -274,7 +274,7 @@ mod tests {
         let y = array![[1.0, 1.0, nan], [1.0, 1.0, 1.0]];
         let block = {
             let rankings = Rankings::new(y.view(), None).unwrap();
-            Block::new(&rankings)
+            PairCodes::new(&rankings)
         };
         assert_eq!(block.seen[..3].iter().sum::<u8>(), 1);
         let groups = block.equal_columns(&[0, 1], &[0, 1, 2]);

@@ -2,7 +2,7 @@
 
 use crate::simd::{dispatch, Kernel};
 
-use super::block::{Block, LANES};
+use super::block::{PairCodes, LANES};
 
 /// For each column of a block how often it is before, after, and seen (the last only with missing labels).
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -25,7 +25,7 @@ const BYTE_ROWS: usize = 17 * ROWS;
 
 impl Counts {
     /// Makes the counts those of no rows.
-    pub(crate) fn reset(&mut self, block: &Block) {
+    pub(crate) fn reset(&mut self, block: &PairCodes) {
         self.resize(block);
         for counts in [&mut self.before, &mut self.after, &mut self.seen] {
             counts.fill(0);
@@ -33,10 +33,10 @@ impl Counts {
     }
 
     /// The counts of some rows of the block.
-    pub(crate) fn of(block: &Block, entries: &[u64]) -> Self {
+    pub(crate) fn of(block: &PairCodes, entries: &[u64]) -> Self {
         let mut counts = Self::default();
         counts.reset(block);
-        dispatch(Add {
+        dispatch(AddToCounts {
             counts: &mut counts,
             block,
             entries,
@@ -45,7 +45,7 @@ impl Counts {
     }
 
     /// The counts of the columns that stand for `groups`, for a block with these columns.
-    pub(crate) fn select(&self, groups: &[(u32, i64)], block: &Block) -> Self {
+    pub(crate) fn select(&self, groups: &[(u32, i64)], block: &PairCodes) -> Self {
         let of = |counts: &[u32]| {
             if counts.is_empty() {
                 return Vec::new();
@@ -62,7 +62,7 @@ impl Counts {
     }
 
     /// Gives the counts the block's width; what is in them does not matter.
-    fn resize(&mut self, block: &Block) {
+    fn resize(&mut self, block: &PairCodes) {
         let seen = if block.seen.is_empty() {
             0
         } else {
@@ -102,32 +102,38 @@ impl Counts {
 
     /// Adds rows of the block; the low half of an entry is the row.
     #[inline(always)]
-    pub(crate) fn add(&mut self, block: &Block, entries: &[u64]) {
+    pub(crate) fn add(&mut self, block: &PairCodes, entries: &[u64]) {
         self.change(block, entries, u32::wrapping_add);
     }
 
     /// Makes the counts those of `other` and some more rows, at least one.
     #[inline(always)]
-    pub(crate) fn continue_from(&mut self, other: &Self, block: &Block, entries: &[u64]) {
+    pub(crate) fn continue_from(&mut self, other: &Self, block: &PairCodes, entries: &[u64]) {
         self.change_from(other, block, entries, u32::wrapping_add);
     }
 
     /// Makes the counts those of `other` without some of its rows, at least one.
     #[inline(always)]
-    pub(crate) fn go_back_from(&mut self, other: &Self, block: &Block, entries: &[u64]) {
+    pub(crate) fn go_back_from(&mut self, other: &Self, block: &PairCodes, entries: &[u64]) {
         self.change_from(other, block, entries, u32::wrapping_sub);
     }
 
     /// Adds rows or takes them away, as `combine` does with their numbers.
     #[inline(always)]
-    fn change(&mut self, block: &Block, entries: &[u64], combine: impl Combine) {
+    fn change(&mut self, block: &PairCodes, entries: &[u64], combine: impl Combine) {
         for entries in entries.chunks(BYTE_ROWS) {
             self.change_block(None, block, entries, combine);
         }
     }
 
     #[inline(always)]
-    fn change_from(&mut self, other: &Self, block: &Block, entries: &[u64], combine: impl Combine) {
+    fn change_from(
+        &mut self,
+        other: &Self,
+        block: &PairCodes,
+        entries: &[u64],
+        combine: impl Combine,
+    ) {
         self.resize(block);
         let (first, rest) = entries.split_at(entries.len().min(BYTE_ROWS));
         self.change_block(Some(other), block, first, combine);
@@ -138,7 +144,7 @@ impl Counts {
     fn change_block(
         &mut self,
         from: Option<&Self>,
-        block: &Block,
+        block: &PairCodes,
         entries: &[u64],
         combine: impl Combine,
     ) {
@@ -158,7 +164,7 @@ impl Counts {
     fn change_columns<const W: usize>(
         &mut self,
         from: Option<&Self>,
-        block: &Block,
+        block: &PairCodes,
         entries: &[u64],
         (at, combine): (usize, impl Combine),
     ) -> usize {
@@ -219,13 +225,13 @@ fn widen<const W: usize>(
     }
 }
 
-struct Add<'a> {
+struct AddToCounts<'a> {
     counts: &'a mut Counts,
-    block: &'a Block,
+    block: &'a PairCodes,
     entries: &'a [u64],
 }
 
-impl Kernel for Add<'_> {
+impl Kernel for AddToCounts<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -268,7 +274,7 @@ mod tests {
             let mut y = y;
             // Positions start at 1 in every row.
             y.column_mut(0).fill(1.0);
-            let block = Block::new(&Rankings::new(y.view(), None).unwrap());
+            let block = PairCodes::new(&Rankings::new(y.view(), None).unwrap());
             // Every third row twice.
             let entries: Vec<u64> = (0..600)
                 .flat_map(|row| std::iter::repeat_n(row, if row % 3 == 0 { 2 } else { 1 }))

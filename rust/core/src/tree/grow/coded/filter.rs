@@ -1,6 +1,6 @@
-//! [`Filter`]: a cheap upper bound of a cut's improvement, for complete rankings.
+//! [`UpperBound`]: a cheap upper bound of a cut's improvement, for complete rankings.
 //!
-//! Scoring a cut looks up six logarithms a column. Most cuts are clearly worse than the best one so far, and a sum
+//! Scoring a cut looks up six logarithms per column. Most cuts are clearly worse than the best one so far, and a sum
 //! of a few products proves it.
 //!
 //! For a pair, let C rows of the node's n be of one kind (before, after or tied), O of them among the l rows on the
@@ -10,7 +10,7 @@
 //! D = O·n - C·l, which is an exact integer, the two sides of a kind have δ = D/(C·l) and -D/(C·r), and the bound is
 //! `D²/(2C) · (1/(l·r) + max(-D/(n·l²), D/(n·r²))/C)`.
 
-use super::block::Block;
+use super::block::PairCodes;
 use super::count::Counts;
 
 /// Products of two counts up to this are exact 32-bit integers.
@@ -24,7 +24,7 @@ const LANES: usize = 8;
 const ROUNDING: f64 = 1.001;
 
 /// What the bound needs of a node, column by column.
-pub(crate) struct Filter {
+pub(crate) struct UpperBound {
     rows: i32,
     groups: Vec<Group>,
     /// Turns the sum of all terms into an improvement.
@@ -43,11 +43,16 @@ struct Group {
     multiplicity: [f32; LANES],
 }
 
-impl Filter {
+impl UpperBound {
     /// The filter of a node of `rows` rows with these totals, for rankings with `pairs` pairs of labels; `None` for a
     /// node that is too large.
     #[inline(always)]
-    pub(crate) fn new(block: &Block, rows: usize, totals: &Counts, pairs: usize) -> Option<Self> {
+    pub(crate) fn new(
+        block: &PairCodes,
+        rows: usize,
+        totals: &Counts,
+        pairs: usize,
+    ) -> Option<Self> {
         if rows > MAX_ROWS || !block.seen.is_empty() {
             return None;
         }
@@ -110,7 +115,7 @@ impl Filter {
 
 #[cfg(test)]
 mod tests {
-    use super::super::score::Score;
+    use super::super::score::ScoreTables;
     use super::*;
     use crate::rankings::Rankings;
     use ndarray::Array2;
@@ -137,14 +142,14 @@ mod tests {
             row.mapv_inplace(|value| distinct.partition_point(|&other| other <= value) as i64);
         }
         let y = Rankings::new(y.view(), None).unwrap();
-        let score = Score::new(&y, rows);
-        let block = Block::new(&y);
+        let score = ScoreTables::new(&y, rows);
+        let block = PairCodes::new(&y);
         let all: Vec<u64> = (0..rows as u64).collect();
         let count = |entries: &[u64]| Counts::of(&block, entries);
         let totals = count(&all);
         let sum = score.sides(&block, (rows, &totals), (rows, &totals)).0;
         let pairs = labels * (labels - 1) / 2;
-        let filter = Filter::new(&block, rows, &totals, pairs).unwrap();
+        let filter = UpperBound::new(&block, rows, &totals, pairs).unwrap();
         let (mut bounds, mut improvements) = (0.0, 0.0);
         for cut in 1..rows {
             let left = count(&all[..cut]);
@@ -170,7 +175,7 @@ mod tests {
     fn missing_labels_have_no_filter() {
         let y = ndarray::array![[1.0, 2.0], [f64::NAN, 1.0]];
         let y = Rankings::new(y.view(), None).unwrap();
-        let block = Block::new(&y);
-        assert!(Filter::new(&block, 2, &Counts::default(), 1).is_none());
+        let block = PairCodes::new(&y);
+        assert!(UpperBound::new(&block, 2, &Counts::default(), 1).is_none());
     }
 }

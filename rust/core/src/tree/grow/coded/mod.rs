@@ -22,18 +22,18 @@ use crate::error::Result;
 use crate::parallel;
 use crate::weights::Weights;
 
-pub(crate) use self::start::Start;
+pub(crate) use self::start::SharedEncoding;
 
-use self::filter::Filter;
-use self::node::{row, Node, Spare};
+use self::filter::UpperBound;
+use self::node::{row, LargeNode, SpareBuffers};
 use self::repeat::{list_once, repeated_rows};
-use self::score::Score;
-use self::search::{Known, Scratch};
+use self::score::ScoreTables;
+use self::search::{SearchBuffers, SplitSearch};
 use crate::tree::draw::{draw_features, Watch};
-use crate::tree::grow::bitset::{self, Small};
-use crate::tree::grow::{Grown, Subtree, Task, LEAF};
+use crate::tree::grow::bitset::{self, BitsetGrower};
+use crate::tree::grow::{GrowTask, Grown, Subtree, LEAF};
 use crate::tree::params::{Criterion, Splitter};
-use crate::tree::split::candidate::{Best, Candidate};
+use crate::tree::split::candidate::{BestSplit, SplitCandidate};
 
 /// The most memory for pair codes; beyond it the general engine takes over.
 const MAX_CODES: usize = 4 << 30;
@@ -45,7 +45,7 @@ const NEAR_CODES: usize = 16 << 20;
 const MIN_PARALLEL: usize = 1000;
 
 /// Grows the tree; `None` when it is not one for this engine.
-pub(crate) fn grow(task: &Task<'_>) -> Option<Result<Subtree>> {
+pub(crate) fn grow(task: &GrowTask<'_>) -> Option<Result<Subtree>> {
     let options = task.options;
     let binary = matches!(
         options.splitter,
@@ -63,15 +63,16 @@ pub(crate) fn grow(task: &Task<'_>) -> Option<Result<Subtree>> {
     Some(grow_rows(task, rows))
 }
 
-fn grow_rows(task: &Task<'_>, rows: Vec<u32>) -> Result<Subtree> {
+fn grow_rows(task: &GrowTask<'_>, rows: Vec<u32>) -> Result<Subtree> {
     let made = task.start.get(task.rankings);
     // Weights make more rows than the shared tables know.
-    let own = (rows.len() > task.rankings.len()).then(|| Score::new(task.rankings, rows.len()));
+    let own =
+        (rows.len() > task.rankings.len()).then(|| ScoreTables::new(task.rankings, rows.len()));
     let grower = Grower {
         task,
         score: own.as_ref().unwrap_or(&made.score),
     };
-    let root = Node::root(
+    let root = LargeNode::root(
         task.features,
         Arc::clone(&made.block),
         &rows,
@@ -90,24 +91,24 @@ fn grow_rows(task: &Task<'_>, rows: Vec<u32>) -> Result<Subtree> {
 }
 
 struct Grower<'a> {
-    task: &'a Task<'a>,
-    score: &'a Score,
+    task: &'a GrowTask<'a>,
+    score: &'a ScoreTables,
 }
 
 /// A stretch of the tree in preorder.
 enum Piece {
     Grown(Subtree),
-    Pending(Node),
+    Pending(LargeNode),
 }
 
 impl Grower<'_> {
     /// Grows a subtree on one thread.
-    fn grow(&self, root: Node) -> Result<Subtree> {
+    fn grow(&self, root: LargeNode) -> Result<Subtree> {
         let mut out = Subtree::default();
         let mut watch = Watch::new(self.task.should_stop);
-        let mut small = Small::new(self.task.features, self.task.options, self.score);
-        let mut scratch = Scratch::default();
-        let mut spare = Spare::default();
+        let mut small = BitsetGrower::new(self.task.features, self.task.options, self.score);
+        let mut scratch = SearchBuffers::default();
+        let mut spare = SpareBuffers::default();
         let mut stack = vec![root];
         while let Some(mut node) = stack.pop() {
             if node.len() <= bitset::MAX_ROWS {
@@ -115,8 +116,8 @@ impl Grower<'_> {
                 spare.give(node.order);
                 continue;
             }
-            let search = |known: &Known<'_>, drawn: &[usize]| {
-                let mut best = Best::new();
+            let search = |known: &SplitSearch<'_>, drawn: &[usize]| {
+                let mut best = BestSplit::new();
                 for &feature in drawn {
                     known.search(feature, &mut scratch, &mut best, &mut watch)?;
                 }
@@ -133,10 +134,10 @@ impl Grower<'_> {
 
     /// Grows a tree on all threads of the pool: first the top, its features in parallel, then the subtrees below
     /// it in parallel. The pieces are put together in preorder, so the tree is the same.
-    fn grow_parallel(&self, root: Node) -> Result<Subtree> {
+    fn grow_parallel(&self, root: LargeNode) -> Result<Subtree> {
         let large = (root.len() / (8 * self.task.options.n_jobs)).max(MIN_PARALLEL);
         let mut pieces = Vec::new();
-        let mut spare = Spare::default();
+        let mut spare = SpareBuffers::default();
         let mut stack = vec![root];
         while let Some(mut node) = stack.pop() {
             if node.len() < large {
@@ -144,16 +145,21 @@ impl Grower<'_> {
                 continue;
             }
             let mut top = Subtree::default();
-            let search = |known: &Known<'_>, drawn: &[usize]| {
+            let search = |known: &SplitSearch<'_>, drawn: &[usize]| {
                 drawn
                     .par_iter()
                     .map(|&feature| {
-                        let mut best = Best::new();
+                        let mut best = BestSplit::new();
                         let mut watch = Watch::new(self.task.should_stop);
-                        known.search(feature, &mut Scratch::default(), &mut best, &mut watch)?;
+                        known.search(
+                            feature,
+                            &mut SearchBuffers::default(),
+                            &mut best,
+                            &mut watch,
+                        )?;
                         Ok(best)
                     })
-                    .try_reduce(Best::new, |mut a, b| {
+                    .try_reduce(BestSplit::new, |mut a, b| {
                         a.merge(&b);
                         Ok(a)
                     })
@@ -186,10 +192,10 @@ impl Grower<'_> {
     /// `search` finds the best among the cuts of some of the node's features.
     fn split(
         &self,
-        node: &mut Node,
+        node: &mut LargeNode,
         out: &mut Subtree,
-        search: impl FnOnce(&Known<'_>, &[usize]) -> Result<Best>,
-    ) -> Result<Option<Candidate>> {
+        search: impl FnOnce(&SplitSearch<'_>, &[usize]) -> Result<BestSplit>,
+    ) -> Result<Option<SplitCandidate>> {
         let options = self.task.options;
         let kept = impure(node);
         let columns = node.block.columns() as u32;
@@ -217,10 +223,10 @@ impl Grower<'_> {
             None
         } else {
             let labels = self.task.rankings.labels();
-            let known = Known {
+            let known = SplitSearch {
                 node,
                 score: self.score,
-                filter: Filter::new(&node.block, rows, &node.totals, labels * (labels - 1) / 2),
+                filter: UpperBound::new(&node.block, rows, &node.totals, labels * (labels - 1) / 2),
                 sum,
                 min_samples_leaf: options.min_samples_leaf,
                 random: (options.splitter == Splitter::RandomBinary).then_some(self.task.features),
@@ -255,7 +261,7 @@ impl Grower<'_> {
     }
 
     /// Which of the node's features to look at.
-    fn drawn(&self, node: &Node) -> Vec<usize> {
+    fn drawn(&self, node: &LargeNode) -> Vec<usize> {
         let mut drawn = node.features.clone();
         draw_features(&mut drawn, self.task.options.max_features, node.seed);
         (0..node.features.len())
@@ -265,7 +271,7 @@ impl Grower<'_> {
 }
 
 /// The columns that are not pure.
-fn impure(node: &Node) -> Vec<u32> {
+fn impure(node: &LargeNode) -> Vec<u32> {
     let (rows, totals) = (node.len() as u32, &node.totals);
     let is_impure = |&column: &u32| {
         let at = column as usize;

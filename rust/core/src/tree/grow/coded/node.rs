@@ -1,18 +1,18 @@
-//! [`Node`]: the rows of a large node, sorted by every feature, and how it is divided.
+//! [`LargeNode`]: the rows of a large node, sorted by every feature, and how it is divided.
 
 use std::sync::Arc;
 
 use crate::features::Features;
 
-use super::block::Block;
+use super::block::PairCodes;
 use super::count::Counts;
 use crate::tree::draw::child_seed;
 use crate::tree::grow::bitset;
-use crate::tree::split::candidate::Candidate;
+use crate::tree::split::candidate::SplitCandidate;
 
-/// A node that waits to be grown.
-pub(crate) struct Node {
-    pub(crate) block: Arc<Block>,
+/// A node that is not grown yet.
+pub(crate) struct LargeNode {
+    pub(crate) block: Arc<PairCodes>,
     /// Rows of the block, ascending; a row that counts several times stands there as often.
     pub(crate) members: Vec<u64>,
     /// The features that are not constant, ascending.
@@ -33,11 +33,16 @@ pub(crate) fn row(entry: u64) -> usize {
     entry as u32 as usize
 }
 
-impl Node {
+impl LargeNode {
     /// The node of the given rows of a block of all rows, ascending, with repetitions.
-    pub(crate) fn root(features: &Features, block: Arc<Block>, rows: &[u32], seed: u64) -> Self {
+    pub(crate) fn root(
+        features: &Features,
+        block: Arc<PairCodes>,
+        rows: &[u32],
+        seed: u64,
+    ) -> Self {
         let size = rows.len() * features.columns();
-        let mut all = Half::new(rows.len(), features.columns(), vec![0; size]);
+        let mut all = ChildOrders::new(rows.len(), features.columns(), vec![0; size]);
         for feature in 0..features.columns() {
             let end = all.end();
             let order = &mut all.order[end..end + rows.len()];
@@ -84,7 +89,7 @@ impl Node {
 
     /// Divides the node; features that are constant in a child are left out there. The larger child takes over the
     /// memory of the orders, the other one gets spare memory.
-    pub(crate) fn divide(self, split: &Candidate, spare: &mut Spare) -> [Self; 2] {
+    pub(crate) fn divide(self, split: &SplitCandidate, spare: &mut SpareBuffers) -> [Self; 2] {
         let at = self.features.partition_point(|&f| f < split.feature);
         let rows = self.len();
         let sorted = self.sorted(at);
@@ -99,8 +104,8 @@ impl Node {
             stays[row(entry)] = (at < left_rows) == left_stays;
         }
         let staying = left_rows.max(rows - left_rows);
-        let mut larger = Half::new(staying, self.features.len(), self.order);
-        let mut smaller = Half::new(
+        let mut larger = ChildOrders::new(staying, self.features.len(), self.order);
+        let mut smaller = ChildOrders::new(
             rows - staying,
             self.features.len(),
             // One more, because an entry is written to both sides before it is known where it belongs.
@@ -139,7 +144,7 @@ impl Node {
         let (larger_totals, smaller_totals) =
             divide_totals(&self.block, self.totals, staying, &smaller_members);
         let (block, depth, seed) = (self.block, self.depth + 1, self.seed);
-        let child = |half: Half, members, totals, child| Self {
+        let child = |half: ChildOrders, members, totals, child| Self {
             block: Arc::clone(&block),
             members,
             totals,
@@ -160,7 +165,7 @@ impl Node {
 }
 
 /// Counts of the members of a node, unless it is small.
-fn count_large(block: &Block, members: &[u64]) -> Counts {
+fn count_large(block: &PairCodes, members: &[u64]) -> Counts {
     if members.len() <= bitset::MAX_ROWS {
         Counts::default()
     } else {
@@ -168,10 +173,10 @@ fn count_large(block: &Block, members: &[u64]) -> Counts {
     }
 }
 
-/// Counts of the members of the larger child, of so many rows, and of the smaller child of a node with these totals:
+/// Counts of the members of the larger child of `larger_rows` rows and of the smaller child of a node with these totals:
 /// only the smaller one is counted.
 fn divide_totals(
-    block: &Block,
+    block: &PairCodes,
     totals: Counts,
     larger_rows: usize,
     smaller_members: &[u64],
@@ -187,13 +192,13 @@ fn divide_totals(
 
 /// Memory that is not needed any more: clearing new memory takes longer than writing most of what comes into it.
 #[derive(Default)]
-pub(crate) struct Spare {
+pub(crate) struct SpareBuffers {
     orders: Vec<Vec<u64>>,
     /// For each row of a block whether it goes left, or what was there earlier.
     sides: Vec<bool>,
 }
 
-impl Spare {
+impl SpareBuffers {
     /// More would not be asked for again soon.
     const MOST: usize = 4;
 
@@ -219,13 +224,13 @@ impl Spare {
 }
 
 /// The orders of a node while they are written.
-struct Half {
+struct ChildOrders {
     rows: usize,
     features: Vec<u32>,
     order: Vec<u64>,
 }
 
-impl Half {
+impl ChildOrders {
     fn new(rows: usize, features: usize, order: Vec<u64>) -> Self {
         Self {
             rows,
@@ -248,7 +253,7 @@ impl Half {
         }
     }
 
-    /// Gives up what is behind the last order, and memory when there is much too much of it.
+    /// Truncates after the last order, and releases the allocation when it is more than 4× too large.
     fn finish(&mut self) {
         self.order.truncate(self.end());
         if self.order.capacity() > 4 * self.order.len() {
@@ -292,16 +297,16 @@ mod tests {
         let y = array![[1, 2], [2, 1], [1, 2], [1, 1_i64]];
         let features = Features::new(x.view()).unwrap();
         let rankings = Rankings::new(y.view(), None).unwrap();
-        let block = Arc::new(Block::new(&rankings));
-        let root = Node::root(&features, block, &[0, 1, 2, 3], 0);
+        let block = Arc::new(PairCodes::new(&rankings));
+        let root = LargeNode::root(&features, block, &[0, 1, 2, 3], 0);
         assert_eq!(root.features, [0, 1]);
-        let split = Candidate {
+        let split = SplitCandidate {
             feature: 0,
             ranks: (1, 2),
             improvement: 0.0,
         };
-        let [left, mut right] = root.divide(&split, &mut Spare::default());
-        let rows = |node: &Node, feature| -> Vec<u32> {
+        let [left, mut right] = root.divide(&split, &mut SpareBuffers::default());
+        let rows = |node: &LargeNode, feature| -> Vec<u32> {
             let entries = node.sorted(feature).iter();
             entries.map(|&entry| node.block.rows[row(entry)]).collect()
         };

@@ -5,13 +5,13 @@ use crate::features::Features;
 use crate::simd::{dispatch, Kernel};
 
 use super::count::Counts;
-use super::node::{rank, Node};
-use super::search::Known;
+use super::node::{rank, LargeNode};
+use super::search::SplitSearch;
 use crate::tree::draw::{random_threshold, Watch};
-use crate::tree::split::candidate::Best;
+use crate::tree::split::candidate::BestSplit;
 
 /// The random threshold of one of the node's features.
-pub(crate) fn threshold(features: &Features, node: &Node, feature: usize) -> f64 {
+pub(crate) fn threshold(features: &Features, node: &LargeNode, feature: usize) -> f64 {
     let sorted = node.sorted(feature);
     let values = features.distinct(node.features[feature] as usize);
     let value = |entry: u64| values[rank(entry) as usize];
@@ -19,14 +19,14 @@ pub(crate) fn threshold(features: &Features, node: &Node, feature: usize) -> f64
     random_threshold(node.seed, node.features[feature], ends)
 }
 
-impl Known<'_> {
+impl SplitSearch<'_> {
     /// Offers the cut at the random threshold of one of the node's features.
     pub(crate) fn offer_random(
         &self,
         features: &Features,
         feature: usize,
         left: &mut Counts,
-        best: &mut Best,
+        best: &mut BestSplit,
         watch: &mut Watch<'_>,
     ) -> Result<()> {
         let sorted = self.node.sorted(feature);
@@ -39,7 +39,7 @@ impl Known<'_> {
         }
         let columns = self.node.block.columns();
         watch.work((cut.min(rows - cut) / 4 * columns / 4 + 4 * columns) as u64)?;
-        dispatch(OfferRandom {
+        dispatch(ScoreRandomCut {
             known: self,
             feature,
             cut,
@@ -50,16 +50,16 @@ impl Known<'_> {
     }
 }
 
-struct OfferRandom<'a> {
-    known: &'a Known<'a>,
+struct ScoreRandomCut<'a> {
+    known: &'a SplitSearch<'a>,
     feature: usize,
     cut: usize,
     /// Memory for the counts of the rows before the cut.
     left: &'a mut Counts,
-    best: &'a mut Best,
+    best: &'a mut BestSplit,
 }
 
-impl Kernel for OfferRandom<'_> {
+impl Kernel for ScoreRandomCut<'_> {
     type Output = ();
 
     #[inline(always)]

@@ -2,7 +2,7 @@
 
 use crate::weights::Weights;
 
-use crate::tree::grow::{Subtree, Task, LEAF};
+use crate::tree::grow::{GrowTask, Subtree, LEAF};
 
 /// Weights are spelled out as long as the rows become at most this many times more.
 const MAX_GROWTH: usize = 4;
@@ -10,7 +10,7 @@ const MAX_GROWTH: usize = 4;
 /// The rows to grow from, ascending, each as often as its weight says; `None` when weights cannot be spelled out.
 ///
 /// The limits on the number of rows count rows, not weights: they must not limit anything, as with unit weights.
-pub(crate) fn repeated_rows(task: &Task<'_>) -> Option<Vec<u32>> {
+pub(crate) fn repeated_rows(task: &GrowTask<'_>) -> Option<Vec<u32>> {
     let rows = task.rankings.len();
     let weights = match task.rankings.weights() {
         Weights::Unit(_) => return Some((0..rows as u32).collect()),

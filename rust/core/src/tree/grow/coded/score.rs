@@ -2,12 +2,12 @@
 
 use crate::rankings::Rankings;
 
-use super::block::Block;
+use super::block::PairCodes;
 use super::count::Counts;
 use crate::tree::split::entropy::{x_log_x, Exact, Seen};
 
 /// How sides are scored.
-pub(crate) enum Score {
+pub(crate) enum ScoreTables {
     /// Complete rankings.
     Exact(Exact),
     /// Missing labels.
@@ -25,7 +25,7 @@ pub(crate) struct SeenTables {
 /// rows; otherwise entropy.
 pub(crate) type Sides = (i64, i64);
 
-impl Score {
+impl ScoreTables {
     /// For nodes of up to `rows` rows.
     pub(crate) fn new(rankings: &Rankings, rows: usize) -> Self {
         let pairs = rankings.labels() * (rankings.labels() - 1) / 2;
@@ -66,7 +66,7 @@ impl Score {
     #[inline(always)]
     pub(crate) fn sides(
         &self,
-        block: &Block,
+        block: &PairCodes,
         (rows, totals): (usize, &Counts),
         (left_rows, left): (usize, &Counts),
     ) -> Sides {
@@ -93,7 +93,7 @@ impl Score {
 #[inline(always)]
 fn exact_sides(
     f: impl Fn(u32) -> i64,
-    block: &Block,
+    block: &PairCodes,
     ((rows, totals), (left_rows, left)): ((usize, &Counts), (usize, &Counts)),
 ) -> Sides {
     let (n, n_left) = (rows as u32, left_rows as u32);
@@ -122,7 +122,7 @@ impl SeenTables {
     }
 
     #[inline(always)]
-    fn sides(&self, block: &Block, totals: &Counts, left: &Counts) -> Sides {
+    fn sides(&self, block: &PairCodes, totals: &Counts, left: &Counts) -> Sides {
         let mut sums = (0, 0);
         let totals = totals.before.iter().zip(&totals.after).zip(&totals.seen);
         let left = left.before.iter().zip(&left.after).zip(&left.seen);

@@ -1,32 +1,32 @@
 //! The best split of a large node.
 
-use super::block::Block;
+use super::block::PairCodes;
 use super::count::Counts;
-use super::filter::Filter;
-use super::node::{rank, Node};
-use super::score::{Score, Sides};
+use super::filter::UpperBound;
+use super::node::{rank, LargeNode};
+use super::score::{ScoreTables, Sides};
 use crate::error::Result;
 use crate::features::Features;
 use crate::simd::{dispatch, Kernel};
 use crate::tree::draw::Watch;
-use crate::tree::split::candidate::{Best, Candidate, MARGIN};
+use crate::tree::split::candidate::{BestSplit, SplitCandidate, MARGIN};
 
-/// What is known of a node when its features are searched.
-pub(crate) struct Known<'a> {
-    pub(crate) node: &'a Node,
-    pub(crate) score: &'a Score,
+/// Read-only context of one large node's split search; features may be searched in any order or in parallel.
+pub(crate) struct SplitSearch<'a> {
+    pub(crate) node: &'a LargeNode,
+    pub(crate) score: &'a ScoreTables,
     /// For complete rankings, unless the node is very large.
-    pub(crate) filter: Option<Filter>,
-    /// The node's own sum.
+    pub(crate) filter: Option<UpperBound>,
+    /// Score of the node itself.
     pub(crate) sum: i64,
     pub(crate) min_samples_leaf: usize,
     /// The features, where random thresholds are looked at instead of all.
     pub(crate) random: Option<&'a Features>,
 }
 
-/// Buffers that are used again and again.
+/// Buffers reused between searches.
 #[derive(Default)]
-pub(crate) struct Scratch {
+pub(crate) struct SearchBuffers {
     /// Positions in the order of a feature where the value changes, between 0 and the number of rows.
     cuts: Vec<u32>,
     /// Some of those positions, ascending from 0, with the counts of the rows before them.
@@ -58,7 +58,7 @@ struct Interval {
     sums: Sides,
 }
 
-impl Known<'_> {
+impl SplitSearch<'_> {
     /// Offers the cuts of one of the node's features.
     ///
     /// Between the cuts a < b both sides cost at least what the left costs at a and the right at b, for complete
@@ -67,8 +67,8 @@ impl Known<'_> {
     pub(crate) fn search(
         &self,
         feature: usize,
-        scratch: &mut Scratch,
-        best: &mut Best,
+        scratch: &mut SearchBuffers,
+        best: &mut BestSplit,
         watch: &mut Watch<'_>,
     ) -> Result<()> {
         if let Some(features) = self.random {
@@ -81,7 +81,7 @@ impl Known<'_> {
         }
         let work = sorted.len() + scratch.cuts.len() * self.node.block.columns() / 4;
         watch.work(work as u64)?;
-        dispatch(Evaluate {
+        dispatch(SearchFeature {
             known: self,
             feature,
             scratch,
@@ -96,15 +96,15 @@ impl Known<'_> {
     fn halve(
         &self,
         feature: usize,
-        scratch: &mut Scratch,
-        best: &mut Best,
+        scratch: &mut SearchBuffers,
+        best: &mut BestSplit,
         watch: &mut Watch<'_>,
     ) -> Result<()> {
         let sorted = self.node.sorted(feature);
         let rows = sorted.len();
         let block = &*self.node.block;
         scratch.mark(block, sorted, &self.node.totals, watch)?;
-        let Scratch {
+        let SearchBuffers {
             cuts,
             marks,
             counts,
@@ -141,7 +141,7 @@ impl Known<'_> {
             let left = if start == cut {
                 &counts[mark]
             } else {
-                // The interval above the cut is done before the one below it: nobody needs what is there now.
+                // The interval above the cut is done before the one below it, so this slot is free.
                 while lows.len() < slot + 2 {
                     lows.push(Counts::default());
                 }
@@ -181,8 +181,8 @@ impl Known<'_> {
     fn sweep(
         &self,
         feature: usize,
-        scratch: &mut Scratch,
-        best: &mut Best,
+        scratch: &mut SearchBuffers,
+        best: &mut BestSplit,
         watch: &mut Watch<'_>,
     ) -> Result<()> {
         let sorted = self.node.sorted(feature);
@@ -203,7 +203,7 @@ impl Known<'_> {
 
     /// Whether a cheap bound proves that a cut, with the counts of the rows before it, cannot be the best.
     #[inline(always)]
-    pub(crate) fn is_passed_over(&self, cut: usize, left: &Counts, best: &Best) -> bool {
+    pub(crate) fn is_passed_over(&self, cut: usize, left: &Counts, best: &BestSplit) -> bool {
         self.filter
             .as_ref()
             .is_some_and(|filter| filter.bound(cut, left) < best.improvement() - MARGIN)
@@ -215,14 +215,14 @@ impl Known<'_> {
         &self,
         (feature, cut): (usize, usize),
         left: &Counts,
-        best: &mut Best,
+        best: &mut BestSplit,
     ) -> Sides {
         let sorted = self.node.sorted(feature);
         let rows = sorted.len();
         let at_cut = self
             .score
             .sides(&self.node.block, (rows, &self.node.totals), (cut, left));
-        best.offer(Candidate {
+        best.offer(SplitCandidate {
             feature: self.node.features[feature],
             ranks: (rank(sorted[cut - 1]), rank(sorted[cut])),
             improvement: self.score.improvement(rows, self.sum, cut, at_cut),
@@ -232,19 +232,19 @@ impl Known<'_> {
 }
 
 /// Units of work to add some rows and evaluate a cut.
-fn work(block: &Block, added: usize) -> u64 {
+fn work(block: &PairCodes, added: usize) -> u64 {
     (block.columns() * (added / 16 + 1)) as u64
 }
 
-struct Evaluate<'a, 'b> {
-    known: &'a Known<'a>,
+struct SearchFeature<'a, 'b> {
+    known: &'a SplitSearch<'a>,
     feature: usize,
-    scratch: &'a mut Scratch,
-    best: &'a mut Best,
+    scratch: &'a mut SearchBuffers,
+    best: &'a mut BestSplit,
     watch: &'a mut Watch<'b>,
 }
 
-impl Kernel for Evaluate<'_, '_> {
+impl Kernel for SearchFeature<'_, '_> {
     type Output = Result<()>;
 
     #[inline(always)]
@@ -256,7 +256,7 @@ impl Kernel for Evaluate<'_, '_> {
             best,
             watch,
         } = self;
-        if matches!(known.score, Score::Exact(_)) {
+        if matches!(known.score, ScoreTables::Exact(_)) {
             known.halve(feature, scratch, best, watch)
         } else {
             known.sweep(feature, scratch, best, watch)
@@ -264,7 +264,7 @@ impl Kernel for Evaluate<'_, '_> {
     }
 }
 
-impl Scratch {
+impl SearchBuffers {
     /// Memory for counts.
     fn low(&mut self) -> &mut Counts {
         if self.lows.is_empty() {
@@ -274,11 +274,11 @@ impl Scratch {
     }
 
     /// Counts the rows before cuts that are far enough apart: from below and, taking away from the totals, from above.
-    /// The two meet at the widest gap, whose rows nobody has to look at.
+    /// The two meet at the widest gap, whose rows are never read.
     #[inline(always)]
     fn mark(
         &mut self,
-        block: &Block,
+        block: &PairCodes,
         sorted: &[u64],
         totals: &Counts,
         watch: &mut Watch<'_>,

@@ -1,29 +1,29 @@
-//! [`Start`]: what every tree on the same rankings starts from.
+//! [`SharedEncoding`]: pair codes and score tables shared by all trees on the same rankings.
 
 use std::sync::{Arc, OnceLock};
 
 use crate::rankings::Rankings;
 
-use super::block::Block;
-use super::score::Score;
+use super::block::PairCodes;
+use super::score::ScoreTables;
 
-/// The codes of all rows and the tables of scores, made when the first tree asks for them. They do not depend on
-/// weights, so the trees of a forest share them.
+/// Pair codes of all rows and score tables, built on first use. They do not depend on weights, so the trees of a
+/// forest share them.
 #[derive(Default)]
-pub(crate) struct Start(OnceLock<Made>);
+pub(crate) struct SharedEncoding(OnceLock<EncodedRankings>);
 
-pub(crate) struct Made {
-    pub(crate) block: Arc<Block>,
+pub(crate) struct EncodedRankings {
+    pub(crate) block: Arc<PairCodes>,
     /// For nodes of as many rows as there are rankings.
-    pub(crate) score: Score,
+    pub(crate) score: ScoreTables,
 }
 
-impl Start {
+impl SharedEncoding {
     /// For these rankings, whatever their weights: always the same ones.
-    pub(crate) fn get(&self, rankings: &Rankings) -> &Made {
-        self.0.get_or_init(|| Made {
-            block: Arc::new(Block::new(rankings)),
-            score: Score::new(rankings, rankings.len()),
+    pub(crate) fn get(&self, rankings: &Rankings) -> &EncodedRankings {
+        self.0.get_or_init(|| EncodedRankings {
+            block: Arc::new(PairCodes::new(rankings)),
+            score: ScoreTables::new(rankings, rankings.len()),
         })
     }
 }
