@@ -1,6 +1,6 @@
 //! First and second derivatives of the drawn rows, laid out for sums over rows.
 
-use crate::latent::{Block, LANES};
+use crate::latent::{RowBlock, LANES};
 use crate::rankings::{Rankings, MISSING};
 use crate::simd::{dispatch, Kernel};
 
@@ -66,7 +66,7 @@ pub(super) struct Observed<'a> {
     weights: Vec<f32>,
     scale: Scale,
     /// For each row and label the labels behind it less those before it, then for each the labels tied with it. Missing
-    /// labels count as being behind: that is how [`Block`] sees them.
+    /// labels count as being behind: that is how [`RowBlock`] sees them.
     relations: Vec<f32>,
 }
 
@@ -161,7 +161,7 @@ impl Kernel for Derive<'_> {
     fn run(self) {
         let n = self.observed.labels();
         let groups = groups(n);
-        let mut block = Block::<f32>::new(n);
+        let mut block = RowBlock::<f32>::new(n);
         // Of one row; outputs that no label has stay 0.
         let mut gradient = vec![0.0; groups * OUTPUTS];
         let mut curvature = vec![0.0; groups * OUTPUTS];
@@ -171,10 +171,10 @@ impl Kernel for Derive<'_> {
                 let row = *rows.get(lane).unwrap_or(&rows[0]) as usize;
                 let positions = self.observed.rankings.row(row);
                 let scores = &self.scores[row * 2 * n..(row + 1) * 2 * n];
-                block.set(lane, scores, |label| positions[label] != MISSING);
+                block.set_lane(lane, scores, |label| positions[label] != MISSING);
             }
-            block.exponentials();
-            let sums = block.pairs();
+            block.compute_strengths();
+            let sums = block.sum_pairs();
             let out = self.out.chunks_exact_mut(groups).skip(number * LANES);
             for ((lane, &row), out) in rows.iter().enumerate().zip(out) {
                 let row = row as usize;
