@@ -98,9 +98,9 @@ impl<const N: usize> Kernel for SplitScoreKernel<'_, N> {
                 add_lines(&mut left, lines);
                 scores.push(score_sides(&left, &total, self.ridge));
             }
-            let scored;
-            (scored, unscored) = unscored.split_at_mut(candidate.boundaries);
-            for (split, score) in scored.iter_mut().zip(&scores) {
+            let own;
+            (own, unscored) = unscored.split_at_mut(candidate.boundaries);
+            for (split, score) in own.iter_mut().zip(&scores) {
                 *split = sum_halves(*score);
             }
         }
