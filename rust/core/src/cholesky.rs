@@ -1,13 +1,13 @@
-//! Solving symmetric positive definite systems of equations.
+//! [`Cholesky`]: solves symmetric positive definite systems of linear equations.
 
-/// The lower triangle L with L·Lᵀ = the matrix.
+/// Cholesky factor: the lower triangle L with L·Lᵀ = matrix.
 pub(crate) struct Cholesky {
     lower: Vec<f64>,
     size: usize,
 }
 
 impl Cholesky {
-    /// Factorises a matrix, row by row; only its lower triangle is read. `None` unless it is positive definite.
+    /// Factorises a row-major matrix; only its lower triangle is read. `None` unless it is positive definite.
     pub(crate) fn new(mut matrix: Vec<f64>, size: usize) -> Option<Self> {
         for j in 0..size {
             for i in j..size {
@@ -18,11 +18,11 @@ impl Cholesky {
                     &head[j * size..j * size + j]
                 };
                 let dot: f64 = tail[..j].iter().zip(row_j).map(|(a, b)| a * b).sum();
-                let left = tail[j] - dot;
+                let remainder = tail[j] - dot;
                 let value = if i > j {
-                    left / matrix[j * size + j]
-                } else if left > 0.0 {
-                    left.sqrt()
+                    remainder / matrix[j * size + j]
+                } else if remainder > 0.0 {
+                    remainder.sqrt()
                 } else {
                     return None;
                 };
@@ -35,8 +35,8 @@ impl Cholesky {
         })
     }
 
-    /// L⁻¹ b, given that b starts with so many zeros.
-    fn forward(&self, b: &mut [f64], zeros: usize) {
+    /// Replaces b by L⁻¹ b, given that the first `zeros` entries of b are 0.
+    fn substitute_forward(&self, b: &mut [f64], zeros: usize) {
         for i in zeros..self.size {
             let row = &self.lower[i * self.size..i * self.size + i];
             let dot: f64 = row[zeros..]
@@ -50,7 +50,7 @@ impl Cholesky {
 
     /// Replaces b by the solution of matrix · x = b.
     pub(crate) fn solve(&self, b: &mut [f64]) {
-        self.forward(b, 0);
+        self.substitute_forward(b, 0);
         for i in (0..self.size).rev() {
             let row = &self.lower[i * self.size..i * self.size + i];
             b[i] /= self.lower[i * self.size + i];
@@ -61,12 +61,12 @@ impl Cholesky {
         }
     }
 
-    /// The diagonal of the inverse: the squared lengths of the columns of L⁻¹.
+    /// Diagonal of the inverse: the squared norms of the columns of L⁻¹.
     pub(crate) fn inverse_diagonal(&self) -> Vec<f64> {
         let column = |i: usize| {
             let mut unit = vec![0.0; self.size];
             unit[i] = 1.0;
-            self.forward(&mut unit, i);
+            self.substitute_forward(&mut unit, i);
             unit.iter().map(|x| x * x).sum()
         };
         (0..self.size).map(column).collect()
@@ -78,16 +78,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn solutions_solve() {
+    fn solve_and_inverse_diagonal() {
         let matrix = vec![4.0, 2.0, -1.0, 2.0, 5.0, 0.5, -1.0, 0.5, 3.0];
         let factor = Cholesky::new(matrix.clone(), 3).unwrap();
-        let wanted = [1.0, -2.0, 3.0];
+        let expected = [1.0, -2.0, 3.0];
         let mut b: Vec<f64> = matrix
             .chunks(3)
-            .map(|row| row.iter().zip(wanted).map(|(a, x)| a * x).sum())
+            .map(|row| row.iter().zip(expected).map(|(a, x)| a * x).sum())
             .collect();
         factor.solve(&mut b);
-        assert!(b.iter().zip(wanted).all(|(x, y)| (x - y).abs() < 1e-14));
+        assert!(b.iter().zip(expected).all(|(x, y)| (x - y).abs() < 1e-14));
         let diagonal = factor.inverse_diagonal();
         for i in 0..3 {
             let mut unit = [0.0; 3];
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn other_matrices_have_no_factor() {
+    fn indefinite_matrices_have_no_factor() {
         assert!(Cholesky::new(vec![1.0, 2.0, 2.0, 1.0], 2).is_none());
         assert!(Cholesky::new(vec![f64::NAN], 1).is_none());
     }

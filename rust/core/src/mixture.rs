@@ -1,5 +1,4 @@
-//! Mixing several models of the same pairs: what each says about observed rankings, and the weights that this gives
-//! them.
+//! Weights of a mixture of pair models, by expectation–maximisation on observed rankings.
 
 use ndarray::{ArrayView2, ArrayView3};
 
@@ -10,17 +9,17 @@ use crate::simd::{dispatch, Kernel};
 
 /// Steps of the expectation–maximisation algorithm.
 const STEPS: usize = 60;
-/// The starting weights count like so many rows.
+/// Weight of the starting weights, in rows.
 const PRIOR_ROWS: f64 = 20.0;
-/// Pairs that are computed side by side.
+/// Pairs per vector.
 const LANES: usize = 8;
-type Lane = [f64; LANES];
+type PairLanes = [f64; LANES];
 
-/// The shares that tables of pair shares (rows × pairs × before, tied, after) give to what the rankings say: those of
-/// the pairs that row 0 ranks, then row 1, and so on.
+/// Share of the observed outcome of each ranked pair, row by row, looked up in tables of pair shares
+/// (rows × pairs × before, tied, after).
 ///
 /// # Errors
-/// [`Error::Shapes`] for tables of other rows or pairs than the rankings.
+/// [`Error::Shapes`] when the tables have other rows or pairs than the rankings.
 pub fn observed_shares(rankings: &Rankings, tables: ArrayView3<'_, f64>) -> Result<Vec<f64>> {
     let n = rankings.labels();
     let (rows, pairs, columns) = tables.dim();
@@ -53,15 +52,15 @@ pub fn observed_counts(rankings: &Rankings) -> Vec<usize> {
     rankings.rows().map(|row| pair_count(ranked(row))).collect()
 }
 
-/// Weights of the components of a mixture by expectation and maximisation of its likelihood, from `start`.
+/// Weights of the components of a mixture by 60 steps of expectation–maximisation from `start`.
 ///
-/// `shares` has a row for each component and a column for each observed pair, `counts` the number of pairs of each row
-/// of the data: the responsibilities are averaged within a row, so that a row counts by its weight in `row_weights`,
-/// however many pairs it compares. The start counts like 20 rows of weight 1; a component that starts at 0 stays there.
+/// `shares` has one row per component and one column per observed pair; `counts` is the number of pairs per row of the
+/// data. Responsibilities are averaged within a row, so that a row counts by its weight in `row_weights`, however many
+/// pairs it ranks. The start counts like 20 rows of weight 1; a component that starts at 0 stays at 0.
 ///
 /// # Panics
-/// When the counts do not add up to the number of columns, the components are not as many as the weights that they
-/// start from, or the rows not as many as theirs.
+/// When `counts` do not add up to the number of columns, `start` does not have one entry per component, or `row_weights`
+/// not one per row.
 #[must_use]
 pub fn mixture_weights(
     shares: ArrayView2<'_, f64>,
@@ -72,10 +71,18 @@ pub fn mixture_weights(
     assert_eq!(
         shares.ncols(),
         counts.iter().sum::<usize>(),
-        "pairs of other rows"
+        "expected one column per observed pair"
     );
-    assert_eq!(shares.nrows(), start.len(), "weights of other components");
-    assert_eq!(row_weights.len(), counts.len(), "weights of other rows");
+    assert_eq!(
+        shares.nrows(),
+        start.len(),
+        "expected one start per component"
+    );
+    assert_eq!(
+        row_weights.len(),
+        counts.len(),
+        "expected one weight per row"
+    );
     let rows = || counts.iter().zip(row_weights);
     let compared: f64 = rows()
         .filter(|(&count, _)| count > 0)
@@ -83,15 +90,15 @@ pub fn mixture_weights(
         .sum();
     let pair_weights =
         rows().flat_map(|(&count, weight)| std::iter::repeat_n(weight / count as f64, count));
-    let pair_weights = lanes(pair_weights, 0.0);
-    // Behind the last pair there is something to divide by.
-    let shares: Vec<Vec<Lane>> = shares
+    let pair_weights = pack_lanes(pair_weights, 0.0);
+    // Pad with 1.0 to avoid dividing by zero.
+    let shares: Vec<Vec<PairLanes>> = shares
         .outer_iter()
-        .map(|row| lanes(row.iter().copied(), 1.0))
+        .map(|row| pack_lanes(row.iter().copied(), 1.0))
         .collect();
     let mut weights = start.to_vec();
     for _ in 0..STEPS {
-        let sums = dispatch(Responsibilities {
+        let sums = dispatch(ResponsibilitiesKernel {
             shares: &shares,
             pair_weights: &pair_weights,
             weights: &weights,
@@ -103,12 +110,12 @@ pub fn mixture_weights(
     weights
 }
 
-/// Numbers side by side, filled up at the end.
-fn lanes(values: impl Iterator<Item = f64>, filling: f64) -> Vec<Lane> {
+/// Packs values into vectors, the last one padded.
+fn pack_lanes(values: impl Iterator<Item = f64>, padding: f64) -> Vec<PairLanes> {
     let mut lanes = Vec::new();
     for (index, value) in values.enumerate() {
         if index % LANES == 0 {
-            lanes.push([filling; LANES]);
+            lanes.push([padding; LANES]);
         }
         if let Some(lane) = lanes.last_mut() {
             lane[index % LANES] = value;
@@ -117,14 +124,14 @@ fn lanes(values: impl Iterator<Item = f64>, filling: f64) -> Vec<Lane> {
     lanes
 }
 
-/// For each component the sum over all pairs of the pair's weight times the component's share by the mixed share.
-struct Responsibilities<'a> {
-    shares: &'a [Vec<Lane>],
-    pair_weights: &'a [Lane],
+/// Per component: Σ over pairs of pair weight · share of the component / share of the mixture.
+struct ResponsibilitiesKernel<'a> {
+    shares: &'a [Vec<PairLanes>],
+    pair_weights: &'a [PairLanes],
     weights: &'a [f64],
 }
 
-impl Kernel for Responsibilities<'_> {
+impl Kernel for ResponsibilitiesKernel<'_> {
     type Output = Vec<f64>;
 
     #[inline(always)]
@@ -136,7 +143,7 @@ impl Kernel for Responsibilities<'_> {
                 let shares = &shares[place];
                 mixed = std::array::from_fn(|l| mixed[l] + weight * shares[l]);
             }
-            let factors: Lane = std::array::from_fn(|l| pair_weights[l] / mixed[l]);
+            let factors: PairLanes = std::array::from_fn(|l| pair_weights[l] / mixed[l]);
             for (sum, shares) in sums.iter_mut().zip(self.shares) {
                 let shares = &shares[place];
                 *sum = std::array::from_fn(|l| sum[l] + factors[l] * shares[l]);
@@ -152,7 +159,7 @@ mod tests {
     use ndarray::{array, Array3};
 
     #[test]
-    fn what_is_observed_is_looked_up() {
+    fn observed_shares_are_looked_up_per_ranked_pair() {
         let y = array![
             [1.0, 2.0, 1.0],
             [f64::NAN, 2.0, 1.0],
@@ -171,14 +178,14 @@ mod tests {
     }
 
     #[test]
-    fn the_better_component_gets_the_weight() {
+    fn better_components_get_more_weight() {
         let shares = ndarray::Array2::from_shape_fn((3, 4000), |(k, _)| [0.9, 0.3, 0.001][k]);
         let counts = vec![4; 1000];
-        let alike = vec![1.0; 1000];
-        let weights = mixture_weights(shares.view(), &counts, &alike, &[0.4, 0.4, 0.2]);
+        let unit = vec![1.0; 1000];
+        let weights = mixture_weights(shares.view(), &counts, &unit, &[0.4, 0.4, 0.2]);
         assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         assert!(weights[0] > 0.95 && weights[1] > weights[2]);
-        let without = mixture_weights(shares.view(), &counts, &alike, &[0.0, 0.6, 0.4]);
+        let without = mixture_weights(shares.view(), &counts, &unit, &[0.0, 0.6, 0.4]);
         assert_eq!(without[0], 0.0);
         let none = ndarray::Array2::zeros((2, 0));
         let nothing = mixture_weights(none.view(), &[0, 0], &[1.0, 1.0], &[0.7, 0.3]);
@@ -186,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_of_weight_two_is_two_rows() {
+    fn a_row_of_weight_two_equals_two_rows() {
         let start = [0.5, 0.5];
         let shares = array![[0.9, 0.2, 0.4], [0.1, 0.6, 0.5]];
         let weighted = mixture_weights(shares.view(), &[2, 1], &[1.0, 2.0], &start);

@@ -1,47 +1,50 @@
-//! Features as bytes: each distinct value its own bin, or bins of about equally many rows.
+//! [`Bins`]: features as bytes, with one bin per distinct value or bins of about equal size.
 
 use crate::features::{midpoint, Features};
 
-/// Binned features. Bins follow the order of the values, and none is empty.
+/// Binned features. Bins are in the order of the values, and none is empty.
 pub(super) struct Bins {
-    columns: Vec<Column>,
+    columns: Vec<BinnedColumn>,
 }
 
-struct Column {
+struct BinnedColumn {
     /// The bin of each row.
     bins: Vec<u8>,
     /// Smallest and largest value of each bin.
     ranges: Vec<(f64, f64)>,
 }
 
-/// Where a split separates the bins, and the values.
+/// Boundary of a split, in bins and in values.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Cut {
+pub(super) struct BinCut {
     /// The last bin that goes left.
     pub(super) last_left: u8,
-    /// Values up to this one go left; says the same of every value of every bin.
+    /// Values up to this one go left. Agrees with `last_left` for every value in every bin.
     pub(super) threshold: f64,
 }
 
 impl Bins {
-    /// Sorts the values of each feature into at most `max_bins` ≤ 256 bins.
+    /// Assigns the values of each feature to at most `max_bins` ≤ 256 bins.
     pub(super) fn new(features: &Features, max_bins: usize) -> Self {
         let column = |feature| {
             let (values, ranks) = (features.distinct(feature), features.ranks(feature));
-            let bin_of = if values.len() <= max_bins {
+            let bin_of_value = if values.len() <= max_bins {
                 (0..values.len()).map(|rank| rank as u8).collect()
             } else {
-                equal_frequency(ranks, values.len(), max_bins)
+                assign_equal_frequency(ranks, values.len(), max_bins)
             };
             let mut ranges: Vec<(f64, f64)> = Vec::new();
-            for (&bin, &value) in bin_of.iter().zip(values) {
+            for (&bin, &value) in bin_of_value.iter().zip(values) {
                 match ranges.get_mut(usize::from(bin)) {
                     Some(range) => range.1 = value,
                     None => ranges.push((value, value)),
                 }
             }
-            Column {
-                bins: ranks.iter().map(|&rank| bin_of[rank as usize]).collect(),
+            BinnedColumn {
+                bins: ranks
+                    .iter()
+                    .map(|&rank| bin_of_value[rank as usize])
+                    .collect(),
                 ranges,
             }
         };
@@ -70,16 +73,16 @@ impl Bins {
         &self.columns[feature].bins
     }
 
-    /// The cut between two bins of a node that has no row in the bins between: at the midpoint, moved to the gap in
-    /// front of the bin that it falls into, so that bins and values agree.
-    pub(super) fn cut(&self, feature: usize, lower: u8, upper: u8) -> Cut {
+    /// Cut between two bins of a node without rows in the bins between them: the midpoint of the values. If the midpoint
+    /// falls into a bin, the cut moves to the gap before that bin, so that bins and values agree.
+    pub(super) fn cut(&self, feature: usize, lower: u8, upper: u8) -> BinCut {
         let ranges = &self.columns[feature].ranges;
         let (from, to) = (usize::from(lower), usize::from(upper));
         let middle = midpoint(ranges[from].1, ranges[to].0);
         let after = from + ranges[from..=to].partition_point(|range| range.1 <= middle);
         let last_left = after.min(to) - 1;
         let next = ranges[last_left + 1].0;
-        Cut {
+        BinCut {
             last_left: last_left as u8,
             threshold: if next > middle {
                 middle
@@ -90,8 +93,8 @@ impl Bins {
     }
 }
 
-/// The bin of each distinct value, so that bins hold about equally many rows.
-fn equal_frequency(ranks: &[u32], distinct: usize, max_bins: usize) -> Vec<u8> {
+/// The bin of each distinct value, for bins of about equally many rows.
+fn assign_equal_frequency(ranks: &[u32], distinct: usize, max_bins: usize) -> Vec<u8> {
     let mut counts = vec![0_usize; distinct];
     for &rank in ranks {
         counts[rank as usize] += 1;
@@ -101,12 +104,12 @@ fn equal_frequency(ranks: &[u32], distinct: usize, max_bins: usize) -> Vec<u8> {
         .into_iter()
         .enumerate()
         .map(|(value, count)| {
-            let wanted = seen * max_bins / ranks.len();
+            let target = seen * max_bins / ranks.len();
             seen += count;
-            if value > 0 && wanted > previous {
+            if value > 0 && target > previous {
                 bins += 1;
             }
-            previous = wanted;
+            previous = target;
             bins as u8
         })
         .collect()
@@ -123,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn few_values_have_their_own_bins() {
+    fn few_values_get_one_bin_each() {
         let bins = bins(vec![5.0, 1.0, 3.0, 1.0, 9.0], 4);
         assert_eq!(bins.column(0), [2, 0, 1, 0, 3]);
         let cut = bins.cut(0, 0, 1);
@@ -134,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn many_values_share_bins_of_equal_size() {
+    fn many_values_get_bins_of_equal_size() {
         let bins = bins((0..1000).map(|i| f64::from(i).powi(3)).collect(), 10);
         let column = bins.column(0);
         let sizes: Vec<usize> = column.chunk_by(|a, b| a == b).map(<[u8]>::len).collect();
@@ -143,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frequent_value_does_not_waste_bins() {
+    fn a_frequent_value_leaves_no_empty_bins() {
         let values = (0..2000).map(|i| if i < 1500 { 0.0 } else { f64::from(i) });
         let bins = bins(values.collect(), 8);
         let largest = bins.column(0).iter().copied().max().unwrap();
@@ -152,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn bins_and_values_agree_about_every_cut() {
+    fn bins_and_values_agree_on_every_cut() {
         let values: Vec<f64> = (0..500).map(|i| f64::from((i * i) % 7919)).collect();
         let bins = bins(values.clone(), 16);
         let column = bins.column(0);

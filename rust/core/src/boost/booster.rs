@@ -1,4 +1,4 @@
-//! [`Booster`]: a fitted model, which gives the scores of new rows.
+//! [`Booster`]: a fitted booster and the scores that it predicts.
 
 use ndarray::{Array2, ArrayView2, Axis, Slice};
 
@@ -8,21 +8,21 @@ use crate::parallel::{each_chunk, install};
 
 use super::model::{add_trees, ScoreTree};
 
-/// Rows that are scored together: their scores stay in the cache while all trees are added.
+/// Rows per block: their scores stay in cache while all trees are added.
 const ROWS_AT_ONCE: usize = 64;
 
-/// Scores as a constant and a sum of trees.
+/// A constant plus a sum of trees.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Booster {
     pub(super) features: usize,
     /// n utilities, n tie terms.
     pub(super) start: Vec<f32>,
     pub(super) trees: Vec<ScoreTree>,
-    /// Whether the training rankings compare a label with another one.
+    /// Per label: whether the training rankings compare it with another label.
     pub(super) compared: Vec<bool>,
-    /// For each feature what its splits gained.
+    /// Total gain of the splits per feature.
     pub(super) gains: Vec<f64>,
-    /// Mean log-likelihood of a validation pair after each round; empty without early stopping.
+    /// Mean log-likelihood per validation pair after each round; empty without early stopping.
     pub(super) validation: Vec<f64>,
 }
 
@@ -39,25 +39,25 @@ impl Booster {
         self.features
     }
 
-    /// Number of rounds: fewer than asked for when boosting stopped early.
+    /// Number of rounds; fewer than requested after early stopping.
     #[must_use]
     pub fn rounds(&self) -> usize {
         self.trees.len()
     }
 
-    /// Which labels the training rankings compare with another label.
+    /// Per label: whether the training rankings compare it with another label.
     #[must_use]
     pub fn compared_labels(&self) -> &[bool] {
         &self.compared
     }
 
-    /// Mean log-likelihood of a validation pair after each round; empty without early stopping.
+    /// Mean log-likelihood per validation pair after each round; empty without early stopping.
     #[must_use]
     pub fn validation_scores(&self) -> &[f64] {
         &self.validation
     }
 
-    /// Share of each feature in what all splits gained; zeros when nothing was split.
+    /// Share of each feature in the gain of all splits; zeros without splits.
     #[must_use]
     pub fn feature_importances(&self) -> Vec<f64> {
         let total: f64 = self.gains.iter().sum();
@@ -65,11 +65,11 @@ impl Booster {
         self.gains.iter().map(|gain| gain / divisor).collect()
     }
 
-    /// The scores of some rows after so many rounds: n utilities, then n tie terms a row. The result does not depend on
-    /// the number of threads.
+    /// Scores of rows after `rounds` rounds: n utilities, then n tie terms per row. The result does not depend on the
+    /// number of threads.
     ///
     /// # Errors
-    /// Another number of features than in training, a value that is not finite, or threads that cannot be started.
+    /// A number of features that differs from training, a value that is not finite, or threads that cannot be started.
     pub fn scores(
         &self,
         values: ArrayView2<'_, f64>,
@@ -80,7 +80,8 @@ impl Booster {
         Ok(staged.pop().unwrap_or_default())
     }
 
-    /// The scores of some rows after each of some ascending numbers of rounds, every tree being asked once.
+    /// Scores of rows after each of several ascending numbers of rounds; every tree is evaluated once. Bit-identical to
+    /// [`Self::scores`].
     ///
     /// # Errors
     /// As [`Self::scores`].
@@ -104,9 +105,9 @@ impl Booster {
         let mut stages = Vec::with_capacity(rounds.len());
         install(if spread { n_jobs } else { 1 }, || {
             let mut done = 0;
-            for &wanted in rounds {
-                let wanted = wanted.clamp(done, self.trees.len());
-                let trees = &self.trees[done..wanted];
+            for &round in rounds {
+                let end = round.clamp(done, self.trees.len());
+                let trees = &self.trees[done..end];
                 each_chunk(
                     spread,
                     &mut scores,
@@ -117,7 +118,7 @@ impl Booster {
                         add_trees(trees, values.slice_axis(Axis(0), rows), outputs, scores);
                     },
                 );
-                done = wanted;
+                done = end;
                 let stage = Array2::from_shape_vec((rows, outputs), scores.clone());
                 stages.push(stage.unwrap_or_default());
             }

@@ -1,4 +1,4 @@
-//! Fitting a booster: constant steps, then round after round of drawing rows and growing a tree.
+//! Fit of a booster: constant scores, then one tree per round.
 
 use ndarray::{ArrayView2, Axis};
 use rand::{RngExt, SeedableRng};
@@ -14,26 +14,28 @@ use crate::tree::child_seed;
 
 use super::bins::Bins;
 use super::booster::Booster;
-use super::drawn::Drawn;
-use super::gradient::{groups, Lines, Observed, ROWS};
-use super::grow::{GrownTree, Task, NOT_DRAWN};
+use super::gradient::{group_count, DerivativeLines, RowDerivatives, ROWS};
+use super::grow::{GrownTree, TreeGrower, NOT_SAMPLED};
 use super::params::{BoostOptions, BoostParams};
+use super::row_sample::RowSample;
 
-/// Constant steps before the first tree, and what share of a Newton step each makes.
+/// Newton steps of the constant scores before the first tree.
 const CONSTANT_STEPS: usize = 3;
+/// Fraction of a Newton step that a constant step makes.
 const CONSTANT_RATE: f64 = 0.7;
+/// Largest change of a score in a constant step.
 const CONSTANT_CLIP: f64 = 2.0;
 
-/// Who watches a fit.
+/// Progress callback and interrupt of a fit.
 pub struct Observer<'a> {
-    /// Asked before each round whether to give up.
+    /// Polled before each round; true interrupts the fit.
     pub should_stop: &'a (dyn Fn() -> bool + Sync),
-    /// Told after each round its number, from 1, and the mean log-likelihood of a validation pair.
+    /// Called after each round with its number, from 1, and the mean log-likelihood per validation pair.
     pub on_round: &'a (dyn Fn(usize, Option<f64>) + Sync),
 }
 
 impl Observer<'_> {
-    /// Somebody who never stops a fit and does not listen.
+    /// No progress callback and no interrupt.
     #[must_use]
     pub fn silent() -> Self {
         Self {
@@ -44,13 +46,12 @@ impl Observer<'_> {
 }
 
 impl Booster {
-    /// Boosts trees on rows of features and their rankings. Rows of weight 0 are left out. The result does not depend on
-    /// the number of threads.
+    /// Fits a booster. Rows of weight 0 are left out. The result does not depend on the number of threads.
     ///
     /// # Errors
-    /// Features that are not finite or of another number of rows, too many labels for counting pairs,
-    /// [`Error::NoPairs`] when the rows kept for validation or those left for training rank no pair,
-    /// [`Error::Interrupted`], or threads that cannot be started.
+    /// Features that are not finite, a different number of rows, too many labels for counting pairs, [`Error::NoPairs`]
+    /// when the validation rows or the training rows rank no pair, [`Error::Interrupted`], or threads that cannot be
+    /// started.
     pub fn fit(
         values: ArrayView2<'_, f64>,
         rankings: &Rankings,
@@ -88,27 +89,27 @@ fn fit_weighted(
     drop(features);
     let n_jobs = params.options().n_jobs;
     install(n_jobs, || {
-        Rounds::new(&bins, rankings, params, n_jobs > 1)?.run(observer)
+        BoostingRun::new(&bins, rankings, params, n_jobs > 1)?.run(observer)
     })?
 }
 
-/// The state of a fit.
-struct Rounds<'a> {
+/// State of a fit.
+struct BoostingRun<'a> {
     bins: &'a Bins,
     rankings: &'a Rankings,
     options: &'a BoostOptions,
     features_per_node: usize,
-    /// Whether there are several threads.
+    /// Whether the fit runs in a pool of several threads.
     spread: bool,
-    observed: Observed<'a>,
+    derivatives: RowDerivatives<'a>,
     training: Vec<u32>,
     validation: Vec<u32>,
-    /// All rows, n utilities and n tie terms each.
+    /// Scores of all rows: n utilities, then n tie terms per row.
     scores: Vec<f32>,
     booster: Booster,
 }
 
-impl<'a> Rounds<'a> {
+impl<'a> BoostingRun<'a> {
     fn new(
         bins: &'a Bins,
         rankings: &'a Rankings,
@@ -116,7 +117,7 @@ impl<'a> Rounds<'a> {
         spread: bool,
     ) -> Result<Self> {
         let options = params.options();
-        let (training, validation) = divide(rankings, options)?;
+        let (training, validation) = split_validation(rankings, options)?;
         let mut counts = PairCounts::empty(rankings.labels())?;
         if validation.is_empty() {
             counts = PairCounts::from_rankings(rankings)?;
@@ -126,14 +127,14 @@ impl<'a> Rounds<'a> {
                 counts.add(rankings.row(row as usize), weight);
             }
         }
-        let start = constant_scores(&counts, options.ridge);
+        let start = fit_constant_scores(&counts, options.ridge);
         Ok(Self {
             bins,
             rankings,
             options,
             features_per_node: params.features_per_node(bins.features()),
             spread,
-            observed: Observed::new(rankings, options.ridge),
+            derivatives: RowDerivatives::new(rankings, options.ridge),
             training,
             validation,
             scores: start.repeat(rankings.len()),
@@ -151,13 +152,13 @@ impl<'a> Rounds<'a> {
     fn run(mut self, observer: &Observer<'_>) -> Result<Booster> {
         let mut best = (0, f64::NEG_INFINITY);
         let mut gains = Vec::new();
-        let mut lines = Lines::default();
+        let mut lines = DerivativeLines::default();
         for round in 0..self.options.rounds {
             if (observer.should_stop)() {
                 return Err(Error::Interrupted);
             }
-            let grown = self.grow(round, &mut lines);
-            self.add(&grown);
+            let grown = self.grow_tree(round, &mut lines);
+            self.add_tree(&grown);
             self.booster.trees.push(grown.tree);
             gains.push(grown.gains);
             let score = self.validation_score();
@@ -182,32 +183,37 @@ impl<'a> Rounds<'a> {
         Ok(self.booster)
     }
 
-    /// Draws rows and grows a tree on their derivatives.
-    fn grow(&self, round: usize, lines: &mut Lines) -> GrownTree {
+    /// Samples rows and grows a tree on their derivatives.
+    fn grow_tree(&self, round: usize, lines: &mut DerivativeLines) -> GrownTree {
         let seed = child_seed(self.options.seed, round);
-        let rows = draw_rows(&self.training, self.options.row_share, seed);
+        let rows = sample_rows(&self.training, self.options.row_share, seed);
         let labels = self.rankings.labels();
         let spread = self.spread && rows.len() > ROWS;
-        let blocks = lines.prepare(rows.len(), labels);
-        each_chunk(spread, blocks, ROWS * groups(labels), |block, lines| {
-            let first = block * ROWS;
-            let rows = &rows[first..rows.len().min(first + ROWS)];
-            self.observed.derive(rows, &self.scores, lines);
-        });
-        let task = Task {
-            drawn: &Drawn::new(self.bins, &rows, spread),
+        let blocks = lines.resize(rows.len(), labels);
+        each_chunk(
+            spread,
+            blocks,
+            ROWS * group_count(labels),
+            |block, lines| {
+                let first = block * ROWS;
+                let rows = &rows[first..rows.len().min(first + ROWS)];
+                self.derivatives.write(rows, &self.scores, lines);
+            },
+        );
+        let grower = TreeGrower {
+            sample: &RowSample::new(self.bins, &rows, spread),
             lines,
-            scale: self.observed.scale(),
+            scale: self.derivatives.scale(),
             options: self.options,
             features_per_node: self.features_per_node,
             outputs: self.booster.start.len(),
             seed: child_seed(seed, 0),
         };
-        task.grow(self.spread)
+        grower.grow(self.spread)
     }
 
     /// Adds a tree to the scores of all rows.
-    fn add(&mut self, grown: &GrownTree) {
+    fn add_tree(&mut self, grown: &GrownTree) {
         let outputs = self.booster.start.len();
         let spread = self.spread && self.rankings.len() > ROWS;
         let chunk = ROWS * outputs;
@@ -216,7 +222,7 @@ impl<'a> Rounds<'a> {
             for (row, scores) in scores.chunks_exact_mut(outputs).enumerate() {
                 let row = block * ROWS + row;
                 let leaf = match grown.leaves[row] {
-                    NOT_DRAWN => tree.leaf(|index, node| {
+                    NOT_SAMPLED => tree.leaf(|index, node| {
                         bins.column(node.feature as usize)[row] > grown.last_left[index]
                     }),
                     leaf => leaf as usize,
@@ -228,7 +234,7 @@ impl<'a> Rounds<'a> {
         });
     }
 
-    /// Mean log-likelihood of a validation pair.
+    /// Mean log-likelihood per validation pair; `None` without validation rows.
     fn validation_score(&self) -> Option<f64> {
         let outputs = self.booster.start.len();
         let (mut sum, mut pairs) = (0.0, 0.0);
@@ -245,8 +251,8 @@ impl<'a> Rounds<'a> {
     }
 }
 
-/// Newton steps of one score a label for all rows.
-fn constant_scores(counts: &PairCounts, ridge: f64) -> Vec<f32> {
+/// Scores shared by all rows, by Newton steps on the pair counts.
+fn fit_constant_scores(counts: &PairCounts, ridge: f64) -> Vec<f32> {
     let mut scores = vec![0.0; 2 * counts.labels()];
     for _ in 0..CONSTANT_STEPS {
         let mut derivatives = Derivatives::new(counts.labels());
@@ -263,8 +269,8 @@ fn constant_scores(counts: &PairCounts, ridge: f64) -> Vec<f32> {
     scores.into_iter().map(|score| score as f32).collect()
 }
 
-/// The rows for training and those for validation, both ascending.
-fn divide(rankings: &Rankings, options: &BoostOptions) -> Result<(Vec<u32>, Vec<u32>)> {
+/// Training rows and validation rows, both ascending.
+fn split_validation(rankings: &Rankings, options: &BoostOptions) -> Result<(Vec<u32>, Vec<u32>)> {
     let mut rows: Vec<u32> = (0..rankings.len() as u32).collect();
     let Some(stopping) = options.early_stopping else {
         return Ok((rows, Vec::new()));
@@ -296,7 +302,8 @@ fn ranked_pairs(positions: &[u16]) -> f64 {
     (ranked * ranked.saturating_sub(1) / 2) as f64
 }
 
-fn draw_rows(rows: &[u32], share: f64, seed: u64) -> Vec<u32> {
+/// Keeps each row with probability `share`.
+fn sample_rows(rows: &[u32], share: f64, seed: u64) -> Vec<u32> {
     if share >= 1.0 {
         return rows.to_vec();
     }

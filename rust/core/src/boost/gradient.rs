@@ -1,36 +1,36 @@
-//! First and second derivatives of the drawn rows, laid out for sums over rows.
+//! First and second derivatives of sampled rows, laid out for sums over rows.
 
-use crate::latent::{Block, LANES};
+use crate::latent::{RowBlock, LANES};
 use crate::rankings::{Rankings, MISSING};
 use crate::simd::{dispatch, Kernel};
 
 use super::scale::Scale;
 
-/// Outputs that lie side by side.
+/// Outputs per cache line.
 pub(super) const OUTPUTS: usize = 8;
 
-/// The gradients of [`OUTPUTS`] outputs of a row, then their curvatures: one line of the cache.
+/// Gradients of [`OUTPUTS`] outputs of a row, then their curvatures: one cache line.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(64))]
-pub(super) struct Line(pub(super) [f32; 2 * OUTPUTS]);
+pub(super) struct DerivativeLine(pub(super) [f32; 2 * OUTPUTS]);
 
-/// Rows that a thread takes at once.
+/// Rows per task of a thread.
 pub(super) const ROWS: usize = 256;
 
-/// The derivatives of some rows: row by row, group of outputs by group.
+/// Derivatives of rows: row by row, one line per group of outputs.
 #[derive(Default)]
-pub(super) struct Lines {
-    lines: Vec<Line>,
+pub(super) struct DerivativeLines {
+    lines: Vec<DerivativeLine>,
     groups: usize,
 }
 
-impl Lines {
-    /// Makes room for so many rows and returns it, to be filled.
-    pub(super) fn prepare(&mut self, rows: usize, labels: usize) -> &mut [Line] {
-        self.groups = groups(labels);
+impl DerivativeLines {
+    /// Resizes to `rows` rows and returns the lines to fill.
+    pub(super) fn resize(&mut self, rows: usize, labels: usize) -> &mut [DerivativeLine] {
+        self.groups = group_count(labels);
         let size = rows * self.groups;
         if self.lines.len() < size {
-            self.lines.resize(size, Line::default());
+            self.lines.resize(size, DerivativeLine::default());
         }
         &mut self.lines[..size]
     }
@@ -40,40 +40,40 @@ impl Lines {
         self.groups
     }
 
-    /// The lines of a row: one a group.
+    /// Lines of a row: one per group.
     #[inline(always)]
-    pub(super) fn row(&self, row: usize) -> &[Line] {
-        self.some(row, 0, self.groups)
+    pub(super) fn row(&self, row: usize) -> &[DerivativeLine] {
+        self.row_groups(row, 0, self.groups)
     }
 
-    /// So many of these lines, from one on.
+    /// `count` lines of a row, from group `first` on.
     #[inline(always)]
-    pub(super) fn some(&self, row: usize, first: usize, count: usize) -> &[Line] {
+    pub(super) fn row_groups(&self, row: usize, first: usize, count: usize) -> &[DerivativeLine] {
         let first = row * self.groups + first;
         &self.lines[first..first + count]
     }
 }
 
-/// Number of groups of the outputs of so many labels.
-pub(super) fn groups(labels: usize) -> usize {
+/// Number of groups of the 2n outputs of `labels` labels.
+pub(super) fn group_count(labels: usize) -> usize {
     (2 * labels).div_ceil(OUTPUTS)
 }
 
-/// What the derivatives need of the training rankings, whatever the scores are.
-pub(super) struct Observed<'a> {
+/// Computes derivatives of the log-likelihood of training rows; holds all inputs that do not depend on the scores.
+pub(super) struct RowDerivatives<'a> {
     rankings: &'a Rankings,
-    /// In units of the scale.
+    /// Row weights in units of `scale`.
     weights: Vec<f32>,
     scale: Scale,
-    /// For each row and label the labels behind it less those before it, then for each the labels tied with it. Missing
-    /// labels count as being behind: that is how [`Block`] sees them.
+    /// Per row and label: number of labels behind it minus number of labels ahead of it; then the number of labels tied
+    /// with it. Missing labels count as behind, as in [`RowBlock`].
     relations: Vec<f32>,
 }
 
-/// Weights outside this range are scaled: single precision could not add them up.
+/// If the largest weight is outside this range, weights are divided by it: single precision could not add them.
 const PLAIN_WEIGHTS: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
 
-impl<'a> Observed<'a> {
+impl<'a> RowDerivatives<'a> {
     pub(super) fn new(rankings: &'a Rankings, ridge: f64) -> Self {
         let weights = || (0..rankings.len()).map(|row| rankings.weights().get(row));
         let largest = weights().fold(0.0, f64::max);
@@ -83,7 +83,7 @@ impl<'a> Observed<'a> {
             largest
         };
         let total: f64 = weights().map(|weight| weight / plain).sum();
-        // A label is in fewer pairs than there are labels, and a pair's derivatives are at most 1.
+        // A label is in fewer than `labels` pairs, and the derivatives of a pair are at most 1.
         let scale = Scale::new(total * rankings.labels() as f64, ridge);
         Self {
             rankings,
@@ -91,11 +91,11 @@ impl<'a> Observed<'a> {
                 .map(|weight| (weight / plain / scale.unit) as f32)
                 .collect(),
             scale,
-            relations: dispatch(Relations { rankings }),
+            relations: dispatch(RelationsKernel { rankings }),
         }
     }
 
-    /// What derivatives are measured in.
+    /// Unit of the derivatives.
     pub(super) fn scale(&self) -> Scale {
         self.scale
     }
@@ -105,10 +105,10 @@ impl<'a> Observed<'a> {
         self.rankings.labels()
     }
 
-    /// Writes the derivatives of the log-likelihoods of some rows at their scores (2n each), in units of the scale.
-    pub(super) fn derive(&self, rows: &[u32], scores: &[f32], out: &mut [Line]) {
-        dispatch(Derive {
-            observed: self,
+    /// Writes the derivatives of the log-likelihood of each row at its 2n scores, in units of the scale.
+    pub(super) fn write(&self, rows: &[u32], scores: &[f32], out: &mut [DerivativeLine]) {
+        dispatch(DerivativesKernel {
+            derivatives: self,
             rows,
             scores,
             out,
@@ -116,11 +116,11 @@ impl<'a> Observed<'a> {
     }
 }
 
-struct Relations<'a> {
+struct RelationsKernel<'a> {
     rankings: &'a Rankings,
 }
 
-impl Kernel for Relations<'_> {
+impl Kernel for RelationsKernel<'_> {
     type Output = Vec<f32>;
 
     #[inline(always)]
@@ -138,7 +138,7 @@ impl Kernel for Relations<'_> {
                 }
                 if own != MISSING {
                     *net = ahead as f32;
-                    // The label itself is no pair.
+                    // A label is not paired with itself.
                     *tied = (level - 1) as f32;
                 }
             }
@@ -147,40 +147,40 @@ impl Kernel for Relations<'_> {
     }
 }
 
-struct Derive<'a> {
-    observed: &'a Observed<'a>,
+struct DerivativesKernel<'a> {
+    derivatives: &'a RowDerivatives<'a>,
     rows: &'a [u32],
     scores: &'a [f32],
-    out: &'a mut [Line],
+    out: &'a mut [DerivativeLine],
 }
 
-impl Kernel for Derive<'_> {
+impl Kernel for DerivativesKernel<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let n = self.observed.labels();
-        let groups = groups(n);
-        let mut block = Block::<f32>::new(n);
-        // Of one row; outputs that no label has stay 0.
+        let n = self.derivatives.labels();
+        let groups = group_count(n);
+        let mut block = RowBlock::<f32>::new(n);
+        // Of one row; padding outputs stay 0.
         let mut gradient = vec![0.0; groups * OUTPUTS];
         let mut curvature = vec![0.0; groups * OUTPUTS];
         for (number, rows) in self.rows.chunks(LANES).enumerate() {
             for lane in 0..LANES {
-                // A last block is filled up with its first row.
+                // The last block is padded with its first row.
                 let row = *rows.get(lane).unwrap_or(&rows[0]) as usize;
-                let positions = self.observed.rankings.row(row);
+                let positions = self.derivatives.rankings.row(row);
                 let scores = &self.scores[row * 2 * n..(row + 1) * 2 * n];
-                block.set(lane, scores, |label| positions[label] != MISSING);
+                block.set_lane(lane, scores, |label| positions[label] != MISSING);
             }
-            block.exponentials();
-            let sums = block.pairs();
+            block.compute_strengths();
+            let sums = block.sum_pairs();
             let out = self.out.chunks_exact_mut(groups).skip(number * LANES);
             for ((lane, &row), out) in rows.iter().enumerate().zip(out) {
                 let row = row as usize;
-                let positions = self.observed.rankings.row(row);
-                let weight = self.observed.weights[row];
-                let relations = &self.observed.relations[row * 2 * n..(row + 1) * 2 * n];
+                let positions = self.derivatives.rankings.row(row);
+                let weight = self.derivatives.weights[row];
+                let relations = &self.derivatives.relations[row * 2 * n..(row + 1) * 2 * n];
                 let (net, tied) = relations.split_at(n);
                 let (gradient_f, gradient_h) = gradient.split_at_mut(n);
                 let (curvature_f, curvature_h) = curvature.split_at_mut(n);
@@ -215,7 +215,7 @@ mod tests {
     use ndarray::Array2;
 
     #[test]
-    fn lines_hold_the_derivatives_of_the_model() {
+    fn lines_match_the_derivatives_of_single_rows() {
         let (rows, n) = (21, 5);
         let y = Array2::from_shape_fn((rows, n), |(i, j)| match (i * 5 + j * 3) % 7 {
             0 => f64::NAN,
@@ -231,14 +231,14 @@ mod tests {
         let scores: Vec<f32> = (0..rows * 2 * n)
             .map(|i| ((i * 37) % 41) as f32 / 10.0 - 2.0)
             .collect();
-        let observed = Observed::new(&rankings, 2.0);
-        let unit = observed.scale().unit;
+        let derivatives = RowDerivatives::new(&rankings, 2.0);
+        let unit = derivatives.scale().unit;
         assert_ne!(unit, 1.0);
-        let drawn: Vec<u32> = (0..rows as u32).filter(|row| row % 3 != 1).collect();
-        let mut lines = Lines::default();
-        observed.derive(&drawn, &scores, lines.prepare(drawn.len(), n));
+        let sampled: Vec<u32> = (0..rows as u32).filter(|row| row % 3 != 1).collect();
+        let mut lines = DerivativeLines::default();
+        derivatives.write(&sampled, &scores, lines.resize(sampled.len(), n));
         assert_eq!(lines.groups(), 2);
-        for (place, &row) in drawn.iter().enumerate() {
+        for (place, &row) in sampled.iter().enumerate() {
             let row = row as usize;
             let scores: Vec<f64> = scores[row * 2 * n..(row + 1) * 2 * n]
                 .iter()

@@ -1,9 +1,8 @@
-//! Gradient boosting of the latent tie model: trees that add to the utilities and tie terms of all labels at once.
+//! Gradient boosting of the latent tie model: each tree adds to the utilities and tie terms of all labels.
 //!
-//! Each round computes the first and second derivatives of the log-likelihood of some drawn rows for all 2n scores,
-//! grows one tree on them, and adds a shortened Newton step of each leaf to the scores of its rows. Features are binned
-//! to bytes, and splits are compared by sums of derivatives over the rows in the order of their bins. Presorting, thresholds, draws and the saved format
-//! are those of [`crate::tree`]; what differs is what a node sums up.
+//! A round computes the first and second derivatives of the log-likelihood of sampled rows in all 2n scores, grows one
+//! tree on them, and adds a shrunken Newton step per leaf to the scores of its rows. Features are binned to bytes, and
+//! splits are compared by sums of derivatives per bin.
 //!
 //! # Examples
 //! ```
@@ -24,12 +23,12 @@ mod bins;
 mod booster;
 mod bytes;
 mod candidates;
-mod drawn;
 mod fit;
 mod gradient;
 mod grow;
 mod model;
 mod params;
+mod row_sample;
 mod scale;
 mod split_scores;
 

@@ -1,31 +1,31 @@
-//! The trees of a booster as flat arrays, and what they add up to.
+//! [`ScoreTree`]: a tree of a booster in flat arrays.
 
 use ndarray::ArrayView2;
 
 /// The feature of a leaf.
 pub(super) const LEAF: u32 = u32::MAX;
 
-/// A node. The children of an inner node stand together, behind it.
+/// A node. The two children of an inner node are adjacent and come after it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Node {
     /// Values up to this one go left.
     pub(super) threshold: f64,
-    /// [`LEAF`] for a leaf.
+    /// Feature of the split; [`LEAF`] for a leaf.
     pub(super) feature: u32,
-    /// The left child, counted from the tree's root; for a leaf, its number among the tree's leaves.
+    /// Index of the left child; for a leaf, its number among the leaves.
     pub(super) child: u32,
 }
 
-/// One tree: its nodes, and for each leaf what it adds to the scores.
+/// A tree whose leaves hold additions to the scores.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct ScoreTree {
     pub(super) nodes: Vec<Node>,
-    /// Leaf by leaf, n utilities and n tie terms each.
+    /// Leaf by leaf: n utilities, then n tie terms.
     pub(super) values: Vec<f32>,
 }
 
 impl ScoreTree {
-    /// The number of the leaf of a row, given which child each inner node sends it to.
+    /// Number of the leaf of a row; `goes_right` decides at each inner node.
     #[inline(always)]
     pub(super) fn leaf(&self, goes_right: impl Fn(usize, &Node) -> bool) -> usize {
         let mut index = 0;
@@ -38,14 +38,13 @@ impl ScoreTree {
         }
     }
 
-    /// What a leaf adds to the scores of its rows.
+    /// Additions of a leaf to the scores of its rows.
     pub(super) fn leaf_values(&self, leaf: usize, outputs: usize) -> &[f32] {
         &self.values[leaf * outputs..(leaf + 1) * outputs]
     }
 }
 
-/// Adds what the trees say about some rows to their scores. The trees are added in order: whoever adds a few at a time
-/// gets the same sums as whoever adds all.
+/// Adds the trees to the scores of rows, in order: staged and one-shot prediction are bit-identical.
 pub(super) fn add_trees(
     trees: &[ScoreTree],
     values: ArrayView2<'_, f64>,
@@ -72,7 +71,7 @@ mod tests {
     use ndarray::array;
 
     #[test]
-    fn trees_add_up() {
+    fn add_trees_sums_leaf_values() {
         let inner = |feature, threshold| Node {
             threshold,
             feature,

@@ -1,46 +1,46 @@
-//! What a booster is asked to be: [`BoostOptions`], checked into [`BoostParams`].
+//! Parameters of a booster: [`BoostOptions`], checked into [`BoostParams`].
 
 use crate::error::{Error, Result};
 
-/// The largest number of bins of a feature: bins are numbered in a byte.
+/// Largest number of bins of a feature: a bin is a byte.
 pub const MAX_BINS: usize = 256;
 
-/// Trees deeper than this would have more leaves than any data set has rows.
+/// Largest depth: deeper trees could have more leaves than any dataset has rows.
 const MAX_DEPTH: usize = 64;
 
-/// The options of a booster, not yet checked.
+/// Options of a booster, not checked.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BoostOptions {
     /// Number of trees.
     pub rounds: usize,
-    /// What share of a Newton step a tree makes, above 0 and up to 1.
+    /// Fraction of a Newton step that a tree makes, above 0 and up to 1.
     pub learning_rate: f64,
-    /// Depth at which nodes are not split any more.
+    /// Largest depth of a leaf.
     pub max_depth: usize,
-    /// Smallest number of drawn rows of a child.
+    /// Smallest number of sampled rows of a leaf.
     pub min_samples_leaf: usize,
-    /// Added to the curvature of a leaf and to that of a constant step.
+    /// Added to the curvature of leaves and of the constant scores.
     pub ridge: f64,
-    /// Probability with which a tree sees a row.
+    /// Probability of a row to be in the sample of a tree.
     pub row_share: f64,
-    /// Share of the features that are drawn for a node; without it max(⌊√m⌋, ⌊m/3⌋) of m.
+    /// Share of the m features drawn per node; `None` draws max(⌊√m⌋, ⌊m/3⌋).
     pub feature_share: Option<f64>,
-    /// Largest number of bins of a feature. One with no more distinct values is split at every midpoint.
+    /// Largest number of bins per feature. With at most as many distinct values, all midpoints are candidates.
     pub max_bins: usize,
-    /// When to stop early.
+    /// Early stopping, if any.
     pub early_stopping: Option<EarlyStopping>,
-    /// Seed of all draws.
+    /// Seed of all random draws.
     pub seed: u64,
     /// Number of threads. The model does not depend on it.
     pub n_jobs: usize,
 }
 
-/// Stopping when rows that no tree sees are not explained better any more.
+/// Stops when the log-likelihood of held-out rows no longer improves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EarlyStopping {
-    /// Share of the rows that are kept for validation.
+    /// Share of the rows held out for validation.
     pub validation_share: f64,
-    /// Number of rounds without a better log-likelihood after which boosting stops.
+    /// Number of rounds without improvement after which the fit stops.
     pub patience: usize,
 }
 
@@ -62,7 +62,7 @@ impl Default for BoostOptions {
     }
 }
 
-/// Options of a booster that make sense.
+/// Checked options of a booster.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct BoostParams(BoostOptions);
 
@@ -70,12 +70,12 @@ impl BoostParams {
     /// Checks options.
     ///
     /// # Errors
-    /// [`Error::Parameter`] naming the first option with a value that makes no sense.
+    /// [`Error::Parameter`] with the name of the first invalid option.
     pub fn new(options: BoostOptions) -> Result<Self> {
-        whole("rounds", options.rounds, 1, u32::MAX as usize)?;
-        share("learning_rate", options.learning_rate)?;
-        whole("max_depth", options.max_depth, 1, MAX_DEPTH)?;
-        whole("min_samples_leaf", options.min_samples_leaf, 1, usize::MAX)?;
+        check_integer("rounds", options.rounds, 1, u32::MAX as usize)?;
+        check_share("learning_rate", options.learning_rate)?;
+        check_integer("max_depth", options.max_depth, 1, MAX_DEPTH)?;
+        check_integer("min_samples_leaf", options.min_samples_leaf, 1, usize::MAX)?;
         if !(options.ridge > 0.0 && options.ridge <= 1e12) {
             return Err(Error::Parameter {
                 name: "ridge",
@@ -83,11 +83,11 @@ impl BoostParams {
                 expected: "a number above 0 and up to 1e12",
             });
         }
-        share("row_share", options.row_share)?;
+        check_share("row_share", options.row_share)?;
         if let Some(found) = options.feature_share {
-            share("feature_share", found)?;
+            check_share("feature_share", found)?;
         }
-        whole("max_bins", options.max_bins, 2, MAX_BINS)?;
+        check_integer("max_bins", options.max_bins, 2, MAX_BINS)?;
         if let Some(EarlyStopping {
             validation_share,
             patience,
@@ -100,7 +100,7 @@ impl BoostParams {
                     expected: "a number above 0 and below 1",
                 });
             }
-            whole("patience", patience, 1, usize::MAX)?;
+            check_integer("patience", patience, 1, usize::MAX)?;
         }
         Ok(Self(options))
     }
@@ -111,7 +111,7 @@ impl BoostParams {
         &self.0
     }
 
-    /// Number of features that are drawn for a node, of so many.
+    /// Number of features drawn per node, out of `features`.
     #[must_use]
     pub fn features_per_node(&self, features: usize) -> usize {
         let count = match self.0.feature_share {
@@ -122,7 +122,7 @@ impl BoostParams {
     }
 }
 
-fn share(name: &'static str, found: f64) -> Result<()> {
+fn check_share(name: &'static str, found: f64) -> Result<()> {
     if found > 0.0 && found <= 1.0 {
         return Ok(());
     }
@@ -133,7 +133,7 @@ fn share(name: &'static str, found: f64) -> Result<()> {
     })
 }
 
-fn whole(name: &'static str, found: usize, least: usize, most: usize) -> Result<()> {
+fn check_integer(name: &'static str, found: usize, least: usize, most: usize) -> Result<()> {
     if (least..=most).contains(&found) {
         return Ok(());
     }
@@ -155,7 +155,7 @@ mod tests {
     type Change = fn(&mut BoostOptions);
 
     #[test]
-    fn nonsense_is_refused_by_name() {
+    fn invalid_options_are_rejected_by_name() {
         let good = BoostOptions::default();
         assert!(BoostParams::new(good).is_ok());
         let stopping = |validation_share, patience| EarlyStopping {
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_third_of_many_features_and_the_root_of_few() {
+    fn default_share_is_a_third_of_many_features_and_the_root_of_few() {
         let params = BoostParams::default();
         let counts = [1, 2, 4, 8, 16, 90].map(|m| params.features_per_node(m));
         assert_eq!(counts, [1, 1, 2, 2, 5, 30]);

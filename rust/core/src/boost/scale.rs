@@ -1,23 +1,22 @@
-//! The unit that derivatives are measured in, so that products of their sums stay within single precision.
+//! [`Scale`]: the unit of derivatives, which keeps products of their sums within single precision.
 
-/// A ridge below this share of the largest possible sum drowns in its rounding; splits are compared as if it were this
-/// share.
+/// Smallest ridge for comparing splits, relative to the largest possible sum: a smaller one is below rounding.
 const LEAST_RIDGE: f64 = 1.0 / (1_u64 << 40) as f64;
 
-/// A unit for derivatives and the ridge. Measuring both in it multiplies what splits are worth by a constant and changes
-/// no step; it is a power of two, so that it changes no digit either.
+/// Unit of derivatives and ridge. It multiplies the scores of splits by a constant and leaves steps unchanged; as a power
+/// of two it causes no rounding.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scale {
     pub(super) unit: f64,
-    /// The ridge that splits are compared with, in units.
+    /// Ridge for comparing splits, in units.
     pub(super) ridge: f32,
 }
 
 impl Scale {
-    /// The scale for sums of derivatives up to `largest`.
+    /// Scale for sums of derivatives up to `largest`.
     ///
-    /// Curvature plus ridge is then between 1/q and q units up to a small factor, and gradients are at most q units, for
-    /// some q up to 2^20: a product of five of them neither overflows nor vanishes.
+    /// Curvature plus ridge is between 1/q and q units up to a small factor and gradients are at most q units, for some
+    /// q ≤ 2^20: a product of five of them neither overflows nor underflows.
     pub(super) fn new(largest: f64, ridge: f64) -> Self {
         let ridge = ridge.max(largest * LEAST_RIDGE);
         let middle = ridge.log2().midpoint(largest.max(ridge).log2());
@@ -49,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_ridge_is_kept() {
+    fn an_ordinary_ridge_is_kept() {
         let scale = Scale::new(7000.0, 2.0);
         assert_eq!(f64::from(scale.ridge) * scale.unit, 2.0);
     }

@@ -1,44 +1,49 @@
-//! What splits are worth: sums of derivatives over rows in the order of their bins, a few outputs at a time.
+//! Scores of candidate splits: sums of derivatives per bin, for a few outputs at a time.
 //!
-//! A task is one node and some groups of [`OUTPUTS`] outputs. Its sums are made in the order of the rows, and the tasks'
-//! results are added in their order: the result does not depend on who computes what.
+//! A task is one node and up to [`GROUPS`] groups of [`OUTPUTS`] outputs. It adds rows in order, and the results of tasks
+//! are added in order: the result does not depend on the number of threads.
 
 use crate::simd::{dispatch, Kernel};
 
-use super::candidates::Candidates;
-use super::drawn::Drawn;
-use super::gradient::{Line, Lines, OUTPUTS};
+use super::candidates::CandidateFeatures;
+use super::gradient::{DerivativeLine, DerivativeLines, OUTPUTS};
 use super::params::MAX_BINS;
+use super::row_sample::RowSample;
 
-/// Groups of outputs that are scored together.
+/// Groups of outputs per task.
 pub(super) const GROUPS: usize = 2;
 
-/// Σ G²/(H + ridge) over some outputs: of the whole node, and of both sides of each boundary.
+/// Σ G²/(H + ridge) over outputs: of the whole node, and of both sides of each boundary.
 #[derive(Debug, Default)]
-pub(super) struct Scores {
+pub(super) struct SplitScores {
     pub(super) node: f64,
     pub(super) splits: Vec<f64>,
 }
 
-/// A node: its rows, as places among the drawn ones, and the splits that it considers.
+/// A node to split: its rows, as indices into the sample, and its candidate features.
 #[derive(Clone, Copy)]
-pub(super) struct Considered<'a> {
-    pub(super) drawn: &'a Drawn<'a>,
+pub(super) struct SearchNode<'a> {
+    pub(super) sample: &'a RowSample<'a>,
     pub(super) rows: &'a [u32],
-    pub(super) candidates: &'a Candidates,
+    pub(super) candidates: &'a CandidateFeatures,
 }
 
-/// Scores all candidates of a node by up to [`GROUPS`] groups of outputs, from this one on.
-pub(super) fn score(node: Considered<'_>, lines: &Lines, first_group: usize, ridge: f32) -> Scores {
+/// Scores all candidate splits of a node on up to [`GROUPS`] groups of outputs, from `first_group` on.
+pub(super) fn score_splits(
+    node: SearchNode<'_>,
+    lines: &DerivativeLines,
+    first_group: usize,
+    ridge: f32,
+) -> SplitScores {
     if first_group + 1 == lines.groups() {
-        return dispatch(Score::<1> {
+        return dispatch(SplitScoreKernel::<1> {
             node,
             lines,
             first_group,
             ridge,
         });
     }
-    dispatch(Score::<GROUPS> {
+    dispatch(SplitScoreKernel::<GROUPS> {
         node,
         lines,
         first_group,
@@ -46,83 +51,90 @@ pub(super) fn score(node: Considered<'_>, lines: &Lines, first_group: usize, rid
     })
 }
 
-/// Adds the derivatives of a node's rows in double precision: gradients and curvatures in lines.
-pub(super) fn totals(rows: &[u32], lines: &Lines) -> Vec<[f64; 2 * OUTPUTS]> {
-    dispatch(Totals { rows, lines })
+/// Sums of the derivatives of rows in double precision: gradients, then curvatures, per group.
+pub(super) fn sum_derivatives(rows: &[u32], lines: &DerivativeLines) -> Vec<[f64; 2 * OUTPUTS]> {
+    dispatch(TotalsKernel { rows, lines })
 }
 
-struct Score<'a, const N: usize> {
-    node: Considered<'a>,
-    lines: &'a Lines,
+struct SplitScoreKernel<'a, const N: usize> {
+    node: SearchNode<'a>,
+    lines: &'a DerivativeLines,
     first_group: usize,
     ridge: f32,
 }
 
-impl<const N: usize> Kernel for Score<'_, N> {
-    type Output = Scores;
+impl<const N: usize> Kernel for SplitScoreKernel<'_, N> {
+    type Output = SplitScores;
 
     #[inline(always)]
-    fn run(self) -> Scores {
+    fn run(self) -> SplitScores {
         let mut splits = vec![0.0; self.node.candidates.boundaries()];
         let mut unscored = &mut splits[..];
-        // No feature has more boundaries.
+        // Largest number of boundaries of a feature.
         let mut between = Vec::with_capacity(MAX_BINS);
-        let mut worths = Vec::with_capacity(MAX_BINS);
-        let mut total = [Line::default(); N];
+        let mut scores = Vec::with_capacity(MAX_BINS);
+        let mut total = [DerivativeLine::default(); N];
         for (number, candidate) in self.node.candidates.features().iter().enumerate() {
             between.clear();
-            between.resize(candidate.boundaries + 1, [Line::default(); N]);
-            let column = self.node.drawn.column(candidate.feature);
+            between.resize(candidate.boundaries + 1, [DerivativeLine::default(); N]);
+            let column = self.node.sample.column(candidate.feature);
             for &row in self.node.rows {
                 let bin = usize::from(column[row as usize]);
                 let sums = &mut between[usize::from(candidate.boundaries_before[bin])];
-                plus(sums, self.lines.some(row as usize, self.first_group, N));
+                add_lines(
+                    sums,
+                    self.lines.row_groups(row as usize, self.first_group, N),
+                );
             }
-            // Every feature has every row on some side of its boundaries: any of them gives the sum of all.
+            // The bins of every feature hold all rows: the sums of any feature add up to the total.
             if number == 0 {
                 for lines in &between {
-                    plus(&mut total, lines);
+                    add_lines(&mut total, lines);
                 }
             }
-            worths.clear();
-            let mut left = [Line::default(); N];
+            scores.clear();
+            let mut left = [DerivativeLine::default(); N];
             for lines in &between[..candidate.boundaries] {
-                plus(&mut left, lines);
-                worths.push(worth(&left, &total, self.ridge));
+                add_lines(&mut left, lines);
+                scores.push(score_sides(&left, &total, self.ridge));
             }
-            let scored;
-            (scored, unscored) = unscored.split_at_mut(candidate.boundaries);
-            for (split, worth) in scored.iter_mut().zip(&worths) {
-                *split = sum(*worth);
+            let own;
+            (own, unscored) = unscored.split_at_mut(candidate.boundaries);
+            for (split, score) in own.iter_mut().zip(&scores) {
+                *split = sum_halves(*score);
             }
         }
-        Scores {
-            node: sum(worth(&total, &total, self.ridge)),
+        SplitScores {
+            node: sum_halves(score_sides(&total, &total, self.ridge)),
             splits,
         }
     }
 }
 
 #[inline(always)]
-fn plus<const N: usize>(sum: &mut [Line; N], lines: &[Line]) {
+fn add_lines<const N: usize>(sum: &mut [DerivativeLine; N], lines: &[DerivativeLine]) {
     for (sum, line) in sum.iter_mut().zip(lines) {
-        *sum = Line(std::array::from_fn(|i| sum.0[i] + line.0[i]));
+        *sum = DerivativeLine(std::array::from_fn(|i| sum.0[i] + line.0[i]));
     }
 }
 
-/// What both sides of a boundary are worth for each output, given the sums on the left and those of the node.
+/// Score of both sides of a boundary per output, from the sums on the left and of the node.
 #[inline(always)]
-fn worth<const N: usize>(left: &[Line; N], total: &[Line; N], ridge: f32) -> [f32; OUTPUTS] {
-    let mut sum = group_worth(&left[0], &total[0], ridge);
+fn score_sides<const N: usize>(
+    left: &[DerivativeLine; N],
+    total: &[DerivativeLine; N],
+    ridge: f32,
+) -> [f32; OUTPUTS] {
+    let mut sum = group_score(&left[0], &total[0], ridge);
     for (left, total) in left.iter().zip(total).skip(1) {
-        sum = add(sum, group_worth(left, total, ridge));
+        sum = add_fractions(sum, group_score(left, total, ridge));
     }
     std::array::from_fn(|i| sum.0[i] / sum.1[i])
 }
 
-/// Halves are added to halves: that is how vectors are added up, and the order is part of the result.
+/// Pairwise sum by halves, as vector instructions add; the order is part of the result.
 #[inline(always)]
-fn sum(mut each: [f32; OUTPUTS]) -> f64 {
+fn sum_halves(mut each: [f32; OUTPUTS]) -> f64 {
     let mut width = OUTPUTS / 2;
     while width > 0 {
         for i in 0..width {
@@ -133,28 +145,28 @@ fn sum(mut each: [f32; OUTPUTS]) -> f64 {
     f64::from(each[0])
 }
 
-/// Numerators and denominators: a division takes as long as ten products, and so all fractions are brought to one
-/// denominator first. [`super::scale`] sees to it that the products stay within single precision.
+/// Numerators and denominators. Fractions are brought to a common denominator first, because a division takes as long as
+/// ten products. [`super::scale`] keeps the products within single precision.
 type Fractions = ([f32; OUTPUTS], [f32; OUTPUTS]);
 
 #[inline(always)]
-fn add(a: Fractions, b: Fractions) -> Fractions {
+fn add_fractions(a: Fractions, b: Fractions) -> Fractions {
     (
         std::array::from_fn(|i| a.0[i] * b.1[i] + b.0[i] * a.1[i]),
         std::array::from_fn(|i| a.1[i] * b.1[i]),
     )
 }
 
-/// What both sides are worth for each output of a group.
+/// Score of both sides per output of a group.
 #[inline(always)]
-fn group_worth(left: &Line, total: &Line, ridge: f32) -> Fractions {
-    let right = Line(std::array::from_fn(|i| total.0[i] - left.0[i]));
-    add(side_worth(left, ridge), side_worth(&right, ridge))
+fn group_score(left: &DerivativeLine, total: &DerivativeLine, ridge: f32) -> Fractions {
+    let right = DerivativeLine(std::array::from_fn(|i| total.0[i] - left.0[i]));
+    add_fractions(side_score(left, ridge), side_score(&right, ridge))
 }
 
 #[inline(always)]
-fn side_worth(Line(line): &Line, ridge: f32) -> Fractions {
-    // A difference of sums may miss 0 by a rounding.
+fn side_score(DerivativeLine(line): &DerivativeLine, ridge: f32) -> Fractions {
+    // Rounding can make a difference of sums slightly negative.
     let curvature = |i: usize| {
         let curvature = line[i + OUTPUTS];
         if curvature > 0.0 {
@@ -169,12 +181,12 @@ fn side_worth(Line(line): &Line, ridge: f32) -> Fractions {
     )
 }
 
-struct Totals<'a> {
+struct TotalsKernel<'a> {
     rows: &'a [u32],
-    lines: &'a Lines,
+    lines: &'a DerivativeLines,
 }
 
-impl Kernel for Totals<'_> {
+impl Kernel for TotalsKernel<'_> {
     type Output = Vec<[f64; 2 * OUTPUTS]>;
 
     #[inline(always)]
@@ -192,45 +204,45 @@ impl Kernel for Totals<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::bins::Bins;
-    use super::super::candidates::Draw;
+    use super::super::candidates::FeatureDraw;
     use super::*;
     use crate::features::Features;
     use ndarray::Array2;
 
-    /// Scores of some rows for so many labels against sums of both sides in double precision.
+    /// Compares the scores with sums of both sides in double precision.
     fn check(labels: usize) {
         let rows = 40;
         let x = Array2::from_shape_fn((rows, 2), |(i, j)| ((i * (3 + j)) % 11) as f64);
         let bins = Bins::new(&Features::new(x.view()).unwrap(), 256);
         let kept: Vec<u32> = (0..rows as u32).filter(|r| r % 4 != 0).collect();
-        let drawn = Drawn::new(&bins, &kept, false);
-        let mut lines = Lines::default();
-        for (place, line) in lines.prepare(kept.len(), labels).iter_mut().enumerate() {
-            *line = Line(std::array::from_fn(|i| {
+        let sample = RowSample::new(&bins, &kept, false);
+        let mut lines = DerivativeLines::default();
+        for (place, line) in lines.resize(kept.len(), labels).iter_mut().enumerate() {
+            *line = DerivativeLine(std::array::from_fn(|i| {
                 let value = ((place * 17 + i * 5) % 23) as f32 / 8.0;
                 value - if i < OUTPUTS { 1.4 } else { 0.0 }
             }));
         }
         let node: Vec<u32> = (0..kept.len() as u32).filter(|p| p % 7 != 2).collect();
-        let draw = Draw {
+        let draw = FeatureDraw {
             features: 2,
             min_samples_leaf: 3,
             seed: 0,
         };
-        let candidates = Candidates::draw(&drawn, &node, draw);
+        let candidates = CandidateFeatures::draw(&sample, &node, draw);
         assert!(candidates.boundaries() > 8);
-        let considered = Considered {
-            drawn: &drawn,
+        let node_context = SearchNode {
+            sample: &sample,
             rows: &node,
             candidates: &candidates,
         };
         let groups = (0..lines.groups()).step_by(GROUPS);
-        let scores: Vec<Scores> = groups
-            .map(|group| score(considered, &lines, group, 2.0))
+        let scores: Vec<SplitScores> = groups
+            .map(|group| score_splits(node_context, &lines, group, 2.0))
             .collect();
         let expected = |keep: &dyn Fn(u32) -> bool| -> f64 {
             let side: Vec<u32> = node.iter().copied().filter(|&place| keep(place)).collect();
-            let sums = totals(&side, &lines);
+            let sums = sum_derivatives(&side, &lines);
             let each = sums.iter().flat_map(|sums| {
                 (0..OUTPUTS).map(|i| sums[i] * sums[i] / (sums[i + OUTPUTS] + 2.0))
             });
@@ -239,18 +251,18 @@ mod tests {
         let whole: f64 = scores.iter().map(|group| group.node).sum();
         assert!((whole / expected(&|_| true) - 1.0).abs() < 1e-5);
         for boundary in 0..candidates.boundaries() {
-            let (feature, cut) = candidates.cut(&drawn, &node, boundary).unwrap();
+            let (feature, cut) = candidates.cut(&sample, &node, boundary).unwrap();
             let row = |place: u32| kept[place as usize] as usize;
             let left = |place: u32| x[[row(place), feature]] <= cut.threshold;
-            let wanted = expected(&left) + expected(&|place| !left(place));
+            let exact = expected(&left) + expected(&|place| !left(place));
             let found: f64 = scores.iter().map(|group| group.splits[boundary]).sum();
-            assert!((found / wanted - 1.0).abs() < 1e-5, "{found} {wanted}");
+            assert!((found / exact - 1.0).abs() < 1e-5, "{found} {exact}");
         }
     }
 
     #[test]
-    fn scores_are_those_of_the_two_sides() {
-        // One group of outputs, two that are scored together, two and one.
+    fn scores_match_sums_of_the_two_sides() {
+        // One group of outputs; two groups in one task; three groups in two tasks.
         for labels in [4, 7, 9] {
             check(labels);
         }

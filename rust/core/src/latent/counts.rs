@@ -19,7 +19,7 @@ impl LatentRow<'_> {
             for v in u + 1..n {
                 let (b, t, a) = (counts.before(u, v), counts.tied(u, v), counts.before(v, u));
                 if b + t + a > 0.0 {
-                    let (f, h) = self.pair(u, v);
+                    let (f, h) = self.pair_scores(u, v);
                     let [before, tied, after] = pair_log_weights(f, h);
                     sum += b * before + t * tied + a * after - (b + t + a) * log_normaliser(f, h);
                 }

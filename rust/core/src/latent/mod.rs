@@ -11,22 +11,22 @@
 //! log-likelihood is concave in them.
 //!
 //! With `a_u = exp(f_u)` and `t_u = exp(f_u / 2 + h_u)` the weights of a pair become `a_u`, `a_v` and `t_u · t_v`: 2n
-//! exponentials a row suffice for all n(n−1)/2 pairs. The kernels subtract the row's largest utility first, and rows
-//! whose numbers are so far apart that this is not enough take another way, pair by pair.
+//! exponentials per row suffice for all n(n−1)/2 pairs. The kernels subtract the largest utility of the row first; rows
+//! whose scores are too far apart for that are computed pair by pair.
 //!
 //! R. R. Davidson, "On extending the Bradley–Terry model to accommodate ties in paired comparison experiments",
 //! Journal of the American Statistical Association 65 (1970).
 
 mod counts;
-mod lanes;
 mod pair;
 mod posterior;
 mod product;
 mod real;
 mod row;
+mod row_block;
 
 pub use counts::compared_labels;
-pub(crate) use lanes::{Block, LANES};
 pub use pair::{pair_log_weights, pair_shares};
 pub use posterior::{Posterior, MAX_POSTERIOR_LABELS};
 pub use row::{Derivatives, LatentRow};
+pub(crate) use row_block::{RowBlock, LANES};

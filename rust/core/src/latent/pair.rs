@@ -1,9 +1,9 @@
-//! One pair of labels, for any finite numbers.
+//! Shares of one pair of labels, for any finite scores.
 
-/// Logarithms beyond this decide a pair completely; clamping keeps differences of huge numbers finite.
+/// Logarithms are clamped to ± this: they decide a pair completely, and their differences stay finite.
 const DECISIVE: f64 = 1e300;
 
-/// The logarithms of the weights of before, tied and after for labels with utilities `f` and tie terms `h`.
+/// Logarithms of the weights of before, tied and after for two labels with utilities `f` and tie terms `h`.
 #[must_use]
 pub fn pair_log_weights(f: [f64; 2], h: [f64; 2]) -> [f64; 3] {
     let half = (f[0] / 2.0 - f[1] / 2.0).clamp(-DECISIVE, DECISIVE);
@@ -30,7 +30,7 @@ pub fn pair_shares(f: [f64; 2], h: [f64; 2]) -> [f64; 3] {
     weights.map(|weight| weight / sum)
 }
 
-/// The logarithm of the sum of the weights.
+/// Logarithm of the sum of the weights.
 pub(super) fn log_normaliser(f: [f64; 2], h: [f64; 2]) -> f64 {
     let logs = pair_log_weights(f, h);
     let largest = logs.into_iter().fold(f64::MIN, f64::max);
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn worked_by_hand() {
+    fn shares_and_normaliser_of_a_worked_example() {
         // Weights e^{1/2}, e^{0.3}, e^{-1/2}.
         let shares = pair_shares([2.0, 1.0], [0.1, 0.2]);
         let weights = [0.5_f64.exp(), 0.3_f64.exp(), (-0.5_f64).exp()];

@@ -1,4 +1,4 @@
-//! [`Posterior`]: the most probable utilities and tie terms of a set of rankings, and how certain they are.
+//! [`Posterior`]: the most probable utilities and tie terms of a set of rankings, with standard errors.
 
 use crate::cholesky::Cholesky;
 use crate::error::{Error, Result};
@@ -7,30 +7,32 @@ use crate::pairs::PairCounts;
 use super::counts::compared_labels;
 use super::row::{Derivatives, LatentRow};
 
-/// The largest number of labels: the second derivatives are a matrix of twice as many rows.
+/// Largest number of labels: the second derivatives are a dense matrix with twice as many rows.
 pub const MAX_POSTERIOR_LABELS: usize = 512;
 
-/// Pairs of a weight outside this range drown the prior, or drown in it: they are measured in units of the largest.
+/// If the largest weight of a pair is outside this range, weights are divided by it: rounding would lose either the prior
+/// or the data.
 const PLAIN_WEIGHTS: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
 
-/// The search ends when the next step would promise no more than this share of the weight of all pairs.
+/// The fit ends when the predicted decrease of the next step, relative to the objective, is not larger.
 const TOLERANCE: f64 = 1e-14;
-/// Newton's method on a strictly convex function needs a few dozen steps at most; this only bounds rounding noise.
+/// Newton's method needs a few dozen steps at most on a strictly convex function; this bounds loops caused by rounding.
 const MAX_STEPS: usize = 200;
+/// Largest number of halvings in a line search.
 const HALVINGS: usize = 60;
 
-/// The maximum of the likelihood times independent normal priors around 0, and the normal approximation there.
+/// Mode of the posterior under independent normal priors around 0, with the normal approximation at it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Posterior {
     /// n utilities, then n tie terms.
     pub scores: Vec<f64>,
-    /// Square roots of the diagonal of the inverse second derivatives, for utilities less the mean of the compared labels:
-    /// the data say nothing about a common movement of these, and the prior's word on it would drown all others.
+    /// Square roots of the diagonal of the inverse second derivatives. Utilities are taken relative to the mean of the
+    /// compared labels: the likelihood does not depend on a common shift, whose prior variance would dominate.
     pub standard_errors: Vec<f64>,
 }
 
 impl Posterior {
-    /// Fits by damped Newton steps. `ridge` > 0 is the inverse variance of the prior. O(n³) a step. Where the largest
+    /// Fits by damped Newton steps. `ridge` > 0 is the inverse variance of the prior. O(n³) per step. If the largest
     /// weight of a pair is outside 1e-9 to 1e9, weights are taken relative to it.
     ///
     /// # Errors
@@ -43,7 +45,7 @@ impl Posterior {
                 limit: MAX_POSTERIOR_LABELS,
             });
         }
-        let unit = unit(counts);
+        let unit = weight_unit(counts);
         let ridge = ridge * unit;
         let mut scores = vec![0.0; 2 * n];
         let mut value = objective(counts, ridge, &scores);
@@ -51,10 +53,10 @@ impl Posterior {
             let gradient = gradient(counts, ridge, &scores);
             let mut step = gradient.clone();
             factor(hessian(counts, ridge, &scores), 2 * n)?.solve(&mut step);
-            // Twice what the quadratic model promises.
-            let promise: f64 = step.iter().zip(&gradient).map(|(s, g)| s * g).sum();
-            if promise <= TOLERANCE * (unit + value.abs()) {
-                // The last step is still worth making: it squares the error.
+            // Twice the decrease predicted by the quadratic model.
+            let predicted: f64 = step.iter().zip(&gradient).map(|(s, g)| s * g).sum();
+            if predicted <= TOLERANCE * (unit + value.abs()) {
+                // Take the last step: convergence is quadratic, so it squares the error.
                 move_by(&mut scores, &step, 1.0);
                 break;
             }
@@ -64,7 +66,7 @@ impl Posterior {
                 let mut next = scores.clone();
                 move_by(&mut next, &step, length);
                 let there = objective(counts, ridge, &next);
-                if there <= value - 1e-4 * length * promise {
+                if there <= value - 1e-4 * length * predicted {
                     (scores, value, moved) = (next, there, true);
                     break;
                 }
@@ -82,8 +84,8 @@ impl Posterior {
     }
 }
 
-/// What weights are divided by. Instead of every weight, the prior is multiplied: that is the same model.
-fn unit(counts: &PairCounts) -> f64 {
+/// Unit of the weights. The prior is multiplied by it instead of dividing each weight, which gives the same model.
+fn weight_unit(counts: &PairCounts) -> f64 {
     let n = counts.labels();
     let seen = |u, v| counts.before(u, v) + counts.tied(u, v) + counts.before(v, u);
     let pairs = (0..n).flat_map(|u| (u + 1..n).map(move |v| (u, v)));
@@ -95,13 +97,14 @@ fn unit(counts: &PairCounts) -> f64 {
     }
 }
 
+/// Subtracts `length` times `step`.
 fn move_by(scores: &mut [f64], step: &[f64], length: f64) {
     for (score, step) in scores.iter_mut().zip(step) {
         *score -= length * step;
     }
 }
 
-/// Penalty less log-likelihood.
+/// Penalty minus log-likelihood.
 fn objective(counts: &PairCounts, ridge: f64, scores: &[f64]) -> f64 {
     let penalty: f64 = scores.iter().map(|s| s * s).sum::<f64>() * ridge / 2.0;
     penalty - LatentRow::new(scores).count_log_likelihood(counts)
@@ -115,8 +118,9 @@ fn gradient(counts: &PairCounts, ridge: f64, scores: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// The second derivatives, row by row. A pair says y (+1 before, 0 tied, −1 after) and t (1 tied, else 0); the scores
-/// enter its logarithm as `y (f_u − f_v) / 2 + t (h_u + h_v)`, so what counts are the variances and the covariance.
+/// Second derivatives of the objective, row-major. With y = +1 for before, 0 for tied, −1 for after and t = 1 for tied,
+/// else 0, the scores enter the log-likelihood of a pair as `y (f_u − f_v) / 2 + t (h_u + h_v)`: its second derivatives
+/// are the variances of y/2 and t and their covariance.
 fn hessian(counts: &PairCounts, ridge: f64, scores: &[f64]) -> Vec<f64> {
     let n = counts.labels();
     let size = 2 * n;
@@ -154,17 +158,17 @@ fn hessian(counts: &PairCounts, ridge: f64, scores: &[f64]) -> Vec<f64> {
     matrix
 }
 
-/// The diagonal of the inverse, without the common movement of the compared labels' utilities.
+/// Diagonal of the inverse, without the variance of a common shift of the utilities of the compared labels.
 ///
-/// That movement is an eigenvector, and the ridge its eigenvalue. It is made as stiff as the rest, and its known part is
-/// taken off the result: no small difference of large numbers.
+/// That shift is an eigenvector whose eigenvalue is the ridge. Its eigenvalue is raised to the size of the others before
+/// the inversion, and its known part is subtracted afterwards, which avoids cancellation.
 fn variances(counts: &PairCounts, ridge: f64, mut matrix: Vec<f64>) -> Result<Vec<f64>> {
     let size = 2 * counts.labels();
     let compared = compared_labels(counts);
     let labels: Vec<usize> = (0..compared.len()).filter(|&u| compared[u]).collect();
     let count = labels.len() as f64;
     let diagonal: f64 = labels.iter().map(|u| matrix[u * size + u]).sum();
-    // Without compared labels this is no number, and nobody asks for it.
+    // NaN without compared labels, and then unused.
     let stiffness = diagonal / count;
     for u in &labels {
         for v in &labels {
@@ -204,19 +208,19 @@ mod tests {
     }
 
     #[test]
-    fn the_gradient_vanishes_at_the_maximum() {
+    fn gradient_is_zero_at_the_mode() {
         for ridge in [1e-3, 0.1, 10.0] {
             let fitted = Posterior::fit(&counts(), ridge).unwrap();
             let gradient = gradient(&counts(), ridge, &fitted.scores);
             assert!(gradient.iter().all(|g| g.abs() < 1e-10), "{gradient:?}");
             let sum: f64 = fitted.scores[..4].iter().sum();
-            // The likelihood does not see a common shift, so the prior centres the utilities.
+            // The likelihood does not depend on a common shift, so the prior centres the utilities.
             assert!(sum.abs() < 1e-8);
         }
     }
 
     #[test]
-    fn second_derivatives_are_finite_differences() {
+    fn hessian_matches_finite_differences() {
         let scores = [0.5, -0.2, 0.1, 0.9, 0.3, -0.4, 0.0, 0.2];
         let matrix = hessian(&counts(), 0.3, &scores);
         for i in 0..8 {
@@ -234,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_leave_out_the_common_movement_and_nothing_else() {
+    fn variances_leave_out_the_common_shift_only() {
         let scores = [0.5, -0.2, 0.1, 0.9, 0.3, -0.4, 0.0, 0.2];
         for ridge in [1e-4, 0.3, 20.0] {
             let matrix = hessian(&counts(), ridge, &scores);
@@ -248,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn extreme_weights_are_relative() {
+    fn extreme_weights_are_taken_relative_to_the_largest() {
         let y = array![[1, 2, 2_i64], [2, 1, 3], [1, 1, 2]];
         let fit = |weight: f64| {
             let weights = [weight, 2.0 * weight, weight];
@@ -256,7 +260,7 @@ mod tests {
             let counts = PairCounts::from_rankings(&rankings).unwrap();
             Posterior::fit(&counts, 0.1).unwrap()
         };
-        // Four times the weight is that of the pairs.
+        // The largest weight of a pair is four times `weight`.
         let plain = fit(0.25);
         for extreme in [1e-290, 1e-20, 1e20, 1e290] {
             let fitted = fit(extreme);

@@ -1,11 +1,11 @@
-//! The logarithm of a product of many numbers, with a single logarithm at the end.
+//! [`LogProduct`]: logarithm of a product of many numbers, computed with a single call to `ln`.
 
-/// A product as mantissa and exponent: it neither overflows nor vanishes.
+/// A product stored as mantissa and exponent, which neither overflows nor underflows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LogProduct {
     /// In [1, 2).
     mantissa: f64,
-    /// Sum of the exponents, each with the float format's bias.
+    /// Sum of the exponents, each with the bias of the float format.
     biased: u64,
     factors: u64,
 }
@@ -24,7 +24,7 @@ impl LogProduct {
     const FRACTION: u64 = (1 << 52) - 1;
     const BIAS: u64 = 1023;
 
-    /// Multiplies by a positive normal number up to 2^1022. Only bits are moved: no logarithm, no branch.
+    /// Multiplies by a positive normal number up to 2^1022. No logarithm and no branch.
     #[inline(always)]
     pub(crate) fn multiply(&mut self, factor: f64) {
         let bits = (self.mantissa * factor).to_bits();
@@ -33,7 +33,7 @@ impl LogProduct {
         self.mantissa = f64::from_bits(bits & Self::FRACTION | Self::BIAS << 52);
     }
 
-    /// The natural logarithm.
+    /// Natural logarithm of the product.
     #[inline(always)]
     pub(crate) fn ln(self) -> f64 {
         let exponent = self.biased as f64 - (self.factors * Self::BIAS) as f64;

@@ -1,9 +1,9 @@
-//! The numbers of the vector kernels: `f32` where speed counts, `f64` where digits do, one exponential for both.
+//! [`Real`]: the float type of a vector kernel, `f32` for speed or `f64` for precision.
 
 use std::array::from_fn;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
-/// A float that kernels compute with in lanes.
+/// A float with the constants and the exponential that the kernels need.
 pub(crate) trait Real:
     Copy
     + Default
@@ -17,17 +17,17 @@ pub(crate) trait Real:
 {
     const ONE: Self;
     const HALF: Self;
-    /// Added to a denominator that may be 0; too small to change any other.
+    /// Added to denominators to avoid dividing by zero; too small to change any other denominator.
     const TINY: Self;
-    /// Utilities further than this below the best of their row count as being there.
+    /// Largest distance of a utility from the largest of its row; larger distances are clipped.
     const SPREAD: Self;
-    /// Logarithms of tie strengths end here on both sides.
+    /// Logarithms of tie strengths are clipped to this.
     const TIE_LIMIT: Self;
 
-    /// e to these powers, for powers that neither overflow nor leave the normal numbers.
+    /// e to these powers. Results must be normal numbers.
     ///
-    /// The same to the last bit on every machine and in every lane, which a system's library does not promise; without
-    /// branches and all lanes at every step, so that it becomes vector instructions. Within two units in the last place.
+    /// Bit-identical on every machine, unlike the system library, and accurate to two units in the last place. Without
+    /// branches and lane by lane at each step, so that it compiles to vector instructions.
     fn exponentials<const N: usize>(powers: [Self; N]) -> [Self; N];
 
     /// e to this power.
@@ -38,8 +38,8 @@ pub(crate) trait Real:
     }
 }
 
-/// The body of [`Real::exponentials`]: a power of two, whose exponent appears in the low bits when `round` is added, times
-/// a polynomial of the rest, highest coefficient first. The logarithm of 2 comes in two parts, `high` and `low`.
+/// Body of [`Real::exponentials`]: a power of two times a polynomial of the remainder, highest coefficient first. Adding
+/// `round` leaves the exponent in the low bits; ln 2 is split into `high` and `low`.
 macro_rules! exponentials {
     ($powers:ident, $float:ident, round $round:expr, mantissa $mantissa:expr, one $one:expr, high $high:expr, low $low:expr;
      $first:expr $(, $rest:expr)*) => {{
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_exponential_is_the_exponential() {
+    fn exponential_matches_the_standard_library() {
         for i in -8700..=8800 {
             let x = f64::from(i) / 100.0 + 1e-4;
             let wide = x.exp();

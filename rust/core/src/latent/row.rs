@@ -1,4 +1,4 @@
-//! [`LatentRow`]: what the model says about one row, in double precision and for any finite scores.
+//! [`LatentRow`]: shares, likelihood and derivatives of one row, in double precision and for any finite scores.
 
 use crate::rankings::MISSING;
 use crate::simd::{dispatch, Kernel};
@@ -6,14 +6,14 @@ use crate::simd::{dispatch, Kernel};
 use super::pair::{log_normaliser, pair_log_weights, pair_shares};
 use super::real::Real;
 
-/// The scores of one row: n utilities, then n tie terms.
+/// Scores of one row: n utilities, then n tie terms.
 #[derive(Debug, Clone, Copy)]
 pub struct LatentRow<'a> {
     utilities: &'a [f64],
     ties: &'a [f64],
 }
 
-/// First derivatives of a log-likelihood, and the diagonal of its negative second derivatives; utilities first.
+/// First derivatives of a log-likelihood and the diagonal of its negative second derivatives. Utilities come first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Derivatives {
     /// Gradient.
@@ -23,7 +23,7 @@ pub struct Derivatives {
 }
 
 impl Derivatives {
-    /// Derivatives of nothing, for so many labels.
+    /// Zeros for `labels` labels.
     #[must_use]
     pub fn new(labels: usize) -> Self {
         Self {
@@ -34,7 +34,7 @@ impl Derivatives {
 }
 
 impl<'a> LatentRow<'a> {
-    /// Reads 2n finite numbers.
+    /// Wraps 2n finite numbers.
     #[must_use]
     pub fn new(scores: &'a [f64]) -> Self {
         debug_assert!(scores.iter().all(|score| score.is_finite()));
@@ -48,14 +48,15 @@ impl<'a> LatentRow<'a> {
         self.utilities.len()
     }
 
-    /// The shares of before, tied and after of labels u and v.
+    /// Shares of before, tied and after of labels u and v.
     #[must_use]
     pub fn shares(&self, u: usize, v: usize) -> [f64; 3] {
-        let (f, h) = self.pair(u, v);
+        let (f, h) = self.pair_scores(u, v);
         pair_shares(f, h)
     }
 
-    pub(super) fn pair(&self, u: usize, v: usize) -> ([f64; 2], [f64; 2]) {
+    /// Utilities and tie terms of labels u and v.
+    pub(super) fn pair_scores(&self, u: usize, v: usize) -> ([f64; 2], [f64; 2]) {
         (
             [self.utilities[u], self.utilities[v]],
             [self.ties[u], self.ties[v]],
@@ -63,16 +64,16 @@ impl<'a> LatentRow<'a> {
     }
 
     /// Writes the shares of all pairs (0,1), (0,2), …, (1,2), … to the planes before, tied and after: 2n exponentials
-    /// and one division a pair.
+    /// and one division per pair.
     ///
     /// # Panics
-    /// When a plane does not have n(n−1)/2 places.
+    /// When a plane does not have n(n−1)/2 entries.
     pub fn write_shares(&self, planes: [&mut [f64]; 3]) {
         let n = self.labels();
         let pairs = n * n.saturating_sub(1) / 2;
         assert!(planes.iter().all(|plane| plane.len() == pairs));
         if let Some(strengths) = self.strengths() {
-            dispatch(WriteShares { strengths, planes });
+            dispatch(SharesKernel { strengths, planes });
             return;
         }
         let [before, tied, after] = planes;
@@ -82,14 +83,13 @@ impl<'a> LatentRow<'a> {
         }
     }
 
-    /// As [`Self::write_shares`], but a pair with a label that was never compared with any other is anybody's guess: ⅓
-    /// each.
+    /// As [`Self::write_shares`], with shares of ⅓ for pairs with a label that was never compared with another label.
     ///
     /// # Panics
-    /// When a plane does not have n(n−1)/2 places, or `compared` not n.
+    /// When a plane does not have n(n−1)/2 entries, or `compared` does not have n.
     pub fn write_known_shares(&self, compared: &[bool], mut planes: [&mut [f64]; 3]) {
         let n = self.labels();
-        assert_eq!(compared.len(), n, "flags of other labels");
+        assert_eq!(compared.len(), n, "expected one flag per label");
         self.write_shares(planes.each_mut().map(|plane| &mut **plane));
         if compared.iter().all(|&compared| compared) {
             return;
@@ -104,12 +104,12 @@ impl<'a> LatentRow<'a> {
         }
     }
 
-    /// The logarithm of the probability of a ranking: the sum over the pairs that it ranks.
+    /// Log-likelihood of a ranking: a sum over the pairs that it ranks.
     #[must_use]
     pub fn log_likelihood(&self, positions: &[u16]) -> f64 {
         let mut sum = 0.0;
         for_ranked_pairs(positions, |u, v| {
-            let (f, h) = self.pair(u, v);
+            let (f, h) = self.pair_scores(u, v);
             let [before, tied, after] = pair_log_weights(f, h);
             let observed = match positions[u].cmp(&positions[v]) {
                 std::cmp::Ordering::Less => before,
@@ -121,34 +121,38 @@ impl<'a> LatentRow<'a> {
         sum
     }
 
-    /// Adds the derivatives of the log-likelihood of a ranking, times a weight.
+    /// Adds the derivatives of the log-likelihood of a ranking, times `weight`.
     ///
     /// # Panics
-    /// When the derivatives are of another number of labels.
+    /// When `to` has a different number of labels.
     pub fn add_derivatives(&self, positions: &[u16], weight: f64, to: &mut Derivatives) {
         let n = self.labels();
-        assert_eq!(to.gradient.len(), 2 * n, "derivatives of other labels");
+        assert_eq!(
+            to.gradient.len(),
+            2 * n,
+            "expected derivatives of {n} labels"
+        );
         for_ranked_pairs(positions, |u, v| {
             let [before, tied, after] = self.shares(u, v);
             let net = before - after;
             let observed = f64::from(i8::from(positions[u] < positions[v]))
                 - f64::from(i8::from(positions[u] > positions[v]));
             let is_tied = f64::from(i8::from(positions[u] == positions[v]));
-            let slope = weight * (observed - net) / 2.0;
-            to.gradient[u] += slope;
-            to.gradient[v] -= slope;
-            let bend = weight * (before + after - net * net).max(0.0) / 4.0;
-            let tie_bend = weight * tied * (1.0 - tied);
+            let net_gradient = weight * (observed - net) / 2.0;
+            to.gradient[u] += net_gradient;
+            to.gradient[v] -= net_gradient;
+            let net_curvature = weight * (before + after - net * net).max(0.0) / 4.0;
+            let tied_curvature = weight * tied * (1.0 - tied);
             for label in [u, v] {
-                to.curvature[label] += bend;
+                to.curvature[label] += net_curvature;
                 to.gradient[n + label] += weight * (is_tied - tied);
-                to.curvature[n + label] += tie_bend;
+                to.curvature[n + label] += tied_curvature;
             }
         });
     }
 
-    /// `exp(f_u − max f)` and `exp((f_u − max f) / 2 + h_u)`, unless the numbers are too far apart for that.
-    fn strengths(&self) -> Option<Strengths> {
+    /// `exp(f_u − max f)` and `exp((f_u − max f) / 2 + h_u)`, or `None` if the scores are too far apart.
+    fn strengths(&self) -> Option<RowStrengths> {
         let bounds = |values: &[f64]| {
             let low = values.iter().copied().fold(f64::MAX, f64::min);
             (low, values.iter().copied().fold(f64::MIN, f64::max))
@@ -160,7 +164,7 @@ impl<'a> LatentRow<'a> {
             return None;
         }
         let below = self.utilities.iter().map(|f| f - high);
-        Some(Strengths {
+        Some(RowStrengths {
             plain: below.clone().map(Real::exponential).collect(),
             tie: below
                 .zip(self.ties)
@@ -170,6 +174,7 @@ impl<'a> LatentRow<'a> {
     }
 }
 
+/// Calls `each(u, v)` for the pairs u < v that a row ranks.
 fn for_ranked_pairs(positions: &[u16], mut each: impl FnMut(usize, usize)) {
     for (u, &position) in positions.iter().enumerate() {
         if position == MISSING {
@@ -183,22 +188,23 @@ fn for_ranked_pairs(positions: &[u16], mut each: impl FnMut(usize, usize)) {
     }
 }
 
-struct Strengths {
+/// Strengths of the labels of one row: `a_u` and `t_u` of the module documentation.
+struct RowStrengths {
     plain: Vec<f64>,
     tie: Vec<f64>,
 }
 
-struct WriteShares<'a> {
-    strengths: Strengths,
+struct SharesKernel<'a> {
+    strengths: RowStrengths,
     planes: [&'a mut [f64]; 3],
 }
 
-impl Kernel for WriteShares<'_> {
+impl Kernel for SharesKernel<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Strengths { plain, tie } = &self.strengths;
+        let RowStrengths { plain, tie } = &self.strengths;
         let [mut before, mut tied, mut after] = self.planes;
         for u in 0..plain.len() {
             let (a_u, t_u) = (plain[u], tie[u]);

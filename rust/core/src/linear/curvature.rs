@@ -1,20 +1,21 @@
-//! An estimate of the second derivatives of the objective, which tells the search for its minimum how far to go.
+//! [`Curvature`]: an estimate of the second derivatives of the objective, which scales the steps of the minimiser.
 
 use crate::cholesky::Cholesky;
 
-/// Second derivatives as if outputs did not influence each other.
+/// Second derivatives with the terms between different outputs left out.
 ///
-/// Inputs may be strongly correlated, and a search that knew only the diagonal would take many steps to find that out.
+/// The terms between inputs are kept where possible: features are often strongly correlated, and a diagonal estimate
+/// would then take many more steps.
 pub(super) enum Curvature {
-    /// For each output those in its coefficients, factorised.
+    /// One Cholesky factor per output.
     Factors(Vec<Cholesky>),
-    /// For each coefficient, inputs being treated as if they were uncorrelated.
+    /// One number per coefficient: the terms between inputs are left out as well.
     Diagonal(Vec<f64>),
 }
 
 impl Curvature {
-    /// Factorises the sums of curvature times inputs (0, 0), (1, 0), (1, 1), …, for all outputs each, plus the penalty
-    /// of each input. `None` if that is not positive definite.
+    /// Factorises one matrix per output, plus `ridge(input)` on its diagonal. `blocks` holds the lower triangles, inputs
+    /// (0, 0), (1, 0), (1, 1), …, with all outputs side by side. `None` if a matrix is not positive definite.
     pub(super) fn factorise(
         blocks: &[f64],
         inputs: usize,
@@ -36,7 +37,7 @@ impl Curvature {
         factors.map(Self::Factors)
     }
 
-    /// Divides a gradient, n numbers for each input, by the second derivatives.
+    /// Divides a gradient by the second derivatives.
     pub(super) fn divide(&self, gradient: &mut [f64]) {
         match self {
             Self::Factors(factors) => {
@@ -64,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_output_is_divided_by_its_own_block() {
+    fn divide_solves_one_system_per_output() {
         // Two outputs of two inputs: [[4, 1], [1, 3]] and [[2, -1], [-1, 5]].
         let blocks = [3.5, 1.5, 1.0, -1.0, 2.5, 4.5];
         let curvature = Curvature::factorise(&blocks, 2, 2, |_| 0.5).unwrap();
@@ -79,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_diagonal_divides() {
+    fn divide_by_a_diagonal() {
         let mut gradient = [6.0, 1.0];
         Curvature::Diagonal(vec![2.0, 4.0]).divide(&mut gradient);
         assert_eq!(gradient, [3.0, 0.25]);

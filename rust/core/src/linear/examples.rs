@@ -1,10 +1,10 @@
-//! Rankings that tests of the linear model share.
+//! Test data shared by the tests of the linear model.
 
 use ndarray::array;
 
 use crate::rankings::Rankings;
 
-/// Eleven weighted rankings of three labels, with ties, missing labels, and rows without any pair.
+/// Eleven weighted rankings of three labels, with ties, missing labels and rows without a pair.
 pub(super) fn incomplete_rankings(weights: &[f64]) -> Rankings {
     let y = array![
         [1.0, 2.0, 2.0],

@@ -1,4 +1,4 @@
-//! The observed information of a linear model: the second derivatives of what its fit minimises.
+//! Observed information of a linear model: the second derivatives of the objective that its fit minimises.
 
 use ndarray::{Array2, ArrayView2};
 
@@ -12,18 +12,19 @@ use crate::simd::{dispatch, Kernel};
 use super::model::LinearModel;
 use super::params::{LinearOptions, LinearParams};
 
-/// Rows whose pairs are held together: sums stay in the cache while they are added.
-const ROWS: usize = 8;
+/// Rows per block: small enough for their pair moments to stay in cache while they are added.
+const BLOCK_ROWS: usize = 8;
 
 impl LinearModel {
-    /// The second derivatives of the penalty less the log-likelihood of the training data, at the fitted coefficients.
+    /// Second derivatives of penalty minus log-likelihood of the training data, at the fitted coefficients.
     ///
-    /// Row and column (j · 2n + output) belong to the coefficient of input j (a standardised feature divided by the root
-    /// of the number of features; the intercept comes last) and of that output: n utilities, then n tie terms. O(P²)
-    /// memory and O(rows · P²) time for P = 2n(m + 1) coefficients. The result does not depend on the number of threads.
+    /// Row and column j · 2n + output belong to the coefficient of input j for that output. Inputs are the standardised
+    /// features divided by the square root of their number, then the intercept; outputs are n utilities, then n tie
+    /// terms. O(P²) memory and O(rows · P²) time for P = 2n(m + 1) coefficients. The result does not depend on the number
+    /// of threads.
     ///
     /// # Errors
-    /// Features that are not finite or of another number, rankings of other labels or rows, [`Error::Interrupted`], or
+    /// Features that are not finite, a number of features, labels or rows that does not match, [`Error::Interrupted`], or
     /// threads that cannot be started.
     pub fn information(
         &self,
@@ -40,7 +41,7 @@ impl LinearModel {
                 right_shape: (rankings.len(), rankings.labels()),
             });
         }
-        let data = Data {
+        let data = InformationSums {
             scores: self.raw_scores(values)?,
             inputs: self.scale.apply(values),
             rankings,
@@ -49,10 +50,10 @@ impl LinearModel {
         let columns = data.inputs.ncols();
         let spread = options.n_jobs > 1;
         let strips = install(options.n_jobs, || {
-            // The last strips are the longest.
+            // Longest strips first, for balanced threads.
             ordered(spread, columns, |number| {
                 let column = columns - 1 - number;
-                data.strip(column, should_stop)
+                data.sum_strip(column, should_stop)
             })
         })?;
         let n = rankings.labels();
@@ -60,7 +61,7 @@ impl LinearModel {
         for (number, strip) in strips.into_iter().enumerate() {
             let j = columns - 1 - number;
             for (k, sums) in strip?.chunks_exact(3 * pair_count(n)).enumerate() {
-                spread_pairs(sums, n, |row, column, value| {
+                add_pair_terms(sums, n, |row, column, value| {
                     information[[2 * n * j + row, 2 * n * k + column]] += value;
                     if k < j {
                         information[[2 * n * k + column, 2 * n * j + row]] += value;
@@ -84,28 +85,29 @@ fn add_penalty(information: &mut Array2<f64>, outputs: usize, options: &LinearOp
     }
 }
 
-struct Data<'a> {
-    /// Not clipped: the fit did not clip them either.
+/// Inputs of the sums over the training rows.
+struct InformationSums<'a> {
+    /// Not clipped, as in the fit.
     scores: Array2<f64>,
     inputs: Array2<f64>,
     rankings: &'a Rankings,
 }
 
-impl Data<'_> {
-    /// For each input k up to j the sums over the rows of weight times two inputs times what [`Data::pairs`] says.
-    fn strip(&self, j: usize, should_stop: &(dyn Fn() -> bool + Sync)) -> Result<Vec<f64>> {
+impl InformationSums<'_> {
+    /// For each input k ≤ j: Σ over rows of weight · `x_j` · `x_k` · the planes of [`InformationSums::write_pair_moments`].
+    fn sum_strip(&self, j: usize, should_stop: &(dyn Fn() -> bool + Sync)) -> Result<Vec<f64>> {
         let size = 3 * pair_count(self.rankings.labels());
         let mut sums = vec![0.0; (j + 1) * size];
-        let mut planes = vec![0.0; ROWS * size];
-        for first in (0..self.rankings.len()).step_by(ROWS) {
+        let mut planes = vec![0.0; BLOCK_ROWS * size];
+        for first in (0..self.rankings.len()).step_by(BLOCK_ROWS) {
             if should_stop() {
                 return Err(Error::Interrupted);
             }
-            let last = self.rankings.len().min(first + ROWS);
+            let last = self.rankings.len().min(first + BLOCK_ROWS);
             for (row, planes) in (first..last).zip(planes.chunks_exact_mut(size)) {
-                self.pairs(row, planes);
+                self.write_pair_moments(row, planes);
             }
-            dispatch(AddBlock {
+            dispatch(InformationKernel {
                 data: self,
                 rows: first..last,
                 j,
@@ -116,10 +118,12 @@ impl Data<'_> {
         Ok(sums)
     }
 
-    /// The three planes of one row. A pair says y (+1 before, 0 tied, −1 after) and t (1 tied, else 0); the scores enter
-    /// its logarithm as `y (f_u − f_v) / 2 + t (h_u + h_v)`, so its second derivatives are the variance of y/2, that of
-    /// t, and their covariance. Pairs that the row does not rank say nothing.
-    fn pairs(&self, row: usize, planes: &mut [f64]) {
+    /// Writes three moments per pair of one row: the variances of y/2 and t, and their covariance, where y is +1 for
+    /// before, 0 for tied, −1 for after, and t is 1 for tied, else 0.
+    ///
+    /// These are the second derivatives of the log-likelihood of a pair, because the scores enter it as
+    /// `y (f_u − f_v) / 2 + t (h_u + h_v)`. Pairs that the row does not rank get 0.
+    fn write_pair_moments(&self, row: usize, planes: &mut [f64]) {
         let n = self.rankings.labels();
         let pairs = pair_count(n);
         let (first, rest) = planes.split_at_mut(pairs);
@@ -143,22 +147,22 @@ impl Data<'_> {
     }
 }
 
-/// Adds some rows to the sums of one strip.
-struct AddBlock<'a> {
-    data: &'a Data<'a>,
+/// Adds a block of rows to the sums of one strip.
+struct InformationKernel<'a> {
+    data: &'a InformationSums<'a>,
     rows: std::ops::Range<usize>,
     j: usize,
     planes: &'a [f64],
     sums: &'a mut [f64],
 }
 
-impl Kernel for AddBlock<'_> {
+impl Kernel for InformationKernel<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
         let weights = self.data.rankings.weights();
-        let size = self.planes.len() / ROWS;
+        let size = self.planes.len() / BLOCK_ROWS;
         for (k, sums) in self.sums.chunks_exact_mut(size).enumerate() {
             for (row, planes) in self.rows.clone().zip(self.planes.chunks_exact(size)) {
                 let inputs = self.data.inputs.row(row);
@@ -171,8 +175,8 @@ impl Kernel for AddBlock<'_> {
     }
 }
 
-/// Hands over the second derivatives in the 2n outputs that the summed planes stand for, term by term.
-fn spread_pairs(sums: &[f64], n: usize, mut add: impl FnMut(usize, usize, f64)) {
+/// Calls `add(row, column, value)` for each second derivative in the 2n outputs that the summed pair moments contribute to.
+fn add_pair_terms(sums: &[f64], n: usize, mut add: impl FnMut(usize, usize, f64)) {
     let pairs = pair_count(n);
     for u in 0..n {
         for v in u + 1..n {
@@ -194,7 +198,7 @@ fn spread_pairs(sums: &[f64], n: usize, mut add: impl FnMut(usize, usize, f64)) 
 mod tests {
     use super::super::examples::incomplete_rankings;
     use super::super::objective::Objective;
-    use super::super::quasi_newton::Function;
+    use super::super::quasi_newton::ConvexFunction;
     use super::*;
 
     fn data() -> (Array2<f64>, Rankings) {
@@ -204,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_the_change_of_the_gradient() {
+    fn information_matches_differences_of_the_gradient() {
         let (x, rankings) = data();
         let params = LinearParams::default();
         let model = LinearModel::fit(x.view(), &rankings, &params, &|| false).unwrap();
@@ -220,15 +224,15 @@ mod tests {
                 objective.evaluate(&moved).unwrap().gradient
             };
             for (j, (up, down)) in at(step).iter().zip(at(-step)).enumerate() {
-                let bend = (up - down) / (2.0 * step);
-                assert!((found[[i, j]] - bend).abs() < 1e-6, "{i} {j}");
+                let second = (up - down) / (2.0 * step);
+                assert!((found[[i, j]] - second).abs() < 1e-6, "{i} {j}");
             }
         }
         assert_eq!(found, found.t());
     }
 
     #[test]
-    fn threads_change_nothing_and_other_data_is_refused() {
+    fn threads_do_not_matter_and_mismatched_data_is_rejected() {
         let (x, rankings) = data();
         let params = LinearParams::default();
         let model = LinearModel::fit(x.view(), &rankings, &params, &|| false).unwrap();

@@ -19,12 +19,12 @@
 
 mod bytes;
 mod curvature;
+mod derivatives;
 #[cfg(test)]
 mod examples;
 mod information;
 mod model;
 mod objective;
-mod order;
 mod params;
 mod quasi_newton;
 mod rows;

@@ -1,4 +1,4 @@
-//! [`LinearModel`]: the fitted model.
+//! [`LinearModel`]: the fitted linear model.
 
 use ndarray::{Array2, ArrayView2, Axis};
 
@@ -11,10 +11,10 @@ use crate::rankings::Rankings;
 
 use super::objective::Objective;
 use super::params::LinearParams;
-use super::quasi_newton::{minimise, Goal};
+use super::quasi_newton::{minimise, StoppingCriterion};
 use super::standardise::Standardiser;
 
-/// Predicted scores end here on both sides.
+/// Predicted scores are clipped to ± this.
 const LARGEST_SCORE: f64 = 25.0;
 
 /// Scores as linear functions of standardised features.
@@ -23,7 +23,7 @@ pub struct LinearModel {
     pub(super) scale: Standardiser,
     /// For each feature, then for the intercept: n utilities, n tie terms.
     pub(super) coefficients: Vec<f64>,
-    /// Whether the training rankings compare a label with another one.
+    /// Per label: whether the training rankings compare it with another label.
     pub(super) compared: Vec<bool>,
     pub(super) steps: usize,
     pub(super) converged: bool,
@@ -33,7 +33,7 @@ impl LinearModel {
     /// Fits the model. Rows of weight 0 are left out. The result does not depend on the number of threads.
     ///
     /// # Errors
-    /// Features that are not finite or of another number of rows, too many labels for counting pairs,
+    /// Features that are not finite, a different number of rows, too many labels for counting pairs,
     /// [`Error::Interrupted`], or threads that cannot be started.
     pub fn fit(
         values: ArrayView2<'_, f64>,
@@ -75,13 +75,13 @@ impl LinearModel {
         self.scale.means.len()
     }
 
-    /// Which labels the training rankings compare with another label.
+    /// Per label: whether the training rankings compare it with another label.
     #[must_use]
     pub fn compared_labels(&self) -> &[bool] {
         &self.compared
     }
 
-    /// Steps that the fit took.
+    /// Number of steps of the fit.
     #[must_use]
     pub fn steps(&self) -> usize {
         self.steps
@@ -93,7 +93,7 @@ impl LinearModel {
         self.converged
     }
 
-    /// The coefficients of the standardised features, one row a score (n utilities, n tie terms), and the intercepts.
+    /// Coefficients of the standardised features, one row per score (n utilities, n tie terms), and the intercepts.
     #[must_use]
     pub fn coefficients(&self) -> (Array2<f64>, Vec<f64>) {
         let outputs = 2 * self.labels();
@@ -108,23 +108,23 @@ impl LinearModel {
         )
     }
 
-    /// Mean and standard deviation of each feature; a constant one has deviation 0 and no influence.
+    /// Mean and standard deviation of each feature. A constant feature has deviation 0 and no influence.
     #[must_use]
     pub fn scale(&self) -> (&[f64], &[f64]) {
         (&self.scale.means, &self.scale.deviations)
     }
 
-    /// The scores of some rows: n utilities, then n tie terms a row, from −25 to 25.
+    /// Scores of rows: n utilities, then n tie terms per row, clipped to −25 to 25.
     ///
     /// # Errors
-    /// Another number of features than in training, or a value that is not finite.
+    /// A number of features that differs from training, or a value that is not finite.
     pub fn scores(&self, values: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
         let mut scores = self.raw_scores(values)?;
         scores.mapv_inplace(|score: f64| score.clamp(-LARGEST_SCORE, LARGEST_SCORE));
         Ok(scores)
     }
 
-    /// The same without limits.
+    /// As [`Self::scores`], without clipping.
     pub(super) fn raw_scores(&self, values: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
         if values.ncols() != self.features() {
             return Err(Error::FeatureCount {
@@ -158,7 +158,7 @@ fn fit_weighted(
     let scale = Standardiser::new(values, rankings.weights());
     let inputs = scale.apply(values);
     let objective = Objective::new(&inputs, rankings, options);
-    let goal = Goal {
+    let goal = StoppingCriterion {
         gradient: options.tolerance * rankings.weights().total(),
         max_steps: options.max_steps,
     };

@@ -8,32 +8,32 @@ use crate::rankings::Rankings;
 use crate::simd::dispatch;
 
 use super::curvature::Curvature;
-use super::order::{moments, Order};
+use super::derivatives::{sum_moments, DerivativeKind};
 use super::params::LinearOptions;
-use super::quasi_newton::Function;
-use super::rows::{relations, AddRows};
+use super::quasi_newton::ConvexFunction;
+use super::rows::{count_relations, RowSumsKernel};
 
-/// What is minimised: the penalty less the log-likelihood.
+/// The function that a fit minimises: penalty minus log-likelihood.
 pub(super) struct Objective<'a> {
-    /// Standardised rows, with a last column of ones.
+    /// Standardised features, with a last column of ones.
     pub(super) inputs: &'a Array2<f64>,
     pub(super) rankings: &'a Rankings,
-    /// For each row and label what [`relations`] says.
+    /// Result of [`count_relations`].
     pub(super) relations: Vec<f64>,
     options: &'a LinearOptions,
     /// Whether the caller runs in a pool of several threads.
     spread: bool,
 }
 
-/// Value and gradient at a point.
+/// Value and gradient of the objective at a point.
 #[derive(Debug, Clone)]
-pub(super) struct Evaluation {
+pub(super) struct ObjectiveValue {
     pub(super) value: f64,
     pub(super) gradient: Vec<f64>,
 }
 
-/// Numbers in the blocks of all outputs together, at most; else inputs are treated as if they were uncorrelated.
-const LARGEST_BLOCKS: usize = 1 << 18;
+/// Above this many second derivatives in all blocks together, inputs are treated as uncorrelated.
+const MAX_BLOCK_ENTRIES: usize = 1 << 18;
 
 impl<'a> Objective<'a> {
     pub(super) fn new(
@@ -44,7 +44,7 @@ impl<'a> Objective<'a> {
         Self {
             inputs,
             rankings,
-            relations: relations(rankings),
+            relations: count_relations(rankings),
             options,
             spread: options.n_jobs > 1 && rankings.len() > 256,
         }
@@ -55,13 +55,16 @@ impl<'a> Objective<'a> {
         self.inputs.ncols() * 2 * self.rankings.labels()
     }
 
-    /// Whether the second derivatives in any two coefficients of an output are worth their memory.
+    /// Whether the second derivatives within each output fit in [`MAX_BLOCK_ENTRIES`].
     fn has_small_blocks(&self) -> bool {
-        Order::Blocks.len(self.inputs.ncols()) * 2 * self.rankings.labels() <= LARGEST_BLOCKS
+        DerivativeKind::OutputBlocks.sums_per_output(self.inputs.ncols())
+            * 2
+            * self.rankings.labels()
+            <= MAX_BLOCK_ENTRIES
     }
 
-    /// Adds the penalty to second derivatives: to blocks, or to the diagonal where there are none to factorise.
-    fn with_penalty(
+    /// Curvature from second derivatives and the penalty: from the blocks if they can be factorised, else from the diagonal.
+    fn add_penalty(
         &self,
         blocks: Option<Vec<f64>>,
         diagonal: impl FnOnce() -> Option<Vec<f64>>,
@@ -80,7 +83,7 @@ impl<'a> Objective<'a> {
         Some(Curvature::Diagonal(diagonal))
     }
 
-    /// The penalty's second derivative in a coefficient.
+    /// Second derivative of the penalty in a coefficient.
     fn ridge(&self, index: usize) -> f64 {
         let column = index / (2 * self.rankings.labels());
         if column + 1 == self.inputs.ncols() {
@@ -90,22 +93,29 @@ impl<'a> Objective<'a> {
         }
     }
 
-    /// Sums over blocks of rows; their number depends on the number of rows only, and they are added in order.
-    fn sum(&self, coefficients: &[f64], order: Order) -> Option<(f64, Vec<f64>)> {
+    /// Log-likelihood and its derivatives, or `None` where scores are too large.
+    ///
+    /// The partition into blocks depends on the number of rows only, and blocks are added in order: the result does not
+    /// depend on the number of threads.
+    fn sum_rows(&self, coefficients: &[f64], kind: DerivativeKind) -> Option<(f64, Vec<f64>)> {
         let rows = self.rankings.len();
         let outputs = 2 * self.rankings.labels();
-        let most = if order == Order::Blocks { 16 } else { 256 };
-        let block = rows.div_ceil(most).max(64).next_multiple_of(LANES);
+        let max_blocks = if kind == DerivativeKind::OutputBlocks {
+            16
+        } else {
+            256
+        };
+        let block = rows.div_ceil(max_blocks).max(64).next_multiple_of(LANES);
         let parts = ordered(self.spread, rows.div_ceil(block), |number| {
-            dispatch(AddRows {
+            dispatch(RowSumsKernel {
                 objective: self,
                 coefficients,
                 rows: number * block..rows.min((number + 1) * block),
-                order,
+                kind,
             })
         });
         let mut log_likelihood = 0.0;
-        let mut derivatives = vec![0.0; order.len(self.inputs.ncols()) * outputs];
+        let mut derivatives = vec![0.0; kind.sums_per_output(self.inputs.ncols()) * outputs];
         for part in parts {
             let part = part?;
             log_likelihood += part.log_likelihood;
@@ -117,47 +127,49 @@ impl<'a> Objective<'a> {
     }
 }
 
-impl Function for Objective<'_> {
-    /// `None` where scores are absurdly large.
-    fn evaluate(&self, coefficients: &[f64]) -> Option<Evaluation> {
-        let (log_likelihood, mut gradient) = self.sum(coefficients, Order::First)?;
+impl ConvexFunction for Objective<'_> {
+    /// `None` where scores are too large.
+    fn evaluate(&self, coefficients: &[f64]) -> Option<ObjectiveValue> {
+        let (log_likelihood, mut gradient) =
+            self.sum_rows(coefficients, DerivativeKind::Gradient)?;
         let mut value = -log_likelihood;
         for (index, (gradient, &w)) in gradient.iter_mut().zip(coefficients).enumerate() {
             let ridge = self.ridge(index);
             value += ridge / 2.0 * w * w;
             *gradient = ridge * w - *gradient;
         }
-        Some(Evaluation { value, gradient })
+        Some(ObjectiveValue { value, gradient })
     }
 
-    /// As if every row bent an output as much as the average row. At coefficients of 0 and for complete rankings that is
-    /// so.
+    /// Replaces the second derivative of each row by their mean. Exact at coefficients of 0 with complete rankings.
     fn rough_curvature(&self, coefficients: &[f64]) -> Option<Curvature> {
-        let (_, diagonal) = self.sum(coefficients, Order::Diagonal)?;
+        let (_, diagonal) = self.sum_rows(coefficients, DerivativeKind::Diagonal)?;
         let outputs = 2 * self.rankings.labels();
         let sums = self.has_small_blocks().then(|| {
-            // The intercept's input is 1.
-            let bends = &diagonal[diagonal.len() - outputs..];
+            // The input of the intercept is 1: its sums are the total curvatures.
+            let curvatures = &diagonal[diagonal.len() - outputs..];
             let total = self.rankings.weights().total();
-            let moments = moments(self.inputs, self.rankings.weights());
+            let moments = sum_moments(self.inputs, self.rankings.weights());
             let blocks = moments
                 .iter()
-                .flat_map(|m| bends.iter().map(move |b| m * b / total));
+                .flat_map(|m| curvatures.iter().map(move |c| m * c / total));
             blocks.collect()
         });
-        self.with_penalty(sums, || Some(diagonal))
+        self.add_penalty(sums, || Some(diagonal))
     }
 
     fn curvature(&self, coefficients: &[f64]) -> Option<Curvature> {
         let sums = if self.has_small_blocks() {
-            Some(self.sum(coefficients, Order::Blocks)?.1)
+            Some(self.sum_rows(coefficients, DerivativeKind::OutputBlocks)?.1)
         } else {
             None
         };
-        self.with_penalty(sums, || Some(self.sum(coefficients, Order::Diagonal)?.1))
+        self.add_penalty(sums, || {
+            Some(self.sum_rows(coefficients, DerivativeKind::Diagonal)?.1)
+        })
     }
 
-    /// With many inputs their products take much longer than the gradient.
+    /// The cost of a precise estimate relative to a gradient grows with the number of inputs.
     fn steps_per_estimate(&self) -> usize {
         (self.inputs.ncols() / 4).max(4)
     }
@@ -170,7 +182,7 @@ mod tests {
     use crate::latent::LatentRow;
 
     #[test]
-    fn values_and_gradients_are_those_of_the_model() {
+    fn value_and_derivatives_match_finite_differences() {
         let inputs = Array2::from_shape_fn((11, 3), |(i, j)| match j {
             2 => 1.0,
             _ => ((i * (j + 2)) % 7) as f64 / 3.0 - 1.0,
@@ -196,7 +208,9 @@ mod tests {
         }
         assert!((found.value - expected).abs() < 1e-10);
         let curvature = objective.curvature(&point).unwrap();
-        let (_, diagonal) = objective.sum(&point, Order::Diagonal).unwrap();
+        let (_, diagonal) = objective
+            .sum_rows(&point, DerivativeKind::Diagonal)
+            .unwrap();
         let step = 1e-5;
         for index in 0..point.len() {
             let at = |offset: f64| {
@@ -210,7 +224,7 @@ mod tests {
             let bend = |i: usize| (up.gradient[i] - down.gradient[i]) / (2.0 * step);
             let found = diagonal[index] + objective.ridge(index);
             assert!((found - bend(index)).abs() < 1e-5, "{index}");
-            // Divided by itself, the column of a coefficient is that coefficient; other outputs do not matter.
+            // A column of the matrix divided by the matrix is a unit vector; other outputs are not part of the block.
             let mut column: Vec<f64> = (0..point.len())
                 .map(|i| if i % 6 == index % 6 { bend(i) } else { 0.0 })
                 .collect();
@@ -224,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rough_estimate_is_exact_at_the_start_for_complete_rankings() {
+    fn rough_curvature_is_exact_at_zero_for_complete_rankings() {
         let inputs = Array2::from_shape_fn((11, 3), |(i, j)| match j {
             2 => 1.0,
             _ => ((i * (j + 2)) % 7) as f64 / 3.0 - 1.0,
@@ -235,13 +249,17 @@ mod tests {
         let options = LinearOptions::default();
         let objective = Objective::new(&inputs, &rankings, &options);
         let start = vec![0.0; objective.len()];
-        let [mut good, mut rough] = [(); 2].map(|()| objective.evaluate(&start).unwrap().gradient);
-        objective.curvature(&start).unwrap().divide(&mut good);
+        let [mut precise, mut rough] =
+            [(); 2].map(|()| objective.evaluate(&start).unwrap().gradient);
+        objective.curvature(&start).unwrap().divide(&mut precise);
         objective
             .rough_curvature(&start)
             .unwrap()
             .divide(&mut rough);
-        assert!(good.iter().zip(rough).all(|(a, b)| (a - b).abs() < 1e-10));
-        assert!(good.iter().any(|step| step.abs() > 0.01));
+        assert!(precise
+            .iter()
+            .zip(rough)
+            .all(|(a, b)| (a - b).abs() < 1e-10));
+        assert!(precise.iter().any(|step| step.abs() > 0.01));
     }
 }

@@ -1,17 +1,17 @@
-//! What a linear model is asked to be: [`LinearOptions`], checked into [`LinearParams`].
+//! Parameters of a linear model: [`LinearOptions`], checked into [`LinearParams`].
 
 use crate::error::{Error, Result};
 
-/// The options of a linear model, not yet checked.
+/// Options of a linear model, not checked.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinearOptions {
-    /// Half of it times the sum of squared coefficients is the penalty.
+    /// The penalty is `ridge` / 2 times the sum of squared coefficients.
     pub ridge: f64,
-    /// The same for the intercepts.
+    /// As `ridge`, for the intercepts.
     pub intercept_ridge: f64,
-    /// The fit ends when no derivative of the penalised log-likelihood, divided by the training weight, is larger.
+    /// The fit ends when no derivative of the penalised log-likelihood, divided by the total weight, is larger.
     pub tolerance: f64,
-    /// The fit ends after so many steps in any case.
+    /// Largest number of steps.
     pub max_steps: usize,
     /// Number of threads. The model does not depend on it.
     pub n_jobs: usize,
@@ -29,7 +29,7 @@ impl Default for LinearOptions {
     }
 }
 
-/// Options of a linear model that make sense.
+/// Checked options of a linear model.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct LinearParams(LinearOptions);
 
@@ -37,7 +37,7 @@ impl LinearParams {
     /// Checks options.
     ///
     /// # Errors
-    /// [`Error::Parameter`] naming the first option with a value that makes no sense.
+    /// [`Error::Parameter`] with the name of the first invalid option.
     pub fn new(options: LinearOptions) -> Result<Self> {
         for (name, found) in [
             ("ridge", options.ridge),
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nonsense_is_refused_by_name() {
+    fn invalid_options_are_rejected_by_name() {
         let good = LinearOptions::default();
         let bad = [
             ("ridge", LinearOptions { ridge: 0.0, ..good }),

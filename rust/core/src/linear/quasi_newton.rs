@@ -1,59 +1,62 @@
-//! Minimising a smooth convex function by limited-memory BFGS (Nocedal, "Updating quasi-Newton matrices with limited
+//! Minimisation of a smooth convex function by limited-memory BFGS (Nocedal, "Updating quasi-Newton matrices with limited
 //! storage", Mathematics of Computation 35, 1980), started from an estimate of the second derivatives.
 
 use crate::error::{Error, Result};
 
 use super::curvature::Curvature;
-use super::objective::Evaluation;
+use super::objective::ObjectiveValue;
 
-/// Steps that are remembered.
+/// Number of correction pairs that are kept.
 const MEMORY: usize = 12;
-/// A step must make at least this share of the decrease that its slope promises.
+/// A step must achieve at least this fraction of the decrease predicted by the slope (Armijo).
 const SUFFICIENT: f64 = 1e-4;
-/// Halvings of a step before the search gives up: the numbers then have no more digits to offer.
+/// Largest number of halvings in a line search; beyond it, differences are below rounding.
 const HALVINGS: usize = 40;
 
-/// When to end.
+/// When the minimiser stops.
 #[derive(Clone, Copy)]
-pub(super) struct Goal {
-    /// No derivative may be larger.
+pub(super) struct StoppingCriterion {
+    /// Stop when no derivative is larger.
     pub(super) gradient: f64,
     pub(super) max_steps: usize,
 }
 
-/// Where the search ended.
+/// Result of the minimiser.
 pub(super) struct Minimum {
     pub(super) point: Vec<f64>,
     pub(super) steps: usize,
-    /// The largest derivative there.
+    /// Largest absolute derivative at `point`.
     pub(super) gradient: f64,
 }
 
-/// A step that was made, and what it changed in the gradient.
-struct Pair {
+/// A past step and the change of the gradient along it.
+struct CorrectionPair {
     step: Vec<f64>,
     change: Vec<f64>,
     /// 1 / (step · change).
     scale: f64,
 }
 
-/// What is minimised: a smooth convex function, `None` where it is not defined.
-pub(super) trait Function {
+/// A smooth convex function. Methods return `None` where it is not defined.
+pub(super) trait ConvexFunction {
     /// Value and gradient.
-    fn evaluate(&self, point: &[f64]) -> Option<Evaluation>;
-    /// A quick estimate of the second derivatives.
+    fn evaluate(&self, point: &[f64]) -> Option<ObjectiveValue>;
+    /// Cheap estimate of the second derivatives.
     fn rough_curvature(&self, point: &[f64]) -> Option<Curvature>;
-    /// A good estimate of the second derivatives.
+    /// Precise estimate of the second derivatives.
     fn curvature(&self, point: &[f64]) -> Option<Curvature>;
-    /// Number of steps that are worth a good estimate; the next is made after twice as many, and so on.
+    /// Number of steps before the first precise estimate; it doubles after each one.
     fn steps_per_estimate(&self) -> usize;
 }
 
-/// Minimises from a point where the function is defined.
+/// Minimises from a starting point where the function is defined.
+///
+/// # Errors
+/// [`Error::Unsolved`] where the function is not defined at the start, [`Error::Interrupted`].
 pub(super) fn minimise(
     mut point: Vec<f64>,
-    goal: Goal,
-    function: &impl Function,
+    goal: StoppingCriterion,
+    function: &impl ConvexFunction,
     should_stop: &dyn Fn() -> bool,
 ) -> Result<Minimum> {
     let undefined = || Error::Unsolved {
@@ -62,19 +65,19 @@ pub(super) fn minimise(
     };
     let mut here = function.evaluate(&point).ok_or_else(undefined)?;
     let mut curvature = function.rough_curvature(&point).ok_or_else(undefined)?;
-    let mut memory: Vec<Pair> = Vec::new();
+    let mut memory: Vec<CorrectionPair> = Vec::new();
     let mut steps = 0;
     let mut next_estimate = function.steps_per_estimate();
-    while steps < goal.max_steps && largest(&here.gradient) > goal.gradient {
+    while steps < goal.max_steps && largest_magnitude(&here.gradient) > goal.gradient {
         if should_stop() {
             return Err(Error::Interrupted);
         }
-        let direction = direction(&memory, &curvature, &here.gradient);
-        let Some((next, there)) = search(&point, &here, &direction, function) else {
+        let direction = descent_direction(&memory, &curvature, &here.gradient);
+        let Some((next, there)) = search_line(&point, &here, &direction, function) else {
             if memory.is_empty() {
                 break;
             }
-            // What is remembered may be misleading after a jump: try again without it.
+            // Old correction pairs can mislead after a long step: retry without them.
             memory.clear();
             continue;
         };
@@ -86,7 +89,7 @@ pub(super) fn minimise(
             if memory.len() == MEMORY {
                 memory.remove(0);
             }
-            memory.push(Pair {
+            memory.push(CorrectionPair {
                 step,
                 change,
                 scale: 1.0 / product,
@@ -103,34 +106,38 @@ pub(super) fn minimise(
     Ok(Minimum {
         point,
         steps,
-        gradient: largest(&here.gradient),
+        gradient: largest_magnitude(&here.gradient),
     })
 }
 
-/// The direction of descent: the two-loop recursion around the estimate.
-fn direction(memory: &[Pair], curvature: &Curvature, gradient: &[f64]) -> Vec<f64> {
+/// Descent direction by the two-loop recursion, with `curvature` as the initial matrix.
+fn descent_direction(
+    memory: &[CorrectionPair],
+    curvature: &Curvature,
+    gradient: &[f64],
+) -> Vec<f64> {
     let mut direction: Vec<f64> = gradient.iter().map(|g| -g).collect();
     let mut factors = Vec::with_capacity(memory.len());
     for pair in memory.iter().rev() {
         let factor = pair.scale * dot(&pair.step, &direction);
-        add(&mut direction, -factor, &pair.change);
+        add_scaled(&mut direction, -factor, &pair.change);
         factors.push(factor);
     }
     curvature.divide(&mut direction);
     for (pair, factor) in memory.iter().zip(factors.into_iter().rev()) {
         let correction = factor - pair.scale * dot(&pair.change, &direction);
-        add(&mut direction, correction, &pair.step);
+        add_scaled(&mut direction, correction, &pair.step);
     }
     direction
 }
 
-/// Halves the step until it makes progress.
-fn search(
+/// Backtracking line search: halves the step until it makes progress.
+fn search_line(
     point: &[f64],
-    here: &Evaluation,
+    here: &ObjectiveValue,
     direction: &[f64],
-    function: &impl Function,
-) -> Option<(Vec<f64>, Evaluation)> {
+    function: &impl ConvexFunction,
+) -> Option<(Vec<f64>, ObjectiveValue)> {
     let slope = dot(direction, &here.gradient);
     if slope.is_nan() || slope >= 0.0 {
         return None;
@@ -138,12 +145,13 @@ fn search(
     let mut length = 1.0;
     for _ in 0..HALVINGS {
         let mut next = point.to_vec();
-        add(&mut next, length, direction);
+        add_scaled(&mut next, length, direction);
         if let Some(there) = function.evaluate(&next) {
             let decrease = here.value - there.value;
-            // Close to the minimum the decrease drowns in rounding; a smaller gradient is progress then.
+            // Near the minimum the decrease is below rounding; a smaller gradient is progress then.
             let level = decrease.abs() <= 1e-14 * here.value.abs();
-            let flatter = level && largest(&there.gradient) < largest(&here.gradient);
+            let flatter =
+                level && largest_magnitude(&there.gradient) < largest_magnitude(&here.gradient);
             if decrease >= -SUFFICIENT * length * slope || flatter {
                 return Some((next, there));
             }
@@ -157,13 +165,13 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-fn add(to: &mut [f64], factor: f64, values: &[f64]) {
+fn add_scaled(to: &mut [f64], factor: f64, values: &[f64]) {
     for (to, value) in to.iter_mut().zip(values) {
         *to += factor * value;
     }
 }
 
-fn largest(values: &[f64]) -> f64 {
+fn largest_magnitude(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |m: f64, value| m.max(value.abs()))
 }
 
@@ -171,11 +179,11 @@ fn largest(values: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// A badly scaled, smooth, convex function of which the minimum is known.
+    /// A badly scaled smooth convex function with a known minimum.
     struct Cosh;
 
-    impl Function for Cosh {
-        fn evaluate(&self, x: &[f64]) -> Option<Evaluation> {
+    impl ConvexFunction for Cosh {
+        fn evaluate(&self, x: &[f64]) -> Option<ObjectiveValue> {
             let mut value = 0.0;
             let mut gradient = vec![0.0; x.len()];
             for (i, &x) in x.iter().enumerate() {
@@ -184,7 +192,9 @@ mod tests {
                 value += scale * (away.cosh() - 1.0);
                 gradient[i] = scale * away.sinh();
             }
-            value.is_finite().then_some(Evaluation { value, gradient })
+            value
+                .is_finite()
+                .then_some(ObjectiveValue { value, gradient })
         }
 
         fn rough_curvature(&self, x: &[f64]) -> Option<Curvature> {
@@ -200,10 +210,10 @@ mod tests {
         }
     }
 
-    struct Nowhere;
+    struct Undefined;
 
-    impl Function for Nowhere {
-        fn evaluate(&self, _: &[f64]) -> Option<Evaluation> {
+    impl ConvexFunction for Undefined {
+        fn evaluate(&self, _: &[f64]) -> Option<ObjectiveValue> {
             None
         }
 
@@ -221,8 +231,8 @@ mod tests {
     }
 
     #[test]
-    fn a_known_minimum_is_found() {
-        let goal = Goal {
+    fn finds_a_known_minimum() {
+        let goal = StoppingCriterion {
             gradient: 1e-8,
             max_steps: 200,
         };
@@ -234,8 +244,8 @@ mod tests {
     }
 
     #[test]
-    fn stops_are_heard_and_steps_are_counted() {
-        let goal = Goal {
+    fn step_limit_interrupt_and_undefined_start() {
+        let goal = StoppingCriterion {
             gradient: 1e-8,
             max_steps: 2,
         };
@@ -244,7 +254,7 @@ mod tests {
         assert_eq!(few.steps, 2);
         let stopped = minimise(start.clone(), goal, &Cosh, &|| true);
         assert_eq!(stopped.err(), Some(Error::Interrupted));
-        let nowhere = minimise(start, goal, &Nowhere, &|| false);
-        assert!(matches!(nowhere.err(), Some(Error::Unsolved { .. })));
+        let undefined = minimise(start, goal, &Undefined, &|| false);
+        assert!(matches!(undefined.err(), Some(Error::Unsolved { .. })));
     }
 }

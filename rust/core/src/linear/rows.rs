@@ -1,24 +1,25 @@
-//! What rows add to the log-likelihood of a linear model and to its derivatives.
+//! Sums over blocks of rows: the log-likelihood of a linear model and its derivatives.
 
-use crate::latent::{Block, LANES};
+use crate::latent::{RowBlock, LANES};
 use crate::rankings::{Rankings, MISSING};
 use crate::simd::Kernel;
 
+use super::derivatives::DerivativeKind;
 use super::objective::Objective;
-use super::order::Order;
 
-/// Scores beyond this make no sense: a step that leads there is too long.
+/// A step that leads to a larger score is rejected as too long.
 const LARGEST_SCORE: f64 = 250.0;
 
-/// What a block of rows adds.
-pub(super) struct Part {
+/// Sums over a block of rows.
+pub(super) struct RowSums {
     pub(super) log_likelihood: f64,
-    /// What [`Order`] says, of the log-likelihood.
+    /// Derivatives of the log-likelihood, as selected by [`DerivativeKind`].
     pub(super) derivatives: Vec<f64>,
 }
 
-/// For each row and label the ranked labels behind it less those before it, then the labels tied with it.
-pub(super) fn relations(rankings: &Rankings) -> Vec<f64> {
+/// For each row and label: number of labels behind it minus number of labels ahead of it; then the number of labels tied
+/// with it. Missing labels do not count.
+pub(super) fn count_relations(rankings: &Rankings) -> Vec<f64> {
     let n = rankings.labels();
     let mut out = Vec::with_capacity(2 * n * rankings.len());
     for positions in rankings.rows() {
@@ -33,7 +34,7 @@ pub(super) fn relations(rankings: &Rankings) -> Vec<f64> {
             })
         }));
         out.extend(positions.iter().map(|&own| {
-            // The label itself is no pair.
+            // A label is not paired with itself.
             count(own, &|other| f64::from(i8::from(other == own)))
                 - f64::from(i8::from(own != MISSING))
         }));
@@ -41,19 +42,19 @@ pub(super) fn relations(rankings: &Rankings) -> Vec<f64> {
     out
 }
 
-/// Adds up some rows; `None` where scores are absurdly large.
-pub(super) struct AddRows<'a> {
+/// Adds up a block of rows; `None` where a score is larger than [`LARGEST_SCORE`].
+pub(super) struct RowSumsKernel<'a> {
     pub(super) objective: &'a Objective<'a>,
     pub(super) coefficients: &'a [f64],
     pub(super) rows: std::ops::Range<usize>,
-    pub(super) order: Order,
+    pub(super) kind: DerivativeKind,
 }
 
-impl Kernel for AddRows<'_> {
-    type Output = Option<Part>;
+impl Kernel for RowSumsKernel<'_> {
+    type Output = Option<RowSums>;
 
     #[inline(always)]
-    fn run(self) -> Option<Part> {
+    fn run(self) -> Option<RowSums> {
         let Objective {
             inputs,
             rankings,
@@ -62,20 +63,20 @@ impl Kernel for AddRows<'_> {
         } = self.objective;
         let n = rankings.labels();
         let outputs = 2 * n;
-        let mut block = Block::<f64>::new(n);
+        let mut block = RowBlock::<f64>::new(n);
         let mut scores = vec![0.0; LANES * outputs];
         let mut derived = vec![0.0; outputs];
-        let mut part = Part {
+        let mut part = RowSums {
             log_likelihood: 0.0,
-            derivatives: vec![0.0; self.order.len(inputs.ncols()) * outputs],
+            derivatives: vec![0.0; self.kind.sums_per_output(inputs.ncols()) * outputs],
         };
-        let mut factors = vec![0.0; self.order.len(inputs.ncols())];
+        let mut factors = vec![0.0; self.kind.sums_per_output(inputs.ncols())];
         for first in self.rows.clone().step_by(LANES) {
             let count = LANES.min(self.rows.end - first);
             scores.fill(0.0);
             for (lane, scores) in scores.chunks_exact_mut(outputs).enumerate() {
                 if lane >= count {
-                    block.clear(lane);
+                    block.clear_lane(lane);
                     continue;
                 }
                 let coefficients = self.coefficients.chunks_exact(outputs);
@@ -89,12 +90,12 @@ impl Kernel for AddRows<'_> {
                     return None;
                 }
                 let positions = rankings.row(first + lane);
-                block.set(lane, scores, |label| positions[label] != MISSING);
+                block.set_lane(lane, scores, |label| positions[label] != MISSING);
             }
-            block.exponentials();
+            block.compute_strengths();
             let normalisers = block.log_normalisers();
-            let largest = block.largest();
-            let sums = block.pairs();
+            let largest = block.largest_utilities();
+            let sums = block.sum_pairs();
             for (lane, scores) in scores.chunks_exact(outputs).take(count).enumerate() {
                 let row = first + lane;
                 let weight = rankings.weights().get(row);
@@ -113,22 +114,22 @@ impl Kernel for AddRows<'_> {
                     log_likelihood += relations[utility] * scores[utility] / 2.0
                         + relations[tie] * scores[tie]
                         + (scores[utility] - largest[lane]) * (ranked - 1.0) / 2.0;
-                    (derived[utility], derived[tie]) = match self.order {
-                        Order::First => (
-                            // A missing label looks like one that is certainly behind.
+                    (derived[utility], derived[tie]) = match self.kind {
+                        DerivativeKind::Gradient => (
+                            // `RowBlock` counts a missing label as ranked behind with certainty.
                             weight * (relations[utility] + missing - sums.net[lane]) / 2.0,
                             weight * (relations[tie] - sums.tied[lane]),
                         ),
-                        Order::Diagonal | Order::Blocks => (
+                        DerivativeKind::Diagonal | DerivativeKind::OutputBlocks => (
                             weight * sums.net_curvature[lane] / 4.0,
                             weight * sums.tied_curvature[lane],
                         ),
                     };
                 }
-                // A row with one label has a normaliser of nothing and a term of nothing.
+                // A row with fewer than two labels adds 0.
                 part.log_likelihood += weight * log_likelihood;
                 let sums = part.derivatives.chunks_exact_mut(outputs);
-                self.order.write_factors(inputs.row(row), &mut factors);
+                self.kind.write_factors(inputs.row(row), &mut factors);
                 for (factor, sums) in factors.iter().zip(sums) {
                     for (sum, value) in sums.iter_mut().zip(&derived) {
                         *sum += factor * value;

@@ -1,13 +1,13 @@
-//! Features on a common scale.
+//! [`Standardiser`]: features on a common scale.
 
 use ndarray::{Array2, ArrayView2};
 
 use crate::weights::Weights;
 
-/// Standardised values end here on both sides, so that no outlier decides alone.
+/// Standardised values are clipped to ± this, to limit the influence of outliers.
 const LIMIT: f64 = 6.0;
 
-/// Mean and standard deviation of each feature. A feature without spread becomes 0 everywhere.
+/// Mean and standard deviation of each feature. Values of a constant feature become 0.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Standardiser {
     pub(super) means: Vec<f64>,
@@ -16,13 +16,13 @@ pub(super) struct Standardiser {
 }
 
 impl Standardiser {
-    /// Learns the scale of finite values.
+    /// Weighted means and deviations of finite values.
     pub(super) fn new(values: ArrayView2<'_, f64>, weights: &Weights) -> Self {
         let total = weights.total();
         let mut means = Vec::with_capacity(values.ncols());
         let mut deviations = Vec::with_capacity(values.ncols());
         for column in values.columns() {
-            // Squares of the largest floats overflow: everything is measured in units of the largest value.
+            // Squares of large floats overflow: values are divided by the largest one.
             let unit = column
                 .iter()
                 .fold(0.0_f64, |unit, value| unit.max(value.abs()));
@@ -47,7 +47,7 @@ impl Standardiser {
         Self { means, deviations }
     }
 
-    /// Standardised, clipped values divided by the root of their number, and a last column of ones.
+    /// Standardised and clipped values divided by the square root of the number of features, and a last column of ones.
     pub(super) fn apply(&self, values: ArrayView2<'_, f64>) -> Array2<f64> {
         let (rows, columns) = values.dim();
         let shrink = 1.0 / (columns as f64).sqrt();
@@ -56,7 +56,7 @@ impl Standardiser {
             for (j, &value) in row.iter().enumerate() {
                 let (mean, deviation) = (self.means[j], self.deviations[j]);
                 out[j] = if deviation > 0.0 {
-                    // Divided first: the difference of two large numbers may overflow.
+                    // Divide first: the difference of two large numbers can overflow.
                     let standard = value / deviation - mean / deviation;
                     standard.clamp(-LIMIT, LIMIT) * shrink
                 } else {
@@ -74,7 +74,7 @@ mod tests {
     use ndarray::array;
 
     #[test]
-    fn columns_are_put_on_one_scale() {
+    fn columns_are_standardised_and_clipped() {
         let x = array![[1.0, 5.0, f64::MAX], [2.0, 5.0, -f64::MAX], [3.0, 5.0, 0.0]];
         let weights = Weights::new(Some(&[1.0, 2.0, 1.0]), 3).unwrap();
         let scale = Standardiser::new(x.view(), &weights);

@@ -1,20 +1,20 @@
-//! The rows that one tree is grown from, with their bins side by side.
+//! [`RowSample`]: the rows that one tree is grown on.
 
 use crate::parallel::each_chunk;
 
 use super::bins::Bins;
 
-/// Drawn rows. Whoever grows a tree knows them by their places among the drawn ones.
-pub(super) struct Drawn<'a> {
+/// Sampled rows with a compact copy of their bins. While a tree is grown, rows are indices into the sample.
+pub(super) struct RowSample<'a> {
     pub(super) bins: &'a Bins,
     /// The rows, ascending.
     pub(super) rows: &'a [u32],
-    /// Feature by feature the bin of each row.
+    /// Bin of each row, feature by feature.
     columns: Vec<u8>,
 }
 
-impl<'a> Drawn<'a> {
-    /// Copies the bins of the rows; `spread` when the caller runs in a pool of several threads.
+impl<'a> RowSample<'a> {
+    /// Copies the bins of the rows; `spread` if the caller runs in a pool of several threads.
     pub(super) fn new(bins: &'a Bins, rows: &'a [u32], spread: bool) -> Self {
         let mut columns = vec![0; bins.features() * rows.len()];
         each_chunk(spread, &mut columns, rows.len().max(1), |feature, copy| {
@@ -30,7 +30,7 @@ impl<'a> Drawn<'a> {
         }
     }
 
-    /// The bin of each row.
+    /// Bin of each row of a feature.
     pub(super) fn column(&self, feature: usize) -> &[u8] {
         &self.columns[feature * self.rows.len()..(feature + 1) * self.rows.len()]
     }

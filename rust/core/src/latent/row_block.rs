@@ -1,50 +1,50 @@
-//! The model of several rows side by side, one row a lane: what the pairs of all labels add up to.
+//! [`RowBlock`]: pair sums of the latent model for several rows at once, one row per lane.
 
 use super::product::LogProduct;
 use super::real::Real;
 
-/// Rows that are computed side by side: a vector of single, or two of double precision.
+/// Rows per block: one vector in single precision, two in double precision.
 pub(crate) const LANES: usize = 8;
 
-type Lane<T> = [T; LANES];
+/// One number per row of a block.
+type Lanes<T> = [T; LANES];
 
-/// What a label's pairs add up to, over all other labels: with the shares b, t and a of before, tied and after and
+/// Sums over the pairs of a label with all other labels. With the shares b, t and a of before, tied and after and
 /// d = b − a, these are Σ d, Σ t, Σ (b + a − d²) and Σ t (1 − t).
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Sums<T> {
-    pub(crate) net: Lane<T>,
-    pub(crate) tied: Lane<T>,
-    pub(crate) net_curvature: Lane<T>,
-    pub(crate) tied_curvature: Lane<T>,
+pub(crate) struct PairSums<T> {
+    pub(crate) net: Lanes<T>,
+    pub(crate) tied: Lanes<T>,
+    pub(crate) net_curvature: Lanes<T>,
+    pub(crate) tied_curvature: Lanes<T>,
 }
 
 #[inline(always)]
-fn each<T>(f: impl FnMut(usize) -> T) -> Lane<T> {
+fn map_lanes<T>(f: impl FnMut(usize) -> T) -> Lanes<T> {
     std::array::from_fn(f)
 }
 
-/// A block of rows and the memory for its computation.
+/// A block of rows and its buffers.
 ///
-/// A label that a row does not rank has strength 0. To a ranked label it then looks like one that is certainly behind
-/// it, which adds 1 to the label's Σ d and nothing to the other sums: whoever knows how many labels are missing can
-/// take that away, and no pair needs a mask.
-pub(crate) struct Block<T> {
+/// A missing label has strength 0, as if it were ranked last with certainty. It adds 1 to Σ d of each ranked label and 0
+/// to the other sums; callers subtract the number of missing labels. No pair needs a mask.
+pub(crate) struct RowBlock<T> {
     /// `exp(f_u − max f)`, 0 for a missing label.
-    strengths: Vec<Lane<T>>,
+    strengths: Vec<Lanes<T>>,
     /// `exp((f_u − max f) / 2 + h_u)`, 0 for a missing label.
-    ties: Vec<Lane<T>>,
-    /// The largest utility of each row.
-    largest: Lane<T>,
-    sums: Vec<Sums<T>>,
+    ties: Vec<Lanes<T>>,
+    /// Largest utility of each row.
+    largest: Lanes<T>,
+    sums: Vec<PairSums<T>>,
 }
 
-impl<T: Real> Block<T> {
+impl<T: Real> RowBlock<T> {
     pub(crate) fn new(labels: usize) -> Self {
         Self {
-            strengths: vec![Lane::default(); labels],
-            ties: vec![Lane::default(); labels],
-            largest: Lane::default(),
-            sums: vec![Sums::default(); labels],
+            strengths: vec![Lanes::default(); labels],
+            ties: vec![Lanes::default(); labels],
+            largest: Lanes::default(),
+            sums: vec![PairSums::default(); labels],
         }
     }
 
@@ -53,12 +53,12 @@ impl<T: Real> Block<T> {
         self.sums.len()
     }
 
-    /// Takes one row: its scores (n utilities, then n tie terms) and whether it ranks a label.
+    /// Sets one row: its scores (n utilities, then n tie terms) and which labels it ranks.
     #[inline(always)]
-    pub(crate) fn set(&mut self, lane: usize, scores: &[T], ranked: impl Fn(usize) -> bool) {
+    pub(crate) fn set_lane(&mut self, lane: usize, scores: &[T], ranked: impl Fn(usize) -> bool) {
         let n = self.labels();
         for (label, (strength, tie)) in self.strengths.iter_mut().zip(&mut self.ties).enumerate() {
-            // Until `exponentials` runs, the logarithms stand here; NaN marks a missing label.
+            // Holds logarithms until `compute_strengths` runs; NaN marks a missing label.
             let missing = T::default() / T::default();
             strength[lane] = if ranked(label) {
                 scores[label]
@@ -69,17 +69,17 @@ impl<T: Real> Block<T> {
         }
     }
 
-    /// Makes a lane a row that ranks nothing.
+    /// Marks all labels of a lane as missing.
     #[inline(always)]
-    pub(crate) fn clear(&mut self, lane: usize) {
+    pub(crate) fn clear_lane(&mut self, lane: usize) {
         for strength in &mut self.strengths {
             strength[lane] = T::default() / T::default();
         }
     }
 
-    /// Turns the scores that were set into strengths.
+    /// Replaces the scores that were set by strengths.
     #[inline(always)]
-    pub(crate) fn exponentials(&mut self) {
+    pub(crate) fn compute_strengths(&mut self) {
         let zero = T::default();
         let floor = zero - T::SPREAD;
         let tie_floor = zero - T::TIE_LIMIT - T::TIE_LIMIT;
@@ -91,15 +91,15 @@ impl<T: Real> Block<T> {
             }
         }
         for (strength, tie) in self.strengths.iter_mut().zip(&mut self.ties) {
-            // Whole lanes at a time: see `pairs`.
+            // Whole lanes at each step: see `sum_pairs`.
             let (own, own_tie) = (*strength, *tie);
             // False for NaN.
-            let ranked = each(|l| own[l] <= largest[l]);
-            let f = each(|l| own[l] - largest[l]);
-            let f = each(|l| if f[l] > floor { f[l] } else { floor });
-            let t = each(|l| f[l] * T::HALF + own_tie[l]);
-            let t = each(|l| if t[l] > tie_floor { t[l] } else { tie_floor });
-            let t = each(|l| {
+            let ranked = map_lanes(|l| own[l] <= largest[l]);
+            let f = map_lanes(|l| own[l] - largest[l]);
+            let f = map_lanes(|l| if f[l] > floor { f[l] } else { floor });
+            let t = map_lanes(|l| f[l] * T::HALF + own_tie[l]);
+            let t = map_lanes(|l| if t[l] > tie_floor { t[l] } else { tie_floor });
+            let t = map_lanes(|l| {
                 if t[l] < T::TIE_LIMIT {
                     t[l]
                 } else {
@@ -107,39 +107,39 @@ impl<T: Real> Block<T> {
                 }
             });
             let (f, t) = (T::exponentials(f), T::exponentials(t));
-            *strength = each(|l| if ranked[l] { f[l] } else { zero });
-            *tie = each(|l| if ranked[l] { t[l] } else { zero });
+            *strength = map_lanes(|l| if ranked[l] { f[l] } else { zero });
+            *tie = map_lanes(|l| if ranked[l] { t[l] } else { zero });
         }
         self.largest = largest;
     }
 
-    /// Adds up all pairs: O(n²) with one division a pair and lane.
+    /// Sums over all pairs: O(n²), with one division per pair and lane.
     #[inline(always)]
-    pub(crate) fn pairs(&mut self) -> &[Sums<T>] {
+    pub(crate) fn sum_pairs(&mut self) -> &[PairSums<T>] {
         let n = self.labels();
-        self.sums.fill(Sums::default());
+        self.sums.fill(PairSums::default());
         for u in 0..n {
             let (a_u, t_u) = (self.strengths[u], self.ties[u]);
             let mut own = self.sums[u];
             let others = self.strengths[u + 1..].iter().zip(&self.ties[u + 1..]);
             for ((a_v, t_v), other) in others.zip(&mut self.sums[u + 1..]) {
-                // Whole lanes at a time: a loop over places in several arrays would not become vector instructions.
-                let tie = each(|l| t_u[l] * t_v[l]);
-                // Two missing labels have nothing to divide by; nobody asks for their sums.
-                let inverse = each(|l| T::ONE / (a_u[l] + a_v[l] + tie[l] + T::TINY));
-                let net = each(|l| (a_u[l] - a_v[l]) * inverse[l]);
-                let tied = each(|l| tie[l] * inverse[l]);
-                let untied = each(|l| T::ONE - tied[l]);
-                let net_curvature = each(|l| untied[l] - net[l] * net[l]);
-                let tied_curvature = each(|l| tied[l] * untied[l]);
-                own.net = each(|l| own.net[l] + net[l]);
-                own.tied = each(|l| own.tied[l] + tied[l]);
-                own.net_curvature = each(|l| own.net_curvature[l] + net_curvature[l]);
-                own.tied_curvature = each(|l| own.tied_curvature[l] + tied_curvature[l]);
-                other.net = each(|l| other.net[l] - net[l]);
-                other.tied = each(|l| other.tied[l] + tied[l]);
-                other.net_curvature = each(|l| other.net_curvature[l] + net_curvature[l]);
-                other.tied_curvature = each(|l| other.tied_curvature[l] + tied_curvature[l]);
+                // Whole lanes at each step: one loop over the lanes of several arrays is not vectorised.
+                let tie = map_lanes(|l| t_u[l] * t_v[l]);
+                // `TINY` avoids dividing by zero for two missing labels, whose sums are unused.
+                let inverse = map_lanes(|l| T::ONE / (a_u[l] + a_v[l] + tie[l] + T::TINY));
+                let net = map_lanes(|l| (a_u[l] - a_v[l]) * inverse[l]);
+                let tied = map_lanes(|l| tie[l] * inverse[l]);
+                let untied = map_lanes(|l| T::ONE - tied[l]);
+                let net_curvature = map_lanes(|l| untied[l] - net[l] * net[l]);
+                let tied_curvature = map_lanes(|l| tied[l] * untied[l]);
+                own.net = map_lanes(|l| own.net[l] + net[l]);
+                own.tied = map_lanes(|l| own.tied[l] + tied[l]);
+                own.net_curvature = map_lanes(|l| own.net_curvature[l] + net_curvature[l]);
+                own.tied_curvature = map_lanes(|l| own.tied_curvature[l] + tied_curvature[l]);
+                other.net = map_lanes(|l| other.net[l] - net[l]);
+                other.tied = map_lanes(|l| other.tied[l] + tied[l]);
+                other.net_curvature = map_lanes(|l| other.net_curvature[l] + net_curvature[l]);
+                other.tied_curvature = map_lanes(|l| other.tied_curvature[l] + tied_curvature[l]);
             }
             self.sums[u] = own;
         }
@@ -147,10 +147,10 @@ impl<T: Real> Block<T> {
     }
 }
 
-impl Block<f64> {
-    /// For each row the sum over its ranked pairs of `ln(a_u + a_v + t_u · t_v)`.
+impl RowBlock<f64> {
+    /// Per row: sum over its ranked pairs of `ln(a_u + a_v + t_u · t_v)`.
     #[inline(always)]
-    pub(crate) fn log_normalisers(&self) -> Lane<f64> {
+    pub(crate) fn log_normalisers(&self) -> Lanes<f64> {
         let n = self.labels();
         let mut products = [LogProduct::default(); LANES];
         for u in 0..n {
@@ -166,8 +166,8 @@ impl Block<f64> {
         products.map(LogProduct::ln)
     }
 
-    /// The largest utility of each row: what the others are measured from.
-    pub(crate) fn largest(&self) -> Lane<f64> {
+    /// Largest utility of each row, which was subtracted from the others.
+    pub(crate) fn largest_utilities(&self) -> Lanes<f64> {
         self.largest
     }
 }
@@ -179,15 +179,15 @@ mod tests {
     use crate::rankings::MISSING;
     use crate::simd::{dispatch, Kernel};
 
-    struct Run<'a, T>(&'a mut Block<T>);
+    struct BlockKernel<'a, T>(&'a mut RowBlock<T>);
 
-    impl<T: Real> Kernel for Run<'_, T> {
+    impl<T: Real> Kernel for BlockKernel<'_, T> {
         type Output = ();
 
         #[inline(always)]
         fn run(self) {
-            self.0.exponentials();
-            self.0.pairs();
+            self.0.compute_strengths();
+            self.0.sum_pairs();
         }
     }
 
@@ -195,20 +195,20 @@ mod tests {
         ((i * 7919 + 13) % 1009) as f64 / 1009.0 * 6.0 - 3.0
     }
 
-    /// A block against the rows one by one, some labels missing; the last lane ranks nothing.
+    /// Compares a block with its rows one by one. Some labels are missing; the last lane ranks nothing.
     fn check<T: Real>(n: usize, from: impl Fn(f64) -> T, to: impl Fn(T) -> f64, tolerance: f64) {
-        let mut block = Block::new(n);
+        let mut block = RowBlock::new(n);
         let missing = |lane: usize, u: usize| lane == LANES - 1 || (lane * 3 + u) % 4 == 1;
         let scores = |lane: usize| (0..2 * n).map(move |i| pseudo(lane * 2 * n + i));
         for lane in 0..LANES - 1 {
             let row: Vec<T> = scores(lane).map(&from).collect();
-            block.set(lane, &row, |u| !missing(lane, u));
+            block.set_lane(lane, &row, |u| !missing(lane, u));
         }
-        block.clear(LANES - 1);
-        dispatch(Run(&mut block));
+        block.clear_lane(LANES - 1);
+        dispatch(BlockKernel(&mut block));
         for lane in 0..LANES - 1 {
             let row: Vec<f64> = scores(lane).collect();
-            // All tied, so that the gradient's own part is known: 0 for utilities, the number of ties for tie terms.
+            // All tied, so that the observed part of the gradient is known: 0 for utilities, the number of ties for tie terms.
             let positions: Vec<u16> = (0..n)
                 .map(|u| if missing(lane, u) { MISSING } else { 1 })
                 .collect();
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn lanes_are_rows() {
+    fn block_sums_match_single_rows() {
         for n in [2, 3, 7, 26] {
             check(n, |x| x, |x| x, 1e-12);
             check(n, |x| x as f32, f64::from, 2e-5);
@@ -249,14 +249,14 @@ mod tests {
     }
 
     #[test]
-    fn normalisers_are_those_of_the_rows() {
+    fn normalisers_match_single_rows() {
         let n = 5;
-        let mut block = Block::new(n);
+        let mut block = RowBlock::new(n);
         let row: Vec<f64> = (0..2 * n).map(pseudo).collect();
         for lane in 0..LANES {
-            block.set(lane, &row, |u| u != lane);
+            block.set_lane(lane, &row, |u| u != lane);
         }
-        block.exponentials();
+        block.compute_strengths();
         let logs = block.log_normalisers();
         for (lane, log) in logs.iter().enumerate() {
             let positions: Vec<u16> = (0..n).map(|u| u16::from(u != lane)).collect();
@@ -264,7 +264,7 @@ mod tests {
             let count = ranked().count() as f64;
             let ties: f64 = ranked().map(|u| row[n + u] * (count - 1.0)).sum();
             let shift: f64 = ranked()
-                .map(|u| (row[u] - block.largest()[lane]) * (count - 1.0) / 2.0)
+                .map(|u| (row[u] - block.largest_utilities()[lane]) * (count - 1.0) / 2.0)
                 .sum();
             let expected = LatentRow::new(&row).log_likelihood(&positions);
             assert!((ties + shift - log - expected).abs() < 1e-11);
@@ -272,17 +272,17 @@ mod tests {
     }
 
     #[test]
-    fn far_away_utilities_stay_finite() {
-        let mut block = Block::<f32>::new(3);
+    fn extreme_scores_stay_finite() {
+        let mut block = RowBlock::<f32>::new(3);
         let rows = [
             [1e30, -1e30, 0.0, 1e30, -1e30, 5.0],
             [-400.0, 0.0, 400.0, 300.0, 300.0, 300.0],
             [-400.0, 0.0, 400.0, -300.0, -300.0, -300.0],
         ];
         for lane in 0..LANES {
-            block.set(lane, &rows[lane % 3], |_| true);
+            block.set_lane(lane, &rows[lane % 3], |_| true);
         }
-        dispatch(Run(&mut block));
+        dispatch(BlockKernel(&mut block));
         for sums in &block.sums {
             let all = [sums.net, sums.tied, sums.net_curvature, sums.tied_curvature];
             assert!(all.as_flattened().iter().all(|x| x.is_finite()), "{all:?}");
