@@ -5,6 +5,7 @@ use ndarray::{Array2, ArrayView2, Axis, Slice};
 use crate::error::{Error, Result};
 use crate::features::check_finite;
 use crate::parallel::{each_chunk, install};
+use crate::run::Interrupt;
 
 use super::model::{add_trees, ScoreTree};
 
@@ -102,7 +103,7 @@ impl Booster {
         let mut scores: Vec<f32> = self.start.repeat(rows);
         let spread = n_jobs > 1 && rows > ROWS_AT_ONCE;
         let mut stages = Vec::with_capacity(rounds.len());
-        install(if spread { n_jobs } else { 1 }, || {
+        install(if spread { n_jobs } else { 1 }, &Interrupt::never(), || {
             let mut done = 0;
             for &wanted in rounds {
                 let wanted = wanted.clamp(done, self.trees.len());
@@ -121,6 +122,7 @@ impl Booster {
                 let stage = Array2::from_shape_vec((rows, outputs), scores.clone());
                 stages.push(stage.unwrap_or_default());
             }
+            Ok(())
         })?;
         Ok(stages)
     }

@@ -10,6 +10,7 @@ use crate::latent::{compared_labels, Derivatives, LatentRow};
 use crate::pairs::PairCounts;
 use crate::parallel::{each_chunk, install};
 use crate::rankings::{Rankings, MISSING};
+use crate::run::Interrupt;
 use crate::tree::child_seed;
 
 use super::bins::Bins;
@@ -26,18 +27,18 @@ const CONSTANT_CLIP: f64 = 2.0;
 
 /// Who watches a fit.
 pub struct Observer<'a> {
-    /// Asked before each round whether to give up.
-    pub should_stop: &'a (dyn Fn() -> bool + Sync),
+    /// Checked before each round.
+    pub interrupt: &'a Interrupt,
     /// Told after each round its number, from 1, and the mean log-likelihood of a validation pair.
     pub on_round: &'a (dyn Fn(usize, Option<f64>) + Sync),
 }
 
 impl Observer<'_> {
-    /// Somebody who never stops a fit and does not listen.
+    /// No progress callback and no interrupt.
     #[must_use]
     pub fn silent() -> Self {
         Self {
-            should_stop: &|| false,
+            interrupt: const { &Interrupt::never() },
             on_round: &|_, _| (),
         }
     }
@@ -83,13 +84,13 @@ fn fit_weighted(
     params: &BoostParams,
     observer: &Observer<'_>,
 ) -> Result<Booster> {
-    let features = Features::new_unless(values, observer.should_stop)?;
+    let features = Features::new(values, observer.interrupt)?;
     let bins = Bins::new(&features, params.options().max_bins);
     drop(features);
     let n_jobs = params.options().n_jobs;
-    install(n_jobs, || {
+    install(n_jobs, observer.interrupt, || {
         Rounds::new(&bins, rankings, params, n_jobs > 1)?.run(observer)
-    })?
+    })
 }
 
 /// The state of a fit.
@@ -119,7 +120,7 @@ impl<'a> Rounds<'a> {
         let (training, validation) = divide(rankings, options)?;
         let mut counts = PairCounts::empty(rankings.labels())?;
         if validation.is_empty() {
-            counts = PairCounts::from_rankings(rankings)?;
+            counts = PairCounts::from_rankings(rankings, &Interrupt::never())?;
         } else {
             for &row in &training {
                 let weight = rankings.weights().get(row as usize);
@@ -153,9 +154,7 @@ impl<'a> Rounds<'a> {
         let mut gains = Vec::new();
         let mut lines = Lines::default();
         for round in 0..self.options.rounds {
-            if (observer.should_stop)() {
-                return Err(Error::Interrupted);
-            }
+            observer.interrupt.check()?;
             let grown = self.grow(round, &mut lines);
             self.add(&grown);
             self.booster.trees.push(grown.tree);

@@ -9,10 +9,11 @@ mod score;
 
 use crate::error::Result;
 use crate::features::Features;
+use crate::run::WorkMeter;
 
 use self::columns::{bits_of_rows, Column, Memo, Merge};
 use self::score::SmallScore;
-use crate::tree::draw::{child_seed, draw_features, random_threshold, Watch, TOLERANCE};
+use crate::tree::draw::{child_seed, draw_features, random_threshold, TOLERANCE};
 use crate::tree::grow::coded::node::{rank, row, Node};
 use crate::tree::grow::coded::score::Score;
 use crate::tree::grow::{Grown, Subtree, LEAF};
@@ -96,7 +97,7 @@ impl<'a> Small<'a> {
         &mut self,
         node: &Node,
         out: &mut Subtree,
-        watch: &mut Watch<'_>,
+        meter: &mut WorkMeter,
     ) -> Result<()> {
         self.columns.clear();
         self.cuts.clear();
@@ -117,7 +118,7 @@ impl<'a> Small<'a> {
             .iter()
             .map(|&entry| node.block.rows[row(entry)])
             .collect();
-        self.grow_place(&place, &names, out, watch)
+        self.grow_place(&place, &names, out, meter)
     }
 
     /// Bits are numbered by row, so that the rows of a leaf come out ascending.
@@ -152,12 +153,12 @@ impl<'a> Small<'a> {
         place: &Place,
         names: &[u32],
         out: &mut Subtree,
-        watch: &mut Watch<'_>,
+        meter: &mut WorkMeter,
     ) -> Result<()> {
         let rows = place.rows.count_ones() as usize;
         let columns = self.columns.len() - place.columns;
         let cuts = self.cuts.len() - place.cuts;
-        watch.work((100 + cuts * (5 + columns)) as u64)?;
+        meter.add((100 + cuts * (5 + columns)) as u64)?;
         let sum = self
             .tables
             .whole(self.score, rows, &self.columns[place.columns..]);
@@ -201,7 +202,7 @@ impl<'a> Small<'a> {
                 seed: child_seed(place.seed, child),
             };
             self.descend(place, &below);
-            self.grow_place(&below, names, out, watch)?;
+            self.grow_place(&below, names, out, meter)?;
             self.columns.truncate(below.columns);
             self.cuts.truncate(below.cuts);
         }

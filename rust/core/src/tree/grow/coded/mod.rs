@@ -20,6 +20,7 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::parallel;
+use crate::run::WorkMeter;
 use crate::weights::Weights;
 
 pub(crate) use self::start::Start;
@@ -29,7 +30,7 @@ use self::node::{row, Node, Spare};
 use self::repeat::{list_once, repeated_rows};
 use self::score::Score;
 use self::search::{Known, Scratch};
-use crate::tree::draw::{draw_features, Watch};
+use crate::tree::draw::draw_features;
 use crate::tree::grow::bitset::{self, Small};
 use crate::tree::grow::{Grown, Subtree, Task, LEAF};
 use crate::tree::params::{Criterion, Splitter};
@@ -81,7 +82,7 @@ fn grow_rows(task: &Task<'_>, rows: Vec<u32>) -> Result<Subtree> {
     let mut tree = if n_jobs == 1 || root.len() < MIN_PARALLEL {
         grower.grow(root)?
     } else {
-        parallel::install(n_jobs, || grower.grow_parallel(root))??
+        parallel::install(n_jobs, task.interrupt, || grower.grow_parallel(root))?
     };
     if matches!(task.rankings.weights(), Weights::Each(_)) {
         list_once(&mut tree);
@@ -104,21 +105,21 @@ impl Grower<'_> {
     /// Grows a subtree on one thread.
     fn grow(&self, root: Node) -> Result<Subtree> {
         let mut out = Subtree::default();
-        let mut watch = Watch::new(self.task.should_stop);
+        let mut meter = WorkMeter::new(self.task.interrupt);
         let mut small = Small::new(self.task.features, self.task.options, self.score);
         let mut scratch = Scratch::default();
         let mut spare = Spare::default();
         let mut stack = vec![root];
         while let Some(mut node) = stack.pop() {
             if node.len() <= bitset::MAX_ROWS {
-                small.grow(&node, &mut out, &mut watch)?;
+                small.grow(&node, &mut out, &mut meter)?;
                 spare.give(node.order);
                 continue;
             }
             let search = |known: &Known<'_>, drawn: &[usize]| {
                 let mut best = Best::new();
                 for &feature in drawn {
-                    known.search(feature, &mut scratch, &mut best, &mut watch)?;
+                    known.search(feature, &mut scratch, &mut best, &mut meter)?;
                 }
                 Ok(best)
             };
@@ -149,8 +150,8 @@ impl Grower<'_> {
                     .par_iter()
                     .map(|&feature| {
                         let mut best = Best::new();
-                        let mut watch = Watch::new(self.task.should_stop);
-                        known.search(feature, &mut Scratch::default(), &mut best, &mut watch)?;
+                        let mut meter = WorkMeter::new(self.task.interrupt);
+                        known.search(feature, &mut Scratch::default(), &mut best, &mut meter)?;
                         Ok(best)
                     })
                     .try_reduce(Best::new, |mut a, b| {
