@@ -9,7 +9,7 @@ use bucketrank_core::aggregate::{
 };
 use bucketrank_core::pairs::PairOrderMatrix;
 use bucketrank_core::rankings::Rankings;
-use bucketrank_core::stop::StopFlag;
+use bucketrank_core::run::Interrupt;
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion};
 use ndarray::Array2;
 use rand::{RngExt, SeedableRng};
@@ -80,7 +80,7 @@ fn statistics(criterion: &mut Criterion) {
         group.bench_function(
             BenchmarkId::new("200_rankings", format!("{needs:?}")),
             |b| {
-                b.iter(|| Evidence::from_rankings(black_box(&many), needs));
+                b.iter(|| Evidence::from_rankings(black_box(&many), needs, &Interrupt::never()));
             },
         );
         let mut evidence = Evidence::new(LABELS, needs).expect("few labels");
@@ -104,7 +104,8 @@ fn consensus(criterion: &mut Criterion) {
     for rows in [1, 200] {
         let mut group = criterion.benchmark_group(format!("consensus_of_{rows}"));
         let y = rankings(rows, LABELS, 3);
-        let evidence = Evidence::from_rankings(&y, Needs::Rankings).expect("few labels");
+        let evidence =
+            Evidence::from_rankings(&y, Needs::Rankings, &Interrupt::never()).expect("few labels");
         for (name, aggregator) in aggregators() {
             group.bench_function(name, |b| {
                 b.iter(|| aggregator.aggregate(black_box(&evidence), &mut workspace));
@@ -114,25 +115,26 @@ fn consensus(criterion: &mut Criterion) {
     }
 }
 
-fn serial<'a>(aggregator: &'a Aggregator, stop: &'a StopFlag) -> Batch<'a> {
+fn serial<'a>(aggregator: &'a Aggregator, interrupt: &'a Interrupt) -> Batch<'a> {
     Batch {
         aggregator,
         n_jobs: 1,
-        should_stop: &|| false,
-        stop,
+        interrupt,
     }
 }
 
 fn batch(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("batch_of_100");
-    let stop = StopFlag::default();
+    let interrupt = Interrupt::new();
     let matrices: Vec<_> = (0..100)
         .map(|seed| random_pair_order(LABELS, seed))
         .collect();
     for (name, aggregator) in aggregators() {
         if aggregator.needs() == Needs::PairOrder {
             group.bench_function(name, |b| {
-                b.iter(|| aggregate_pair_orders(serial(&aggregator, &stop), black_box(&matrices)));
+                b.iter(|| {
+                    aggregate_pair_orders(serial(&aggregator, &interrupt), black_box(&matrices))
+                });
             });
         }
     }
@@ -142,12 +144,14 @@ fn batch(criterion: &mut Criterion) {
             let y = rankings(5, LABELS, seed);
             bucketrank_core::missing::drop_labels(&y, 0.6, seed).expect("a share")
         })
-        .map(|y| Evidence::from_rankings(&y, Needs::PairOrder).expect("few labels"))
+        .map(|y| {
+            Evidence::from_rankings(&y, Needs::PairOrder, &Interrupt::never()).expect("few labels")
+        })
         .map(|evidence| evidence.pair_order().clone())
         .collect();
     let lottery = Aggregator::MaximalLottery(MaximalLottery);
     group.bench_function("lottery_sparse", |b| {
-        b.iter(|| aggregate_pair_orders(serial(&lottery, &stop), black_box(&sparse)));
+        b.iter(|| aggregate_pair_orders(serial(&lottery, &interrupt), black_box(&sparse)));
     });
     group.finish();
 }
@@ -157,7 +161,8 @@ fn growth(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("growth");
     for labels in [10, 50, 100, 200] {
         let y = rankings(50, labels, 4);
-        let evidence = Evidence::from_rankings(&y, Needs::Rankings).expect("few labels");
+        let evidence =
+            Evidence::from_rankings(&y, Needs::Rankings, &Interrupt::never()).expect("few labels");
         for (name, aggregator) in aggregators() {
             group.bench_function(BenchmarkId::new(name, labels), |b| {
                 b.iter(|| aggregator.aggregate(black_box(&evidence), &mut workspace));

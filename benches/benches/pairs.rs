@@ -3,6 +3,7 @@
 use bucketrank_benches::rankings;
 use bucketrank_core::pairs::PairCounts;
 use bucketrank_core::rankings::Rankings;
+use bucketrank_core::run::Interrupt;
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
 use ndarray::Array2;
 
@@ -13,7 +14,7 @@ fn pair_counts(criterion: &mut Criterion) {
         group.throughput(Throughput::Elements(20_000));
         group.bench_function(
             BenchmarkId::new("20000 rows", format!("{labels} labels, {missing} missing")),
-            |b| b.iter(|| PairCounts::from_rankings(&y)),
+            |b| b.iter(|| PairCounts::from_rankings(&y, &Interrupt::never())),
         );
     }
     group.finish();

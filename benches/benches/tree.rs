@@ -6,6 +6,7 @@ use std::hint::black_box;
 use bucketrank_core::features::Features;
 use bucketrank_core::missing::{drop_labels, to_dense_ranks};
 use bucketrank_core::rankings::Rankings;
+use bucketrank_core::run::Interrupt;
 use bucketrank_core::tree::{Tree, TreeParams};
 use criterion::{criterion_group, criterion_main, Criterion};
 use ndarray::Array2;
@@ -45,13 +46,16 @@ fn grow(c: &mut Criterion) {
     let incomplete = drop_labels(&complete, 0.3, 2).expect("0.3 is a share");
     let params = TreeParams::default();
     let fit = |rankings: &Rankings| {
-        let features = Features::new(x.view()).expect("finite features");
-        Tree::fit(&features, rankings, &params, None, &|| false).expect("nobody interrupts")
+        let features = Features::new(x.view(), &Interrupt::never()).expect("finite features");
+        Tree::fit(&features, rankings, &params, None, &Interrupt::never())
+            .expect("nobody interrupts")
     };
     let mut group = c.benchmark_group("tree");
     group.sample_size(10);
     group.bench_function("features", |b| {
-        b.iter(|| Features::new(black_box(x.view())).expect("finite features"));
+        b.iter(|| {
+            Features::new(black_box(x.view()), &Interrupt::never()).expect("finite features")
+        });
     });
     group.bench_function("fit, complete", |b| b.iter(|| fit(black_box(&complete))));
     group.bench_function("fit, 30 % missing", |b| {

@@ -3,6 +3,7 @@
 use ndarray::ArrayView2;
 
 use crate::error::{Error, Result};
+use crate::run::Interrupt;
 
 /// Features with at most this many distinct values are ranked through a table instead of a sort.
 const FEW_VALUES: usize = 512;
@@ -27,31 +28,21 @@ impl Features {
     /// Reads and presorts a feature matrix: O(rows · log rows) a feature, O(rows) for one with few values.
     ///
     /// # Errors
-    /// An empty matrix, or a value that is NaN or infinite.
+    /// An empty matrix, a value that is NaN or infinite, or [`Error::Interrupted`], which is checked before each column:
+    /// a long one takes a tenth of a second for a million rows.
     ///
     /// # Examples
     /// ```
     /// use bucketrank_core::features::Features;
+    /// use bucketrank_core::run::Interrupt;
     /// use ndarray::array;
     ///
-    /// let features = Features::new(array![[0.5, 1.0], [-2.0, 1.0]].view())?;
+    /// let features = Features::new(array![[0.5, 1.0], [-2.0, 1.0]].view(), &Interrupt::never())?;
     /// assert_eq!(features.distinct(0), [-2.0, 0.5]);
-    /// assert!(Features::new(array![[f64::NAN]].view()).is_err());
+    /// assert!(Features::new(array![[f64::NAN]].view(), &Interrupt::never()).is_err());
     /// # Ok::<(), bucketrank_core::error::Error>(())
     /// ```
-    pub fn new(values: ArrayView2<'_, f64>) -> Result<Self> {
-        Self::new_unless(values, &|| false)
-    }
-
-    /// As [`Self::new`], asking before each column whether to give up: a long one takes a tenth of a second for a
-    /// million rows.
-    ///
-    /// # Errors
-    /// As [`Self::new`], or [`Error::Interrupted`].
-    pub fn new_unless(
-        values: ArrayView2<'_, f64>,
-        should_stop: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Self> {
+    pub fn new(values: ArrayView2<'_, f64>, interrupt: &Interrupt) -> Result<Self> {
         let (rows, columns) = values.dim();
         if columns == 0 {
             return Err(Error::NoFeatures);
@@ -65,9 +56,7 @@ impl Features {
             .columns()
             .into_iter()
             .map(|raw| {
-                if should_stop() {
-                    return Err(Error::Interrupted);
-                }
+                interrupt.check()?;
                 column.clear();
                 // Adding 0 turns -0 into 0.
                 column.extend(raw.iter().map(|&value| value + 0.0));
@@ -254,7 +243,7 @@ mod tests {
     fn bad_values_are_named() {
         let x = array![[1.0, 2.0], [3.0, f64::INFINITY]];
         assert_eq!(
-            Features::new(x.view()).unwrap_err(),
+            Features::new(x.view(), &Interrupt::never()).unwrap_err(),
             Error::Feature {
                 row: 1,
                 column: 1,
@@ -262,7 +251,7 @@ mod tests {
             }
         );
         assert_eq!(
-            Features::new(Array2::zeros((3, 0)).view()).unwrap_err(),
+            Features::new(Array2::zeros((3, 0)).view(), &Interrupt::never()).unwrap_err(),
             Error::NoFeatures
         );
     }
@@ -270,7 +259,9 @@ mod tests {
     #[test]
     fn a_request_to_stop_is_heard() {
         let x = array![[1.0, 2.0]];
-        let stopped = Features::new_unless(x.view(), &|| true);
+        let interrupt = Interrupt::new();
+        interrupt.request();
+        let stopped = Features::new(x.view(), &interrupt);
         assert_eq!(stopped.unwrap_err(), Error::Interrupted);
     }
 
@@ -287,6 +278,11 @@ mod tests {
             assert!(lower <= t && t < upper, "{lower} {t} {upper}");
         }
         let x = array![[0.0], [-0.0]];
-        assert_eq!(Features::new(x.view()).unwrap().distinct(0), [0.0]);
+        assert_eq!(
+            Features::new(x.view(), &Interrupt::never())
+                .unwrap()
+                .distinct(0),
+            [0.0]
+        );
     }
 }

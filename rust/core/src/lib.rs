@@ -2,7 +2,7 @@
 //!
 //! Data enters through [`rankings::Rankings`], whose constructor proves what the kernels rely on; everything
 //! behind it works on valid data. Dependencies point one way:
-//! `error ← stop, saved, weights, raw_position ← rankings, bucket_order ← pairs ← metrics, latent ← aggregate ← tree ←
+//! `error ← run, saved, weights, raw_position ← rankings, bucket_order ← pairs ← metrics, latent ← aggregate ← tree ←
 //! forest, boost, cross_validation`.
 
 pub mod aggregate;
@@ -22,8 +22,8 @@ pub mod pairs;
 pub mod parallel;
 pub mod rankings;
 pub mod raw_position;
+pub mod run;
 mod saved;
 mod simd;
-pub mod stop;
 pub mod tree;
 pub mod weights;

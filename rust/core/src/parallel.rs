@@ -4,13 +4,14 @@
 //! call, and a child process forked afterwards would wait for threads that it does not have.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{channel, RecvTimeoutError};
+use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
+use crate::run::Interrupt;
 
 /// How long an interruption may go unnoticed beyond the end of the running chunks.
 const POLL: Duration = Duration::from_millis(20);
@@ -26,15 +27,15 @@ pub struct Jobs<'a> {
     /// Number of items that are worth a thread: a loop of no more items than that runs serially. The largest number
     /// that a thread takes at once.
     pub chunk: usize,
-    /// Asked now and then, always on the calling thread, whether to give up.
-    pub should_stop: &'a dyn Fn() -> bool,
+    /// Ends the loop early.
+    pub interrupt: &'a Interrupt,
 }
 
 /// Computes `f` for the items 0..`items`, in order in the result whatever the number of threads. `state` makes the
 /// scratch memory that a thread hands to `f` again and again.
 ///
 /// # Errors
-/// The error of the first item that has one, or [`Error::Interrupted`] when `should_stop` says so.
+/// The error of the first item that has one, or [`Error::Interrupted`].
 pub fn run<S, T: Send>(
     jobs: Jobs<'_>,
     items: usize,
@@ -51,20 +52,17 @@ pub fn run<S, T: Send>(
     }
     let mut state = state();
     let mut results = Vec::with_capacity(items);
-    let mut asked = Instant::now();
     for start in (0..items).step_by(chunk) {
-        if asked.elapsed() >= POLL || start == 0 {
-            if (jobs.should_stop)() {
-                return Err(Error::Interrupted);
-            }
-            asked = Instant::now();
-        }
+        jobs.interrupt.check()?;
         for item in start..items.min(start + chunk) {
             results.push(f(&mut state, item)?);
         }
     }
     Ok(results)
 }
+
+/// The first item of a chunk, and its results up to the first error.
+type Chunk<T> = (usize, Result<Vec<T>>);
 
 fn run_in<S, T: Send>(
     pool: &rayon::ThreadPool,
@@ -75,54 +73,31 @@ fn run_in<S, T: Send>(
     f: impl Fn(&mut S, usize) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
     let chunk = jobs.chunk.min(items / (threads * TURNS)).max(1);
-    let next = AtomicUsize::new(0);
-    let stop = AtomicBool::new(false);
-    let mut interrupted = (jobs.should_stop)();
-    if interrupted {
-        return Err(Error::Interrupted);
-    }
-    let done: Mutex<Vec<(usize, Result<Vec<T>>)>> = Mutex::new(Vec::new());
-    let (sender, receiver) = channel::<()>();
-    // The closure runs on the calling thread, the only one on which a host language can be asked about signals.
-    pool.in_place_scope(|scope| {
-        for _ in 0..threads {
-            let sender = sender.clone();
-            let (next, stop, done, state, f) = (&next, &stop, &done, &state, &f);
-            scope.spawn(move |_| {
-                // Dropped at the end of the task: when all are gone, the calling thread wakes up.
-                let _sender = sender;
-                let mut state = state();
-                while !stop.load(Ordering::Relaxed) {
-                    let start = next.fetch_add(chunk, Ordering::Relaxed);
-                    if start >= items {
-                        break;
-                    }
-                    let part: Result<Vec<T>> = (start..items.min(start + chunk))
-                        .map(|item| f(&mut state, item))
-                        .collect();
-                    // Chunks are taken in order and finished once taken: the first error is always found.
-                    if part.is_err() {
-                        stop.store(true, Ordering::Relaxed);
-                    }
-                    done.lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .push((start, part));
-                }
-            });
-        }
-        drop(sender);
-        while receiver.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
-            if (jobs.should_stop)() {
-                interrupted = true;
-                stop.store(true, Ordering::Relaxed);
+    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let take_chunks = |done: &Sender<Vec<Chunk<T>>>| {
+        let mut state = state();
+        let mut parts = Vec::new();
+        while !failed.load(Ordering::Relaxed) && jobs.interrupt.check().is_ok() {
+            let start = next.fetch_add(chunk, Ordering::Relaxed);
+            if start >= items {
                 break;
             }
+            let part: Result<Vec<T>> = (start..items.min(start + chunk))
+                .map(|item| f(&mut state, item))
+                .collect();
+            // Chunks are taken in order and finished once taken: the first error is always found.
+            if part.is_err() {
+                failed.store(true, Ordering::Relaxed);
+            }
+            parts.push((start, part));
         }
-    });
-    if interrupted {
-        return Err(Error::Interrupted);
-    }
-    let mut parts = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        // The receiver outlives the threads.
+        let _ = done.send(parts);
+    };
+    let mut parts = Vec::new();
+    drive(pool, threads, jobs.interrupt, take_chunks, |part| {
+        parts.extend(part);
+    })?;
     parts.sort_unstable_by_key(|&(start, _)| start);
     let mut results = Vec::with_capacity(items);
     for (_, part) in parts {
@@ -131,70 +106,81 @@ fn run_in<S, T: Send>(
     Ok(results)
 }
 
-/// Computes `f` for the items 0..`items`, taken in this order by `n_jobs` threads, and hands every result to `each` on
-/// the calling thread as soon as it is there. When `each` answers false, no more items are taken; those that are
-/// running end and are handed over. `f` is told when to give up.
+/// Runs `work` on each of `threads` threads of the pool and hands what they send to `receive` on the calling thread,
+/// which checks the interrupt meanwhile: only there a host language can be asked about signals.
 ///
 /// # Errors
-/// [`Error::Interrupted`] when `should_stop` says so, [`Error::Threads`] when no thread can be started.
-pub(crate) fn stream<T: Send>(
-    jobs: Jobs<'_>,
-    items: usize,
-    f: impl Fn(usize, &(dyn Fn() -> bool + Sync)) -> T + Sync,
-    each: &mut dyn FnMut(usize, T) -> bool,
+/// [`Error::Interrupted`], after all threads have ended.
+fn drive<T: Send>(
+    pool: &rayon::ThreadPool,
+    threads: usize,
+    interrupt: &Interrupt,
+    work: impl Fn(&Sender<T>) + Sync,
+    mut receive: impl FnMut(T),
 ) -> Result<()> {
-    let threads = wanted_threads(jobs.n_jobs).min(items).max(1);
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .map_err(|_| Error::Threads { n_jobs: threads })?;
-    let next = AtomicUsize::new(0);
-    // Two wishes: to take no more items, and to leave the running ones too.
-    let (enough, give_up) = (AtomicBool::new(false), AtomicBool::new(false));
     let (sender, receiver) = channel();
     pool.in_place_scope(|scope| {
         for _ in 0..threads {
-            let sender = sender.clone();
-            let (next, enough, give_up, f) = (&next, &enough, &give_up, &f);
-            scope.spawn(move |_| {
-                while !enough.load(Ordering::Relaxed) {
-                    let item = next.fetch_add(1, Ordering::Relaxed);
-                    if item >= items {
-                        break;
-                    }
-                    let result = f(item, &|| give_up.load(Ordering::Relaxed));
-                    if sender.send((item, result)).is_err() {
-                        break;
-                    }
-                }
-            });
+            let (sender, work) = (sender.clone(), &work);
+            // The sender is dropped with the task: when all are gone, the loop below ends.
+            scope.spawn(move |_| work(&sender));
         }
         drop(sender);
-        let mut asked = Instant::now();
         loop {
             match receiver.recv_timeout(POLL) {
-                Ok((item, result)) => {
-                    // After an interruption results are those of jobs that were told to give up.
-                    if !give_up.load(Ordering::Relaxed) && !each(item, result) {
-                        enough.store(true, Ordering::Relaxed);
-                    }
-                }
+                Ok(message) => receive(message),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            if asked.elapsed() >= POLL {
-                if (jobs.should_stop)() {
-                    enough.store(true, Ordering::Relaxed);
-                    give_up.store(true, Ordering::Relaxed);
-                }
-                asked = Instant::now();
-            }
+            // The threads see a request themselves.
+            let _ = interrupt.check();
         }
     });
-    if give_up.into_inner() {
-        return Err(Error::Interrupted);
-    }
-    Ok(())
+    interrupt.check()
+}
+
+/// Computes `f` for the items 0..`items`, taken in this order by `n_jobs` threads, and hands every result to `each` on
+/// the calling thread as soon as it is there. When `each` answers false, no more items are taken; those that are
+/// running end and are handed over.
+///
+/// # Errors
+/// [`Error::Interrupted`]; [`Error::Threads`] when no thread can be started.
+pub(crate) fn stream<T: Send>(
+    jobs: Jobs<'_>,
+    items: usize,
+    f: impl Fn(usize) -> T + Sync,
+    each: &mut dyn FnMut(usize, T) -> bool,
+) -> Result<()> {
+    let threads = wanted_threads(jobs.n_jobs).min(items).max(1);
+    let pool = build(threads)?;
+    let (next, enough) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let take_items = |done: &Sender<(usize, T)>| {
+        while !enough.load(Ordering::Relaxed) && jobs.interrupt.check().is_ok() {
+            let item = next.fetch_add(1, Ordering::Relaxed);
+            if item >= items || done.send((item, f(item))).is_err() {
+                break;
+            }
+        }
+    };
+    drive(
+        &pool,
+        threads,
+        jobs.interrupt,
+        take_items,
+        |(item, result)| {
+            // After an interruption results are those of items that ended early.
+            if jobs.interrupt.check().is_ok() && !each(item, result) {
+                enough.store(true, Ordering::Relaxed);
+            }
+        },
+    )
+}
+
+fn build(threads: usize) -> Result<rayon::ThreadPool> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|_| Error::Threads { n_jobs: threads })
 }
 
 fn wanted_threads(n_jobs: usize) -> usize {
@@ -209,16 +195,28 @@ fn wanted_threads(n_jobs: usize) -> usize {
 /// afterwards does not inherit threads that are gone.
 ///
 /// # Errors
-/// [`Error::Threads`] when the system refuses to start the threads.
-pub(crate) fn install<T: Send>(n_jobs: usize, f: impl FnOnce() -> T + Send) -> Result<T> {
+/// What `f` reports; [`Error::Interrupted`]; [`Error::Threads`] when the system refuses to start the threads.
+pub(crate) fn install<T: Send>(
+    n_jobs: usize,
+    interrupt: &Interrupt,
+    f: impl FnOnce() -> Result<T> + Send,
+) -> Result<T> {
     if n_jobs <= 1 {
-        return Ok(f());
+        return f();
     }
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(n_jobs)
-        .build()
-        .map_err(|_| Error::Threads { n_jobs })?;
-    Ok(pool.install(f))
+    let f = Mutex::new(Some(f));
+    let take = || f.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let mut result = Err(Error::Interrupted);
+    drive(
+        &build(n_jobs)?,
+        1,
+        interrupt,
+        |done| {
+            let _ = take().map(|f| done.send(f()));
+        },
+        |value| result = value,
+    )?;
+    result
 }
 
 /// Computes `f` for the items 0..`items`, in order in the result. With `spread` the threads of the pool that the caller
@@ -259,15 +257,18 @@ mod tests {
 
     #[test]
     fn a_pool_has_as_many_threads_as_asked_for() {
-        assert_eq!(install(3, rayon::current_num_threads).unwrap(), 3);
-        assert_eq!(install(1, || 7).unwrap(), 7);
+        assert_eq!(
+            install(3, &NEVER, || Ok(rayon::current_num_threads())).unwrap(),
+            3
+        );
+        assert_eq!(install(1, &NEVER, || Ok(7)).unwrap(), 7);
     }
 
     #[test]
     fn items_and_chunks_keep_their_places() {
         for threads in [1, 3] {
             let spread = threads > 1;
-            let result = install(threads, || {
+            let result = install(threads, &NEVER, || {
                 let squares = ordered(spread, 50, |i| i * i);
                 let mut values = vec![0; 50];
                 each_chunk(spread, &mut values, 8, |number, chunk| {
@@ -275,7 +276,7 @@ mod tests {
                         *value = (number * 8 + i).pow(2);
                     }
                 });
-                (squares, values)
+                Ok((squares, values))
             });
             let (squares, values) = result.unwrap();
             assert_eq!(squares, values);
@@ -283,21 +284,29 @@ mod tests {
         }
     }
 
-    fn jobs(n_jobs: usize, should_stop: &dyn Fn() -> bool) -> Jobs<'_> {
+    static NEVER: Interrupt = Interrupt::never();
+
+    fn jobs(n_jobs: usize, interrupt: &Interrupt) -> Jobs<'_> {
         Jobs {
             n_jobs,
             chunk: 3,
-            should_stop,
+            interrupt,
         }
+    }
+
+    /// A host that interrupts at the third poll.
+    fn later() -> Interrupt {
+        let polls = AtomicUsize::new(0);
+        Interrupt::polling(move || polls.fetch_add(1, Ordering::Relaxed) == 2)
     }
 
     #[test]
     fn results_are_in_order_for_every_number_of_threads() {
         for n_jobs in 0..5 {
-            let squares = run(jobs(n_jobs, &|| false), 100, || (), |(), i| Ok(i * i)).unwrap();
+            let squares = run(jobs(n_jobs, &NEVER), 100, || (), |(), i| Ok(i * i)).unwrap();
             assert_eq!(squares, (0..100).map(|i| i * i).collect::<Vec<_>>());
         }
-        let none = run(jobs(2, &|| false), 0, || (), |(), i| Ok(i)).unwrap();
+        let none = run(jobs(2, &NEVER), 0, || (), |(), i| Ok(i)).unwrap();
         assert!(none.is_empty());
     }
 
@@ -311,7 +320,7 @@ mod tests {
             }
         };
         for n_jobs in 1..4 {
-            let result = run(jobs(n_jobs, &|| false), 1000, || (), fail);
+            let result = run(jobs(n_jobs, &NEVER), 1000, || (), fail);
             assert_eq!(result, Err(Error::TooFewLabels { found: 7 }));
         }
     }
@@ -320,8 +329,8 @@ mod tests {
     fn a_stream_hands_everything_over_once() {
         for n_jobs in 0..4 {
             let mut seen = vec![0; 50];
-            let pool = jobs(n_jobs, &|| false);
-            stream(pool, 50, |item, _| item * 2, &mut |item, double| {
+            let pool = jobs(n_jobs, &NEVER);
+            stream(pool, 50, |item| item * 2, &mut |item, double| {
                 assert_eq!(double, 2 * item);
                 seen[item] += 1;
                 true
@@ -335,9 +344,9 @@ mod tests {
     fn a_stream_ends_early_when_asked() {
         let mut handed = 0;
         stream(
-            jobs(2, &|| false),
+            jobs(2, &NEVER),
             100_000,
-            |_, _| std::thread::sleep(Duration::from_millis(1)),
+            |_| std::thread::sleep(Duration::from_millis(1)),
             &mut |_, ()| {
                 handed += 1;
                 handed < 10
@@ -345,35 +354,31 @@ mod tests {
         )
         .unwrap();
         assert!((10..1000).contains(&handed), "{handed}");
-        let forever = |_, stop: &(dyn Fn() -> bool + Sync)| {
-            while !stop() {
+        let interrupt = later();
+        let forever = |_| {
+            while interrupt.check().is_ok() {
                 std::thread::sleep(Duration::from_millis(1));
             }
         };
-        let asked = std::cell::Cell::new(0);
-        let later = || {
-            asked.set(asked.get() + 1);
-            asked.get() > 2
-        };
-        let result = stream(jobs(2, &later), 10, forever, &mut |_, ()| true);
+        let result = stream(jobs(2, &interrupt), 10, forever, &mut |_, ()| true);
         assert_eq!(result, Err(Error::Interrupted));
     }
 
     #[test]
-    fn a_request_to_stop_is_heard() {
-        let asked = std::cell::Cell::new(0);
-        let later = || {
-            asked.set(asked.get() + 1);
-            asked.get() > 2
-        };
+    fn an_interruption_ends_every_kind_of_loop() {
         for n_jobs in 1..3 {
-            asked.set(0);
             let slow = |(): &mut (), _| {
                 std::thread::sleep(Duration::from_millis(5));
                 Ok(())
             };
-            let result = run(jobs(n_jobs, &later), 10_000, || (), slow);
+            let result = run(jobs(n_jobs, &later()), 10_000, || (), slow);
             assert_eq!(result, Err(Error::Interrupted));
+            let interrupt = later();
+            let result = install(n_jobs, &interrupt, || loop {
+                interrupt.check()?;
+                std::thread::sleep(Duration::from_millis(1));
+            });
+            assert_eq!(result, Err::<(), _>(Error::Interrupted));
         }
     }
 }

@@ -8,6 +8,7 @@ use bucketrank_core::error::Error;
 use bucketrank_core::linear::{LinearModel, LinearOptions, LinearParams};
 use bucketrank_core::missing::drop_labels;
 use bucketrank_core::rankings::Rankings;
+use bucketrank_core::run::Interrupt;
 use ndarray::{array, Array2};
 
 /// Rankings of five labels that depend on the first of three features.
@@ -59,9 +60,12 @@ fn models_do_not_depend_on_threads() {
             n_jobs,
             ..LinearOptions::default()
         };
-        LinearModel::fit(x.view(), &y, &LinearParams::new(options).unwrap(), &|| {
-            false
-        })
+        LinearModel::fit(
+            x.view(),
+            &y,
+            &LinearParams::new(options).unwrap(),
+            &Interrupt::never(),
+        )
         .unwrap()
     };
     assert_eq!(linear(1), linear(2));
@@ -138,7 +142,7 @@ fn a_row_of_weight_two_is_two_rows() {
         assert!((a - b).abs() < 1e-3, "{a} {b}");
     }
     let linear = |x: &Array2<f64>, y: &Rankings| {
-        LinearModel::fit(x.view(), y, &LinearParams::default(), &|| false).unwrap()
+        LinearModel::fit(x.view(), y, &LinearParams::default(), &Interrupt::never()).unwrap()
     };
     let (a, b) = (linear(&x, &weighted), linear(&repeated_x, &repeated));
     let (a, b) = (a.scores(x.view()).unwrap(), b.scores(x.view()).unwrap());
@@ -197,7 +201,8 @@ fn degenerate_data_gives_finite_scores() {
                 Booster::fit(x.view(), &y, &params(few_rounds()), &Observer::silent()).unwrap();
             let scores = booster.scores(x.view(), 12, 1).unwrap();
             assert!(scores.iter().all(|score| score.is_finite()));
-            let linear = LinearModel::fit(x.view(), &y, &LinearParams::default(), &|| false);
+            let linear =
+                LinearModel::fit(x.view(), &y, &LinearParams::default(), &Interrupt::never());
             let scores = linear.unwrap().scores(x.view()).unwrap();
             assert!(scores.iter().all(|score| score.is_finite()));
         }
@@ -255,7 +260,8 @@ fn correlated_features_do_not_slow_a_linear_model_down() {
     let x = Array2::from_shape_fn((400, 15), |(i, j)| {
         x[[i, 0]] + ((i * (7 + j)) % 13) as f64 / 4.0
     });
-    let model = LinearModel::fit(x.view(), &y, &LinearParams::default(), &|| false).unwrap();
+    let model =
+        LinearModel::fit(x.view(), &y, &LinearParams::default(), &Interrupt::never()).unwrap();
     assert!(model.has_converged());
     assert!(model.steps() < 60, "{}", model.steps());
 }
@@ -274,7 +280,7 @@ fn validation_needs_pairs_and_stops_early() {
     };
     let told = AtomicUsize::new(0);
     let observer = Observer {
-        should_stop: &|| false,
+        interrupt: &Interrupt::never(),
         on_round: &|round, score| {
             assert!(score.is_some());
             told.store(round, Ordering::Relaxed);
@@ -320,12 +326,14 @@ fn labels_never_compared_are_known() {
 #[test]
 fn a_stop_is_heard() {
     let (x, y) = data(100);
+    let interrupt = Interrupt::new();
+    interrupt.request();
     let observer = Observer {
-        should_stop: &|| true,
+        interrupt: &interrupt,
         on_round: &|_, _| (),
     };
     let stopped = Booster::fit(x.view(), &y, &params(few_rounds()), &observer);
     assert_eq!(stopped.unwrap_err(), Error::Interrupted);
-    let stopped = LinearModel::fit(x.view(), &y, &LinearParams::default(), &|| true);
+    let stopped = LinearModel::fit(x.view(), &y, &LinearParams::default(), &interrupt);
     assert_eq!(stopped.unwrap_err(), Error::Interrupted);
 }

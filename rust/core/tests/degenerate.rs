@@ -9,6 +9,7 @@ use bucketrank_core::aggregate::{
 use bucketrank_core::bucket_order::BucketOrder;
 use bucketrank_core::missing::{drop_labels, to_dense_ranks};
 use bucketrank_core::rankings::Rankings;
+use bucketrank_core::run::Interrupt;
 use ndarray::{array, Array2};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -27,7 +28,7 @@ fn all() -> Vec<Aggregator> {
 }
 
 fn consensus(aggregator: Aggregator, y: &Rankings) -> BucketOrder {
-    let evidence = Evidence::from_rankings(y, aggregator.needs()).unwrap();
+    let evidence = Evidence::from_rankings(y, aggregator.needs(), &Interrupt::never()).unwrap();
     aggregator
         .aggregate(&evidence, &mut Workspace::default())
         .unwrap()
@@ -35,7 +36,7 @@ fn consensus(aggregator: Aggregator, y: &Rankings) -> BucketOrder {
 
 /// Every method finishes, with finite numbers behind its result.
 fn check_all(y: &Rankings) {
-    let evidence = Evidence::from_rankings(y, Needs::Rankings).unwrap();
+    let evidence = Evidence::from_rankings(y, Needs::Rankings, &Interrupt::never()).unwrap();
     let tau_x = [Search::Cut, Search::Local].map(|s| Aggregator::TauX(TauX::new(s, None)));
     // Newton's method on thousands of labels would take hours.
     let davidson = (y.labels() <= 64).then_some(Aggregator::Davidson(Davidson::default()));
@@ -161,7 +162,7 @@ fn hardly_connected_groups_are_weighed_exactly() {
         _ => 1.0,
     });
     let y = Rankings::new(y.view(), Some(&[1.0, 1.0, 1e-12, 3e-12])).unwrap();
-    let evidence = Evidence::from_rankings(&y, Needs::Rankings).unwrap();
+    let evidence = Evidence::from_rankings(&y, Needs::Rankings, &Interrupt::never()).unwrap();
     let chain = Aggregator::MarkovChain(MarkovChain::new(3).unwrap());
     let Details::MarkovChain { stationary, .. } = chain.explain(&evidence).unwrap().details else {
         panic!("details of another method");
@@ -193,7 +194,7 @@ fn two_hundred_labels_take_less_than_a_second() {
         complete,
     ];
     for y in &inputs {
-        let evidence = Evidence::from_rankings(y, Needs::Rankings).unwrap();
+        let evidence = Evidence::from_rankings(y, Needs::Rankings, &Interrupt::never()).unwrap();
         for aggregator in all() {
             let start = Instant::now();
             aggregator.explain(&evidence).unwrap();
@@ -208,7 +209,7 @@ fn two_hundred_labels_take_less_than_a_second() {
 fn the_lottery_of_a_large_degenerate_game_does_not_depend_on_names() {
     let mut rng = Pcg64::seed_from_u64(5);
     let lottery = |y: &Rankings| {
-        let evidence = Evidence::from_rankings(y, Needs::PairOrder).unwrap();
+        let evidence = Evidence::from_rankings(y, Needs::PairOrder, &Interrupt::never()).unwrap();
         let lottery = Aggregator::MaximalLottery(MaximalLottery);
         match lottery.explain(&evidence).unwrap().details {
             Details::MaximalLottery {

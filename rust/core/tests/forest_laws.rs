@@ -6,6 +6,7 @@ use bucketrank_core::missing::{drop_labels, to_dense_ranks};
 use bucketrank_core::pairs::PairShares;
 use bucketrank_core::parallel::Jobs;
 use bucketrank_core::rankings::{Rankings, MISSING};
+use bucketrank_core::run::Interrupt;
 use bucketrank_core::tree::{Splitter, Tree, TreeOptions, TreeParams};
 use ndarray::Array2;
 
@@ -23,7 +24,7 @@ fn jobs(n_jobs: usize) -> Jobs<'static> {
     Jobs {
         n_jobs,
         chunk: 1,
-        should_stop: &|| false,
+        interrupt: const { &Interrupt::never() },
     }
 }
 
@@ -40,7 +41,7 @@ fn options(variant: Variant, seed: u64) -> ForestOptions {
 
 fn forest(x: &Array2<f64>, y: &Rankings, options: &ForestOptions, n_jobs: usize) -> Forest {
     let mut forest = Forest::new(y.clone(), x.ncols());
-    let features = Features::new(x.view()).unwrap();
+    let features = Features::new(x.view(), &Interrupt::never()).unwrap();
     forest.grow(&features, options, 12, jobs(n_jobs)).unwrap();
     forest
 }
@@ -62,7 +63,7 @@ fn shares(forest: &Forest, x: &Array2<f64>, voters: Voters, n_jobs: usize) -> Ve
 fn threads_and_history_do_not_matter() {
     let (x, y) = data(150);
     let y = drop_labels(&y, 0.2, 1).unwrap();
-    let features = Features::new(x.view()).unwrap();
+    let features = Features::new(x.view(), &Interrupt::never()).unwrap();
     for variant in VARIANTS {
         let options = options(variant, 5);
         let whole = forest(&x, &y, &options, 1);
@@ -146,7 +147,7 @@ fn rows_of_weight_zero_are_nowhere() {
 #[test]
 fn the_engines_draw_the_same_thresholds() {
     let (x, y) = data(300);
-    let features = Features::new(x.view()).unwrap();
+    let features = Features::new(x.view(), &Interrupt::never()).unwrap();
     for missing in [0.0, 0.3] {
         let y = drop_labels(&y, missing, 4).unwrap();
         let positions = Array2::from_shape_fn((300, 5), |(r, l)| match y.row(r)[l] {
@@ -162,7 +163,8 @@ fn the_engines_draw_the_same_thresholds() {
                 ..TreeOptions::default()
             };
             let params = TreeParams::new(options).unwrap();
-            let fit = |y: &Rankings| Tree::fit(&features, y, &params, None, &|| false).unwrap();
+            let fit =
+                |y: &Rankings| Tree::fit(&features, y, &params, None, &Interrupt::never()).unwrap();
             let (fast, general) = (fit(&y), fit(&heavy));
             assert!(fast.leaves() > 10);
             assert_eq!(fast.nodes().len(), general.nodes().len());
@@ -175,7 +177,7 @@ fn the_engines_draw_the_same_thresholds() {
                 ..options
             })
             .unwrap();
-            let parallel = Tree::fit(&features, &y, &parallel, None, &|| false).unwrap();
+            let parallel = Tree::fit(&features, &y, &parallel, None, &Interrupt::never()).unwrap();
             assert_eq!(parallel, fast);
         }
     }
@@ -185,7 +187,7 @@ fn the_engines_draw_the_same_thresholds() {
 fn saved_forests_come_back_and_damaged_ones_are_refused() {
     let (x, y) = data(12);
     let mut small = Forest::new(y, 3);
-    let features = Features::new(x.view()).unwrap();
+    let features = Features::new(x.view(), &Interrupt::never()).unwrap();
     small
         .grow(&features, &options(Variant::Mixed, 9), 2, jobs(1))
         .unwrap();
@@ -204,10 +206,12 @@ fn saved_forests_come_back_and_damaged_ones_are_refused() {
 #[test]
 fn a_stop_and_foreign_data_are_errors() {
     let (x, y) = data(30);
-    let features = Features::new(x.view()).unwrap();
+    let features = Features::new(x.view(), &Interrupt::never()).unwrap();
     let mut stopped = Forest::new(y.clone(), 3);
+    let interrupt = Interrupt::new();
+    interrupt.request();
     let stop = Jobs {
-        should_stop: &|| true,
+        interrupt: &interrupt,
         ..jobs(1)
     };
     let many = stopped.grow(&features, &options(Variant::Mixed, 1), 100_000, stop);

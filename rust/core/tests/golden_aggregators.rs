@@ -7,6 +7,7 @@ use bucketrank_core::aggregate::{
     Workspace,
 };
 use bucketrank_core::rankings::Rankings;
+use bucketrank_core::run::Interrupt;
 use ndarray::Array2;
 use serde_json::Value;
 
@@ -69,7 +70,8 @@ fn results_equal_the_original_implementation() {
     let mut differences = Vec::new();
     for case in golden["cases"].as_array().unwrap() {
         let rankings = rankings(case);
-        let evidence = Evidence::from_rankings(&rankings, Needs::Rankings).unwrap();
+        let evidence =
+            Evidence::from_rankings(&rankings, Needs::Rankings, &Interrupt::never()).unwrap();
         let mut refilled = Evidence::new(rankings.labels(), Needs::Rankings).unwrap();
         refilled.fill(&rankings, 0..rankings.len()).unwrap();
         let c = matrix(&case["C"]);

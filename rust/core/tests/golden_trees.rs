@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use bucketrank_core::features::Features;
 use bucketrank_core::missing::to_dense_ranks;
+use bucketrank_core::run::Interrupt;
 use bucketrank_core::tree::{Tree, TreeOptions, TreeParams};
 use ndarray::Array2;
 use serde_json::Value;
@@ -55,8 +56,8 @@ fn trees_equal_the_reference() {
             ..TreeOptions::default()
         })
         .unwrap();
-        let features = Features::new(x.view()).unwrap();
-        let tree = Tree::fit(&features, &rankings, &params, None, &|| false).unwrap();
+        let features = Features::new(x.view(), &Interrupt::never()).unwrap();
+        let tree = Tree::fit(&features, &rankings, &params, None, &Interrupt::never()).unwrap();
         compared += compare(&tree, case["nodes_preorder"].as_array().unwrap());
     }
     println!("{compared} nodes compared");

@@ -8,6 +8,7 @@ use bucketrank_core::bucket_order::BucketOrder;
 use bucketrank_core::missing::to_dense_ranks;
 use bucketrank_core::pairs::PairOrderMatrix;
 use bucketrank_core::rankings::{Rankings, MISSING};
+use bucketrank_core::run::Interrupt;
 use good_lp::{constraint, microlp, variable, Expression, ProblemVariables, Solution, SolverModel};
 use ndarray::Array2;
 use proptest::prelude::*;
@@ -61,7 +62,7 @@ fn all() -> Vec<Aggregator> {
 }
 
 fn consensus(aggregator: Aggregator, y: &Rankings) -> BucketOrder {
-    let evidence = Evidence::from_rankings(y, aggregator.needs()).unwrap();
+    let evidence = Evidence::from_rankings(y, aggregator.needs(), &Interrupt::never()).unwrap();
     aggregator
         .aggregate(&evidence, &mut Workspace::default())
         .unwrap()
@@ -148,7 +149,7 @@ proptest! {
     #[test]
     fn explanations_agree_with_results(values in values(0.3)) {
         let y = to_dense_ranks(values.view()).unwrap();
-        let evidence = Evidence::from_rankings(&y, Needs::Rankings).unwrap();
+        let evidence = Evidence::from_rankings(&y, Needs::Rankings, &Interrupt::never()).unwrap();
         for aggregator in all() {
             let explained = aggregator.explain(&evidence).unwrap();
             prop_assert_eq!(explained.order, consensus(aggregator, &y));
@@ -226,7 +227,7 @@ proptest! {
     #[test]
     fn a_larger_search_never_expects_less(values in values(0.3), beta in 0.0..2.0_f64) {
         let y = to_dense_ranks(values.view()).unwrap();
-        let evidence = Evidence::from_rankings(&y, Needs::Rankings).unwrap();
+        let evidence = Evidence::from_rankings(&y, Needs::Rankings, &Interrupt::never()).unwrap();
         let shares = evidence.pair_shares().unwrap();
         let expected = |aggregator: Aggregator| shares.expected_tau_x(&consensus(aggregator, &y));
         let [cut, local, exact] = SEARCHES.map(|search| expected(tau_x(search)));
@@ -253,7 +254,7 @@ proptest! {
     #[test]
     fn names_do_not_matter_to_tau_x_where_net_preferences_differ(values in values(0.3), longer in permutation()) {
         let y = to_dense_ranks(values.view()).unwrap();
-        let evidence = Evidence::from_rankings(&y, Needs::Shares).unwrap();
+        let evidence = Evidence::from_rankings(&y, Needs::Shares, &Interrupt::never()).unwrap();
         let Details::TauX { scores, .. } = tau_x(Search::Cut).explain(&evidence).unwrap().details else {
             panic!("details of another method");
         };
@@ -282,7 +283,7 @@ proptest! {
     #[test]
     fn a_condorcet_winner_is_first(values in values(0.2)) {
         let y = to_dense_ranks(values.view()).unwrap();
-        let evidence = Evidence::from_rankings(&y, Needs::PairOrder).unwrap();
+        let evidence = Evidence::from_rankings(&y, Needs::PairOrder, &Interrupt::never()).unwrap();
         if let Some(winner) = condorcet_winner(evidence.pair_order()) {
             for aggregator in [copeland(0.0), chain(4), LOTTERY] {
                 let order = consensus(aggregator, &y);
@@ -295,7 +296,7 @@ proptest! {
     #[test]
     fn the_lottery_solves_the_game(values in values(0.3)) {
         let y = to_dense_ranks(values.view()).unwrap();
-        let evidence = Evidence::from_rankings(&y, Needs::PairOrder).unwrap();
+        let evidence = Evidence::from_rankings(&y, Needs::PairOrder, &Interrupt::never()).unwrap();
         let c = evidence.pair_order();
         let (p, margin, _) = lottery(&evidence);
         prop_assert!((p.iter().sum::<f64>() - 1.0).abs() < 1e-12 && p.iter().all(|&p| p >= 0.0));
@@ -317,7 +318,7 @@ proptest! {
             let order = consensus(aggregator, &y);
             prop_assert_eq!(order.positions()[0], order.positions()[labels], "{:?}", aggregator);
         }
-        let (p, ..) = lottery(&Evidence::from_rankings(&y, Needs::PairOrder).unwrap());
+        let (p, ..) = lottery(&Evidence::from_rankings(&y, Needs::PairOrder, &Interrupt::never()).unwrap());
         prop_assert!((p[0] - p[labels]).abs() < 1e-9);
     }
 
@@ -352,9 +353,9 @@ fn the_number_of_threads_does_not_matter() {
         .collect();
     let exact = |aggregator: &Aggregator| *aggregator == tau_x(Search::Exact);
     for aggregator in all().into_iter().filter(|aggregator| !exact(aggregator)) {
-        let serial = aggregate_many(&aggregator, &sets, 1, &|| false).unwrap();
+        let serial = aggregate_many(&aggregator, &sets, 1, &Interrupt::never()).unwrap();
         for n_jobs in [0, 2, 3] {
-            let parallel = aggregate_many(&aggregator, &sets, n_jobs, &|| false).unwrap();
+            let parallel = aggregate_many(&aggregator, &sets, n_jobs, &Interrupt::never()).unwrap();
             assert_eq!(serial, parallel);
         }
     }

@@ -4,6 +4,7 @@ use bucketrank_core::metrics::{tau_x, tau_x_rows};
 use bucketrank_core::missing::{drop_labels, to_dense_ranks};
 use bucketrank_core::pairs::{PairCounts, PairOrderMatrix};
 use bucketrank_core::rankings::{Rankings, MISSING};
+use bucketrank_core::run::Interrupt;
 use ndarray::Array2;
 use proptest::prelude::*;
 
@@ -42,7 +43,7 @@ proptest! {
         let weights: Vec<usize> = (0..rankings.len()).map(|row| (seed >> (row % 60)) as usize % 3).collect();
         prop_assume!(weights.iter().any(|&w| w > 0));
         let real: Vec<f64> = weights.iter().map(|&w| w as f64).collect();
-        let weighted = PairCounts::from_rankings(&with_weights(&rankings, &real)).unwrap();
+        let weighted = PairCounts::from_rankings(&with_weights(&rankings, &real), &Interrupt::never()).unwrap();
         let mut copied = PairCounts::empty(rankings.labels()).unwrap();
         for (row, &copies) in weights.iter().enumerate() {
             for _ in 0..copies {
@@ -59,13 +60,13 @@ proptest! {
         for row in rankings.rows() {
             slow.add(row, 1.0);
         }
-        prop_assert_eq!(PairCounts::from_rankings(&rankings).unwrap(), slow);
+        prop_assert_eq!(PairCounts::from_rankings(&rankings, &Interrupt::never()).unwrap(), slow);
     }
 
     #[test]
     fn pair_order_is_complementary(y in values(true)) {
         let rankings = to_dense_ranks(y.view()).unwrap();
-        let c = PairOrderMatrix::from_counts(&PairCounts::from_rankings(&rankings).unwrap());
+        let c = PairOrderMatrix::from_counts(&PairCounts::from_rankings(&rankings, &Interrupt::never()).unwrap());
         for u in 0..c.labels() {
             for v in 0..c.labels() {
                 prop_assert!((c.get(u, v) + c.get(v, u) - 1.0).abs() < 1e-15);

@@ -5,6 +5,7 @@ use bucketrank_core::error::Error;
 use bucketrank_core::features::Features;
 use bucketrank_core::missing::to_dense_ranks;
 use bucketrank_core::rankings::Rankings;
+use bucketrank_core::run::Interrupt;
 use bucketrank_core::tree::{Tree, TreeOptions, TreeParams};
 use ndarray::{Array2, Axis};
 use proptest::prelude::*;
@@ -18,7 +19,7 @@ struct Data {
 
 impl Data {
     fn features(&self) -> Features {
-        Features::new(self.x.view()).unwrap()
+        Features::new(self.x.view(), &Interrupt::never()).unwrap()
     }
 
     fn rankings(&self, weights: Option<&[f64]>) -> Rankings {
@@ -41,7 +42,14 @@ impl Data {
     fn fit(&self, options: TreeOptions, weights: Option<&[f64]>) -> Tree {
         let params = TreeParams::new(options).unwrap();
         let rankings = self.rankings(weights);
-        Tree::fit(&self.features(), &rankings, &params, None, &|| false).unwrap()
+        Tree::fit(
+            &self.features(),
+            &rankings,
+            &params,
+            None,
+            &Interrupt::never(),
+        )
+        .unwrap()
     }
 }
 
@@ -298,7 +306,9 @@ fn growing_stops_when_asked() {
         })
         .unwrap();
         let rankings = data.rankings(weights);
-        let interrupted = Tree::fit(&data.features(), &rankings, &params, None, &|| true);
+        let interrupt = Interrupt::new();
+        interrupt.request();
+        let interrupted = Tree::fit(&data.features(), &rankings, &params, None, &interrupt);
         assert_eq!(interrupted.unwrap_err(), Error::Interrupted);
     }
 }

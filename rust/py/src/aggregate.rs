@@ -16,7 +16,7 @@ use crate::border::arrays::{
 };
 use crate::border::errors::{BorderError, Result};
 use crate::explanation::to_dict;
-use crate::interrupt::{stoppable, watched};
+use crate::interrupt::run;
 use crate::spec::Spec;
 
 /// Positions of one bucket order.
@@ -32,10 +32,9 @@ pub fn aggregate<'py>(
 ) -> Result<Order<'py>> {
     let aggregator = spec.aggregator()?;
     let rankings = y.weighted(py, &weights)?;
-    let steps = steps(&aggregator, rankings.len(), rankings.labels());
-    let order = stoppable(py, steps, |stop| {
-        let evidence = Evidence::from_rankings_until(&rankings, aggregator.needs(), stop)?;
-        aggregator.aggregate(&evidence, &mut Workspace::stopping_at(stop))
+    let order = run(py, |interrupt| {
+        let evidence = Evidence::from_rankings(&rankings, aggregator.needs(), interrupt)?;
+        aggregator.aggregate(&evidence, &mut Workspace::with_interrupt(interrupt))
     })?;
     Ok(positions_of(py, &order))
 }
@@ -50,10 +49,9 @@ pub fn explain<'py>(
 ) -> Result<Bound<'py, PyDict>> {
     let aggregator = spec.aggregator()?;
     let rankings = y.weighted(py, &weights)?;
-    let steps = steps(&aggregator, rankings.len(), rankings.labels());
-    let explanation = stoppable(py, steps, |stop| {
-        let evidence = Evidence::from_rankings_until(&rankings, aggregator.needs(), stop)?;
-        aggregator.explain_in(&evidence, &mut Workspace::stopping_at(stop))
+    let explanation = run(py, |interrupt| {
+        let evidence = Evidence::from_rankings(&rankings, aggregator.needs(), interrupt)?;
+        aggregator.explain_in(&evidence, &mut Workspace::with_interrupt(interrupt))
     })?;
     Ok(to_dict(py, explanation)?)
 }
@@ -71,12 +69,11 @@ pub fn aggregate_many<'py>(
     let shapes = views.iter().map(View::shape);
     let steps = shapes.map(|(rows, labels)| steps(&aggregator, rows, labels));
     let steps = steps.max().unwrap_or(1);
-    let orders = watched(py, |stop, should_stop| {
+    let orders = run(py, |interrupt| {
         let batch = Batch {
             aggregator: &aggregator,
             n_jobs,
-            should_stop,
-            stop,
+            interrupt,
         };
         aggregate_each(batch, views.len(), steps, |set| {
             views[set].read(None).map(Cow::Owned)
@@ -94,10 +91,9 @@ pub fn aggregate_pair_order<'py>(
 ) -> Result<Order<'py>> {
     let aggregator = spec.aggregator()?;
     let view = matrix.as_array();
-    let steps = steps(&aggregator, 0, view.nrows());
-    let order = stoppable(py, steps, |stop| {
+    let order = run(py, |interrupt| {
         let evidence = Evidence::from_pair_order(PairOrderMatrix::new(view)?);
-        aggregator.aggregate(&evidence, &mut Workspace::stopping_at(stop))
+        aggregator.aggregate(&evidence, &mut Workspace::with_interrupt(interrupt))
     })?;
     Ok(positions_of(py, &order))
 }
@@ -153,12 +149,11 @@ fn aggregate_statistics<'py>(
     aggregate: impl FnOnce(Batch<'_>) -> error::Result<Vec<BucketOrder>> + Send,
 ) -> Result<OrderTable<'py>> {
     let aggregator = spec.aggregator()?;
-    let orders = watched(py, |stop, should_stop| {
+    let orders = run(py, |interrupt| {
         aggregate(Batch {
             aggregator: &aggregator,
             n_jobs,
-            should_stop,
-            stop,
+            interrupt,
         })
     })?;
     Ok(to_table(py, &orders))

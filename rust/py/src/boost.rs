@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PyTuple};
 
 use crate::border::arrays::{Matrix, MaybeWeights, Positions};
 use crate::border::errors::Result;
-use crate::interrupt::interruptible;
+use crate::interrupt::run_with_callbacks;
 
 /// The parameters of a booster as the Python layer resolves them.
 #[derive(FromPyObject)]
@@ -72,26 +72,22 @@ impl Booster {
         let params = options.params()?;
         let rankings = y.weighted(py, &weights)?;
         let values = x.as_array();
-        let failed = std::sync::Mutex::new(None);
-        let tell = |round: usize, score: Option<f64>| {
-            let Some(callback) = &on_round else { return };
-            let told = Python::attach(|py| callback.call1(py, (round, score)).map(|_| ()));
-            if let (Err(error), Ok(mut failed)) = (told, failed.lock()) {
-                failed.get_or_insert(error);
-            }
-        };
-        let fitted = interruptible(py, |should_stop| {
-            let has_failed = || failed.lock().is_ok_and(|failed| failed.is_some());
+        let fitted = run_with_callbacks(py, |interrupt, raised| {
+            let tell = |round: usize, score: Option<f64>| {
+                let Some(callback) = &on_round else { return };
+                let told = Python::attach(|py| callback.call1(py, (round, score)).map(|_| ()));
+                if let Err(error) = told {
+                    raised.keep(error);
+                    interrupt.request();
+                }
+            };
             let observer = Observer {
-                should_stop: &|| should_stop() || has_failed(),
+                interrupt,
                 on_round: &tell,
             };
             Fitted::fit(values, &rankings, &params, &observer)
-        });
-        if let Ok(Some(error)) = failed.into_inner() {
-            return Err(error.into());
-        }
-        Ok(Self { fitted: fitted? })
+        })?;
+        Ok(Self { fitted })
     }
 
     /// Utilities and tie terms of each row after each of some ascending numbers of rounds.

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 use crate::border::arrays::{whole_numbers, Matrix, MaybeWeights, Positions};
 use crate::border::errors::Result;
-use crate::interrupt::Signals;
+use crate::interrupt::run_with_callbacks;
 use crate::spec::Spec;
 use crate::tree::Options;
 
@@ -111,20 +111,19 @@ pub fn cross_validate<'py>(
         })
         .collect::<Option<_>>()
         .ok_or_else(|| PyIndexError::new_err("a task refers to what is not there"))?;
-    let signals = Signals::default();
     let finished = finished.unbind();
-    let done = py.detach(|| {
+    let done = run_with_callbacks(py, |interrupt, raised| {
         let mut hand_over = |job: usize, evaluation: Evaluation| {
             Python::attach(|py| {
                 if let Err(error) = finished.call1(py, (job, to_tuple(&evaluation))) {
-                    signals.keep(error);
+                    raised.keep(error);
+                    interrupt.request();
                 }
             });
         };
-        core::cross_validate(&jobs, n_jobs, &|| signals.pending(), &mut hand_over)
-    });
-    signals.raise()?;
-    let failed = done?.err();
+        core::cross_validate(&jobs, n_jobs, interrupt, &mut hand_over)
+    })?;
+    let failed = done.err();
     Ok(failed.map(|failed| (failed.job, failed.error.to_string())))
 }
 

@@ -4,6 +4,7 @@ use bucketrank_core::error;
 use bucketrank_core::features::Features;
 use bucketrank_core::forest::{Forest as CoreForest, ForestOptions, Variant, Voters};
 use bucketrank_core::pairs::PairShares;
+use bucketrank_core::parallel::Jobs;
 use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
@@ -14,7 +15,7 @@ use crate::border::arrays::{
     ShareTables,
 };
 use crate::border::errors::{BorderError, Result};
-use crate::interrupt::spread;
+use crate::interrupt::run;
 use crate::spec::Spec;
 use crate::tree::Options;
 
@@ -73,8 +74,13 @@ impl Forest {
             seed: tree.seed,
         };
         let values = x.as_array();
-        let forest = spread(py, tree.n_jobs, |jobs| {
-            let features = Features::new(values)?;
+        let forest = run(py, |interrupt| {
+            let jobs = Jobs {
+                n_jobs: tree.n_jobs,
+                chunk: 1,
+                interrupt,
+            };
+            let features = Features::new(values, interrupt)?;
             let mut forest = self.forest.clone();
             forest.grow(&features, &options, trees, jobs)?;
             Ok(forest)
@@ -94,7 +100,12 @@ impl Forest {
     ) -> Result<OrderTable<'py>> {
         let aggregator = spec.aggregator()?;
         let values = x.as_array();
-        let orders = spread(py, n_jobs, |jobs| {
+        let orders = run(py, |interrupt| {
+            let jobs = Jobs {
+                n_jobs,
+                chunk: 1,
+                interrupt,
+            };
             self.forest
                 .consensus(&aggregator, values, strength, answers(out_of_bag), jobs)
         })?;
@@ -191,7 +202,12 @@ impl Forest {
         n_jobs: usize,
     ) -> Result<ShareTables<'py>> {
         let values = x.as_array();
-        let rows = spread(py, n_jobs, |jobs| {
+        let rows = run(py, |interrupt| {
+            let jobs = Jobs {
+                n_jobs,
+                chunk: 1,
+                interrupt,
+            };
             let keep = |(): &mut (), shares: &PairShares| Ok(shares.clone());
             self.forest
                 .map_shares(values, strength, answers, jobs, || (), keep)

@@ -12,7 +12,7 @@ use crate::border::arrays::{
     whole_numbers, write_shares, Matrix, OrderTable, Positions, ShareTables,
 };
 use crate::border::errors::{BorderError, Result};
-use crate::interrupt::Signals;
+use crate::interrupt::run;
 use crate::spec::Spec;
 
 /// Shares of before, tied and after that rows of scores (n utilities, n tie terms) stand for: rows × pairs × 3.
@@ -59,18 +59,16 @@ pub fn aggregate_scores<'py>(
     let aggregator = spec.aggregator()?;
     let scores = scores.as_array();
     let compared: Vec<bool> = compared.as_array().iter().copied().collect();
-    let signals = Signals::default();
-    let orders = py.detach(|| {
+    let orders = run(py, |interrupt| {
         bucketrank_core::aggregate::aggregate_scores(
             &aggregator,
             scores,
             &compared,
             n_jobs,
-            &|| signals.pending(),
+            interrupt,
         )
-    });
-    signals.raise()?;
-    Ok(to_table(py, &orders?))
+    })?;
+    Ok(to_table(py, &orders))
 }
 
 /// The shares that tables give to what the rankings say, for all pairs that the rows rank.

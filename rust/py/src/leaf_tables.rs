@@ -3,12 +3,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bucketrank_core::bucket_order::BucketOrder;
+use bucketrank_core::parallel::Jobs;
 use bucketrank_core::tree::{FittedTree, Shrinkage};
 use ndarray::Array2;
 use pyo3::prelude::*;
 
 use crate::border::errors::{BorderError, Result};
-use crate::interrupt::spread;
+use crate::interrupt::run;
 use crate::spec::Spec;
 
 /// Number of aggregators whose leaf consensus is cached.
@@ -118,8 +119,15 @@ fn consensus(
 ) -> Result<Vec<BucketOrder>> {
     let aggregator = spec.aggregator()?;
     let shrinkage = smoothing.as_ref().map(Smoothing::shrinkage).transpose()?;
-    spread(py, n_jobs, |jobs| match shrinkage {
-        None => fitted.consensus(&aggregator, leaves, jobs.n_jobs, jobs.should_stop),
-        Some(shrinkage) => fitted.smoothed_consensus(&aggregator, shrinkage, leaves, jobs),
+    run(py, |interrupt| {
+        let jobs = Jobs {
+            n_jobs,
+            chunk: 1,
+            interrupt,
+        };
+        match shrinkage {
+            None => fitted.consensus(&aggregator, leaves, n_jobs, interrupt),
+            Some(shrinkage) => fitted.smoothed_consensus(&aggregator, shrinkage, leaves, jobs),
+        }
     })
 }

@@ -7,7 +7,7 @@ use pyo3::types::{PyBytes, PyTuple};
 
 use crate::border::arrays::{Matrix, MaybeWeights, Positions};
 use crate::border::errors::Result;
-use crate::interrupt::interruptible;
+use crate::interrupt::run;
 
 /// The parameters of a linear model as the Python layer resolves them.
 #[derive(FromPyObject)]
@@ -55,8 +55,8 @@ impl LinearModel {
         let params = options.params()?;
         let rankings = y.weighted(py, &weights)?;
         let values = x.as_array();
-        let fitted = interruptible(py, |should_stop| {
-            Fitted::fit(values, &rankings, &params, should_stop)
+        let fitted = run(py, |interrupt| {
+            Fitted::fit(values, &rankings, &params, interrupt)
         })?;
         Ok(Self { fitted })
     }
@@ -73,9 +73,9 @@ impl LinearModel {
         let params = options.params()?;
         let rankings = y.weighted(py, &weights)?;
         let values = x.as_array();
-        let information = interruptible(py, |should_stop| {
+        let information = run(py, |interrupt| {
             self.fitted
-                .information(values, &rankings, &params, should_stop)
+                .information(values, &rankings, &params, interrupt)
         })?;
         Ok(information.into_pyarray(py))
     }

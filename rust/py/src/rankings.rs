@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use crate::border::arrays::{rankings_to_array, MaybeWeights, OrderTable, Positions, View};
 use crate::border::errors::{BorderError, Result};
-use crate::interrupt::stoppable;
+use crate::interrupt::run;
 
 /// Checked positions as integers, 0 where a label is missing.
 #[pyfunction]
@@ -48,9 +48,8 @@ pub fn pair_order_matrix<'py>(
     weights: MaybeWeights<'py>,
 ) -> Result<Bound<'py, PyArray2<f64>>> {
     let rankings = y.weighted(py, &weights)?;
-    let pairs = rankings.labels() * rankings.labels();
-    let matrix = stoppable(py, rankings.len().saturating_mul(pairs) / 8, |stop| {
-        PairCounts::from_rankings_until(&rankings, stop).map(|c| PairOrderMatrix::from_counts(&c))
+    let matrix = run(py, |interrupt| {
+        PairCounts::from_rankings(&rankings, interrupt).map(|c| PairOrderMatrix::from_counts(&c))
     })?;
     let n = matrix.labels();
     // The matrix is square by construction, so the view always exists.

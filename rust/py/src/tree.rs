@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use bucketrank_core::features::Features;
 use bucketrank_core::pairs::PairShares;
+use bucketrank_core::parallel::Jobs;
 use bucketrank_core::tree::{Criterion, FittedTree, Node, Splitter, TreeOptions, TreeParams};
 use ndarray::{Array3, Axis};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
@@ -16,12 +17,9 @@ use crate::border::arrays::{
     MaybeWeights, OrderTable, Positions, ShareTables,
 };
 use crate::border::errors::{BorderError, Result};
-use crate::interrupt::{interruptible, spread};
+use crate::interrupt::run;
 use crate::leaf_tables::{Key, LeafTables, Smoothing};
 use crate::spec::Spec;
-
-/// Elementary steps of a fit that ends before anybody could interrupt it: a thread of its own would take longer.
-const SHORT_FIT: usize = 1 << 23;
 
 /// The parameters of a tree as the Python layer resolves them: numbers of rows and features, no fractions.
 #[derive(FromPyObject)]
@@ -106,22 +104,15 @@ impl Tree {
         let params = options.params()?;
         let rankings = y.weighted(py, &weights)?;
         let values = x.as_array();
-        let steps = values.len().saturating_mul(rankings.labels().pow(2));
-        let is_short = steps < SHORT_FIT && params.options().criterion == Criterion::Entropy;
-        let fit = |should_stop: &(dyn Fn() -> bool + Sync)| {
-            let features = Features::new_unless(values, should_stop)?;
-            let tree = FittedTree::fit(&features, rankings, &params, &aggregator, should_stop)?;
+        let fitted = run(py, |interrupt| {
+            let features = Features::new(values, interrupt)?;
+            let tree = FittedTree::fit(&features, rankings, &params, &aggregator, interrupt)?;
             if soft {
                 tree.with_soft_routing(&features)
             } else {
                 Ok(tree)
             }
-        };
-        let fitted = if is_short {
-            py.detach(|| fit(&|| false))?
-        } else {
-            interruptible(py, fit)?
-        };
+        })?;
         Ok(fitted.into())
     }
 
@@ -214,7 +205,12 @@ impl Tree {
         let aggregator = spec.aggregator()?;
         let shrinkage = smoothing.shrinkage()?;
         let values = x.as_array();
-        let orders = spread(py, n_jobs, |jobs| {
+        let orders = run(py, |interrupt| {
+            let jobs = Jobs {
+                n_jobs,
+                chunk: 1,
+                interrupt,
+            };
             self.fitted
                 .soft_consensus(&aggregator, shrinkage, values, jobs)
         })?;
@@ -231,7 +227,12 @@ impl Tree {
     ) -> Result<ShareTables<'py>> {
         let shrinkage = smoothing.shrinkage()?;
         let values = x.as_array();
-        let rows = spread(py, n_jobs, |jobs| {
+        let rows = run(py, |interrupt| {
+            let jobs = Jobs {
+                n_jobs,
+                chunk: 1,
+                interrupt,
+            };
             let keep = |(): &mut (), shares: &PairShares| Ok(shares.clone());
             self.fitted
                 .map_soft_shares(shrinkage, values, jobs, || (), keep)

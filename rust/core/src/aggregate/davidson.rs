@@ -88,6 +88,7 @@ mod tests {
     use super::super::Aggregator;
     use super::*;
     use crate::rankings::Rankings;
+    use crate::run::Interrupt;
     use ndarray::array;
 
     #[test]
@@ -98,7 +99,8 @@ mod tests {
         let weights = [20.0, 20.0];
         let rankings = Rankings::new(y.view(), Some(&weights)).unwrap();
         let davidson = Aggregator::Davidson(Davidson::default());
-        let evidence = Evidence::from_rankings(&rankings, davidson.needs()).unwrap();
+        let evidence =
+            Evidence::from_rankings(&rankings, davidson.needs(), &Interrupt::never()).unwrap();
         let explanation = davidson.explain(&evidence).unwrap();
         let positions = explanation.order.positions();
         assert!(positions[0] < positions[1] && positions[1] < positions[2]);

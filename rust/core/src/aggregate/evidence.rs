@@ -4,7 +4,7 @@ use super::row_shares::RowShares;
 use crate::error::{Error, Result};
 use crate::pairs::{PairCounts, PairOrderMatrix, PairShares, MAX_PAIR_LABELS};
 use crate::rankings::Rankings;
-use crate::stop::StopFlag;
+use crate::run::Interrupt;
 use crate::weights::Weights;
 
 use super::few_rows::FewRows;
@@ -65,17 +65,9 @@ impl Evidence {
     /// Evidence of all rows of the rankings.
     ///
     /// # Errors
-    /// [`Error::TooManyLabels`] above [`MAX_PAIR_LABELS`].
-    pub fn from_rankings(rankings: &Rankings, needs: Needs) -> Result<Self> {
-        Self::from_rankings_until(rankings, needs, &StopFlag::default())
-    }
-
-    /// As [`Self::from_rankings`], until somebody asks to stop.
-    ///
-    /// # Errors
-    /// As [`Self::from_rankings`], and [`Error::Interrupted`].
-    pub fn from_rankings_until(rankings: &Rankings, needs: Needs, stop: &StopFlag) -> Result<Self> {
-        let counts = PairCounts::from_rankings_until(rankings, stop)?;
+    /// [`Error::TooManyLabels`] above [`MAX_PAIR_LABELS`]; [`Error::Interrupted`].
+    pub fn from_rankings(rankings: &Rankings, needs: Needs, interrupt: &Interrupt) -> Result<Self> {
+        let counts = PairCounts::from_rankings(rankings, interrupt)?;
         let mut evidence = Self::from_pair_order(PairOrderMatrix::from_counts(&counts));
         if needs >= Needs::Shares {
             evidence.pair_shares = Some(PairShares::from_counts(&counts)?);
@@ -85,32 +77,32 @@ impl Evidence {
         }
         if needs >= Needs::Rankings {
             let mut shares = RowShares::empty(rankings.labels());
-            shares.add_all(rankings, stop)?;
+            shares.add_all(rankings, interrupt)?;
             evidence.row_shares = Some(shares);
         }
         Ok(evidence)
     }
 
-    /// As [`Self::from_rankings_until`], for one method only: what it does not look at may be missing.
+    /// As [`Self::from_rankings`], for one method only: what it does not look at may be missing.
     ///
     /// # Errors
-    /// As [`Self::from_rankings_until`].
+    /// As [`Self::from_rankings`].
     pub(super) fn for_method(
         rankings: &Rankings,
         method: &Aggregator,
-        stop: &StopFlag,
+        interrupt: &Interrupt,
     ) -> Result<Self> {
         let needs = method.needs();
         if !matches!(method, Aggregator::MarkovChain(_)) || needs < Needs::Counts {
-            return Self::from_rankings_until(rankings, needs, stop);
+            return Self::from_rankings(rankings, needs, interrupt);
         }
         // Such a chain is made of one statistic; the others would be computed for nothing.
         let mut evidence = Self::new(rankings.labels(), Needs::PairOrder)?;
         if needs == Needs::Counts {
-            evidence.counts = Some(PairCounts::from_rankings_until(rankings, stop)?);
+            evidence.counts = Some(PairCounts::from_rankings(rankings, interrupt)?);
         } else {
             let mut shares = RowShares::empty(rankings.labels());
-            shares.add_all(rankings, stop)?;
+            shares.add_all(rankings, interrupt)?;
             evidence.row_shares = Some(shares);
         }
         Ok(evidence)
@@ -276,7 +268,7 @@ mod tests {
     fn few_rows_many_rows_and_all_rows_agree() {
         for weights in [None, Some([1.0, 2.0, 0.0, 0.5, 1.0, 1.0].as_slice())] {
             let y = rankings(weights);
-            let all = Evidence::from_rankings(&y, Needs::Rankings).unwrap();
+            let all = Evidence::from_rankings(&y, Needs::Rankings, &Interrupt::never()).unwrap();
             for needs in [
                 Needs::PairOrder,
                 Needs::Shares,
@@ -323,11 +315,11 @@ mod tests {
 
     #[test]
     fn evidence_for_one_method_suffices_for_it() {
-        let (y, stop) = (rankings(None), StopFlag::default());
+        let (y, interrupt) = (rankings(None), Interrupt::new());
         for variant in 1..=4 {
             let chain = Aggregator::MarkovChain(MarkovChain::new(variant).unwrap());
-            let all = Evidence::from_rankings(&y, Needs::Rankings).unwrap();
-            let own = Evidence::for_method(&y, &chain, &stop).unwrap();
+            let all = Evidence::from_rankings(&y, Needs::Rankings, &Interrupt::never()).unwrap();
+            let own = Evidence::for_method(&y, &chain, &interrupt).unwrap();
             assert_eq!(chain.explain(&own).unwrap(), chain.explain(&all).unwrap());
         }
     }

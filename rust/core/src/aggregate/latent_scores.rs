@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::latent::LatentRow;
 use crate::pairs::PairShares;
 use crate::parallel::{run, Jobs};
+use crate::run::Interrupt;
 
 /// The bucket order of each row of scores (n utilities, then n tie terms), on `n_jobs` threads (0: as many as there
 /// are); `compared` says which labels the model has ever seen compared. The result does not depend on `n_jobs`.
@@ -21,7 +22,7 @@ pub fn aggregate_scores(
     scores: ArrayView2<'_, f64>,
     compared: &[bool],
     n_jobs: usize,
-    should_stop: &dyn Fn() -> bool,
+    interrupt: &Interrupt,
 ) -> Result<Vec<BucketOrder>> {
     let labels = compared.len();
     if scores.ncols() != 2 * labels {
@@ -34,7 +35,7 @@ pub fn aggregate_scores(
     let jobs = Jobs {
         n_jobs,
         chunk: CHUNK_STEPS / steps.max(1),
-        should_stop,
+        interrupt,
     };
     // Buffers are made once a thread; making them may fail, so each thread keeps its attempt.
     let state = || {
@@ -72,15 +73,17 @@ mod tests {
         ];
         let tau_x = Aggregator::TauX(TauX::default());
         let compared = [true; 3];
-        let orders = aggregate_scores(&tau_x, scores.view(), &compared, 1, &|| false).unwrap();
+        let orders =
+            aggregate_scores(&tau_x, scores.view(), &compared, 1, &Interrupt::never()).unwrap();
         assert_eq!(orders[0].positions(), [1, 2, 3]);
         assert_eq!(orders[1].positions(), [2, 2, 1]);
-        let two = aggregate_scores(&tau_x, scores.view(), &compared, 2, &|| false).unwrap();
+        let two =
+            aggregate_scores(&tau_x, scores.view(), &compared, 2, &Interrupt::never()).unwrap();
         assert_eq!(orders, two);
         let chain = Aggregator::MarkovChain(MarkovChain::new(1).unwrap());
-        let refused = aggregate_scores(&chain, scores.view(), &compared, 1, &|| false);
+        let refused = aggregate_scores(&chain, scores.view(), &compared, 1, &Interrupt::never());
         assert!(matches!(refused, Err(Error::TooLittleKnown { .. })));
-        let other = aggregate_scores(&tau_x, scores.view(), &[true; 4], 1, &|| false);
+        let other = aggregate_scores(&tau_x, scores.view(), &[true; 4], 1, &Interrupt::never());
         assert!(matches!(other, Err(Error::LabelCount { .. })));
     }
 }

@@ -128,7 +128,7 @@ fn restrict(tableau: &Tableau, variables: impl Fn(usize) -> bool) -> Tableau {
         .filter(|&row| variables(tableau.basic()[row]))
         .collect();
     let mut part = Tableau::default();
-    part.stop_at(tableau.stop());
+    part.set_interrupt(tableau.interrupt());
     part.reset(
         tableau.pattern(),
         rows.iter().map(|&r| tableau.basic()[r]),
@@ -197,7 +197,7 @@ impl Stages {
         let t = 2 * self.labels;
         let columns = face.nonbasic().len();
         let mut stage = Tableau::default();
-        stage.stop_at(face.stop());
+        stage.set_interrupt(face.interrupt());
         stage.reset(
             face.pattern(),
             face.basic().iter().copied(),

@@ -7,13 +7,13 @@ use good_lp::{
 use super::leximin::Lottery;
 use super::symmetric_game::SymmetricGame;
 use crate::error::{Error, Result};
-use crate::stop::StopFlag;
+use crate::run::Interrupt;
 
 /// Differences up to here are rounding of the solver.
 const SAME: f64 = 1e-9;
 
 /// The leximin-fairest optimal strategy of the game.
-pub(super) fn fairest(game: &SymmetricGame, stop: &StopFlag) -> Result<Lottery> {
+pub(super) fn fairest(game: &SymmetricGame, interrupt: &Interrupt) -> Result<Lottery> {
     let n = game.labels();
     let mut floor: Vec<Option<f64>> = vec![None; n];
     let mut unique = None;
@@ -23,7 +23,7 @@ pub(super) fn fairest(game: &SymmetricGame, stop: &StopFlag) -> Result<Lottery> 
         if free.is_empty() {
             break;
         }
-        stop.check()?;
+        interrupt.check()?;
         let (level, p) = highest_floor(game, &floor)?;
         if unique.is_none() {
             unique = Some(is_only(game, &p)?);

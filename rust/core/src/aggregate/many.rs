@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::pairs::{PairOrderMatrix, PairShares};
 use crate::parallel::{run, Jobs};
 use crate::rankings::Rankings;
-use crate::stop::StopFlag;
+use crate::run::Interrupt;
 
 /// Elementary steps that are worth a thread's attention: about a millisecond.
 pub(super) const CHUNK_STEPS: usize = 1 << 21;
@@ -20,10 +20,8 @@ pub struct Batch<'a> {
     pub aggregator: &'a Aggregator,
     /// Number of threads; 0 stands for as many as there are. The result does not depend on it.
     pub n_jobs: usize,
-    /// Asked now and then, always on the calling thread, whether to give up.
-    pub should_stop: &'a dyn Fn() -> bool,
-    /// Watched within each consensus, on every thread.
-    pub stop: &'a StopFlag,
+    /// Checked within each consensus, on every thread.
+    pub interrupt: &'a Interrupt,
 }
 
 /// The consensus of each of so many sets of rankings. A set is read where and when it is aggregated; `steps` is the
@@ -39,22 +37,24 @@ pub fn aggregate_each<'a>(
     read: impl Fn(usize) -> Result<Cow<'a, Rankings>> + Sync,
 ) -> Result<Vec<BucketOrder>> {
     let Batch {
-        aggregator, stop, ..
+        aggregator,
+        interrupt,
+        ..
     } = batch;
     let consensus = |workspace: &mut Workspace, set| {
         let rankings = read(set)?;
-        let evidence = Evidence::for_method(&rankings, aggregator, stop)?;
+        let evidence = Evidence::for_method(&rankings, aggregator, interrupt)?;
         aggregator.aggregate(&evidence, workspace)
     };
     let jobs = Jobs {
         n_jobs: batch.n_jobs,
         chunk: CHUNK_STEPS / steps.max(1),
-        should_stop: batch.should_stop,
+        interrupt,
     };
     run(
         jobs,
         sets,
-        || Workspace::stopping_at(stop),
+        || Workspace::with_interrupt(interrupt),
         |workspace, set| consensus(workspace, set).map_err(|error| in_set(set, error)),
     )
 }
@@ -70,7 +70,7 @@ fn in_set(set: usize, error: Error) -> Error {
 }
 
 /// The consensus of each set of rankings, on `n_jobs` threads (0: as many as there are). The result does not
-/// depend on `n_jobs`. `should_stop` is asked now and then on the calling thread.
+/// depend on `n_jobs`. `interrupt` ends it early.
 ///
 /// # Errors
 /// As [`aggregate_each`].
@@ -78,13 +78,12 @@ pub fn aggregate_many(
     aggregator: &Aggregator,
     sets: &[Rankings],
     n_jobs: usize,
-    should_stop: &dyn Fn() -> bool,
+    interrupt: &Interrupt,
 ) -> Result<Vec<BucketOrder>> {
     let batch = Batch {
         aggregator,
         n_jobs,
-        should_stop,
-        stop: &StopFlag::default(),
+        interrupt,
     };
     let steps = sets
         .iter()
@@ -125,12 +124,12 @@ fn aggregate_statistics<T: Clone + Sync>(
     let jobs = Jobs {
         n_jobs: batch.n_jobs,
         chunk: CHUNK_STEPS / steps.max(1),
-        should_stop: batch.should_stop,
+        interrupt: batch.interrupt,
     };
     run(
         jobs,
         statistics.len(),
-        || Workspace::stopping_at(batch.stop),
+        || Workspace::with_interrupt(batch.interrupt),
         |workspace, item| {
             let evidence = evidence(statistics[item].clone());
             batch.aggregator.aggregate(&evidence, workspace)
@@ -158,30 +157,26 @@ mod tests {
     use crate::aggregate::{Borda, MarkovChain, MaximalLottery};
     use ndarray::{array, Array2};
 
-    fn batch<'a>(
-        aggregator: &'a Aggregator,
-        should_stop: &'a dyn Fn() -> bool,
-        stop: &'a StopFlag,
-    ) -> Batch<'a> {
+    fn batch<'a>(aggregator: &'a Aggregator, interrupt: &'a Interrupt) -> Batch<'a> {
         Batch {
             aggregator,
             n_jobs: 2,
-            should_stop,
-            stop,
+            interrupt,
         }
     }
 
     #[test]
     fn errors_and_requests_to_stop_arrive() {
         let matrices = vec![PairOrderMatrix::undecided(3); 5];
-        let (never, stop) = (|| false, StopFlag::default());
+        let (never, requested) = (Interrupt::never(), Interrupt::new());
+        requested.request();
         let borda = Aggregator::Borda(Borda::default());
-        let orders = aggregate_pair_orders(batch(&borda, &never, &stop), &matrices).unwrap();
+        let orders = aggregate_pair_orders(batch(&borda, &never), &matrices).unwrap();
         assert_eq!(orders, vec![BucketOrder::all_tied(3); 5]);
-        let stopped = aggregate_pair_orders(batch(&borda, &|| true, &stop), &matrices);
+        let stopped = aggregate_pair_orders(batch(&borda, &requested), &matrices);
         assert_eq!(stopped, Err(Error::Interrupted));
         let chain = Aggregator::MarkovChain(MarkovChain::new(1).unwrap());
-        let error = aggregate_pair_orders(batch(&chain, &never, &stop), &matrices).unwrap_err();
+        let error = aggregate_pair_orders(batch(&chain, &never), &matrices).unwrap_err();
         assert!(matches!(error, Error::TooLittleKnown { .. }));
     }
 
@@ -189,8 +184,7 @@ mod tests {
     fn the_first_set_that_cannot_be_read_is_named() {
         let borda = Aggregator::Borda(Borda::default());
         let good = array![[1, 2, 3_i64]];
-        let stop = StopFlag::default();
-        let orders = aggregate_each(batch(&borda, &|| false, &stop), 9, 1 << 21, |set| {
+        let orders = aggregate_each(batch(&borda, &Interrupt::never()), 9, 1 << 21, |set| {
             let y = if set % 4 == 2 {
                 good.mapv(|p| p - 1)
             } else {
@@ -213,25 +207,26 @@ mod tests {
 
     #[test]
     fn a_request_to_stop_is_heard_within_a_consensus() {
-        let stop = StopFlag::default();
-        stop.request();
+        let interrupt = Interrupt::new();
+        interrupt.request();
         // No Condorcet winner, so that the lottery needs pivots.
         let y = array![[1, 2, 3_i64], [2, 3, 1], [3, 1, 2]];
         let heavy = Rankings::new(y.view(), Some(&[1.0, 1.5, 2.0])).unwrap();
         let many = Rankings::new(Array2::from_elem((500, 3), 1_i64).view(), None).unwrap();
         assert_eq!(
-            Evidence::from_rankings_until(&heavy, super::super::Needs::PairOrder, &stop).err(),
+            Evidence::from_rankings(&heavy, super::super::Needs::PairOrder, &interrupt).err(),
             Some(Error::Interrupted)
         );
         assert!(
-            Evidence::from_rankings_until(&many, super::super::Needs::PairOrder, &stop).is_err()
+            Evidence::from_rankings(&many, super::super::Needs::PairOrder, &interrupt).is_err()
         );
         for aggregator in [
             Aggregator::MaximalLottery(MaximalLottery),
             Aggregator::MarkovChain(MarkovChain::new(4).unwrap()),
         ] {
-            let evidence = Evidence::from_rankings(&heavy, aggregator.needs()).unwrap();
-            let mut workspace = Workspace::stopping_at(&stop);
+            let evidence =
+                Evidence::from_rankings(&heavy, aggregator.needs(), &Interrupt::never()).unwrap();
+            let mut workspace = Workspace::with_interrupt(&interrupt);
             let stopped = aggregator.aggregate(&evidence, &mut workspace);
             assert_eq!(stopped, Err(Error::Interrupted), "{aggregator:?}");
             assert_eq!(

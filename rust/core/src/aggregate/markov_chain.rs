@@ -6,7 +6,7 @@ use super::{Aggregate, Details, Evidence, Explanation, Needs, Workspace};
 use crate::bucket_order::BucketOrder;
 use crate::error::{Error, Result};
 use crate::pairs::{PairCounts, PairOrderMatrix};
-use crate::stop::StopFlag;
+use crate::run::Interrupt;
 
 use super::row_shares::RowShares;
 
@@ -151,8 +151,8 @@ pub(super) struct Chain {
 }
 
 impl Chain {
-    pub(super) fn stop_at(&mut self, stop: &StopFlag) {
-        self.elimination.stop_at(stop);
+    pub(super) fn set_interrupt(&mut self, interrupt: &Interrupt) {
+        self.elimination.set_interrupt(interrupt);
     }
 
     fn reset(&mut self, labels: usize) {
@@ -234,7 +234,7 @@ mod tests {
 
     fn stationary(variant: u8, y: &Rankings) -> Vec<f64> {
         let chain = MarkovChain::new(variant).unwrap();
-        let evidence = Evidence::from_rankings(y, Needs::Rankings).unwrap();
+        let evidence = Evidence::from_rankings(y, Needs::Rankings, &Interrupt::never()).unwrap();
         match chain
             .explain(&evidence, &mut Workspace::default())
             .unwrap()

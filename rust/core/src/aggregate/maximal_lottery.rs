@@ -88,8 +88,8 @@ fn solve(evidence: &Evidence, workspace: &mut Workspace) -> Result<(Lottery, f64
     if let Some(checked) = by_simplex(game, safest, tableau) {
         return Ok(checked);
     }
-    tableau.stop().check()?;
-    let lottery = lottery_lp::fairest(game, tableau.stop())?;
+    tableau.interrupt().check()?;
+    let lottery = lottery_lp::fairest(game, tableau.interrupt())?;
     check(game, lottery).ok_or_else(|| Error::Unsolved {
         what: "maximal lottery",
         why: "the solution of the linear program fails its check".into(),
@@ -135,7 +135,7 @@ fn check(game: &SymmetricGame, mut lottery: Lottery) -> Option<(Lottery, f64)> {
 mod tests {
     use super::*;
     use crate::pairs::PairOrderMatrix;
-    use crate::stop::StopFlag;
+    use crate::run::Interrupt;
     use ndarray::{array, Array2};
     use rand::{RngExt, SeedableRng};
     use rand_pcg::Pcg64;
@@ -196,7 +196,7 @@ mod tests {
                 by_simplex(&game, game.safest().0, &mut Tableau::default()).expect("solved");
             let (general, _) = check(
                 &game,
-                lottery_lp::fairest(&game, &StopFlag::default()).unwrap(),
+                lottery_lp::fairest(&game, &Interrupt::never()).unwrap(),
             )
             .unwrap();
             assert_eq!(kernel.unique, general.unique, "{c}");

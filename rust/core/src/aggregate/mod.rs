@@ -41,7 +41,7 @@ pub use tau_x::{Search, TauX, MAX_EXACT_LABELS};
 use crate::bucket_order::BucketOrder;
 use crate::error::{Error, Result};
 use crate::rankings::{Rankings, MISSING};
-use crate::stop::StopFlag;
+use crate::run::Interrupt;
 
 /// A method of rank aggregation with its parameters, checked.
 ///
@@ -49,11 +49,12 @@ use crate::stop::StopFlag;
 /// ```
 /// use bucketrank_core::aggregate::{Aggregator, Borda, Evidence, Workspace};
 /// use bucketrank_core::rankings::Rankings;
+/// use bucketrank_core::run::Interrupt;
 /// use ndarray::array;
 ///
 /// let y = Rankings::new(array![[1, 2, 3_i64], [2, 1, 3]].view(), None)?;
 /// let borda = Aggregator::Borda(Borda::default());
-/// let evidence = Evidence::from_rankings(&y, borda.needs())?;
+/// let evidence = Evidence::from_rankings(&y, borda.needs(), &Interrupt::never())?;
 /// let order = borda.aggregate(&evidence, &mut Workspace::default())?;
 /// assert_eq!(order.positions(), [1, 1, 2]);
 /// # Ok::<(), bucketrank_core::error::Error>(())
@@ -87,7 +88,7 @@ impl Aggregator {
     ///
     /// # Errors
     /// [`Error::TooLittleKnown`] when the evidence lacks what the method needs; [`Error::Unsolved`] when no
-    /// maximal lottery could be computed accurately; [`Error::Interrupted`] when the workspace was asked to stop.
+    /// maximal lottery could be computed accurately; [`Error::Interrupted`] when the interrupt of the workspace is requested.
     pub fn aggregate(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<BucketOrder> {
         self.method().aggregate(evidence, workspace)
     }
@@ -128,7 +129,7 @@ impl Aggregator {
         self.explain_in(evidence, &mut Workspace::default())
     }
 
-    /// As [`Self::explain`], with the workspace's memory and its request to stop.
+    /// As [`Self::explain`], with the memory and the interrupt of the workspace.
     ///
     /// # Errors
     /// As [`Self::aggregate`].
@@ -195,12 +196,12 @@ impl Workspace {
         Self::default()
     }
 
-    /// Memory for calls that end with [`Error::Interrupted`] soon after somebody asks to stop.
+    /// Memory for calls that end with [`Error::Interrupted`] soon after an interruption is requested.
     #[must_use]
-    pub fn stopping_at(stop: &StopFlag) -> Self {
+    pub fn with_interrupt(interrupt: &Interrupt) -> Self {
         let mut workspace = Self::default();
-        workspace.chain.stop_at(stop);
-        workspace.tableau.stop_at(stop);
+        workspace.chain.set_interrupt(interrupt);
+        workspace.tableau.set_interrupt(interrupt);
         workspace
     }
 }

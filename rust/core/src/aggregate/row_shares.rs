@@ -5,8 +5,8 @@ use std::ops::Range;
 use crate::error::Result;
 use crate::pairs::rows_between_checks;
 use crate::rankings::{Rankings, MISSING};
+use crate::run::Interrupt;
 use crate::simd::{dispatch, Kernel};
-use crate::stop::StopFlag;
 
 /// Labels whose sums stay in registers while rows are added.
 const LANES: usize = 32;
@@ -46,11 +46,14 @@ impl RowShares {
         self.ranked.fill(0.0);
     }
 
-    /// Adds all rankings, until somebody asks to stop.
-    pub(super) fn add_all(&mut self, rankings: &Rankings, stop: &StopFlag) -> Result<()> {
+    /// Adds all rankings.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Interrupted`].
+    pub(super) fn add_all(&mut self, rankings: &Rankings, interrupt: &Interrupt) -> Result<()> {
         let part = rows_between_checks(rankings.labels());
         for start in (0..rankings.len()).step_by(part) {
-            stop.check()?;
+            interrupt.check()?;
             self.add(rankings, start..rankings.len().min(start + part));
         }
         Ok(())
@@ -212,7 +215,7 @@ mod tests {
             let positions = Array2::from_shape_fn((rows, labels), |(i, j)| y.row(i)[j]);
             let y = Rankings::new(positions.view(), Some(&weights)).unwrap();
             let mut shares = RowShares::empty(labels);
-            shares.add_all(&y, &StopFlag::default()).unwrap();
+            shares.add_all(&y, &Interrupt::never()).unwrap();
             for (u, v) in (0..labels).flat_map(|u| (0..labels).map(move |v| (u, v))) {
                 assert_eq!(
                     shares.sum(u, v),

@@ -10,8 +10,8 @@
 //! for Markov chains*, Operations Research 33, 1985.
 
 use crate::error::Result;
+use crate::run::{Interrupt, WorkMeter};
 use crate::simd::{dispatch, Kernel};
-use crate::stop::StopFlag;
 
 /// Odds within a class are scaled down above this, long before they overflow.
 const LARGE: f64 = 1e100;
@@ -22,8 +22,8 @@ const TRANSIENT: usize = usize::MAX;
 /// Scratch memory of the elimination.
 #[derive(Debug, Default)]
 pub(super) struct Elimination {
-    /// Looked at before each state.
-    stop: StopFlag,
+    /// Counts the work for each state.
+    meter: WorkMeter,
     /// States that were found to have no way on, in the order in which they were found.
     roots: Vec<usize>,
     /// Mass that has reached each state from the uniform start.
@@ -42,7 +42,7 @@ impl Elimination {
     /// overwritten, and its diagonal is not read: staying is the rest, and must be possible in each class.
     ///
     /// # Errors
-    /// [`crate::error::Error::Interrupted`] when somebody asks to stop.
+    /// [`crate::error::Error::Interrupted`].
     pub(super) fn run(&mut self, moves: &mut [f64], limit: &mut Vec<f64>) -> Result<()> {
         dispatch(Eliminate {
             elimination: self,
@@ -51,8 +51,8 @@ impl Elimination {
         })
     }
 
-    pub(super) fn stop_at(&mut self, stop: &StopFlag) {
-        self.stop = stop.clone();
+    pub(super) fn set_interrupt(&mut self, interrupt: &Interrupt) {
+        self.meter = WorkMeter::new(interrupt);
     }
 
     fn reset(&mut self, n: usize) {
@@ -175,13 +175,13 @@ impl Kernel for Eliminate<'_> {
         let n = moves.len().isqrt();
         elimination.reset(n);
         for state in (0..n).rev() {
-            elimination.stop.check()?;
+            elimination.meter.add((n * n) as u64)?;
             elimination.eliminate(state, n, moves);
         }
         limit.clear();
         limit.resize(n, 0.0);
         for state in 0..n {
-            elimination.stop.check()?;
+            elimination.meter.add(n as u64)?;
             elimination.substitute(state, n, moves, limit);
         }
         elimination.weigh_classes(limit);

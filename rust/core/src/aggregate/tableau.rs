@@ -5,7 +5,7 @@
 //! meet, and carries the true one along. The basis it ends in is optimal for the true one as well, up to a few
 //! steps of the dual simplex method.
 
-use crate::stop::StopFlag;
+use crate::run::{Interrupt, WorkMeter};
 
 /// Reduced costs up to here are zero.
 pub(super) const ZERO: f64 = 1e-10;
@@ -22,7 +22,7 @@ const SLIP: f64 = 1e-10;
 const LANES: usize = 4;
 
 /// The linear program did not end within the bound on pivots, or is unbounded; both mean trouble with rounding here,
-/// unless somebody has asked to stop.
+/// unless the work was interrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stuck;
 
@@ -30,8 +30,8 @@ pub(super) struct Stuck;
 /// The current vertex is `nonbasic = 0`. Variables are numbers that the user of the tableau gives a meaning.
 #[derive(Debug, Default)]
 pub(super) struct Tableau {
-    /// Looked at before every pivot; a request to stop makes the tableau stuck.
-    stop: StopFlag,
+    /// Counts pivots; an interruption makes the tableau stuck.
+    meter: WorkMeter,
     pattern: u64,
     basic: Vec<usize>,
     nonbasic: Vec<usize>,
@@ -61,12 +61,12 @@ impl Tableau {
         self.body.resize((self.basic.len() + 1) * self.stride, 0.0);
     }
 
-    pub(super) fn stop(&self) -> &StopFlag {
-        &self.stop
+    pub(super) fn interrupt(&self) -> &Interrupt {
+        self.meter.interrupt()
     }
 
-    pub(super) fn stop_at(&mut self, stop: &StopFlag) {
-        self.stop = stop.clone();
+    pub(super) fn set_interrupt(&mut self, interrupt: &Interrupt) {
+        self.meter = WorkMeter::new(interrupt);
     }
 
     pub(super) fn pattern(&self) -> u64 {
@@ -215,10 +215,9 @@ impl Tableau {
 
     /// Exchanges a basic and a nonbasic variable.
     fn pivot(&mut self, row: usize, column: usize) -> Result<(), Stuck> {
-        if self.stop.is_requested() {
-            return Err(Stuck);
-        }
         let stride = self.stride;
+        let interrupted = self.meter.add(self.body.len() as u64);
+        interrupted.map_err(|_| Stuck)?;
         let inverse = 1.0 / self.body[row * stride + column];
         self.pivot_row.clear();
         let own = &self.body[row * stride..(row + 1) * stride];

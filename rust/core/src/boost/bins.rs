@@ -118,11 +118,15 @@ fn assign_equal_frequency(ranks: &[u32], distinct: usize, max_bins: usize) -> Ve
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::Interrupt;
     use ndarray::Array2;
 
     fn bins(values: Vec<f64>, max_bins: usize) -> Bins {
         let x = Array2::from_shape_vec((values.len(), 1), values).unwrap();
-        Bins::new(&Features::new(x.view()).unwrap(), max_bins)
+        Bins::new(
+            &Features::new(x.view(), &Interrupt::never()).unwrap(),
+            max_bins,
+        )
     }
 
     #[test]

@@ -5,6 +5,7 @@ use ndarray::{Array2, ArrayView2, Axis, Slice};
 use crate::error::{Error, Result};
 use crate::features::check_finite;
 use crate::parallel::{each_chunk, install};
+use crate::run::Interrupt;
 
 use super::model::{add_trees, ScoreTree};
 
@@ -103,7 +104,7 @@ impl Booster {
         let mut scores: Vec<f32> = self.start.repeat(rows);
         let spread = n_jobs > 1 && rows > ROWS_AT_ONCE;
         let mut stages = Vec::with_capacity(rounds.len());
-        install(if spread { n_jobs } else { 1 }, || {
+        install(if spread { n_jobs } else { 1 }, &Interrupt::never(), || {
             let mut done = 0;
             for &round in rounds {
                 let end = round.clamp(done, self.trees.len());
@@ -122,6 +123,7 @@ impl Booster {
                 let stage = Array2::from_shape_vec((rows, outputs), scores.clone());
                 stages.push(stage.unwrap_or_default());
             }
+            Ok(())
         })?;
         Ok(stages)
     }

@@ -135,6 +135,7 @@ mod tests {
     use super::super::bins::Bins;
     use super::*;
     use crate::features::Features;
+    use crate::run::Interrupt;
     use ndarray::Array2;
 
     fn bins() -> Bins {
@@ -145,7 +146,7 @@ mod tests {
             2 => (i % 5) as f64,
             _ => (i % 2) as f64,
         });
-        Bins::new(&Features::new(x.view()).unwrap(), 256)
+        Bins::new(&Features::new(x.view(), &Interrupt::never()).unwrap(), 256)
     }
 
     fn draw(features: usize, min_samples_leaf: usize, seed: u64) -> FeatureDraw {
@@ -214,7 +215,10 @@ mod tests {
     #[test]
     fn every_bin_can_have_a_boundary() {
         let x = Array2::from_shape_fn((MAX_BINS, 1), |(i, _)| i as f64);
-        let bins = Bins::new(&Features::new(x.view()).unwrap(), MAX_BINS);
+        let bins = Bins::new(
+            &Features::new(x.view(), &Interrupt::never()).unwrap(),
+            MAX_BINS,
+        );
         let rows: Vec<u32> = (0..MAX_BINS as u32).collect();
         let sample = RowSample::new(&bins, &rows, false);
         let candidates = CandidateFeatures::draw(&sample, &rows, draw(1, 1, 0));

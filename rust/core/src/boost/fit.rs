@@ -10,6 +10,7 @@ use crate::latent::{compared_labels, Derivatives, LatentRow};
 use crate::pairs::PairCounts;
 use crate::parallel::{each_chunk, install};
 use crate::rankings::{Rankings, MISSING};
+use crate::run::Interrupt;
 use crate::tree::child_seed;
 
 use super::bins::Bins;
@@ -28,8 +29,8 @@ const CONSTANT_CLIP: f64 = 2.0;
 
 /// Progress callback and interrupt of a fit.
 pub struct Observer<'a> {
-    /// Polled before each round; true interrupts the fit.
-    pub should_stop: &'a (dyn Fn() -> bool + Sync),
+    /// Checked before each round.
+    pub interrupt: &'a Interrupt,
     /// Called after each round with its number, from 1, and the mean log-likelihood per validation pair.
     pub on_round: &'a (dyn Fn(usize, Option<f64>) + Sync),
 }
@@ -39,7 +40,7 @@ impl Observer<'_> {
     #[must_use]
     pub fn silent() -> Self {
         Self {
-            should_stop: &|| false,
+            interrupt: const { &Interrupt::never() },
             on_round: &|_, _| (),
         }
     }
@@ -84,13 +85,13 @@ fn fit_weighted(
     params: &BoostParams,
     observer: &Observer<'_>,
 ) -> Result<Booster> {
-    let features = Features::new_unless(values, observer.should_stop)?;
+    let features = Features::new(values, observer.interrupt)?;
     let bins = Bins::new(&features, params.options().max_bins);
     drop(features);
     let n_jobs = params.options().n_jobs;
-    install(n_jobs, || {
+    install(n_jobs, observer.interrupt, || {
         BoostingRun::new(&bins, rankings, params, n_jobs > 1)?.run(observer)
-    })?
+    })
 }
 
 /// State of a fit.
@@ -120,7 +121,7 @@ impl<'a> BoostingRun<'a> {
         let (training, validation) = split_validation(rankings, options)?;
         let mut counts = PairCounts::empty(rankings.labels())?;
         if validation.is_empty() {
-            counts = PairCounts::from_rankings(rankings)?;
+            counts = PairCounts::from_rankings(rankings, &Interrupt::never())?;
         } else {
             for &row in &training {
                 let weight = rankings.weights().get(row as usize);
@@ -154,9 +155,7 @@ impl<'a> BoostingRun<'a> {
         let mut gains = Vec::new();
         let mut lines = DerivativeLines::default();
         for round in 0..self.options.rounds {
-            if (observer.should_stop)() {
-                return Err(Error::Interrupted);
-            }
+            observer.interrupt.check()?;
             let grown = self.grow_tree(round, &mut lines);
             self.add_tree(&grown);
             self.booster.trees.push(grown.tree);

@@ -207,13 +207,14 @@ mod tests {
     use super::super::candidates::FeatureDraw;
     use super::*;
     use crate::features::Features;
+    use crate::run::Interrupt;
     use ndarray::Array2;
 
     /// Compares the scores with sums of both sides in double precision.
     fn check(labels: usize) {
         let rows = 40;
         let x = Array2::from_shape_fn((rows, 2), |(i, j)| ((i * (3 + j)) % 11) as f64);
-        let bins = Bins::new(&Features::new(x.view()).unwrap(), 256);
+        let bins = Bins::new(&Features::new(x.view(), &Interrupt::never()).unwrap(), 256);
         let kept: Vec<u32> = (0..rows as u32).filter(|r| r % 4 != 0).collect();
         let sample = RowSample::new(&bins, &kept, false);
         let mut lines = DerivativeLines::default();

@@ -12,6 +12,7 @@ use crate::features::{check_finite, Features};
 use crate::metrics::tau_x_ranked;
 use crate::missing::drop_labels;
 use crate::rankings::Rankings;
+use crate::run::Interrupt;
 use crate::tree::{Tree, TreeOptions, TreeParams};
 use crate::weights::Weights;
 
@@ -115,8 +116,8 @@ impl Job<'_> {
     ///
     /// # Errors
     /// An impossible number of folds; what growing and aggregating may say; [`Error::NothingToCompare`] when no row
-    /// held out ranks two labels; [`Error::Interrupted`] soon after `should_stop` says so.
-    pub fn evaluate(&self, should_stop: &(dyn Fn() -> bool + Sync)) -> Result<Evaluation> {
+    /// held out ranks two labels; [`Error::Interrupted`].
+    pub fn evaluate(&self, interrupt: &Interrupt) -> Result<Evaluation> {
         let Problem { values, seed, .. } = self.problem;
         let (training, test) = self.rows()?;
         let rankings = self.problem.rankings.select(&training);
@@ -136,13 +137,13 @@ impl Job<'_> {
             ..*self.tree.options()
         })?;
         let started = Instant::now();
-        let features = Features::new_unless(training_values.view(), should_stop)?;
+        let features = Features::new(training_values.view(), interrupt)?;
         let tree = Tree::fit(
             &features,
             &rankings,
             &params,
             Some(self.tree_aggregator),
-            should_stop,
+            interrupt,
         )?;
         let tree_time = started.elapsed();
 
@@ -151,7 +152,7 @@ impl Job<'_> {
         let leaves = Leaves {
             tree: &tree,
             rankings: &rankings,
-            should_stop,
+            interrupt,
         };
         let tables = leaves.consensus_of_all(self.aggregators)?;
         let mut outcomes: Vec<Outcome> = Vec::with_capacity(tables.len());
@@ -194,7 +195,7 @@ impl Job<'_> {
 struct Leaves<'a> {
     tree: &'a Tree,
     rankings: &'a Rankings,
-    should_stop: &'a (dyn Fn() -> bool + Sync),
+    interrupt: &'a Interrupt,
 }
 
 /// The bucket order of every leaf by one aggregator.
@@ -233,9 +234,7 @@ impl Leaves<'_> {
                 .all(|one| differ_in_threshold(one.0, group[0].0));
             let mut evidence = Evidence::new(labels, needs)?;
             for leaf in self.tree.leaf_indices() {
-                if (self.should_stop)() {
-                    return Err(Error::Interrupted);
-                }
+                self.interrupt.check()?;
                 let mut before = Instant::now();
                 let rows = self.tree.node_rows(leaf).iter().map(|&row| row as usize);
                 evidence.fill(self.rankings, rows)?;

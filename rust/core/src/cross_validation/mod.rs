@@ -10,8 +10,9 @@ mod folds;
 pub use evaluate::{Evaluation, Job, Outcome, Problem};
 pub use folds::{fold_of_rows, Split};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::parallel::{stream, Jobs};
+use crate::run::Interrupt;
 use crate::tree::Criterion;
 
 /// All jobs together of no more steps end before a thread has started.
@@ -27,7 +28,7 @@ pub struct FailedJob {
 }
 
 /// Does all jobs on `n_jobs` threads (0: as many as there are) and hands each result, with the index of its job, to
-/// `finished` on the calling thread as soon as it is there. `should_stop` is asked on the calling thread.
+/// `finished` on the calling thread as soon as it is there. `interrupt` ends the work early.
 ///
 /// # Errors
 /// The first error that was noticed; jobs that had been finished by then, or were running, have been handed over.
@@ -35,7 +36,7 @@ pub struct FailedJob {
 pub fn cross_validate(
     jobs: &[Job<'_>],
     n_jobs: usize,
-    should_stop: &dyn Fn() -> bool,
+    interrupt: &Interrupt,
     finished: &mut dyn FnMut(usize, Evaluation),
 ) -> Result<std::result::Result<(), FailedJob>> {
     // A large job that starts last would keep one thread busy while the others have nothing left to do.
@@ -43,18 +44,18 @@ pub fn cross_validate(
     order.sort_by_key(|&job| std::cmp::Reverse(jobs[job].steps()));
     let steps = jobs.iter().map(Job::steps);
     if steps.fold(0, usize::saturating_add) <= SHORT {
-        return in_turn(jobs, &order, should_stop, finished);
+        return in_turn(jobs, &order, interrupt, finished);
     }
     let mut failed = None;
     let pool = Jobs {
         n_jobs,
         chunk: 1,
-        should_stop,
+        interrupt,
     };
     stream(
         pool,
         order.len(),
-        |item, stop| jobs[order[item]].evaluate(stop),
+        |item| jobs[order[item]].evaluate(interrupt),
         &mut |item, result| match result {
             Ok(evaluation) => {
                 finished(order[item], evaluation);
@@ -76,14 +77,12 @@ pub fn cross_validate(
 fn in_turn(
     jobs: &[Job<'_>],
     order: &[usize],
-    should_stop: &dyn Fn() -> bool,
+    interrupt: &Interrupt,
     finished: &mut dyn FnMut(usize, Evaluation),
 ) -> Result<std::result::Result<(), FailedJob>> {
     for &job in order {
-        if should_stop() {
-            return Err(Error::Interrupted);
-        }
-        match jobs[job].evaluate(&|| false) {
+        interrupt.check()?;
+        match jobs[job].evaluate(interrupt) {
             Ok(evaluation) => finished(job, evaluation),
             Err(error) => return Ok(Err(FailedJob { job, error })),
         }

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::features::Features;
 use crate::parallel::{stream, Jobs};
 use crate::rankings::Rankings;
+use crate::run::Interrupt;
 use crate::tree::{child_seed, SharedEncoding, Splitter, Tree, TreeOptions, TreeParams};
 use crate::weights::Weights;
 
@@ -73,12 +74,13 @@ pub struct ForestOptions {
 /// use bucketrank_core::forest::{Forest, ForestOptions, Variant};
 /// use bucketrank_core::parallel::Jobs;
 /// use bucketrank_core::{features::Features, rankings::Rankings, tree::TreeOptions};
+/// use bucketrank_core::run::Interrupt;
 /// use ndarray::array;
 ///
-/// let features = Features::new(array![[0.0], [1.0], [2.0], [3.0]].view())?;
+/// let features = Features::new(array![[0.0], [1.0], [2.0], [3.0]].view(), &Interrupt::never())?;
 /// let rankings = Rankings::new(array![[1, 2], [1, 2], [2, 1], [2, 1_i64]].view(), None)?;
 /// let options = ForestOptions { variant: Variant::Mixed, tree: TreeOptions::default(), seed: 1 };
-/// let jobs = Jobs { n_jobs: 1, chunk: 1, should_stop: &|| false };
+/// let jobs = Jobs { n_jobs: 1, chunk: 1, interrupt: &Interrupt::never() };
 /// let mut forest = Forest::new(rankings, features.columns());
 /// forest.grow(&features, &options, 10, jobs)?;
 /// assert_eq!(forest.trees(), 10);
@@ -138,7 +140,7 @@ impl Forest {
         stream(
             jobs,
             wanted,
-            |item, should_stop| this.member(&start, features, options, first + item, should_stop),
+            |item| this.member(&start, features, options, first + item, jobs.interrupt),
             &mut |item, member: Result<Member>| {
                 failed |= member.is_err();
                 grown[item] = Some(member);
@@ -157,7 +159,7 @@ impl Forest {
         features: &Features,
         options: &ForestOptions,
         index: usize,
-        should_stop: &(dyn Fn() -> bool + Sync),
+        interrupt: &Interrupt,
     ) -> Result<Member> {
         let kind = options.variant.kind(index);
         let seed = child_seed(options.seed, index);
@@ -182,7 +184,7 @@ impl Forest {
             Kind::Bootstrap => Some(self.rankings.with_weights(self.weights(kind, seed))),
         };
         let rankings = rankings.as_ref().unwrap_or(&self.rankings);
-        let tree = Tree::fit_from(start, features, rankings, &params, None, should_stop)?;
+        let tree = Tree::fit_from(start, features, rankings, &params, None, interrupt)?;
         Ok(Member { tree, kind, seed })
     }
 
@@ -263,7 +265,7 @@ mod tests {
         let y = Array2::from_shape_fn((rows, 4), |(row, label)| {
             1 + i64::from((row * row / 5 + row * label) % 3 != label % 3) * i64::from(label > 0)
         });
-        let features = Features::new(x.view()).unwrap();
+        let features = Features::new(x.view(), &Interrupt::never()).unwrap();
         // Three times as many rows as rankings: more than the shared tables are made for.
         let heavy: Vec<f64> = (0..rows).map(|row| (row % 7) as f64).collect();
         for weights in [None, Some(&heavy[..])] {
@@ -280,7 +282,7 @@ mod tests {
             let jobs = Jobs {
                 n_jobs: 2,
                 chunk: 1,
-                should_stop: &|| false,
+                interrupt: &Interrupt::never(),
             };
             let mut forest = Forest::new(rankings.clone(), 4);
             forest.grow(&features, &options, 6, jobs).unwrap();
@@ -291,7 +293,7 @@ mod tests {
                         &features,
                         &options,
                         index,
-                        &|| false,
+                        &Interrupt::never(),
                     )
                     .unwrap();
                 assert_eq!(member, &alone);

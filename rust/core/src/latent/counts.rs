@@ -70,6 +70,7 @@ pub fn compared_labels(counts: &PairCounts) -> Vec<bool> {
 mod tests {
     use super::*;
     use crate::rankings::Rankings;
+    use crate::run::Interrupt;
     use ndarray::array;
 
     #[test]
@@ -88,7 +89,7 @@ mod tests {
         for (positions, weight) in rankings.rows().zip(weights) {
             row.add_derivatives(positions, weight, &mut by_row);
         }
-        let counts = PairCounts::from_rankings(&rankings).unwrap();
+        let counts = PairCounts::from_rankings(&rankings, &Interrupt::never()).unwrap();
         row.add_count_derivatives(&counts, &mut by_count);
         for (a, b) in [
             (&by_row.gradient, &by_count.gradient),

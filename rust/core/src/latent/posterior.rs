@@ -193,6 +193,7 @@ fn factor(matrix: Vec<f64>, size: usize) -> Result<Cholesky> {
 mod tests {
     use super::*;
     use crate::rankings::Rankings;
+    use crate::run::Interrupt;
     use ndarray::{array, Array2};
 
     fn counts() -> PairCounts {
@@ -204,7 +205,7 @@ mod tests {
             [1.0, f64::NAN, 2.0, 3.0]
         ];
         let rankings = Rankings::new(y.view(), Some(&[1.0, 2.0, 1.5, 1.0, 3.0])).unwrap();
-        PairCounts::from_rankings(&rankings).unwrap()
+        PairCounts::from_rankings(&rankings, &Interrupt::never()).unwrap()
     }
 
     #[test]
@@ -257,7 +258,7 @@ mod tests {
         let fit = |weight: f64| {
             let weights = [weight, 2.0 * weight, weight];
             let rankings = Rankings::new(y.view(), Some(&weights)).unwrap();
-            let counts = PairCounts::from_rankings(&rankings).unwrap();
+            let counts = PairCounts::from_rankings(&rankings, &Interrupt::never()).unwrap();
             Posterior::fit(&counts, 0.1).unwrap()
         };
         // The largest weight of a pair is four times `weight`.
@@ -275,7 +276,7 @@ mod tests {
     fn unanimous_and_empty_sets_have_finite_scores() {
         let y = Array2::from_shape_fn((1000, 3), |(_, j)| j as i64 + 1);
         let rankings = Rankings::new(y.view(), None).unwrap();
-        let unanimous = PairCounts::from_rankings(&rankings).unwrap();
+        let unanimous = PairCounts::from_rankings(&rankings, &Interrupt::never()).unwrap();
         let fitted = Posterior::fit(&unanimous, 0.01).unwrap();
         assert!(fitted.scores[0] > fitted.scores[1] && fitted.scores[1] > fitted.scores[2]);
         assert!(fitted.scores.iter().all(|s| s.is_finite()));

@@ -70,6 +70,7 @@ mod tests {
     use super::*;
     use crate::linear::LinearParams;
     use crate::rankings::Rankings;
+    use crate::run::Interrupt;
     use ndarray::Array2;
 
     #[test]
@@ -77,7 +78,12 @@ mod tests {
         let x = Array2::from_shape_fn((30, 2), |(i, j)| ((i * (7 + j)) % 13) as f64);
         let y = Array2::from_shape_fn((30, 3), |(i, j)| ((i + j) % 3) as i64 + 1);
         let rankings = Rankings::new(y.view(), None).unwrap();
-        let model = LinearModel::fit(x.view(), &rankings, &LinearParams::default(), &|| false);
+        let model = LinearModel::fit(
+            x.view(),
+            &rankings,
+            &LinearParams::default(),
+            &Interrupt::never(),
+        );
         let model = model.unwrap();
         let bytes = model.to_bytes();
         assert_eq!(LinearModel::from_bytes(&bytes).unwrap(), model);

@@ -7,6 +7,7 @@ use crate::latent::LatentRow;
 use crate::pairs::{pair_count, pair_index};
 use crate::parallel::{install, ordered};
 use crate::rankings::{Rankings, MISSING};
+use crate::run::Interrupt;
 use crate::simd::{dispatch, Kernel};
 
 use super::model::LinearModel;
@@ -31,7 +32,7 @@ impl LinearModel {
         values: ArrayView2<'_, f64>,
         rankings: &Rankings,
         params: &LinearParams,
-        should_stop: &(dyn Fn() -> bool + Sync),
+        interrupt: &Interrupt,
     ) -> Result<Array2<f64>> {
         if (values.nrows(), self.labels()) != (rankings.len(), rankings.labels()) {
             return Err(Error::Shapes {
@@ -49,12 +50,12 @@ impl LinearModel {
         let options = params.options();
         let columns = data.inputs.ncols();
         let spread = options.n_jobs > 1;
-        let strips = install(options.n_jobs, || {
+        let strips = install(options.n_jobs, interrupt, || {
             // Longest strips first, for balanced threads.
-            ordered(spread, columns, |number| {
+            Ok(ordered(spread, columns, |number| {
                 let column = columns - 1 - number;
-                data.sum_strip(column, should_stop)
-            })
+                data.sum_strip(column, interrupt)
+            }))
         })?;
         let n = rankings.labels();
         let mut information = Array2::zeros((2 * n * columns, 2 * n * columns));
@@ -95,14 +96,12 @@ struct InformationSums<'a> {
 
 impl InformationSums<'_> {
     /// For each input k ≤ j: Σ over rows of weight · `x_j` · `x_k` · the planes of [`InformationSums::write_pair_moments`].
-    fn sum_strip(&self, j: usize, should_stop: &(dyn Fn() -> bool + Sync)) -> Result<Vec<f64>> {
+    fn sum_strip(&self, j: usize, interrupt: &Interrupt) -> Result<Vec<f64>> {
         let size = 3 * pair_count(self.rankings.labels());
         let mut sums = vec![0.0; (j + 1) * size];
         let mut planes = vec![0.0; BLOCK_ROWS * size];
         for first in (0..self.rankings.len()).step_by(BLOCK_ROWS) {
-            if should_stop() {
-                return Err(Error::Interrupted);
-            }
+            interrupt.check()?;
             let last = self.rankings.len().min(first + BLOCK_ROWS);
             for (row, planes) in (first..last).zip(planes.chunks_exact_mut(size)) {
                 self.write_pair_moments(row, planes);
@@ -211,8 +210,8 @@ mod tests {
     fn information_matches_differences_of_the_gradient() {
         let (x, rankings) = data();
         let params = LinearParams::default();
-        let model = LinearModel::fit(x.view(), &rankings, &params, &|| false).unwrap();
-        let found = model.information(x.view(), &rankings, &params, &|| false);
+        let model = LinearModel::fit(x.view(), &rankings, &params, &Interrupt::never()).unwrap();
+        let found = model.information(x.view(), &rankings, &params, &Interrupt::never());
         let found = found.unwrap();
         let inputs = model.scale.apply(x.view());
         let objective = Objective::new(&inputs, &rankings, params.options());
@@ -235,7 +234,7 @@ mod tests {
     fn threads_do_not_matter_and_mismatched_data_is_rejected() {
         let (x, rankings) = data();
         let params = LinearParams::default();
-        let model = LinearModel::fit(x.view(), &rankings, &params, &|| false).unwrap();
+        let model = LinearModel::fit(x.view(), &rankings, &params, &Interrupt::never()).unwrap();
         let threads = |n_jobs| {
             let options = LinearOptions {
                 n_jobs,
@@ -243,14 +242,16 @@ mod tests {
             };
             let params = LinearParams::new(options).unwrap();
             model
-                .information(x.view(), &rankings, &params, &|| false)
+                .information(x.view(), &rankings, &params, &Interrupt::never())
                 .unwrap()
         };
         assert_eq!(threads(1), threads(3));
         let short = x.select(ndarray::Axis(0), &[0, 1]);
-        let refused = model.information(short.view(), &rankings, &params, &|| false);
+        let refused = model.information(short.view(), &rankings, &params, &Interrupt::never());
         assert!(matches!(refused, Err(Error::Shapes { .. })));
-        let stopped = model.information(x.view(), &rankings, &params, &|| true);
+        let interrupt = Interrupt::new();
+        interrupt.request();
+        let stopped = model.information(x.view(), &rankings, &params, &interrupt);
         assert_eq!(stopped, Err(Error::Interrupted));
     }
 }

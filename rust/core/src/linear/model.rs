@@ -8,6 +8,7 @@ use crate::latent::compared_labels;
 use crate::pairs::PairCounts;
 use crate::parallel::install;
 use crate::rankings::Rankings;
+use crate::run::Interrupt;
 
 use super::objective::Objective;
 use super::params::LinearParams;
@@ -39,7 +40,7 @@ impl LinearModel {
         values: ArrayView2<'_, f64>,
         rankings: &Rankings,
         params: &LinearParams,
-        should_stop: &(dyn Fn() -> bool + Sync),
+        interrupt: &Interrupt,
     ) -> Result<Self> {
         if values.ncols() == 0 {
             return Err(Error::NoFeatures);
@@ -56,11 +57,11 @@ impl LinearModel {
             .filter(|&row| weights.get(row) > 0.0)
             .collect();
         if positive.len() == rankings.len() {
-            return fit_weighted(values, rankings, params, should_stop);
+            return fit_weighted(values, rankings, params, interrupt);
         }
         let values = values.select(Axis(0), &positive);
         let rankings = rankings.select(&positive);
-        fit_weighted(values.view(), &rankings, params, should_stop)
+        fit_weighted(values.view(), &rankings, params, interrupt)
     }
 
     /// Number of labels.
@@ -151,10 +152,10 @@ fn fit_weighted(
     values: ArrayView2<'_, f64>,
     rankings: &Rankings,
     params: &LinearParams,
-    should_stop: &(dyn Fn() -> bool + Sync),
+    interrupt: &Interrupt,
 ) -> Result<LinearModel> {
     let options = params.options();
-    let compared = compared_labels(&PairCounts::from_rankings(rankings)?);
+    let compared = compared_labels(&PairCounts::from_rankings(rankings, &Interrupt::never())?);
     let scale = Standardiser::new(values, rankings.weights());
     let inputs = scale.apply(values);
     let objective = Objective::new(&inputs, rankings, options);
@@ -163,9 +164,9 @@ fn fit_weighted(
         max_steps: options.max_steps,
     };
     let start = vec![0.0; objective.len()];
-    let minimum = install(options.n_jobs, || {
-        minimise(start, goal, &objective, should_stop)
-    })??;
+    let minimum = install(options.n_jobs, interrupt, || {
+        minimise(start, goal, &objective, interrupt)
+    })?;
     Ok(LinearModel {
         scale,
         coefficients: minimum.point,

@@ -2,6 +2,7 @@
 //! storage", Mathematics of Computation 35, 1980), started from an estimate of the second derivatives.
 
 use crate::error::{Error, Result};
+use crate::run::Interrupt;
 
 use super::curvature::Curvature;
 use super::objective::ObjectiveValue;
@@ -57,7 +58,7 @@ pub(super) fn minimise(
     mut point: Vec<f64>,
     goal: StoppingCriterion,
     function: &impl ConvexFunction,
-    should_stop: &dyn Fn() -> bool,
+    interrupt: &Interrupt,
 ) -> Result<Minimum> {
     let undefined = || Error::Unsolved {
         what: "linear model",
@@ -69,9 +70,7 @@ pub(super) fn minimise(
     let mut steps = 0;
     let mut next_estimate = function.steps_per_estimate();
     while steps < goal.max_steps && largest_magnitude(&here.gradient) > goal.gradient {
-        if should_stop() {
-            return Err(Error::Interrupted);
-        }
+        interrupt.check()?;
         let direction = descent_direction(&memory, &curvature, &here.gradient);
         let Some((next, there)) = search_line(&point, &here, &direction, function) else {
             if memory.is_empty() {
@@ -236,7 +235,7 @@ mod tests {
             gradient: 1e-8,
             max_steps: 200,
         };
-        let found = minimise(vec![5.0; 5], goal, &Cosh, &|| false).unwrap();
+        let found = minimise(vec![5.0; 5], goal, &Cosh, &Interrupt::never()).unwrap();
         assert!(found.gradient <= 1e-8 && found.steps < 200);
         for (i, x) in found.point.iter().enumerate() {
             assert!((x - (i as f64 - 2.0)).abs() < 1e-7);
@@ -250,11 +249,13 @@ mod tests {
             max_steps: 2,
         };
         let start = vec![5.0; 5];
-        let few = minimise(start.clone(), goal, &Cosh, &|| false).unwrap();
+        let few = minimise(start.clone(), goal, &Cosh, &Interrupt::never()).unwrap();
         assert_eq!(few.steps, 2);
-        let stopped = minimise(start.clone(), goal, &Cosh, &|| true);
+        let interrupt = Interrupt::new();
+        interrupt.request();
+        let stopped = minimise(start.clone(), goal, &Cosh, &interrupt);
         assert_eq!(stopped.err(), Some(Error::Interrupted));
-        let undefined = minimise(start, goal, &Undefined, &|| false);
+        let undefined = minimise(start, goal, &Undefined, &Interrupt::never());
         assert!(matches!(undefined.err(), Some(Error::Unsolved { .. })));
     }
 }

@@ -15,8 +15,8 @@ use ndarray::ArrayView2;
 
 use crate::error::{Error, Result};
 use crate::rankings::{Rankings, MISSING};
+use crate::run::Interrupt;
 use crate::simd::{dispatch, Kernel};
-use crate::stop::StopFlag;
 use crate::weights::Weights;
 
 /// The largest number of labels for pair statistics: a matrix of this size takes 512 MiB.
@@ -59,29 +59,21 @@ impl PairCounts {
     /// Counts all pairs of all rankings: O(rows · labels²), a few dozen rows to an instruction for unit weights.
     ///
     /// # Errors
-    /// [`Error::TooManyLabels`] above [`MAX_PAIR_LABELS`].
-    pub fn from_rankings(rankings: &Rankings) -> Result<Self> {
-        Self::from_rankings_until(rankings, &StopFlag::default())
-    }
-
-    /// As [`Self::from_rankings`], until somebody asks to stop.
-    ///
-    /// # Errors
-    /// As [`Self::from_rankings`], and [`Error::Interrupted`].
-    pub fn from_rankings_until(rankings: &Rankings, stop: &StopFlag) -> Result<Self> {
+    /// [`Error::TooManyLabels`] above [`MAX_PAIR_LABELS`]; [`Error::Interrupted`].
+    pub fn from_rankings(rankings: &Rankings, interrupt: &Interrupt) -> Result<Self> {
         let mut counts = Self::empty(rankings.labels())?;
         match rankings.weights() {
             Weights::Unit(rows) if rankings.labels() <= unit::MAX_BYTE_LABELS => {
                 if *rows <= few::MAX_ROWS {
                     few::count_all(rankings, &mut counts);
                 } else {
-                    unit::count_all(rankings, &mut counts, stop)?;
+                    unit::count_all(rankings, &mut counts, interrupt)?;
                 }
             }
             _ => {
                 let part = rows_between_checks(rankings.labels());
                 for start in (0..rankings.len()).step_by(part) {
-                    stop.check()?;
+                    interrupt.check()?;
                     dispatch(AddRows {
                         rankings,
                         rows: start..rankings.len().min(start + part),
@@ -183,7 +175,7 @@ impl PairCounts {
     }
 }
 
-/// How many rows a kernel of O(n²) a row takes before it looks whether to stop: some milliseconds' worth.
+/// Number of rows between two checks for interruption in a kernel of O(n²) per row: some milliseconds of work.
 pub(crate) fn rows_between_checks(labels: usize) -> usize {
     const PAIRS: usize = 1 << 24;
     (PAIRS / labels.pow(2)).max(1)
@@ -357,7 +349,7 @@ mod tests {
 
     #[test]
     fn counts_only_rows_with_both_labels() {
-        let counts = PairCounts::from_rankings(&example()).unwrap();
+        let counts = PairCounts::from_rankings(&example(), &Interrupt::never()).unwrap();
         assert_eq!(
             (counts.before(0, 1), counts.tied(0, 1), counts.before(1, 0)),
             (1.0, 1.0, 0.0)
@@ -373,7 +365,7 @@ mod tests {
     fn byte_path_equals_row_path_and_subtraction_undoes_merging() {
         let rankings = example();
         let mut fast = PairCounts::empty(3).unwrap();
-        unit::count_all(&rankings, &mut fast, &StopFlag::default()).unwrap();
+        unit::count_all(&rankings, &mut fast, &Interrupt::never()).unwrap();
         let mut few = PairCounts::empty(3).unwrap();
         few::count_all(&rankings, &mut few);
         assert_eq!(few, fast);
@@ -392,7 +384,9 @@ mod tests {
     #[test]
     fn an_unseen_pair_is_undecided() {
         let y = array![[1.0, f64::NAN], [f64::NAN, 1.0]];
-        let counts = PairCounts::from_rankings(&Rankings::new(y.view(), None).unwrap()).unwrap();
+        let counts =
+            PairCounts::from_rankings(&Rankings::new(y.view(), None).unwrap(), &Interrupt::never())
+                .unwrap();
         assert_eq!(
             PairOrderMatrix::from_counts(&counts),
             PairOrderMatrix::undecided(2)

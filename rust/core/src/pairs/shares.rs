@@ -244,6 +244,7 @@ impl PairShares {
 mod tests {
     use super::*;
     use crate::rankings::Rankings;
+    use crate::run::Interrupt;
     use ndarray::array;
 
     fn example() -> PairShares {
@@ -253,7 +254,8 @@ mod tests {
             [1.0, 1.0, f64::NAN, f64::NAN]
         ];
         let rankings = Rankings::new(y.view(), None).unwrap();
-        PairShares::from_counts(&PairCounts::from_rankings(&rankings).unwrap()).unwrap()
+        PairShares::from_counts(&PairCounts::from_rankings(&rankings, &Interrupt::never()).unwrap())
+            .unwrap()
     }
 
     #[test]
@@ -286,7 +288,7 @@ mod tests {
     fn expected_tau_x_of_the_row_itself_is_one() {
         let y = array![[2, 1, 1, 3_i64]];
         let rankings = Rankings::new(y.view(), None).unwrap();
-        let counts = PairCounts::from_rankings(&rankings).unwrap();
+        let counts = PairCounts::from_rankings(&rankings, &Interrupt::never()).unwrap();
         let shares = PairShares::from_counts(&counts).unwrap();
         let own = BucketOrder::from_scores(&[2.0, 3.0, 3.0, 1.0], |drop| drop <= 0.0);
         assert_eq!(shares.expected_tau_x(&own), 1.0);

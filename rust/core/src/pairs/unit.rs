@@ -3,8 +3,8 @@
 use super::PairCounts;
 use crate::error::Result;
 use crate::rankings::{Rankings, MISSING};
+use crate::run::Interrupt;
 use crate::simd::{dispatch, Kernel};
-use crate::stop::StopFlag;
 
 /// Positions up to here fit a signed byte, for which every instruction set has a comparison, with room for
 /// the two ways in which a missing label is written.
@@ -77,11 +77,11 @@ impl Columns {
 pub(super) fn count_all(
     rankings: &Rankings,
     counts: &mut PairCounts,
-    stop: &StopFlag,
+    interrupt: &Interrupt,
 ) -> Result<()> {
     let mut columns = Columns::new(rankings);
     for start in (0..rankings.len()).step_by(BLOCK) {
-        stop.check()?;
+        interrupt.check()?;
         let rows = BLOCK.min(rankings.len() - start);
         columns.fill(rankings, start, rows);
         dispatch(AddBlock {

@@ -162,13 +162,14 @@ impl Tree {
 mod tests {
     use super::super::{Splitter, TreeOptions, TreeParams};
     use super::*;
+    use crate::run::Interrupt;
     use crate::{features::Features, rankings::Rankings};
     use ndarray::{array, Array2};
 
     fn trees() -> (Array2<f64>, [Tree; 2]) {
         let x = Array2::from_shape_fn((50, 2), |(i, j)| ((i * (7 + j)) % 23) as f64);
         let y = Array2::from_shape_fn((50, 2), |(i, j)| (((i * i) % 2) ^ j) as i64 + 1);
-        let features = Features::new(x.view()).unwrap();
+        let features = Features::new(x.view(), &Interrupt::never()).unwrap();
         let rankings = Rankings::new(y.view(), None).unwrap();
         let fit = |splitter| {
             let options = TreeOptions {
@@ -176,7 +177,7 @@ mod tests {
                 ..TreeOptions::default()
             };
             let params = TreeParams::new(options).unwrap();
-            Tree::fit(&features, &rankings, &params, None, &|| false).unwrap()
+            Tree::fit(&features, &rankings, &params, None, &Interrupt::never()).unwrap()
         };
         let multiway = Splitter::EqualFrequency { max_splits: 4 };
         (x.clone(), [fit(Splitter::BestBinary), fit(multiway)])

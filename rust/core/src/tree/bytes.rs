@@ -153,17 +153,22 @@ fn check(
 mod tests {
     use super::super::TreeParams;
     use super::*;
+    use crate::run::Interrupt;
     use crate::{features::Features, rankings::Rankings};
     use ndarray::Array2;
 
     fn tree() -> Tree {
         let x = Array2::from_shape_fn((30, 2), |(i, j)| ((i * (7 + j)) % 13) as f64);
         let y = Array2::from_shape_fn((30, 2), |(i, j)| (((i * i) % 2) ^ j) as i64 + 1);
-        let features = Features::new(x.view()).unwrap();
+        let features = Features::new(x.view(), &Interrupt::never()).unwrap();
         let rankings = Rankings::new(y.view(), None).unwrap();
-        Tree::fit(&features, &rankings, &TreeParams::default(), None, &|| {
-            false
-        })
+        Tree::fit(
+            &features,
+            &rankings,
+            &TreeParams::default(),
+            None,
+            &Interrupt::never(),
+        )
         .unwrap()
     }
 

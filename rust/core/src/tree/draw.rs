@@ -1,9 +1,7 @@
-//! The features that a node looks at, and the polling for interruptions.
+//! Random draws of a node: the features it considers and their thresholds.
 
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
-
-use crate::error::{Error, Result};
 
 /// A candidate replaces the best split only if its improvement is larger by more than this, so that rounding
 /// decides nothing.
@@ -47,41 +45,6 @@ pub(super) fn random_threshold(seed: u64, feature: u32, (low, high): (f64, f64))
         threshold
     } else {
         low
-    }
-}
-
-/// Asks the caller now and then whether to stop.
-pub(super) struct Watch<'a> {
-    should_stop: &'a (dyn Fn() -> bool + Sync),
-    left: u64,
-}
-
-impl<'a> Watch<'a> {
-    /// Units of work between two questions: with a unit of about a nanosecond, well below 50 ms.
-    const INTERVAL: u64 = 4_000_000;
-
-    pub(super) fn new(should_stop: &'a (dyn Fn() -> bool + Sync)) -> Self {
-        Self {
-            should_stop,
-            left: 0,
-        }
-    }
-
-    /// Notes work about to be done.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`] when the caller wants to stop.
-    pub(super) fn work(&mut self, units: u64) -> Result<()> {
-        if self.left >= units {
-            self.left -= units;
-            return Ok(());
-        }
-        self.left = Self::INTERVAL;
-        if (self.should_stop)() {
-            Err(Error::Interrupted)
-        } else {
-            Ok(())
-        }
     }
 }
 
@@ -136,13 +99,5 @@ mod tests {
         assert!(huge.is_finite());
         let next = 1.0_f64.next_up();
         assert_eq!(random_threshold(5, 0, (1.0, next)), 1.0);
-    }
-
-    #[test]
-    fn a_stop_is_noticed_within_the_interval() {
-        let mut watch = Watch::new(&|| true);
-        assert_eq!(watch.work(1), Err(Error::Interrupted));
-        let mut calm = Watch::new(&|| false);
-        assert_eq!(calm.work(u64::MAX), Ok(()));
     }
 }

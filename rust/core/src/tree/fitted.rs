@@ -7,6 +7,7 @@ use crate::features::Features;
 use crate::pairs::PairOrderMatrix;
 use crate::parallel::{run, Jobs};
 use crate::rankings::Rankings;
+use crate::run::Interrupt;
 
 use super::fitted_bytes::FORMAT;
 use super::leaves::soft::SoftRouting;
@@ -26,14 +27,15 @@ const LEAVES_AT_ONCE: usize = 64;
 /// ```
 /// use bucketrank_core::aggregate::{Aggregator, Borda};
 /// use bucketrank_core::{features::Features, rankings::Rankings, tree::{FittedTree, TreeParams}};
+/// use bucketrank_core::run::Interrupt;
 /// use ndarray::array;
 ///
-/// let features = Features::new(array![[0.0], [1.0], [2.0]].view())?;
+/// let features = Features::new(array![[0.0], [1.0], [2.0]].view(), &Interrupt::never())?;
 /// let rankings = Rankings::new(array![[1, 2], [1, 2], [2, 1_i64]].view(), None)?;
 /// let borda = Aggregator::Borda(Borda::new(0.0)?);
-/// let fitted = FittedTree::fit(&features, rankings, &TreeParams::default(), &borda, &|| false)?;
+/// let fitted = FittedTree::fit(&features, rankings, &TreeParams::default(), &borda, &Interrupt::never())?;
 /// let leaves: Vec<u32> = fitted.tree().leaf_indices().collect();
-/// let orders = fitted.consensus(&borda, &leaves, 1, &|| false)?;
+/// let orders = fitted.consensus(&borda, &leaves, 1, &Interrupt::never())?;
 /// assert_eq!(orders[0].positions(), [1, 2]);
 /// # Ok::<(), bucketrank_core::error::Error>(())
 /// ```
@@ -55,9 +57,9 @@ impl FittedTree {
         rankings: Rankings,
         params: &TreeParams,
         aggregator: &Aggregator,
-        should_stop: &(dyn Fn() -> bool + Sync),
+        interrupt: &Interrupt,
     ) -> Result<Self> {
-        let tree = Tree::fit(features, &rankings, params, Some(aggregator), should_stop)?;
+        let tree = Tree::fit(features, &rankings, params, Some(aggregator), interrupt)?;
         Ok(Self {
             tree,
             rankings,
@@ -112,7 +114,7 @@ impl FittedTree {
     }
 
     /// The consensus of the training rows of each of some nodes, on `n_jobs` threads (0: as many as there are).
-    /// The result does not depend on `n_jobs`. `should_stop` is asked now and then on the calling thread.
+    /// The result does not depend on `n_jobs`. `interrupt` ends it early.
     ///
     /// # Errors
     /// As [`Aggregator::aggregate`], or [`crate::error::Error::Interrupted`].
@@ -124,12 +126,12 @@ impl FittedTree {
         aggregator: &Aggregator,
         nodes: &[u32],
         n_jobs: usize,
-        should_stop: &dyn Fn() -> bool,
+        interrupt: &Interrupt,
     ) -> Result<Vec<BucketOrder>> {
         let jobs = Jobs {
             n_jobs,
             chunk: LEAVES_AT_ONCE,
-            should_stop,
+            interrupt,
         };
         // Buffers are made once per thread; making them may fail, so each thread keeps its attempt.
         let state = || {

@@ -129,6 +129,7 @@ mod tests {
     use super::super::TreeParams;
     use super::*;
     use crate::aggregate::{Aggregator, Borda};
+    use crate::run::Interrupt;
     use crate::{error::Error, features::Features};
     use ndarray::Array2;
 
@@ -138,14 +139,18 @@ mod tests {
             0 => f64::NAN,
             _ => 1.0,
         });
-        let features = Features::new(x.view()).unwrap();
+        let features = Features::new(x.view(), &Interrupt::never()).unwrap();
         let mut y = y;
         y.row_mut(3).assign(&ndarray::arr1(&[2.0, 1.0, f64::NAN]));
         let rankings = Rankings::new(y.view(), weights).unwrap();
         let borda = Aggregator::Borda(Borda::default());
-        FittedTree::fit(&features, rankings, &TreeParams::default(), &borda, &|| {
-            false
-        })
+        FittedTree::fit(
+            &features,
+            rankings,
+            &TreeParams::default(),
+            &borda,
+            &Interrupt::never(),
+        )
         .unwrap()
         .with_soft_routing(&features)
         .unwrap()
@@ -200,7 +205,9 @@ mod tests {
                 // A position may become another valid one; asking the leaves must still be safe.
                 if let Ok(read) = FittedTree::from_bytes(&signed(damaged)) {
                     let leaves: Vec<u32> = read.tree().leaf_indices().collect();
-                    let orders = read.consensus(&borda, &leaves, 1, &|| false).unwrap();
+                    let orders = read
+                        .consensus(&borda, &leaves, 1, &Interrupt::never())
+                        .unwrap();
                     assert_eq!(orders.len(), leaves.len());
                 }
             }

@@ -4,6 +4,7 @@ use crate::error::Result;
 use crate::features::Features;
 use crate::pairs::PairCounts;
 use crate::rankings::Rankings;
+use crate::run::Interrupt;
 
 use super::apply::Step;
 use super::grow::{grow, Grown, SharedEncoding, Subtree, LEAF};
@@ -63,7 +64,7 @@ impl Tree {
     /// Grows a tree.
     ///
     /// `consensus` is needed by the criteria that compare rows with their consensus, and ignored by entropy.
-    /// `should_stop` is polled many times per second, on any thread. O(rows · log rows · features · labels²).
+    /// `interrupt` is checked many times per second. O(rows · log rows · features · labels²).
     ///
     /// # Errors
     /// Different numbers of rows, a missing consensus or what it reports, too many labels, or
@@ -73,10 +74,10 @@ impl Tree {
         rankings: &Rankings,
         params: &TreeParams,
         consensus: Option<&dyn Consensus>,
-        should_stop: &(dyn Fn() -> bool + Sync),
+        interrupt: &Interrupt,
     ) -> Result<Self> {
         let start = SharedEncoding::default();
-        Self::fit_from(&start, features, rankings, params, consensus, should_stop)
+        Self::fit_from(&start, features, rankings, params, consensus, interrupt)
     }
 
     /// As [`Self::fit`], with a start that all trees on the same rankings, with any weights, may share.
@@ -86,9 +87,9 @@ impl Tree {
         rankings: &Rankings,
         params: &TreeParams,
         consensus: Option<&dyn Consensus>,
-        should_stop: &(dyn Fn() -> bool + Sync),
+        interrupt: &Interrupt,
     ) -> Result<Self> {
-        let grown = grow(features, rankings, params, consensus, start, should_stop)?;
+        let grown = grow(features, rankings, params, consensus, start, interrupt)?;
         Ok(Self::assemble(
             features.columns(),
             rankings.labels(),
@@ -325,7 +326,7 @@ mod tests {
     use ndarray::{array, Array2};
 
     fn fit(x: &Array2<f64>, y: &Array2<i64>, options: TreeOptions) -> Tree {
-        let features = Features::new(x.view()).unwrap();
+        let features = Features::new(x.view(), &Interrupt::never()).unwrap();
         let rankings = Rankings::new(y.view(), None).unwrap();
         let params = TreeParams::new(options).unwrap();
         let borda_like = |sample: &Sample<'_>| {
@@ -334,7 +335,14 @@ mod tests {
             let scores: Vec<f64> = (0..n).map(ahead).collect();
             Ok(BucketOrder::from_scores(&scores, |drop| drop <= 0.0))
         };
-        Tree::fit(&features, &rankings, &params, Some(&borda_like), &|| false).unwrap()
+        Tree::fit(
+            &features,
+            &rankings,
+            &params,
+            Some(&borda_like),
+            &Interrupt::never(),
+        )
+        .unwrap()
     }
 
     fn example() -> (Array2<f64>, Array2<i64>) {

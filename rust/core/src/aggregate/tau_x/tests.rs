@@ -1,6 +1,7 @@
 use super::*;
 use crate::aggregate::{Borda, Copeland, MarkovChain, MaximalLottery};
 use crate::rankings::Rankings;
+use crate::run::Interrupt;
 use ndarray::{array, Array2};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -107,7 +108,8 @@ fn the_scores_of_other_methods_order_the_labels() {
     // Label 2 wins clearly, 0 and 1 are close, and 3 loses.
     let y = array![[2, 3, 1, 4_i64], [3, 2, 1, 4], [2, 3, 1, 4]];
     let rankings = Rankings::new(y.view(), None).unwrap();
-    let evidence = Evidence::from_rankings(&rankings, Needs::Rankings).unwrap();
+    let evidence =
+        Evidence::from_rankings(&rankings, Needs::Rankings, &Interrupt::never()).unwrap();
     let scorers = [
         Scorer::Borda(Borda::default()),
         Scorer::Copeland(Copeland::new(0.0).unwrap()),

@@ -5,8 +5,9 @@ use crate::error::Result;
 use crate::features::Features;
 use crate::pairs::PairCounts;
 use crate::rankings::Rankings;
+use crate::run::WorkMeter;
 
-use crate::tree::draw::{draw_features, random_threshold, Watch, TOLERANCE};
+use crate::tree::draw::{draw_features, random_threshold, TOLERANCE};
 use crate::tree::params::{Splitter, TreeOptions};
 use crate::tree::split::criterion::{Consensus, Cost, Impurity, Sample};
 
@@ -73,7 +74,7 @@ impl<'a> GeneralSearch<'a> {
         rows: &[u32],
         node: &NodeStats,
         seed: u64,
-        watch: &mut Watch<'_>,
+        meter: &mut WorkMeter,
     ) -> Result<Option<MultiwaySplit>> {
         let mut candidates: Vec<u32> = (0..self.features.columns() as u32)
             .filter(|&feature| {
@@ -93,19 +94,19 @@ impl<'a> GeneralSearch<'a> {
             sorted.sort_unstable_by_key(|&row| (ranks[row as usize], row));
             let found = match self.options.splitter {
                 Splitter::BestBinary => {
-                    self.binary(feature as usize, &sorted, node, watch, &mut best)
+                    self.binary(feature as usize, &sorted, node, meter, &mut best)
                 }
                 Splitter::RandomBinary => {
                     let cuts = self.random(feature, &sorted, seed);
-                    self.multiway(feature as usize, &sorted, node, watch, &cuts, &mut best)
+                    self.multiway(feature as usize, &sorted, node, meter, &cuts, &mut best)
                 }
                 Splitter::EqualFrequency { max_splits } => {
                     let cuts = self.equal_frequency(feature as usize, &sorted, max_splits);
-                    self.multiway(feature as usize, &sorted, node, watch, &cuts, &mut best)
+                    self.multiway(feature as usize, &sorted, node, meter, &cuts, &mut best)
                 }
                 Splitter::EqualWidth { max_splits } => {
                     let cuts = self.equal_width(feature as usize, &sorted, max_splits);
-                    self.multiway(feature as usize, &sorted, node, watch, &cuts, &mut best)
+                    self.multiway(feature as usize, &sorted, node, meter, &cuts, &mut best)
                 }
             };
             self.sorted = sorted;
@@ -119,7 +120,7 @@ impl<'a> GeneralSearch<'a> {
         feature: usize,
         sorted: &[u32],
         node: &NodeStats,
-        watch: &mut Watch<'_>,
+        meter: &mut WorkMeter,
         best: &mut Option<(f64, MultiwaySplit)>,
     ) -> Result<()> {
         let ranks = self.features.ranks(feature);
@@ -131,10 +132,10 @@ impl<'a> GeneralSearch<'a> {
         if cuts.is_empty() {
             return Ok(());
         }
-        let left = self.sweep(sorted, cuts.iter().map(|&cut| (0, cut)), node, watch)?;
+        let left = self.sweep(sorted, cuts.iter().map(|&cut| (0, cut)), node, meter)?;
         let reversed: Vec<u32> = sorted.iter().rev().copied().collect();
         let ends = cuts.iter().rev().map(|&cut| (0, sorted.len() - cut));
-        let right = self.sweep(&reversed, ends, node, watch)?;
+        let right = self.sweep(&reversed, ends, node, meter)?;
         for ((&cut, &left), &right) in cuts.iter().zip(&left).zip(right.iter().rev()) {
             let improvement = self
                 .impurity
@@ -157,7 +158,7 @@ impl<'a> GeneralSearch<'a> {
         feature: usize,
         sorted: &[u32],
         node: &NodeStats,
-        watch: &mut Watch<'_>,
+        meter: &mut WorkMeter,
         cuts: &[(usize, f64)],
         best: &mut Option<(f64, MultiwaySplit)>,
     ) -> Result<()> {
@@ -171,7 +172,7 @@ impl<'a> GeneralSearch<'a> {
         if cuts.is_empty() || children.iter().any(|(start, end)| end - start < leaf) {
             return Ok(());
         }
-        let costs = self.sweep(sorted, children.into_iter(), node, watch)?;
+        let costs = self.sweep(sorted, children.into_iter(), node, meter)?;
         let improvement = self.impurity.improvement((node.weight, node.cost), &costs);
         if improves(best.as_ref(), improvement) {
             let ranks = self.features.ranks(feature);
@@ -195,7 +196,7 @@ impl<'a> GeneralSearch<'a> {
         sorted: &[u32],
         ranges: impl Iterator<Item = (usize, usize)>,
         node: &NodeStats,
-        watch: &mut Watch<'_>,
+        meter: &mut WorkMeter,
     ) -> Result<Vec<(f64, Cost)>> {
         let pairs = (self.rankings.labels() * self.rankings.labels()) as u64;
         let mut costs = Vec::new();
@@ -206,13 +207,13 @@ impl<'a> GeneralSearch<'a> {
                 (from, done, weight) = (start, start, 0.0);
             }
             for &row in &sorted[done..end] {
-                watch.work(pairs)?;
+                meter.add(pairs)?;
                 let row_weight = self.rankings.weights().get(row as usize);
                 weight += row_weight;
                 self.counts.add(self.rankings.row(row as usize), row_weight);
             }
             done = end;
-            watch.work(4 * pairs)?;
+            meter.add(4 * pairs)?;
             let sample = Sample {
                 rankings: self.rankings,
                 rows: &sorted[start..end],

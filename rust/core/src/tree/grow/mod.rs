@@ -7,9 +7,10 @@ mod general;
 use crate::error::{Error, Result};
 use crate::features::Features;
 use crate::rankings::Rankings;
+use crate::run::{Interrupt, WorkMeter};
 
 pub(crate) use self::coded::SharedEncoding;
-use crate::tree::draw::{child_seed, Watch};
+use crate::tree::draw::child_seed;
 use crate::tree::split::criterion::Consensus;
 
 use self::general::{GeneralSearch, MultiwaySplit};
@@ -46,7 +47,7 @@ pub(crate) struct GrowTask<'a> {
     pub(crate) features: &'a Features,
     pub(crate) rankings: &'a Rankings,
     pub(crate) options: &'a TreeOptions,
-    pub(crate) should_stop: &'a (dyn Fn() -> bool + Sync),
+    pub(crate) interrupt: &'a Interrupt,
 }
 
 /// Grows the tree with the fastest engine that can.
@@ -56,7 +57,7 @@ pub(crate) fn grow(
     params: &TreeParams,
     consensus: Option<&dyn Consensus>,
     start: &SharedEncoding,
-    should_stop: &(dyn Fn() -> bool + Sync),
+    interrupt: &Interrupt,
 ) -> Result<Subtree> {
     if features.len() != rankings.len() {
         return Err(Error::RowCounts {
@@ -69,7 +70,7 @@ pub(crate) fn grow(
         features,
         rankings,
         options: params.options(),
-        should_stop,
+        interrupt,
     };
     match coded::grow(&task) {
         Some(grown) => grown,
@@ -87,7 +88,7 @@ struct PendingNode {
 /// Grows any tree, node by node.
 pub(crate) fn general(task: &GrowTask<'_>, consensus: Option<&dyn Consensus>) -> Result<Subtree> {
     let options = task.options;
-    let mut watch = Watch::new(task.should_stop);
+    let mut meter = WorkMeter::new(task.interrupt);
     let mut search = GeneralSearch::new(task.features, task.rankings, options, consensus)?;
     let mut grown = Subtree::default();
     let rows = (0..task.rankings.len() as u32)
@@ -99,7 +100,7 @@ pub(crate) fn general(task: &GrowTask<'_>, consensus: Option<&dyn Consensus>) ->
         seed: options.seed,
     }];
     while let Some(node) = stack.pop() {
-        watch.work(1000)?;
+        meter.add(1000)?;
         let stats = search.stats(&node.rows)?;
         let leaf = options.max_depth.is_some_and(|max| node.depth >= max)
             || node.rows.len() < options.min_samples_split
@@ -107,7 +108,7 @@ pub(crate) fn general(task: &GrowTask<'_>, consensus: Option<&dyn Consensus>) ->
         let split = if leaf {
             None
         } else {
-            search.best(&node.rows, &stats, node.seed, &mut watch)?
+            search.best(&node.rows, &stats, node.seed, &mut meter)?
         };
         grown.nodes.push(Grown {
             rows: node.rows.len() as u32,

@@ -121,6 +121,7 @@ impl SoftRouting {
 mod tests {
     use super::*;
     use crate::rankings::Rankings;
+    use crate::run::Interrupt;
     use crate::tree::TreeParams;
     use ndarray::array;
 
@@ -128,11 +129,15 @@ mod tests {
     fn shares_fall_linearly_on_both_sides_of_the_threshold() {
         let x = array![[0.0], [1.0], [2.0], [3.0], [5.0], [6.0]];
         let y = array![[1, 2], [1, 2], [1, 2], [1, 2], [2, 1], [2, 1_i64]];
-        let features = Features::new(x.view()).unwrap();
+        let features = Features::new(x.view(), &Interrupt::never()).unwrap();
         let rankings = Rankings::new(y.view(), None).unwrap();
-        let tree = Tree::fit(&features, &rankings, &TreeParams::default(), None, &|| {
-            false
-        });
+        let tree = Tree::fit(
+            &features,
+            &rankings,
+            &TreeParams::default(),
+            None,
+            &Interrupt::never(),
+        );
         let tree = tree.unwrap();
         let soft = SoftRouting::new(&tree, &features).unwrap();
         // The threshold is 4; the smaller child has 2 rows, so the interval goes one place further: 2 to 6.

@@ -201,6 +201,7 @@ impl PairCosts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::Interrupt;
     use ndarray::array;
 
     #[test]
@@ -213,7 +214,9 @@ mod tests {
             [1.0, 1.0, nan],
             [2.0, 1.0, nan]
         ];
-        let counts = PairCounts::from_rankings(&Rankings::new(y.view(), None).unwrap()).unwrap();
+        let counts =
+            PairCounts::from_rankings(&Rankings::new(y.view(), None).unwrap(), &Interrupt::never())
+                .unwrap();
         let before = BucketOrder::from_scores(&[3.0, 2.0, 1.0], |_| false);
         let tied = BucketOrder::all_tied(3);
         let disagreements = PairCosts {

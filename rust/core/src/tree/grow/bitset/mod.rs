@@ -9,10 +9,11 @@ mod score;
 
 use crate::error::Result;
 use crate::features::Features;
+use crate::run::WorkMeter;
 
 use self::columns::{bits_of_rows, ColumnMerger, PairSets, RowSetIndex};
 use self::score::SmallScoreTables;
-use crate::tree::draw::{child_seed, draw_features, random_threshold, Watch, TOLERANCE};
+use crate::tree::draw::{child_seed, draw_features, random_threshold, TOLERANCE};
 use crate::tree::grow::coded::node::{rank, row, LargeNode};
 use crate::tree::grow::coded::score::ScoreTables;
 use crate::tree::grow::{Grown, Subtree, LEAF};
@@ -100,7 +101,7 @@ impl<'a> BitsetGrower<'a> {
         &mut self,
         node: &LargeNode,
         out: &mut Subtree,
-        watch: &mut Watch<'_>,
+        meter: &mut WorkMeter,
     ) -> Result<()> {
         self.columns.clear();
         self.cuts.clear();
@@ -121,7 +122,7 @@ impl<'a> BitsetGrower<'a> {
             .iter()
             .map(|&entry| node.block.rows[row(entry)])
             .collect();
-        self.grow_node(&place, &names, out, watch)
+        self.grow_node(&place, &names, out, meter)
     }
 
     /// Bits are numbered by row, so that the rows of a leaf come out ascending.
@@ -156,12 +157,12 @@ impl<'a> BitsetGrower<'a> {
         place: &SmallNode,
         names: &[u32],
         out: &mut Subtree,
-        watch: &mut Watch<'_>,
+        meter: &mut WorkMeter,
     ) -> Result<()> {
         let rows = place.rows.count_ones() as usize;
         let columns = self.columns.len() - place.columns;
         let cuts = self.cuts.len() - place.cuts;
-        watch.work((100 + cuts * (5 + columns)) as u64)?;
+        meter.add((100 + cuts * (5 + columns)) as u64)?;
         let sum = self
             .tables
             .whole(self.score, rows, &self.columns[place.columns..]);
@@ -205,7 +206,7 @@ impl<'a> BitsetGrower<'a> {
                 seed: child_seed(place.seed, child),
             };
             self.descend(place, &below);
-            self.grow_node(&below, names, out, watch)?;
+            self.grow_node(&below, names, out, meter)?;
             self.columns.truncate(below.columns);
             self.cuts.truncate(below.cuts);
         }

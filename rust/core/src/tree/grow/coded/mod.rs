@@ -20,6 +20,7 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::parallel;
+use crate::run::WorkMeter;
 use crate::weights::Weights;
 
 pub(crate) use self::start::SharedEncoding;
@@ -29,7 +30,7 @@ use self::node::{row, LargeNode, SpareBuffers};
 use self::repeat::{list_once, repeated_rows};
 use self::score::ScoreTables;
 use self::search::{SearchBuffers, SplitSearch};
-use crate::tree::draw::{draw_features, Watch};
+use crate::tree::draw::draw_features;
 use crate::tree::grow::bitset::{self, BitsetGrower};
 use crate::tree::grow::{GrowTask, Grown, Subtree, LEAF};
 use crate::tree::params::{Criterion, Splitter};
@@ -82,7 +83,7 @@ fn grow_rows(task: &GrowTask<'_>, rows: Vec<u32>) -> Result<Subtree> {
     let mut tree = if n_jobs == 1 || root.len() < MIN_PARALLEL {
         grower.grow(root)?
     } else {
-        parallel::install(n_jobs, || grower.grow_parallel(root))??
+        parallel::install(n_jobs, task.interrupt, || grower.grow_parallel(root))?
     };
     if matches!(task.rankings.weights(), Weights::Each(_)) {
         list_once(&mut tree);
@@ -105,21 +106,21 @@ impl Grower<'_> {
     /// Grows a subtree on one thread.
     fn grow(&self, root: LargeNode) -> Result<Subtree> {
         let mut out = Subtree::default();
-        let mut watch = Watch::new(self.task.should_stop);
+        let mut meter = WorkMeter::new(self.task.interrupt);
         let mut small = BitsetGrower::new(self.task.features, self.task.options, self.score);
         let mut scratch = SearchBuffers::default();
         let mut spare = SpareBuffers::default();
         let mut stack = vec![root];
         while let Some(mut node) = stack.pop() {
             if node.len() <= bitset::MAX_ROWS {
-                small.grow(&node, &mut out, &mut watch)?;
+                small.grow(&node, &mut out, &mut meter)?;
                 spare.give(node.order);
                 continue;
             }
             let search = |known: &SplitSearch<'_>, drawn: &[usize]| {
                 let mut best = BestSplit::new();
                 for &feature in drawn {
-                    known.search(feature, &mut scratch, &mut best, &mut watch)?;
+                    known.search(feature, &mut scratch, &mut best, &mut meter)?;
                 }
                 Ok(best)
             };
@@ -150,12 +151,12 @@ impl Grower<'_> {
                     .par_iter()
                     .map(|&feature| {
                         let mut best = BestSplit::new();
-                        let mut watch = Watch::new(self.task.should_stop);
+                        let mut meter = WorkMeter::new(self.task.interrupt);
                         known.search(
                             feature,
                             &mut SearchBuffers::default(),
                             &mut best,
-                            &mut watch,
+                            &mut meter,
                         )?;
                         Ok(best)
                     })

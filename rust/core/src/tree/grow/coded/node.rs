@@ -284,6 +284,7 @@ fn sort_by_rank(features: &Features, feature: usize, rows: &[u32], order: &mut [
 mod tests {
     use super::*;
     use crate::rankings::Rankings;
+    use crate::run::Interrupt;
     use ndarray::array;
 
     #[test]
@@ -295,7 +296,7 @@ mod tests {
             [2.0, 7.0, 1.0]
         ];
         let y = array![[1, 2], [2, 1], [1, 2], [1, 1_i64]];
-        let features = Features::new(x.view()).unwrap();
+        let features = Features::new(x.view(), &Interrupt::never()).unwrap();
         let rankings = Rankings::new(y.view(), None).unwrap();
         let block = Arc::new(PairCodes::new(&rankings));
         let root = LargeNode::root(&features, block, &[0, 1, 2, 3], 0);

@@ -2,12 +2,13 @@
 
 use crate::error::Result;
 use crate::features::Features;
+use crate::run::WorkMeter;
 use crate::simd::{dispatch, Kernel};
 
 use super::count::Counts;
 use super::node::{rank, LargeNode};
 use super::search::SplitSearch;
-use crate::tree::draw::{random_threshold, Watch};
+use crate::tree::draw::random_threshold;
 use crate::tree::split::candidate::BestSplit;
 
 /// The random threshold of one of the node's features.
@@ -27,7 +28,7 @@ impl SplitSearch<'_> {
         feature: usize,
         left: &mut Counts,
         best: &mut BestSplit,
-        watch: &mut Watch<'_>,
+        meter: &mut WorkMeter,
     ) -> Result<()> {
         let sorted = self.node.sorted(feature);
         let values = features.distinct(self.node.features[feature] as usize);
@@ -38,7 +39,7 @@ impl SplitSearch<'_> {
             return Ok(());
         }
         let columns = self.node.block.columns();
-        watch.work((cut.min(rows - cut) / 4 * columns / 4 + 4 * columns) as u64)?;
+        meter.add((cut.min(rows - cut) / 4 * columns / 4 + 4 * columns) as u64)?;
         dispatch(ScoreRandomCut {
             known: self,
             feature,

@@ -7,8 +7,8 @@ use super::node::{rank, LargeNode};
 use super::score::{ScoreTables, Sides};
 use crate::error::Result;
 use crate::features::Features;
+use crate::run::WorkMeter;
 use crate::simd::{dispatch, Kernel};
-use crate::tree::draw::Watch;
 use crate::tree::split::candidate::{BestSplit, SplitCandidate, MARGIN};
 
 /// Read-only context of one large node's split search; features may be searched in any order or in parallel.
@@ -69,10 +69,10 @@ impl SplitSearch<'_> {
         feature: usize,
         scratch: &mut SearchBuffers,
         best: &mut BestSplit,
-        watch: &mut Watch<'_>,
+        meter: &mut WorkMeter,
     ) -> Result<()> {
         if let Some(features) = self.random {
-            return self.offer_random(features, feature, scratch.low(), best, watch);
+            return self.offer_random(features, feature, scratch.low(), best, meter);
         }
         let sorted = self.node.sorted(feature);
         scratch.find_cuts(sorted, self.min_samples_leaf);
@@ -80,13 +80,13 @@ impl SplitSearch<'_> {
             return Ok(());
         }
         let work = sorted.len() + scratch.cuts.len() * self.node.block.columns() / 4;
-        watch.work(work as u64)?;
+        meter.add(work as u64)?;
         dispatch(SearchFeature {
             known: self,
             feature,
             scratch,
             best,
-            watch,
+            meter,
         })
     }
 
@@ -98,12 +98,12 @@ impl SplitSearch<'_> {
         feature: usize,
         scratch: &mut SearchBuffers,
         best: &mut BestSplit,
-        watch: &mut Watch<'_>,
+        meter: &mut WorkMeter,
     ) -> Result<()> {
         let sorted = self.node.sorted(feature);
         let rows = sorted.len();
         let block = &*self.node.block;
-        scratch.mark(block, sorted, &self.node.totals, watch)?;
+        scratch.mark(block, sorted, &self.node.totals, meter)?;
         let SearchBuffers {
             cuts,
             marks,
@@ -137,7 +137,7 @@ impl SplitSearch<'_> {
             let cut = cuts[middle] as usize;
             let mark = mark_of[middle] as usize;
             let start = marks[mark].max(cuts[low]) as usize;
-            watch.work(work(block, cut - start))?;
+            meter.add(work(block, cut - start))?;
             let left = if start == cut {
                 &counts[mark]
             } else {
@@ -183,7 +183,7 @@ impl SplitSearch<'_> {
         feature: usize,
         scratch: &mut SearchBuffers,
         best: &mut BestSplit,
-        watch: &mut Watch<'_>,
+        meter: &mut WorkMeter,
     ) -> Result<()> {
         let sorted = self.node.sorted(feature);
         let block = &*self.node.block;
@@ -193,7 +193,7 @@ impl SplitSearch<'_> {
         for ends in cuts[..cuts.len() - 1].windows(2) {
             let (last, cut) = (ends[0] as usize, ends[1] as usize);
             // Two entropies with roundings take a few times as long as sums of a table.
-            watch.work(3 * work(block, cut - last))?;
+            meter.add(3 * work(block, cut - last))?;
             left.add(block, &sorted[last..cut]);
             self.offer((feature, cut), left, best);
         }
@@ -236,15 +236,15 @@ fn work(block: &PairCodes, added: usize) -> u64 {
     (block.columns() * (added / 16 + 1)) as u64
 }
 
-struct SearchFeature<'a, 'b> {
+struct SearchFeature<'a> {
     known: &'a SplitSearch<'a>,
     feature: usize,
     scratch: &'a mut SearchBuffers,
     best: &'a mut BestSplit,
-    watch: &'a mut Watch<'b>,
+    meter: &'a mut WorkMeter,
 }
 
-impl Kernel for SearchFeature<'_, '_> {
+impl Kernel for SearchFeature<'_> {
     type Output = Result<()>;
 
     #[inline(always)]
@@ -254,12 +254,12 @@ impl Kernel for SearchFeature<'_, '_> {
             feature,
             scratch,
             best,
-            watch,
+            meter,
         } = self;
         if matches!(known.score, ScoreTables::Exact(_)) {
-            known.halve(feature, scratch, best, watch)
+            known.halve(feature, scratch, best, meter)
         } else {
-            known.sweep(feature, scratch, best, watch)
+            known.sweep(feature, scratch, best, meter)
         }
     }
 }
@@ -281,7 +281,7 @@ impl SearchBuffers {
         block: &PairCodes,
         sorted: &[u64],
         totals: &Counts,
-        watch: &mut Watch<'_>,
+        meter: &mut WorkMeter,
     ) -> Result<()> {
         self.find_marks(sorted.len());
         let Self { marks, counts, .. } = self;
@@ -295,13 +295,13 @@ impl SearchBuffers {
         let (low, high) = counts[..marks.len()].split_at_mut(widest + 1);
         low[0].reset(block);
         for index in 0..widest {
-            watch.work(work(block, rows(index).len()))?;
+            meter.add(work(block, rows(index).len()))?;
             let (known, next) = low.split_at_mut(index + 1);
             next[0].continue_from(&known[index], block, rows(index));
         }
         for index in (0..high.len()).rev() {
             let rows = rows(widest + 1 + index);
-            watch.work(work(block, rows.len()))?;
+            meter.add(work(block, rows.len()))?;
             let (next, known) = high.split_at_mut(index + 1);
             let known = known.first().unwrap_or(totals);
             next[index].go_back_from(known, block, rows);

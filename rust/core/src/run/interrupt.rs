@@ -1,0 +1,225 @@
+//! [`Interrupt`]: the request to end long work early, and [`WorkMeter`], which limits how often it is checked.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
+use std::thread::{self, ThreadId};
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result};
+
+/// Shortest time between two polls of the host, in nanoseconds.
+const POLL_INTERVAL: u64 = Duration::from_millis(20).as_nanos() as u64;
+
+/// A token that long work checks every few milliseconds. All clones share one state.
+///
+/// Any thread may [request](Self::request) the interruption. A host that learns of signals only by asking for them
+/// passes a callback to [`Self::polling`]: [`check`](Self::check) calls it on the thread that made the token, never on
+/// another one and at most every 20 ms. Work on that thread hears signals by itself; the scheduler checks the token
+/// there while its threads work.
+///
+/// # Examples
+/// ```
+/// use bucketrank_core::run::Interrupt;
+///
+/// let interrupt = Interrupt::new();
+/// let shared = interrupt.clone();
+/// assert!(shared.check().is_ok());
+/// interrupt.request();
+/// assert!(shared.check().is_err());
+/// ```
+#[derive(Clone, Default)]
+pub struct Interrupt(Option<Arc<State>>);
+
+struct State {
+    requested: AtomicBool,
+    host: Option<Host>,
+}
+
+/// Where requests of a host come from.
+struct Host {
+    owner: ThreadId,
+    created: Instant,
+    /// Nanoseconds after `created`.
+    next_poll: AtomicU64,
+    poll: Box<dyn Fn() -> bool + Send + Sync>,
+}
+
+impl Interrupt {
+    /// A token that is interrupted by [`Self::request`] only.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_host(None)
+    }
+
+    /// A token for work that cannot be interrupted: requests have no effect, and checks cost nothing.
+    #[must_use]
+    pub const fn never() -> Self {
+        Self(None)
+    }
+
+    /// A token that also asks `poll`, on the calling thread, whether the host wants to interrupt the work.
+    #[must_use]
+    pub fn polling(poll: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self::with_host(Some(Host {
+            owner: thread::current().id(),
+            created: Instant::now(),
+            next_poll: AtomicU64::new(POLL_INTERVAL),
+            poll: Box::new(poll),
+        }))
+    }
+
+    fn with_host(host: Option<Host>) -> Self {
+        Self(Some(Arc::new(State {
+            requested: AtomicBool::new(false),
+            host,
+        })))
+    }
+
+    /// Interrupts the work.
+    pub fn request(&self) {
+        if let Some(state) = &self.0 {
+            state.requested.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Polls the host if this is the owner's thread and the last poll is 20 ms ago, and reports a request.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`] once interruption has been requested.
+    pub fn check(&self) -> Result<()> {
+        let Some(state) = &self.0 else {
+            return Ok(());
+        };
+        if let Some(host) = &state.host {
+            if host.owner == thread::current().id() && host.is_due() && (host.poll)() {
+                self.request();
+            }
+        }
+        if state.requested.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        Ok(())
+    }
+}
+
+impl Host {
+    /// Whether the next poll is due; if so, schedules the one after it.
+    fn is_due(&self) -> bool {
+        let now = self.created.elapsed().as_nanos() as u64;
+        if now < self.next_poll.load(Ordering::Relaxed) {
+            return false;
+        }
+        self.next_poll.store(now + POLL_INTERVAL, Ordering::Relaxed);
+        true
+    }
+}
+
+impl fmt::Debug for Interrupt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let requested = self
+            .0
+            .as_ref()
+            .is_some_and(|state| state.requested.load(Ordering::Relaxed));
+        f.debug_struct("Interrupt")
+            .field("requested", &requested)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Checks an [`Interrupt`] once per few milliseconds of work in inner loops, where each check would cost too much.
+#[derive(Debug, Default)]
+pub struct WorkMeter {
+    interrupt: Interrupt,
+    /// Units of work until the next check.
+    left: u64,
+}
+
+impl WorkMeter {
+    /// Units of work between two checks: well below 50 ms with a unit of about a nanosecond.
+    const INTERVAL: u64 = 4_000_000;
+
+    /// A meter that checks the token at the first call of [`Self::add`].
+    #[must_use]
+    pub fn new(interrupt: &Interrupt) -> Self {
+        Self {
+            interrupt: interrupt.clone(),
+            left: 0,
+        }
+    }
+
+    /// The token that is checked.
+    #[must_use]
+    pub fn interrupt(&self) -> &Interrupt {
+        &self.interrupt
+    }
+
+    /// Counts `units` of work that is about to be done, of about a nanosecond each.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`] when a check was due and interruption has been requested.
+    #[inline]
+    pub fn add(&mut self, units: u64) -> Result<()> {
+        if self.left >= units {
+            self.left -= units;
+            return Ok(());
+        }
+        self.interrupt.check()?;
+        self.left = Self::INTERVAL;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicUsize;
+
+    #[test]
+    fn requests_reach_all_clones_except_of_never() {
+        let interrupt = Interrupt::new();
+        let clone = interrupt.clone();
+        assert_eq!(clone.check(), Ok(()));
+        interrupt.request();
+        assert_eq!(clone.check(), Err(Error::Interrupted));
+        let never = Interrupt::never();
+        never.request();
+        assert_eq!(never.check(), Ok(()));
+    }
+
+    #[test]
+    fn the_host_is_polled_on_its_own_thread_and_not_too_often() {
+        let polls = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&polls);
+        let interrupt = Interrupt::polling(move || counted.fetch_add(1, Ordering::Relaxed) == 1);
+        for _ in 0..1000 {
+            interrupt.check().unwrap();
+        }
+        assert_eq!(polls.load(Ordering::Relaxed), 0);
+        thread::sleep(Duration::from_millis(25));
+        thread::scope(|scope| {
+            scope.spawn(|| interrupt.check().unwrap());
+        });
+        assert_eq!(polls.load(Ordering::Relaxed), 0);
+        interrupt.check().unwrap();
+        interrupt.check().unwrap();
+        assert_eq!(polls.load(Ordering::Relaxed), 1);
+        thread::sleep(Duration::from_millis(25));
+        assert_eq!(interrupt.check(), Err(Error::Interrupted));
+        thread::scope(|scope| {
+            scope.spawn(|| assert_eq!(interrupt.check(), Err(Error::Interrupted)));
+        });
+    }
+
+    #[test]
+    fn a_meter_checks_at_once_and_then_once_per_interval() {
+        let interrupt = Interrupt::new();
+        let mut meter = WorkMeter::new(&interrupt);
+        assert_eq!(meter.add(1), Ok(()));
+        interrupt.request();
+        assert_eq!(meter.add(WorkMeter::INTERVAL), Ok(()));
+        assert_eq!(meter.add(1), Err(Error::Interrupted));
+        assert_eq!(meter.add(1), Err(Error::Interrupted));
+        assert_eq!(WorkMeter::default().add(u64::MAX), Ok(()));
+    }
+}
