@@ -1,13 +1,13 @@
 //! [`Evidence`]: the statistics of a set of rankings that aggregators read.
 
-use super::row_shares::RowShares;
 use crate::error::{Error, Result};
-use crate::pairs::{PairCounts, PairOrderMatrix, PairShares, MAX_PAIR_LABELS};
+use crate::pairs::{
+    ByteCounter, FewRows, PairCounts, PairOrderMatrix, PairShares, RowShares, MAX_PAIR_LABELS,
+};
 use crate::rankings::Rankings;
 use crate::run::Interrupt;
 use crate::weights::Weights;
 
-use super::few_rows::FewRows;
 use super::Aggregator;
 
 /// How much of the rankings a method needs. Each level includes those before it.
@@ -31,6 +31,7 @@ pub struct Evidence {
     counts: Option<PairCounts>,
     row_shares: Option<RowShares>,
     few: FewRows,
+    bytes: ByteCounter,
     rows: Vec<usize>,
 }
 
@@ -117,6 +118,7 @@ impl Evidence {
             counts: None,
             row_shares: None,
             few: FewRows::default(),
+            bytes: ByteCounter::default(),
             rows: Vec::new(),
         }
     }
@@ -162,33 +164,30 @@ impl Evidence {
         }
         self.rows.clear();
         self.rows.extend(rows);
-        let weights = rankings.weights();
         if let Some(shares) = &mut self.row_shares {
             shares.clear();
             shares.add(rankings, self.rows.iter().copied());
         }
-        let unit = matches!(weights, Weights::Unit(_));
-        if self.counts.is_none() && unit && self.rows.len() <= FewRows::LIMIT {
-            self.few.write(rankings, &self.rows, &mut self.pair_order);
-            if let Some(shares) = &mut self.pair_shares {
-                self.few.write_shares(rankings, &self.rows, shares);
-            }
+        let unit = matches!(rankings.weights(), Weights::Unit(_));
+        if self.counts.is_none() && unit && self.rows.len() <= FewRows::MAX_ROWS {
+            self.few.write(
+                rankings,
+                &self.rows,
+                &mut self.bytes,
+                &mut self.pair_order,
+                self.pair_shares.as_mut(),
+            );
             return Ok(());
         }
         let mut fresh = None;
         let counts = match &mut self.counts {
-            Some(counts) => {
-                counts.clear();
-                counts
-            }
+            Some(counts) => counts,
             None => fresh.insert(PairCounts::empty(rankings.labels())?),
         };
-        for &row in &self.rows {
-            counts.add(rankings.row(row), weights.get(row));
-        }
-        self.pair_order.fill_from(counts);
+        counts.fill(rankings, &self.rows, &mut self.bytes);
+        self.pair_order.fill_from(counts.table());
         if let Some(shares) = &mut self.pair_shares {
-            shares.fill_from(counts);
+            shares.fill_from(counts.table());
         }
         Ok(())
     }

@@ -5,10 +5,8 @@ use super::threshold::exceeds;
 use super::{Aggregate, Details, Evidence, Explanation, Needs, Workspace};
 use crate::bucket_order::BucketOrder;
 use crate::error::{Error, Result};
-use crate::pairs::{PairCounts, PairOrderMatrix};
+use crate::pairs::{PairCounts, PairOrderMatrix, RowShares};
 use crate::run::Interrupt;
-
-use super::row_shares::RowShares;
 
 /// Probabilities that drop by no more than this are tied.
 pub(super) const TIE: f64 = 1e-10;

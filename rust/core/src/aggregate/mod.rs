@@ -8,14 +8,12 @@ mod bucket_pivot;
 mod copeland;
 mod davidson;
 mod evidence;
-mod few_rows;
 mod latent_scores;
 mod leximin;
 mod lottery_lp;
 mod many;
 mod markov_chain;
 mod maximal_lottery;
-mod row_shares;
 mod scorer;
 mod stationary;
 mod symmetric_game;
@@ -34,7 +32,6 @@ pub use many::{
 };
 pub use markov_chain::MarkovChain;
 pub use maximal_lottery::MaximalLottery;
-pub use row_shares::RowShares;
 pub use scorer::Scorer;
 pub use tau_x::{Search, TauX, MAX_EXACT_LABELS};
 

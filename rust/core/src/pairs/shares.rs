@@ -1,78 +1,50 @@
-//! [`PairShares`]: for each pair of labels how likely it is before, tied and after.
+//! [`PairShares`]: for each pair of labels the shares of before, tied and after.
 
 use ndarray::ArrayView2;
 
-use super::{PairCounts, PairOrderMatrix, MAX_PAIR_LABELS};
+use super::{check_label_count, labels_of_pairs, PairCounts, PairOrderMatrix, PairTable};
 use crate::bucket_order::BucketOrder;
 use crate::error::{Error, Result};
 
-/// Shares of a pair may miss the sum 1 by this much.
+/// Largest deviation from 1 of the sum of the shares of a pair.
 const SUM_TOLERANCE: f64 = 1e-9;
 
 /// For each pair of labels u < v the shares of "u before v", "tied" and "u after v".
 ///
-/// The shares of a pair add up to 1, or are all 0 where nothing is known of the pair. This is what a leaf, a smoothed
-/// leaf, an average over many trees and a model of pairs have in common: whatever predicts pairs hands over this type.
-///
-/// Stored flat, as three planes of n(n−1)/2 numbers each: before, tied, after; pairs in the order (0,1), (0,2), …,
-/// (1,2), … of [`pair_index`].
+/// The shares of a pair add up to 1, or are all 0 for a pair without evidence. Leaves, smoothed leaves, averages over
+/// trees and models of pairs all predict this type. Stored as in [`PairTable`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct PairShares {
-    labels: usize,
-    values: Vec<f64>,
-}
-
-/// Number of unordered pairs of so many labels.
-#[must_use]
-pub fn pair_count(labels: usize) -> usize {
-    labels * labels.saturating_sub(1) / 2
-}
-
-/// Place of the pair u < v among the pairs of so many labels.
-#[must_use]
-pub fn pair_index(labels: usize, u: usize, v: usize) -> usize {
-    u * (2 * labels - u - 1) / 2 + v - u - 1
-}
-
-/// The number of labels that have so many pairs, if there is one.
-#[must_use]
-pub fn labels_of_pairs(pairs: usize) -> Option<usize> {
-    let labels = (8 * pairs + 1).isqrt().div_ceil(2);
-    (labels >= 2 && pair_count(labels) == pairs).then_some(labels)
+    table: PairTable<f64>,
 }
 
 impl PairShares {
-    /// Shares that know nothing: 0 everywhere.
+    /// Shares without evidence: 0 everywhere.
     ///
     /// # Errors
-    /// [`Error::TooFewLabels`] below two labels, [`Error::TooManyLabels`] above [`MAX_PAIR_LABELS`].
+    /// [`Error::TooFewLabels`] below two labels, [`Error::TooManyLabels`] above
+    /// [`MAX_PAIR_LABELS`](super::MAX_PAIR_LABELS).
     pub fn unknown(labels: usize) -> Result<Self> {
         if labels < 2 {
             return Err(Error::TooFewLabels { found: labels });
         }
-        if labels > MAX_PAIR_LABELS {
-            return Err(Error::TooManyLabels {
-                found: labels,
-                limit: MAX_PAIR_LABELS,
-            });
-        }
+        check_label_count(labels)?;
         Ok(Self {
-            labels,
-            values: vec![0.0; 3 * pair_count(labels)],
+            table: PairTable::new(labels),
         })
     }
 
-    /// The shares of counted pairs.
+    /// The shares of the counted pairs.
     ///
     /// # Errors
     /// As [`Self::unknown`].
     pub fn from_counts(counts: &PairCounts) -> Result<Self> {
         let mut shares = Self::unknown(counts.labels())?;
-        shares.fill_from(counts);
+        shares.fill_from(counts.table());
         Ok(shares)
     }
 
-    /// Checks shares that somebody else has computed: one row a pair, in the columns before, tied and after.
+    /// Checks shares passed by a caller: one row per pair, in the columns before, tied and after.
     ///
     /// # Errors
     /// Another number of rows than n(n−1)/2 or of columns than 3, a share outside [0, 1], or shares of a pair that
@@ -83,6 +55,7 @@ impl PairShares {
             return Err(Error::PairTable { pairs, columns });
         };
         let mut shares = Self::unknown(labels)?;
+        let mut planes = shares.planes_mut();
         for (pair, row) in table.rows().into_iter().enumerate() {
             let sum: f64 = row.iter().sum();
             let possible = row.iter().all(|share| (0.0..=1.0).contains(share));
@@ -92,76 +65,62 @@ impl PairShares {
                     found: [row[0], row[1], row[2]],
                 });
             }
-            for (plane, &share) in row.iter().enumerate() {
-                shares.values[plane * pairs + pair] = share;
+            for (plane, &share) in planes.iter_mut().zip(row) {
+                plane[pair] = share;
             }
         }
         Ok(shares)
     }
 
-    /// Overwrites the shares with those of counted pairs.
+    /// Overwrites the shares with those of the counted pairs.
     ///
     /// # Panics
     /// When the numbers of labels differ.
-    pub fn fill_from(&mut self, counts: &PairCounts) {
-        assert_eq!(self.labels, counts.labels(), "pair counts of other labels");
-        let n = self.labels;
-        let [before, tied, after] = self.planes_mut();
-        let mut pair = 0;
-        for u in 0..n {
-            for v in u + 1..n {
-                let (b, t, a) = (counts.before(u, v), counts.tied(u, v), counts.before(v, u));
-                let seen = b + t + a;
-                let divisor = if seen > 0.0 { seen } else { 1.0 };
-                before[pair] = b / divisor;
-                tied[pair] = t / divisor;
-                after[pair] = a / divisor;
-                pair += 1;
-            }
-        }
+    pub fn fill_from(&mut self, counts: &PairTable<f64>) {
+        assert_eq!(
+            self.labels(),
+            counts.labels(),
+            "pair counts of other labels"
+        );
+        self.table.values_mut().copy_from_slice(counts.values());
+        self.normalise();
     }
 
     /// Number of labels.
     #[must_use]
     pub fn labels(&self) -> usize {
-        self.labels
+        self.table.labels()
     }
 
     /// Number of pairs.
     #[must_use]
     pub fn pairs(&self) -> usize {
-        self.values.len() / 3
+        self.table.pairs()
     }
 
     /// The planes before, tied and after.
     #[must_use]
     pub fn planes(&self) -> [&[f64]; 3] {
-        let pairs = self.pairs();
-        let (before, rest) = self.values.split_at(pairs);
-        let (tied, after) = rest.split_at(pairs);
-        [before, tied, after]
+        self.table.planes()
     }
 
-    /// The planes before, tied and after, to be overwritten. What is written must be shares again.
+    /// The planes before, tied and after, to be overwritten by other shares.
     pub fn planes_mut(&mut self) -> [&mut [f64]; 3] {
-        let pairs = self.pairs();
-        let (before, rest) = self.values.split_at_mut(pairs);
-        let (tied, after) = rest.split_at_mut(pairs);
-        [before, tied, after]
+        self.table.planes_mut()
     }
 
-    /// All numbers: the three planes one behind the other.
+    /// All shares: the three planes one after the other.
     #[must_use]
     pub fn as_slice(&self) -> &[f64] {
-        &self.values
+        self.table.values()
     }
 
-    /// All numbers, to be overwritten. What is written must be shares again.
+    /// All shares, to be overwritten by other shares.
     pub fn as_mut_slice(&mut self) -> &mut [f64] {
-        &mut self.values
+        self.table.values_mut()
     }
 
-    /// Divides the numbers of each pair by their sum, where it is not 0.
+    /// Divides the values of each pair by their sum, where it is not 0.
     pub(crate) fn normalise(&mut self) {
         let [before, tied, after] = self.planes_mut();
         for ((b, t), a) in before.iter_mut().zip(tied).zip(after) {
@@ -176,64 +135,49 @@ impl PairShares {
     /// Shares of "u before v", "tied" and "u after v", for u ≠ v in any order.
     ///
     /// # Panics
-    /// When there is no such label, or only one.
+    /// When a label is out of range or u = v.
     #[must_use]
     pub fn get(&self, u: usize, v: usize) -> [f64; 3] {
-        assert!(u != v && u.max(v) < self.labels, "no such pair of labels");
-        let pair = pair_index(self.labels, u.min(v), u.max(v));
-        let [before, tied, after] = self.planes();
-        if u < v {
-            [before[pair], tied[pair], after[pair]]
-        } else {
-            [after[pair], tied[pair], before[pair]]
-        }
+        self.table.get(u, v)
     }
 
-    /// The pair order matrix C: before plus half of tied; ½ where nothing is known.
+    /// The pair order matrix C: before plus half of tied; ½ for a pair without evidence.
     #[must_use]
     pub fn pair_order(&self) -> PairOrderMatrix {
-        let mut matrix = PairOrderMatrix::undecided(self.labels);
+        let mut matrix = PairOrderMatrix::undecided(self.labels());
         self.write_pair_order(&mut matrix);
         matrix
     }
 
-    /// Overwrites a matrix of as many labels with C.
+    /// Overwrites a matrix of the same number of labels with C.
     pub(crate) fn write_pair_order(&self, matrix: &mut PairOrderMatrix) {
-        let n = self.labels;
-        let entries = matrix.shares_mut();
-        let [before, tied, after] = self.planes();
-        let mut pair = 0;
-        for u in 0..n {
-            for v in u + 1..n {
-                let half = tied[pair] / 2.0;
-                let known = before[pair] + tied[pair] + after[pair] > 0.0;
-                // Both from their own shares: the sum is 1 up to rounding, and mirrored pairs are treated alike.
-                entries[u * n + v] = if known { before[pair] + half } else { 0.5 };
-                entries[v * n + u] = if known { after[pair] + half } else { 0.5 };
-                pair += 1;
+        matrix.fill_pairs(self.table.triples().map(|[before, tied, after]| {
+            // Each from its own share, so that mirrored pairs are treated alike; the sum is 1 up to rounding.
+            if before + tied + after > 0.0 {
+                [before + tied / 2.0, after + tied / 2.0]
+            } else {
+                [0.5, 0.5]
             }
-        }
+        }));
     }
 
     /// The expected τ_X of a bucket order with a ranking that has these shares: the mean over all pairs of before −
-    /// after where u is placed before v, after − before where it is placed after, and tied where both are tied.
+    /// after where the order places u before v, after − before where it places u after v, and tied where it ties both.
     ///
     /// # Panics
     /// When the bucket order has another number of labels.
     #[must_use]
     pub fn expected_tau_x(&self, order: &BucketOrder) -> f64 {
         let positions = order.positions();
-        assert_eq!(positions.len(), self.labels, "an order of other labels");
-        let [before, tied, after] = self.planes();
-        let (mut pair, mut sum) = (0, 0.0);
+        assert_eq!(positions.len(), self.labels(), "an order of other labels");
+        let (mut shares, mut sum) = (self.table.triples(), 0.0);
         for (u, pu) in positions.iter().enumerate() {
-            for pv in &positions[u + 1..] {
+            for (pv, [before, tied, after]) in positions[u + 1..].iter().zip(&mut shares) {
                 sum += match pu.cmp(pv) {
-                    std::cmp::Ordering::Less => before[pair] - after[pair],
-                    std::cmp::Ordering::Equal => tied[pair],
-                    std::cmp::Ordering::Greater => after[pair] - before[pair],
+                    std::cmp::Ordering::Less => before - after,
+                    std::cmp::Ordering::Equal => tied,
+                    std::cmp::Ordering::Greater => after - before,
                 };
-                pair += 1;
             }
         }
         sum / self.pairs() as f64
@@ -259,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_those_of_the_rows_that_rank_both() {
+    fn shares_count_the_rows_that_rank_both_labels() {
         let shares = example();
         let third = 1.0 / 3.0;
         assert_eq!(shares.get(0, 1), [third, third, third]);
@@ -268,20 +212,6 @@ mod tests {
         assert_eq!(shares.get(3, 0), [0.0; 3]);
         assert_eq!(shares.pair_order().get(2, 1), 0.25);
         assert_eq!(shares.pair_order().get(3, 1), 0.5);
-    }
-
-    #[test]
-    fn pairs_are_numbered_without_gaps() {
-        for labels in 2..9 {
-            let pairs = (0..labels).flat_map(|u| (u + 1..labels).map(move |v| (u, v)));
-            for (expected, (u, v)) in pairs.enumerate() {
-                assert_eq!(pair_index(labels, u, v), expected);
-            }
-            assert_eq!(labels_of_pairs(pair_count(labels)), Some(labels));
-        }
-        for pairs in [0, 2, 4, 5, 7, 324] {
-            assert_eq!(labels_of_pairs(pairs), None);
-        }
     }
 
     #[test]
@@ -297,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_shares_are_checked() {
+    fn shares_of_callers_are_checked() {
         let good = array![[0.5, 0.25, 0.25], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
         let shares = PairShares::new(good.view()).unwrap();
         assert_eq!(shares.get(1, 0), [0.25, 0.25, 0.5]);

@@ -30,7 +30,6 @@ mod grow;
 mod leaves;
 mod model;
 mod params;
-mod row_counter;
 mod split;
 
 pub(crate) use draw::child_seed;

@@ -1,7 +1,7 @@
 //! Smoothed pair shares of the children of a node.
 
 use crate::error::Result;
-use crate::pairs::PairShares;
+use crate::pairs::{PairShares, PairTable};
 use crate::simd::{dispatch, Kernel};
 
 use super::rules::{ApplyFormula, ShareFormula, ShrinkageRule};
@@ -9,24 +9,23 @@ use super::rules::{ApplyFormula, ShareFormula, ShrinkageRule};
 /// The statistics of a node that its children build on.
 #[derive(Debug, Clone)]
 pub(crate) struct NodeShares {
-    /// Weights of before, tied and after of each pair, in three planes.
-    pub(crate) counts: Vec<f64>,
+    /// Weights of before, tied and after of each pair.
+    pub(crate) counts: PairTable<f64>,
     pub(crate) shares: PairShares,
 }
 
 impl NodeShares {
     pub(crate) fn new(labels: usize) -> Result<Self> {
-        let shares = PairShares::unknown(labels)?;
         Ok(Self {
-            counts: vec![0.0; shares.as_slice().len()],
-            shares,
+            shares: PairShares::unknown(labels)?,
+            counts: PairTable::new(labels),
         })
     }
 
     /// Smooths the shares of the root, whose counts are known.
     pub(crate) fn fill_root(&mut self, choice: &ShrinkageRule<'_>) {
         let mut nothing = self.clone();
-        nothing.counts.fill(0.0);
+        nothing.counts.clear();
         nothing.shares.as_mut_slice().fill(1.0 / 3.0);
         self.fill_below(choice, &nothing);
     }
@@ -34,7 +33,7 @@ impl NodeShares {
     /// Smooths the shares of a node whose counts are known.
     pub(crate) fn fill_below(&mut self, choice: &ShrinkageRule<'_>, parent: &Self) {
         choice.make(ShrinkChild {
-            own: planes(&self.counts),
+            own: self.counts.planes(),
             parent,
             shares: &mut self.shares,
         });
@@ -67,23 +66,6 @@ impl NodeShares {
     pub(crate) fn set_counts(&mut self, counts: [&[u8]; 3]) {
         dispatch(SetCounts { node: self, counts });
     }
-}
-
-/// Three planes one behind the other.
-#[inline(always)]
-pub(crate) fn planes(values: &[f64]) -> [&[f64]; 3] {
-    let pairs = values.len() / 3;
-    let (before, rest) = values.split_at(pairs);
-    let (tied, after) = rest.split_at(pairs);
-    [before, tied, &after[..pairs]]
-}
-
-#[inline(always)]
-fn planes_mut(values: &mut [f64]) -> [&mut [f64]; 3] {
-    let pairs = values.len() / 3;
-    let (before, rest) = values.split_at_mut(pairs);
-    let (tied, after) = rest.split_at_mut(pairs);
-    [before, tied, &mut after[..pairs]]
 }
 
 /// A number of rows, or a sum of weights.
@@ -159,7 +141,7 @@ impl<C: PairWeight, R: ShareFormula> Kernel for WithFormula<'_, ShrinkChild<'_, 
         let pairs = work.shares.pairs();
         let strengths = &self.strengths[..pairs];
         let [b, t, a] = work.own.map(|plane| &plane[..pairs]);
-        let [pb, pt, pa] = planes(&work.parent.counts).map(|plane| &plane[..pairs]);
+        let [pb, pt, pa] = work.parent.counts.planes().map(|plane| &plane[..pairs]);
         let [qb, qt, qa] = work.parent.shares.planes().map(|plane| &plane[..pairs]);
         let [ob, ot, oa] = work.shares.planes_mut().map(|plane| &mut plane[..pairs]);
         for i in 0..pairs {
@@ -182,7 +164,11 @@ impl<C: PairWeight, R: ShareFormula> Kernel for WithFormula<'_, ShrinkSibling<'_
         let pairs = work.node.shares.pairs();
         let strengths = &self.strengths[..pairs];
         let [b, t, a] = work.other.map(|plane| &plane[..pairs]);
-        let [pb, pt, pa] = planes_mut(&mut work.node.counts).map(|plane| &mut plane[..pairs]);
+        let [pb, pt, pa] = work
+            .node
+            .counts
+            .planes_mut()
+            .map(|plane| &mut plane[..pairs]);
         let shares = work.node.shares.planes_mut();
         let [qb, qt, qa] = shares.map(|plane| &mut plane[..pairs]);
         for i in 0..pairs {
@@ -203,10 +189,8 @@ impl Kernel for SetCounts<'_> {
 
     #[inline(always)]
     fn run(self) {
-        for (plane, bytes) in planes_mut(&mut self.node.counts)
-            .into_iter()
-            .zip(self.counts)
-        {
+        let planes = self.node.counts.planes_mut();
+        for (plane, bytes) in planes.into_iter().zip(self.counts) {
             for (count, &byte) in plane.iter_mut().zip(bytes) {
                 *count = f64::from(byte);
             }
@@ -221,7 +205,9 @@ mod tests {
 
     fn node(counts: [f64; 3]) -> NodeShares {
         let mut node = NodeShares::new(2).unwrap();
-        node.counts = counts.to_vec();
+        for (plane, count) in node.counts.planes_mut().into_iter().zip(counts) {
+            plane[0] = count;
+        }
         node
     }
 

@@ -4,16 +4,15 @@
 //! of the nodes on its path, so that the memory does not grow with the tree.
 
 use crate::error::Result;
-use crate::pairs::{ByteCounts, PairShares};
+use crate::pairs::{ByteCounter, PairShares, RowCounter};
 use crate::parallel::{run, Jobs};
 use crate::rankings::Rankings;
 use crate::weights::Weights;
 
-use super::node_shares::{planes, NodeShares};
+use super::node_shares::NodeShares;
 use super::rules::ShrinkageRule;
 use super::shrinkage::Shrinkage;
 use crate::tree::model::Tree;
-use crate::tree::row_counter::RowCounter;
 
 /// A subtree of fewer rows is walked through by one thread.
 const ROWS_AT_ONCE: usize = 2000;
@@ -39,7 +38,7 @@ struct PendingShares {
 #[derive(Default)]
 struct Buffers {
     free: Vec<NodeShares>,
-    bytes: ByteCounts,
+    bytes: ByteCounter,
 }
 
 impl Buffers {
@@ -134,7 +133,7 @@ impl<'a> LeafWalk<'a> {
         let rows = self.tree.node_rows(0);
         self.rows
             .count(rows, &mut smoothed.counts, &mut buffers.bytes);
-        let [before, tied, after] = planes(&smoothed.counts);
+        let [before, tied, after] = smoothed.counts.planes();
         let seen = before
             .iter()
             .zip(tied)
@@ -216,9 +215,9 @@ impl<'a> LeafWalk<'a> {
         if self.is_needed(small) {
             let choice = self.choice(small);
             if in_bytes {
-                smoothed.fill_from(&choice, bytes.planes(), &parent.smoothed);
+                smoothed.fill_from(&choice, bytes.table().planes(), &parent.smoothed);
                 if !self.tree.node(small).is_leaf() {
-                    smoothed.set_counts(bytes.planes());
+                    smoothed.set_counts(bytes.table().planes());
                 }
             } else {
                 smoothed.fill_below(&choice, &parent.smoothed);
@@ -227,9 +226,9 @@ impl<'a> LeafWalk<'a> {
         if self.is_needed(large) {
             let (node, choice) = (&mut parent.smoothed, self.choice(large));
             if in_bytes {
-                node.become_sibling(&choice, bytes.planes());
+                node.become_sibling(&choice, bytes.table().planes());
             } else {
-                node.become_sibling(&choice, planes(&smoothed.counts));
+                node.become_sibling(&choice, smoothed.counts.planes());
             }
         }
         for (node, smoothed) in [(large, parent.smoothed), (small, smoothed)] {

@@ -1,112 +1,100 @@
-//! [`ByteCounts`]: pairs of up to 255 rows, counted in bytes.
+//! [`ByteCounter`]: pair counts of up to 255 rows, one byte per count.
 
-use super::pair_count;
+use super::PairTable;
 use crate::rankings::MISSING;
 use crate::simd::{dispatch, Kernel};
 
-/// Pairs counted at once: as many bytes as a vector register holds.
+/// Pairs counted at once: the bytes of a vector register.
 const LANES: usize = 32;
 
-/// With more labels, positions do not fit a signed byte. (Signed, because every instruction set compares those.)
+/// Most labels whose positions fit a signed byte (signed, because every instruction set compares those).
 const MAX_NARROW_LABELS: usize = 127;
 
-/// For each pair of labels how many of some rows place the first before the second, tie both, and place it after.
+/// Counts pairs of rows in a table of bytes, in memory that it keeps.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ByteCounts {
-    labels: usize,
-    /// Planes in the order of [`super::pair_index`], with room for the lanes behind the last pair.
-    before: Vec<u8>,
-    tied: Vec<u8>,
-    after: Vec<u8>,
-    narrow: Gathered<i8>,
-    wide: Gathered<i16>,
+pub(crate) struct ByteCounter {
+    /// Padded by [`LANES`].
+    table: PairTable<u8>,
+    narrow: GatheredRows<i8>,
+    wide: GatheredRows<i16>,
 }
 
 /// Positions of the rows to be counted, side by side.
 #[derive(Debug, Clone, Default)]
-struct Gathered<P> {
-    /// Row by row, with room for the lanes behind the last label.
+struct GatheredRows<P> {
+    /// Row by row, each padded to whole vectors.
     positions: Vec<P>,
     /// How often each row counts.
     times: Vec<u8>,
 }
 
 /// A position in few bits.
-trait Position: Copy + PartialOrd + Default {
+trait NarrowPosition: Copy + PartialOrd + Default {
     fn new(position: u16) -> Self;
 }
 
-impl Position for i8 {
+impl NarrowPosition for i8 {
     #[inline(always)]
     fn new(position: u16) -> Self {
         position as Self
     }
 }
 
-impl Position for i16 {
+impl NarrowPosition for i16 {
     #[inline(always)]
     fn new(position: u16) -> Self {
         position as Self
     }
 }
 
-impl ByteCounts {
-    /// The most rows that a byte can count.
+impl ByteCounter {
+    /// The largest count that a byte holds.
     pub(crate) const MAX_ROWS: usize = 255;
 
-    /// Counts rankings, each as often as the number beside it says, together at most [`Self::MAX_ROWS`] times; what
-    /// was counted before is forgotten. `complete` promises that no label is missing.
+    /// Counts rankings in place of those counted before. Each comes with the number of times it counts; together these
+    /// must not exceed [`Self::MAX_ROWS`]. `complete` promises that no label is missing.
     pub(crate) fn count<'a>(
         &mut self,
         labels: usize,
         complete: bool,
         rows: impl Iterator<Item = (&'a [u16], u8)>,
     ) {
-        if self.labels != labels {
+        if self.table.labels() != labels {
             *self = Self::default();
-            self.labels = labels;
-            for plane in [&mut self.before, &mut self.tied, &mut self.after] {
-                plane.resize(pair_count(labels) + LANES, 0);
-            }
+            self.table = PairTable::with_padding(labels, LANES);
         }
+        let table = &mut self.table;
         if labels <= MAX_NARROW_LABELS {
-            let mut gathered = std::mem::take(&mut self.narrow);
-            self.count_gathered(&mut gathered, complete, rows);
-            self.narrow = gathered;
+            self.narrow.count(table, complete, rows);
         } else {
-            let mut gathered = std::mem::take(&mut self.wide);
-            self.count_gathered(&mut gathered, complete, rows);
-            self.wide = gathered;
+            self.wide.count(table, complete, rows);
         }
     }
 
-    /// The planes before, tied and after.
-    pub(crate) fn planes(&self) -> [&[u8]; 3] {
-        let pairs = pair_count(self.labels);
-        [
-            &self.before[..pairs],
-            &self.tied[..pairs],
-            &self.after[..pairs],
-        ]
+    /// The counts.
+    pub(crate) fn table(&self) -> &PairTable<u8> {
+        &self.table
     }
+}
 
-    fn count_gathered<'a, P: Position>(
+impl<P: NarrowPosition> GatheredRows<P> {
+    fn count<'a>(
         &mut self,
-        gathered: &mut Gathered<P>,
+        table: &mut PairTable<u8>,
         complete: bool,
         rows: impl Iterator<Item = (&'a [u16], u8)>,
     ) {
-        gathered.times.clear();
-        let counts = self;
+        self.times.clear();
+        let gathered = self;
         if complete {
-            dispatch(Count::<P, _, true> {
-                counts,
+            dispatch(CountBytes::<P, _, true> {
+                table,
                 gathered,
                 rows,
             });
         } else {
-            dispatch(Count::<P, _, false> {
-                counts,
+            dispatch(CountBytes::<P, _, false> {
+                table,
                 gathered,
                 rows,
             });
@@ -114,13 +102,13 @@ impl ByteCounts {
     }
 }
 
-struct Count<'b, P, I, const COMPLETE: bool> {
-    counts: &'b mut ByteCounts,
-    gathered: &'b mut Gathered<P>,
+struct CountBytes<'b, P, I, const COMPLETE: bool> {
+    table: &'b mut PairTable<u8>,
+    gathered: &'b mut GatheredRows<P>,
     rows: I,
 }
 
-impl<'a, P: Position, I, const COMPLETE: bool> Kernel for Count<'_, P, I, COMPLETE>
+impl<'a, P: NarrowPosition, I, const COMPLETE: bool> Kernel for CountBytes<'_, P, I, COMPLETE>
 where
     I: Iterator<Item = (&'a [u16], u8)>,
 {
@@ -128,9 +116,9 @@ where
 
     #[inline(always)]
     fn run(self) {
-        let labels = self.counts.labels;
+        let labels = self.table.labels();
         let stride = (labels + LANES).next_multiple_of(LANES);
-        let Gathered { positions, times } = self.gathered;
+        let GatheredRows { positions, times } = self.gathered;
         for (from, often) in self.rows {
             let start = times.len() * stride;
             if positions.len() < start + stride {
@@ -141,13 +129,14 @@ where
             }
             times.push(often);
         }
+        let mut planes = self.table.padded_planes_mut();
         let mut start = 0;
         for u in 0..labels {
             let others = labels - u - 1;
             for block in (0..others).step_by(LANES) {
-                // What is written behind the last pair of u is overwritten by the pairs of the next label.
+                // Values written behind the last pair of u are overwritten by the pairs of the next label.
                 count_lanes::<P, COMPLETE>(
-                    self.counts,
+                    &mut planes,
                     (positions, stride, times),
                     (u, u + 1 + block),
                     start + block,
@@ -158,18 +147,19 @@ where
     }
 }
 
-/// Counts the pairs of a label with the labels from another one on. The counts stay in registers.
+/// Counts the pairs of label `u` with [`LANES`] labels from `first` on. The counts stay in registers.
 #[inline(always)]
-fn count_lanes<P: Position, const COMPLETE: bool>(
-    counts: &mut ByteCounts,
+fn count_lanes<P: NarrowPosition, const COMPLETE: bool>(
+    planes: &mut [&mut [u8]; 3],
     (positions, stride, times): (&[P], usize, &[u8]),
     (u, first): (usize, usize),
     to: usize,
 ) {
+    let [out_before, out_tied, out_after] = planes;
     let (Some(out_before), Some(out_tied), Some(out_after)) = (
-        counts.before[to..].first_chunk_mut::<LANES>(),
-        counts.tied[to..].first_chunk_mut::<LANES>(),
-        counts.after[to..].first_chunk_mut::<LANES>(),
+        out_before[to..].first_chunk_mut::<LANES>(),
+        out_tied[to..].first_chunk_mut::<LANES>(),
+        out_after[to..].first_chunk_mut::<LANES>(),
     ) else {
         return;
     };
@@ -178,7 +168,7 @@ fn count_lanes<P: Position, const COMPLETE: bool>(
     let (owns, others) = (&positions[u..], &positions[first..]);
     let mut all = 0_u8;
     let (mut index, mut row) = (0, 0);
-    // Counted by index: an iterator over the rows tempts the compiler to spread rows over the lanes.
+    // By index: with an iterator over the rows the compiler vectorises over rows instead of lanes.
     while index < times.len() {
         let lanes_from = |row| others.get(row..).and_then(<[P]>::first_chunk::<LANES>);
         let (Some(others), Some(&own)) = (lanes_from(row), owns.get(row)) else {
@@ -190,7 +180,7 @@ fn count_lanes<P: Position, const COMPLETE: bool>(
             0
         };
         let count = |holds: bool| if holds { often } else { 0 };
-        // What is counted for the room behind the last label may overflow; nobody reads it.
+        // Counts of the padding behind the last label may overflow; they are not read.
         before = lanes(|lane| before[lane].wrapping_add(count(others[lane] > own)));
         tied = lanes(|lane| tied[lane].wrapping_add(count(others[lane] == own)));
         if COMPLETE {
@@ -220,12 +210,12 @@ fn lanes(f: impl Fn(usize) -> u8) -> [u8; LANES] {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{pair_index, PairCounts};
+    use super::super::super::PairCounts;
     use super::*;
 
     #[test]
-    fn bytes_count_what_floats_count() {
-        let mut bytes = ByteCounts::default();
+    fn bytes_count_as_floats_do() {
+        let mut bytes = ByteCounter::default();
         for labels in [2, 5, 31, 32, 33, 34, 70, 127, 128, 300] {
             for complete in [true, false] {
                 let row = |seed: usize| -> Vec<u16> {
@@ -241,15 +231,9 @@ mod tests {
                 for (row, times) in &rows {
                     floats.add(row, f64::from(*times));
                 }
-                for u in 0..labels {
-                    for v in u + 1..labels {
-                        let at = pair_index(labels, u, v);
-                        let found = bytes.planes().map(|plane| f64::from(plane[at]));
-                        let expected =
-                            [floats.before(u, v), floats.tied(u, v), floats.before(v, u)];
-                        assert_eq!(found, expected, "{labels}: {u} {v}");
-                    }
-                }
+                let found = bytes.table().triples().map(|triple| triple.map(f64::from));
+                let expected = floats.table().triples();
+                assert!(found.eq(expected), "{labels} labels, complete: {complete}");
             }
         }
     }

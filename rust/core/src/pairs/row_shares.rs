@@ -1,9 +1,9 @@
-//! [`RowShares`]: where a walker goes who picks a row, then a label at least as high as its own.
+//! [`RowShares`]: transition weights of the Markov chain MC2.
 
 use std::ops::Range;
 
+use super::rows_between_checks;
 use crate::error::Result;
-use crate::pairs::rows_between_checks;
 use crate::rankings::{Rankings, MISSING};
 use crate::run::Interrupt;
 use crate::simd::{dispatch, Kernel};
@@ -11,11 +11,14 @@ use crate::simd::{dispatch, Kernel};
 /// Labels whose sums stay in registers while rows are added.
 const LANES: usize = 32;
 
-/// Rows that are prepared together: few enough for the first-level cache at usual numbers of labels.
-const BLOCK: usize = 32;
+/// Rows per block: few enough for the first-level cache at usual numbers of labels.
+const BLOCK_ROWS: usize = 32;
 
-/// For each pair Σ over rows of w·[v at least as high as u] / (number of ranked labels at least as high as u): where
-/// a walker goes who picks a row that ranks u and then a label at least as high as u.
+/// For each pair Σ over rows of w·[v at least as high as u] / (number of ranked labels at least as high as u): the
+/// weight of moving from u to v by drawing a row that ranks u, then a label at least as high as u in it.
+///
+/// Not a [`PairTable`](super::PairTable): the sums of (u, v) and (v, u) are unrelated, and u stays at u with a weight of
+/// its own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RowShares {
     labels: usize,
@@ -25,12 +28,12 @@ pub struct RowShares {
     sums: Vec<f64>,
     /// Weight of the rows that rank each label: N(u).
     ranked: Vec<f64>,
-    /// Number of labels at each position of the row that is added, then at it or above.
+    /// Scratch buffer: number of labels at each position of the added row, then at it or higher.
     at_least: Vec<u32>,
 }
 
 impl RowShares {
-    pub(super) fn empty(labels: usize) -> Self {
+    pub(crate) fn empty(labels: usize) -> Self {
         let stride = labels.next_multiple_of(LANES);
         Self {
             labels,
@@ -41,7 +44,7 @@ impl RowShares {
         }
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.sums.fill(0.0);
         self.ranked.fill(0.0);
     }
@@ -49,8 +52,8 @@ impl RowShares {
     /// Adds all rankings.
     ///
     /// # Errors
-    /// [`crate::error::Error::Interrupted`].
-    pub(super) fn add_all(&mut self, rankings: &Rankings, interrupt: &Interrupt) -> Result<()> {
+    /// [`Error::Interrupted`](crate::error::Error::Interrupted).
+    pub(crate) fn add_all(&mut self, rankings: &Rankings, interrupt: &Interrupt) -> Result<()> {
         let part = rows_between_checks(rankings.labels());
         for start in (0..rankings.len()).step_by(part) {
             interrupt.check()?;
@@ -59,13 +62,13 @@ impl RowShares {
         Ok(())
     }
 
-    /// Adds the given rankings in their order, which is that of the sums' rounding.
-    pub(super) fn add(
+    /// Adds the given rankings in this order, on which the rounding of the sums depends.
+    pub(crate) fn add(
         &mut self,
         rankings: &Rankings,
         rows: impl ExactSizeIterator<Item = usize> + Clone,
     ) {
-        dispatch(AddRows {
+        dispatch(AddRowShares {
             shares: self,
             rankings,
             rows,
@@ -85,22 +88,22 @@ impl RowShares {
     }
 }
 
-/// Rows in the form in which they are added.
-struct Prepared {
+/// Rows in the form that the kernel reads.
+struct RowBlock {
     stride: usize,
-    /// Positions row by row; a missing label and the padding are behind everything.
+    /// Positions row by row; a missing label and the padding come after all positions.
     behind: Vec<f64>,
-    /// Position and share of each label, row by row; no label is at least as high as a missing one.
+    /// Position and share of each label, row by row; a missing label comes before all positions.
     places: Vec<(f64, f64)>,
 }
 
-struct AddRows<'a, R> {
+struct AddRowShares<'a, R> {
     shares: &'a mut RowShares,
     rankings: &'a Rankings,
     rows: R,
 }
 
-impl<R: ExactSizeIterator<Item = usize> + Clone> Kernel for AddRows<'_, R> {
+impl<R: ExactSizeIterator<Item = usize> + Clone> Kernel for AddRowShares<'_, R> {
     type Output = ();
 
     #[inline(always)]
@@ -110,35 +113,35 @@ impl<R: ExactSizeIterator<Item = usize> + Clone> Kernel for AddRows<'_, R> {
             rankings,
             mut rows,
         } = self;
-        let block = BLOCK.min(rows.len());
-        let mut prepared = Prepared {
+        let capacity = BLOCK_ROWS.min(rows.len());
+        let mut block = RowBlock {
             stride: shares.stride,
-            behind: vec![f64::INFINITY; block * shares.stride],
-            places: vec![(0.0, 0.0); block * shares.labels],
+            behind: vec![f64::INFINITY; capacity * shares.stride],
+            places: vec![(0.0, 0.0); capacity * shares.labels],
         };
         while rows.len() > 0 {
             let mut filled = 0;
-            while let Some(row) = (filled < block).then(|| rows.next()).flatten() {
+            while let Some(row) = (filled < capacity).then(|| rows.next()).flatten() {
                 let weight = rankings.weights().get(row);
-                prepare(shares, rankings.row(row), weight, filled, &mut prepared);
+                write_row(shares, rankings.row(row), weight, filled, &mut block);
                 filled += 1;
             }
             for u in 0..shares.labels {
                 let sums = &mut shares.sums[u * shares.stride..(u + 1) * shares.stride];
-                add_label(u, shares.labels, sums, 0..filled, &prepared);
+                add_label(u, shares.labels, sums, 0..filled, &block);
             }
         }
     }
 }
 
-/// Writes one row; the weight counts for the labels that it ranks.
+/// Writes one row to `slot` of the block and adds its weight to the labels that it ranks.
 #[inline(always)]
-fn prepare(
+fn write_row(
     shares: &mut RowShares,
     positions: &[u16],
     weight: f64,
     slot: usize,
-    prepared: &mut Prepared,
+    block: &mut RowBlock,
 ) {
     let at_least = &mut shares.at_least;
     at_least.fill(0);
@@ -150,8 +153,8 @@ fn prepare(
         total += *count;
         *count = total;
     }
-    let behind = &mut prepared.behind[slot * prepared.stride..][..positions.len()];
-    let places = &mut prepared.places[slot * positions.len()..][..positions.len()];
+    let behind = &mut block.behind[slot * block.stride..][..positions.len()];
+    let places = &mut block.places[slot * positions.len()..][..positions.len()];
     for (label, &position) in positions.iter().enumerate() {
         if position == MISSING {
             behind[label] = f64::INFINITY;
@@ -165,15 +168,15 @@ fn prepare(
     }
 }
 
-/// Adds the prepared rows to the sums of label u.
+/// Adds the rows of the block to the sums of label u.
 #[inline(always)]
-fn add_label(u: usize, labels: usize, sums: &mut [f64], rows: Range<usize>, prepared: &Prepared) {
+fn add_label(u: usize, labels: usize, sums: &mut [f64], rows: Range<usize>, block: &RowBlock) {
     let (chunks, _) = sums.as_chunks_mut::<LANES>();
     for (chunk, sums) in chunks.iter_mut().enumerate() {
         let mut lanes = *sums;
         for row in rows.clone() {
-            let (place, share) = prepared.places[row * labels + u];
-            let behind = &prepared.behind[row * prepared.stride + chunk * LANES..][..LANES];
+            let (place, share) = block.places[row * labels + u];
+            let behind = &block.behind[row * block.stride + chunk * LANES..][..LANES];
             for (lane, &behind) in lanes.iter_mut().zip(behind) {
                 *lane += if behind <= place { share } else { 0.0 };
             }
