@@ -233,9 +233,9 @@ class TestBetaStudy:
         [
             ({"aggregators": ["mc1"]}, "has no beta"),
             ({"aggregators": [MarkovChain(1)]}, "has no beta"),
-            ({"aggregators": ["borda", Borda(0.2)]}, "must not stand twice"),
+            ({"aggregators": ["borda", Borda(0.2)]}, "must not be repeated"),
             ({"betas": []}, "betas is empty"),
-            ({"betas": [0, 0]}, "must not stand twice"),
+            ({"betas": [0, 0]}, "must not be repeated"),
             ({"betas": [-1]}, "beta is -1"),
             ({"missing": [2]}, "from 0 to below 1"),
         ],

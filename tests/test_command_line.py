@@ -115,8 +115,8 @@ def test_every_method_works() -> None:
             "line 3, column 2 (b): position 3, but no label of the row is at position 2",
         ),
         (b"a,b\n0,1\n", "line 2, column 1 (a): position 0; positions start at 1"),
-        (b"a > b\nb > > a\n", "line 2: 'b > > a' has no label beside"),
-        (b"a > b\na > a\n", "line 2: label 'a' stands twice"),
+        (b"a > b\nb > > a\n", "line 2: 'b > > a' lacks a label before or after"),
+        (b"a > b\na > a\n", "line 2: label 'a' appears twice"),
         (
             b'a,b\n"1,2\n',
             "line 2, column 1: a quote is opened but never closed; expected a closing quote",

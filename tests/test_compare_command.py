@@ -81,7 +81,7 @@ def test_a_store_is_resumed(folder: Path, capsys: pytest.CaptureFixture[str]) ->
         (["--datasets", "irys"], "iris"),
         (["--data", "nowhere"], "nowhere"),
         (["--aggregators", "bordo"], "borda"),
-        (["--aggregators", "borda", "borda"], "stands twice"),
+        (["--aggregators", "borda", "borda"], "appears twice"),
         (["--missing", "1.5"], "from 0 to below 1"),
         (["--folds", "1000"], "expected at least n_folds = 1000"),
         (["--jobs", "0"], "n_jobs is 0"),

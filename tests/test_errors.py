@@ -129,14 +129,14 @@ CASES: dict[str, Case] = {
         1,
         None,
         "a >",
-        "'a >' has no label beside a '>' or '~'",
+        "'a >' lacks a label before or after '>' or '~'",
     ),
     "label twice": (
         lambda: from_text(["a > a"]),
         0,
         None,
         "a",
-        "label 'a' stands twice in the ranking",
+        "label 'a' appears twice in the ranking",
     ),
     "unknown label": (
         lambda: from_text(["a > b", "c"], labels=["a", "b"]),
@@ -209,8 +209,8 @@ def test_invalid_parameters_and_features_are_no_ranking_errors(provoke: Callable
             "a,b,c\n1,3,3\n",
             "line 2, column 2 (b): position 3, but no label of the row is at position 2; positions must be dense",
         ),
-        ("a > b\n\na >\n", "line 3: 'a >' has no label beside a '>' or '~'"),
-        ("a ~ a > b\n", "line 1: label 'a' stands twice in the ranking"),
+        ("a > b\n\na >\n", "line 3: 'a >' lacks a label before or after '>' or '~'"),
+        ("a ~ a > b\n", "line 1: label 'a' appears twice in the ranking"),
     ],
 )
 def test_the_command_line_names_line_and_column(

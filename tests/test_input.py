@@ -78,7 +78,7 @@ def test_frames_come_back_as_frames() -> None:
 
 BAD: list[tuple[Any, type[Exception], str]] = [
     (np.empty((0, 3)), ValueError, r"found 0 rows; expected at least one"),
-    ([], ValueError, r"expected 2: one row a ranking"),
+    ([], ValueError, r"expected 2-D: one row per ranking"),
     ([[]], ValueError, r"found 0 label"),
     ([[1], [1]], ValueError, r"found 1 label\(s\); expected at least 2"),
     ([1, 2, 3], ValueError, r"has 1 dimension\(s\), shape \(3,\); expected 2.*pass \[y\]"),

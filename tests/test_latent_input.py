@@ -38,7 +38,7 @@ def changed(array: Array, row: int, column: int, value: float) -> Array:
         (X, Y[:0], "found 0 rows; expected at least one ranking"),
         (X[:, :0], Y, r"Found array with 0 feature\(s\)"),
         (X[:, 0], Y, "Expected 2D array, got 1D array instead"),
-        (X, Y[:, 0], "Y has 1 dimension.*expected 2: one row a ranking"),
+        (X, Y[:, 0], "Y has 1 dimension.*expected 2-D: one row per ranking"),
         (X, Y[:, :1], r"found 1 label\(s\); expected at least 2"),
         (X, changed(Y, 7, 2, 0), "row 7, label 2: position 0; positions start at 1"),
         (X, changed(Y, 7, 2, 1.5), "row 7, label 2: position 1.5; positions are whole numbers"),

@@ -70,13 +70,13 @@ def test_non_string_labels_keep_their_type() -> None:
     ("texts", "labels", "message"),
     [
         (["a > b", "a > x"], ["a", "b"], r"row 1: unknown label 'x'; expected one of 'a', 'b'"),
-        (["a > b", "b > a > b"], None, r"row 1: label 'b' stands twice"),
-        (["a > > b"], None, r"row 0: 'a > > b' has no label beside"),
-        (["~ a"], None, r"has no label beside"),
+        (["a > b", "b > a > b"], None, r"row 1: label 'b' appears twice"),
+        (["a > > b"], None, r"row 0: 'a > > b' lacks a label before or after"),
+        (["~ a"], None, r"lacks a label before or after"),
         (["a"], None, r"found 1 label\(s\); expected at least 2"),
         ([], ["a", "b"], r"found 0 rankings"),
-        (["a > b"], ["a", "a"], r"'a' stands twice \(labels 0 and 1\)"),
-        (["a > b"], ["a", "b>c"], r"'b>c' cannot stand in a text"),
+        (["a > b"], ["a", "a"], r"'a' appears twice \(labels 0 and 1\)"),
+        (["a > b"], ["a", "b>c"], r"'b>c' cannot be written in a text"),
     ],
 )
 def test_bad_texts(texts: list[str], labels: list[str] | None, message: str) -> None:
@@ -168,5 +168,5 @@ def test_wrong_number_of_names() -> None:
     with pytest.raises(ValueError, match=r"found 3 label names for 2 labels"):
         br.to_text([[1, 2]], list("abc"))
     frame = pd.DataFrame([[1, 2]], columns=["a", "a"])
-    with pytest.raises(ValueError, match=r"label name 'a' stands twice"):
+    with pytest.raises(ValueError, match=r"label name 'a' appears twice"):
         br.to_text(frame)

@@ -359,7 +359,7 @@ def test_scores_cannot_be_changed_from_outside() -> None:
         (lambda: ScoreTable([[1], [2]]), ValueError, "found 1 methods; expected at least 2"),
         (lambda: ScoreTable([[1, 2]]), ValueError, "found 1 datasets; expected at least 2"),
         (lambda: ScoreTable([]), ValueError, "1 dimension"),
-        (lambda: ScoreTable([1, 2]), ValueError, "expected 2: one row a dataset"),
+        (lambda: ScoreTable([1, 2]), ValueError, "expected 2-D: one row per dataset"),
         (lambda: ScoreTable([[1, 2], [3]]), ValueError, "rows differ in length"),
         (lambda: ScoreTable([["a", "b"], ["c", "d"]]), TypeError, "expected numbers"),
         (

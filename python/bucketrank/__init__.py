@@ -1,8 +1,8 @@
 """Rankings with ties, fast: rank aggregation and partial label ranking.
 
 A ranking is a row of *positions*, one per label: 1 is best, equal positions are ties, and the positions of the
-labels that a row ranks are dense (1, 2, ... without gaps). ``NaN`` marks a label that the row does not rank.
-``+inf`` marks the rest of a top-k list: ranked, but behind every label with a finite position.
+ranked labels are dense (1, 2, ... without gaps). ``NaN`` marks a missing label. ``+inf`` marks a label below the
+cut of a top-k list: ranked last, after every label with a finite position.
 
 Examples
 --------
@@ -105,11 +105,11 @@ if TYPE_CHECKING:
     from bucketrank.metrics import tau_x_scorer
     from bucketrank.saving import load_model, save_model
 
-# Subpackages that are imported on first access.
-_PARTS = {"datasets"}
+# Submodules that are imported on first access.
+_LAZY_MODULES = {"datasets"}
 
-# Names that need scikit-learn, whose import takes longer than most calls of this package, and their modules.
-_NEED_SKLEARN = {
+# Names that need scikit-learn, and their modules. Importing scikit-learn takes longer than most calls of this package.
+_LAZY_ATTRIBUTES = {
     "PartialLabelRanker": "bucketrank.estimators.ranker",
     "PartialLabelRankingBooster": "bucketrank.estimators.boosting",
     "PartialLabelRankingLinear": "bucketrank.estimators.linear",
@@ -126,10 +126,10 @@ _NEED_SKLEARN = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import slow modules on first access, so that a plain import stays quick."""
-    if name in _PARTS:
+    """Import slow modules on first access, so that ``import bucketrank`` stays fast."""
+    if name in _LAZY_MODULES:
         return import_module(f"{__name__}.{name}")
-    if name not in _NEED_SKLEARN:
+    if name not in _LAZY_ATTRIBUTES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_NEED_SKLEARN[name]), name)
+    value = globals()[name] = getattr(import_module(_LAZY_ATTRIBUTES[name]), name)
     return value

@@ -12,10 +12,10 @@ from bucketrank.commands import aggregate, compare, datasets, fit, predict, repo
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code: 0 done, 1 failed, 2 bad input."""
+    """Run a command and return its exit code: 0 success, 1 failure, 2 invalid input, 130 interrupted."""
     parser = argparse.ArgumentParser(
         prog="bucketrank",
-        description="Rankings with ties: aggregate them, learn them, compare them.",
+        description="Aggregate rankings with ties, predict them from features, and compare methods.",
     )
     parser.add_argument("--version", action="version", version=f"bucketrank {__version__}")
     commands = parser.add_subparsers(
@@ -29,25 +29,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
     except BrokenPipeError:
-        # The reader has seen enough, as in `| head`; Python must not try to flush the rest when it ends.
+        # The reader closed the pipe, as `| head` does; redirect stdout so that Python's final flush does not fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (TypeError, ValueError) as error:
         bad_input = not isinstance(error, UnicodeEncodeError)
-        return _complain(options.command, str(error), 2 if bad_input else 1)
+        return _print_error(options.command, str(error), 2 if bad_input else 1)
     except RuntimeError as error:
-        # A solver that failed, or threads that could not be started.
-        return _complain(options.command, str(error), 1)
+        # A solver failed, or threads could not be started.
+        return _print_error(options.command, str(error), 1)
     except OSError as error:
         reason = error.strerror or str(error)
         named = reason if error.filename is None else f"{error.filename}: {reason}"
-        return _complain(options.command, named, 1)
+        return _print_error(options.command, named, 1)
     except KeyboardInterrupt:
-        return _complain(options.command, "interrupted", 130)
+        return _print_error(options.command, "interrupted", 130)
     return code
 
 
-def _complain(command: str, message: str, code: int) -> int:
+def _print_error(command: str, message: str, code: int) -> int:
     if sys.stderr is not None:
         sys.stderr.write(f"bucketrank {command}: {message}\n")
     return code

@@ -1,4 +1,4 @@
-"""Packages that are not always there."""
+"""Imports of optional dependencies."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from importlib import import_module
 from typing import Any
 
 
-def pandas(wanted_by: str) -> Any:
-    """Return the module pandas, or say how to get it."""
-    return _optional("pandas", "pandas", "datasets", wanted_by)
+def pandas(caller: str) -> Any:
+    """Import pandas, or raise an ImportError that names the extra to install."""
+    return _import_optional("pandas", "pandas", "datasets", caller)
 
 
-def pyplot(wanted_by: str) -> Any:
-    """Return matplotlib's pyplot, or say how to get it."""
-    return _optional("matplotlib.pyplot", "matplotlib", "plot", wanted_by)
+def pyplot(caller: str) -> Any:
+    """Import matplotlib.pyplot, or raise an ImportError that names the extra to install."""
+    return _import_optional("matplotlib.pyplot", "matplotlib", "plot", caller)
 
 
-def _optional(module: str, package: str, extra: str, wanted_by: str) -> Any:
+def _import_optional(module: str, package: str, extra: str, caller: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
         raise ImportError(
-            f"{wanted_by} needs {package}, which is not installed; pip install 'bucketrank[{extra}]'"
+            f"{caller} needs {package}, which is not installed; pip install 'bucketrank[{extra}]'"
         ) from error

@@ -1,6 +1,6 @@
-"""The one place where what people pass becomes what the kernels take.
+"""Conversion of arguments to the types that the Rust core takes.
 
-Shapes and types are settled here; what the numbers must satisfy is proven once, in the Rust core.
+Shapes and types are checked here; the values are checked once, in the Rust core.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ Positions: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 _MAX_SEED = 2**64 - 1
 _FLOAT = np.dtype(np.float64)
 NATIVE = frozenset((_FLOAT, np.dtype(np.int64)))
-"""The types that the kernels read."""
+"""The array types that the Rust core reads without a copy."""
 
 
 class Entries(NamedTuple):
-    """How messages speak of the entries of an array: by its last axes, as what they are, with a hint at the end."""
+    """Words for the entries of an array in error messages: names of the axes, a noun, and a hint that is appended."""
 
     axes: tuple[str, ...]
     noun: str
@@ -35,9 +35,9 @@ NUMBERS = Entries(("row", "column"), "number")
 
 
 def is_plain_features(X: Any) -> bool:
-    """Whether `X` is a table that scikit-learn's checks would hand back as it is.
+    """Whether scikit-learn's input checks would return `X` unchanged, apart from the check for finite values.
 
-    Those checks take longer than growing a tree on some hundred rows. Whether the numbers are finite is not asked.
+    Skipping those checks matters: they take longer than fitting a tree to a few hundred rows.
     """
     return (
         type(X) is np.ndarray
@@ -57,18 +57,18 @@ def as_positions(Y: Any, name: str = "Y") -> Positions:
         hint = "; for one ranking pass [y]" if array.ndim == 1 else ""
         raise ValueError(
             f"{name} has {array.ndim} dimension(s), shape {array.shape}; "
-            f"expected 2: one row a ranking, one column a label{hint}"
+            f"expected 2-D: one row per ranking, one column per label{hint}"
         )
     return array
 
 
 def is_plain(Y: Any) -> TypeGuard[Positions]:
-    """Whether `Y` is a 2-D array that the kernels can read as it is, without a further look."""
+    """Whether `Y` is a 2-D array that the Rust core can read without conversion or further checks of its layout."""
     return type(Y) is np.ndarray and Y.ndim == 2 and Y.dtype in NATIVE and Y.flags.carray
 
 
 def as_number_array(values: Any, name: str, entries: Entries = POSITIONS) -> Positions:
-    """Return `values` as an array of any shape of native 64-bit integers or floats."""
+    """Return `values` as an array of native 64-bit integers or floats, of any shape."""
     if type(values) is np.ndarray and values.dtype in NATIVE:
         return _readable(values)
     if isinstance(values, np.ma.MaskedArray):
@@ -82,29 +82,29 @@ def as_number_array(values: Any, name: str, entries: Entries = POSITIONS) -> Pos
     kind = array.dtype.kind
     if array.ndim == 0 and kind not in "fiu":
         raise TypeError(
-            f"{name} is {shown(values)}; expected numbers in an array, a list or a DataFrame"
+            f"{name} is {describe_value(values)}; expected numbers in an array, a list or a DataFrame"
         )
     if kind == "f":
         return _readable(np.asarray(array, dtype=np.float64))
     if kind == "i" or (kind == "u" and (array <= np.iinfo(np.int64).max).all()):
         return _readable(np.asarray(array, dtype=np.int64))
     if kind in "SU" and isinstance(values, (list, tuple)):
-        # One string among numbers makes strings of all of them, but only one is to blame.
+        # NumPy converts all numbers to strings when one entry is a string: look for that entry in the original values.
         raise _wrong_entry(np.asarray(values, dtype=object), array.dtype, name, entries)
     raise _wrong_entry(array, array.dtype, name, entries)
 
 
-def shown(value: Any) -> str:
-    """Return how a value that should have been another is named in a message: shortly."""
+def describe_value(value: Any) -> str:
+    """Return a short description of an invalid value, for messages."""
     if value is None or isinstance(value, (str, bytes, bool, int, float, complex)):
         return f"{value!r:.60}"
     return f"of type {type(value).__name__}"
 
 
 def _readable(array: Positions) -> Positions:
-    """Return the array, or a copy where its numbers do not lie whole strides of 8 bytes apart.
+    """Return the array, or a copy if it is unaligned or a stride is not a multiple of the item size.
 
-    Fields of a structured array are such: the kernels step from number to number, not from byte to byte.
+    Fields of a structured array can have such strides; the Rust core steps by whole numbers, not by bytes.
     """
     if _is_contiguous(array):
         return array
@@ -114,13 +114,13 @@ def _readable(array: Positions) -> Positions:
 
 
 def _is_contiguous(array: NDArray[Any]) -> bool:
-    """Whether the numbers lie one behind the other, by rows or by columns."""
+    """Whether the array is aligned and contiguous in C or Fortran order."""
     flags = array.flags
     return flags.aligned and (flags.c_contiguous or flags.f_contiguous)
 
 
 def _unmasked(values: Any, name: str, entries: Entries) -> Any:
-    """Write NaN where a masked array hides a number; without any, keep integers as they are."""
+    """Replace masked entries by NaN; without masked entries integers stay integers."""
     data, mask = np.ma.getdata(values), np.ma.getmaskarray(values)
     if data.dtype.kind not in "iuf":
         raise _wrong_entry(data, data.dtype, name, entries)
@@ -130,7 +130,7 @@ def _unmasked(values: Any, name: str, entries: Entries) -> Any:
 def _wrong_entry(
     array: NDArray[Any], dtype: np.dtype[Any], name: str, entries: Entries
 ) -> TypeError | ValueError:
-    """Say which entry is the first that no 64-bit number can be made of."""
+    """Return the error for the first entry that is not a 64-bit number."""
     found = f"{name} has dtype {dtype}; expected integers or floats"
     for index, value in np.ndenumerate(array):
         place = _place(index, entries.axes)
@@ -146,7 +146,7 @@ def _wrong_entry(
 
 
 def _place(index: tuple[int, ...], axes: tuple[str, ...]) -> str:
-    """Return where an entry stands; nothing where the array has more axes than it should."""
+    """Return the location of an entry, such as "row 1, label 2"; empty if the array has too many axes."""
     if len(index) > len(axes):
         return ""
     named = axes[len(axes) - len(index) :]
@@ -154,43 +154,43 @@ def _place(index: tuple[int, ...], axes: tuple[str, ...]) -> str:
 
 
 def as_weights(sample_weight: ArrayLike | None) -> NDArray[np.float64] | None:
-    """Return weights as a 1-D array of floats; their values are checked in the core."""
+    """Return weights as a 1-D array of floats; the Rust core checks the values."""
     if sample_weight is None:
         return None
     weights = as_number_array(sample_weight, "sample_weight", WEIGHTS)
     if weights.ndim != 1:
         raise ValueError(
             f"sample_weight has {weights.ndim} dimension(s), shape {weights.shape}; "
-            "expected 1: one weight a row"
+            "expected 1-D: one weight per row"
         )
     return np.asarray(weights, dtype=np.float64)
 
 
 def as_whole(value: Any, name: str, expected: str = "a whole number") -> int:
-    """Return a whole number as an int; booleans and floats are not whole numbers here."""
+    """Return a whole number as an int; booleans and floats are rejected."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} is {value!r}; expected {expected}")
     return int(value)
 
 
 def at_least(value: Any, name: str, least: int) -> int:
-    """Return a whole number that is not below the least one."""
+    """Return a whole number of at least `least`."""
     number = as_whole(value, name)
     if number < least:
         raise ValueError(f"{name} is {number}; expected a whole number of at least {least}")
-    # More than any data set has, and what every machine can count.
+    # Larger than any dataset, and fits in a 32-bit usize.
     return min(number, 2**31)
 
 
 def as_flag(value: Any, name: str) -> bool:
-    """Return a flag; what only looks like one, such as "no", is refused."""
+    """Return a boolean; values that are only truthy or falsy, such as "no" and 1, are rejected."""
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} is {value!r}; expected True or False")
     return bool(value)
 
 
 def as_seed(seed: Any, name: str = "seed") -> int:
-    """Return an explicit seed, which is a whole number that fits 64 bits."""
+    """Return a seed: a whole number from 0 to 2**64 - 1."""
     number = as_whole(seed, name)
     if not 0 <= number <= _MAX_SEED:
         raise ValueError(f"{name} is {number}; expected a whole number from 0 to {_MAX_SEED}")
@@ -198,7 +198,7 @@ def as_seed(seed: Any, name: str = "seed") -> int:
 
 
 def as_real(value: Any, name: str) -> float:
-    """Return a number as a float; strings, booleans and arrays are not numbers here."""
+    """Return a real number as a float; strings, booleans and arrays are rejected."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} is {value!r}; expected a number")
     try:
@@ -208,7 +208,7 @@ def as_real(value: Any, name: str) -> float:
 
 
 def resolve_n_jobs(n_jobs: Any) -> int:
-    """Return a number of threads: None is 1, a negative number counts from the number of cores down."""
+    """Return a number of threads: None is 1, and -1 is all cores, -2 all but one, and so on."""
     if n_jobs is None:
         return 1
     number = as_whole(n_jobs, "n_jobs", "a whole number or None")
@@ -217,12 +217,12 @@ def resolve_n_jobs(n_jobs: Any) -> int:
     cores = (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
-    # More threads than this would only cost memory; results do not depend on the number.
+    # More threads would only cost memory; the results do not depend on the number of threads.
     return min(number, 1024) if number > 0 else max(1, cores + 1 + number)
 
 
 def with_missing(positions: NDArray[np.int64]) -> Positions:
-    """Turn the kernels' 0 for a missing label into NaN; complete rankings stay integers."""
+    """Replace 0, the Rust core's code for a missing label, by NaN; complete rankings stay integers."""
     missing = positions == 0
     if not missing.any():
         return positions
@@ -232,7 +232,7 @@ def with_missing(positions: NDArray[np.int64]) -> Positions:
 
 
 def is_frame(values: Any) -> bool:
-    """Whether `values` is a data frame (pandas, or what behaves like it)."""
+    """Whether `values` is a data frame of pandas or of a library with the same interface."""
     return hasattr(values, "columns") and hasattr(values, "to_numpy")
 
 
@@ -242,20 +242,20 @@ def is_pandas(values: Any) -> bool:
 
 
 def frame_labels(values: Any) -> list[Hashable] | None:
-    """Return the label names that a data frame carries in its columns."""
+    """Return the column names of a data frame, or None for other values."""
     return list(values.columns) if is_frame(values) else None
 
 
 def as_names(names: Any, argument: str) -> list[Any]:
-    """Return a list of names, refusing what has none, or has them in no order."""
+    """Return a list of names; strings, mappings and unordered collections are rejected."""
     if isinstance(names, str):
         raise TypeError(f"{argument} is the string {names!r}; expected a list of names")
     if isinstance(names, (set, frozenset)):
         raise TypeError(
-            f"{argument} is {shown(names)}, whose order is arbitrary; expected a list of names"
+            f"{argument} is {describe_value(names)}, whose order is arbitrary; expected a list of names"
         )
     if isinstance(names, Mapping) or not isinstance(names, Iterable):
-        raise TypeError(f"{argument} is {shown(names)}; expected a list of names")
+        raise TypeError(f"{argument} is {describe_value(names)}; expected a list of names")
     dimensions = getattr(names, "ndim", 1)
     if dimensions != 1:
         raise ValueError(f"{argument} has {dimensions} dimension(s); expected 1: a list of names")
@@ -263,7 +263,7 @@ def as_names(names: Any, argument: str) -> list[Any]:
 
 
 def is_name(name: Any) -> bool:
-    """Whether a label can have this name: it can be looked up, and compared with other names."""
+    """Whether `name` can be a label name: it is hashable and comparable."""
     try:
         hash(name)
         bool(name == name)
@@ -273,7 +273,7 @@ def is_name(name: Any) -> bool:
 
 
 def check_labels(labels: Sequence[Hashable]) -> list[Hashable]:
-    """Return label names after checking that each is one and that none stands twice."""
+    """Return label names after checking that each is valid and unique."""
     names = as_names(labels, "labels")
     seen: dict[Hashable, int] = {}
     for index, name in enumerate(names):
@@ -283,7 +283,7 @@ def check_labels(labels: Sequence[Hashable]) -> list[Hashable]:
             raise ValueError(f"label {index} has the name NaN; expected a name")
         if name in seen:
             raise ValueError(
-                f"label name {name!r} stands twice (labels {seen[name]} and {index}); "
+                f"label name {name!r} appears twice (labels {seen[name]} and {index}); "
                 "expected a different name for each label"
             )
         seen[name] = index
@@ -291,7 +291,7 @@ def check_labels(labels: Sequence[Hashable]) -> list[Hashable]:
 
 
 def label_names(values: Any, labels: Sequence[Hashable] | None, expected: int) -> list[Hashable]:
-    """Return the names of the labels: those given, else those of a data frame or series, else 0, 1, ..."""
+    """Return the label names: `labels`, else the names in a data frame or series, else 0, 1, ..."""
     if labels is None:
         labels = frame_labels(values)
     if labels is None and is_pandas(values) and hasattr(values, "index"):
@@ -305,7 +305,7 @@ def label_names(values: Any, labels: Sequence[Hashable] | None, expected: int) -
 
 
 def check_same_labels(left: Any, right: Any, left_name: str, right_name: str) -> None:
-    """Refuse two data frames whose columns differ: comparing them by place would be wrong."""
+    """Raise if two data frames have different columns, because they are compared column by column."""
     left_labels, right_labels = frame_labels(left), frame_labels(right)
     if left_labels is None or right_labels is None or left_labels == right_labels:
         return
@@ -316,7 +316,7 @@ def check_same_labels(left: Any, right: Any, left_name: str, right_name: str) ->
 
 
 def _frame_to_array(frame: Any, name: str) -> Any:
-    """Read a data frame by columns, so that a column of strings is named in the message."""
+    """Convert a data frame to an array; the error for a column of strings names the column."""
     columns = list(frame.columns)
     for index, column in enumerate(columns):
         series = frame.iloc[:, index] if is_pandas(frame) else frame[column]
@@ -339,10 +339,12 @@ def _ragged_message(values: Any, name: str) -> str:
     try:
         lengths = [len(row) for row in values]
     except TypeError:
-        return f"{name} is not a table; expected one row a ranking, one column a label"
+        return f"{name} is not a table; expected one row per ranking, one column per label"
     odd = next((i for i, length in enumerate(lengths) if length != lengths[0]), None)
     if odd is None:
-        return f"{name} is not a table of numbers; expected one row a ranking, one column a label"
+        return (
+            f"{name} is not a table of numbers; expected one row per ranking, one column per label"
+        )
     return (
         f"{name}, row {odd}: {lengths[odd]} entries, but row 0 has {lengths[0]}; "
         "expected rows of equal length, with NaN for missing labels"

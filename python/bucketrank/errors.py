@@ -20,11 +20,11 @@ class RankingError(ValueError):
     Attributes
     ----------
     row : int or None
-        Index of the invalid ranking, from 0; None where the error concerns no single row.
+        Index of the invalid ranking, from 0; None if the error does not concern a single row.
     label : int or None
-        Index of the label (column) in that row, from 0; None where the error concerns no single label.
+        Index of the label (column) in that row, from 0; None if the error does not concern a single label.
     found : object
-        The invalid value: a position, a weight, a count or a label name; None where there is none.
+        The invalid value: a position, a weight, a count or a label name; None if not available.
     reason : str
         The message without row and label.
 

@@ -1,4 +1,4 @@
-"""How well predicted bucket orders agree with true ones."""
+"""Metrics that compare predicted with true bucket orders."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ __all__ = [
 ]
 
 tau_x_scorer: Callable[..., float]
-"""A scorer for ``cross_val_score``, ``GridSearchCV`` and friends: greater is better.
+"""Scorer for ``cross_val_score``, ``GridSearchCV`` and other scikit-learn tools; greater is better.
 
-It compares as the estimators' ``score`` does, by ``tau_x(..., missing="ignore")``: where a label is missing (NaN), only
-the pairs of labels that the row ranks count.
+It computes ``tau_x(..., missing="ignore")``, as the ``score`` method of the estimators does: pairs with a missing label
+(NaN) are ignored.
 """
 
 
@@ -36,7 +36,7 @@ def tau_x(
 ) -> float:
     r"""Mean rank correlation :math:`\tau_X` of predicted with true bucket orders.
 
-    With :math:`a(u, v) = +1` where label u is ahead of or tied with v and :math:`-1` elsewhere,
+    With :math:`a(u, v) = +1` where label u is before or tied with v and :math:`-1` elsewhere,
     :math:`\tau_X` of a row is the mean of :math:`a_{true} \cdot a_{pred}` over all ordered pairs of labels.
 
     Parameters
@@ -44,10 +44,10 @@ def tau_x(
     Y_true, Y_pred : array-like or DataFrame of shape (n_samples, n_labels)
         Positions of complete rankings.
     sample_weight : array-like of shape (n_samples,), optional
-        Non-negative weights of the rows, by default all equal.
+        Non-negative weights of the rows; by default all are equal.
     missing : {"error", "ignore"}, default "error"
-        What a missing label (NaN) means: an error, or that only the pairs of labels which both rankings rank are
-        compared. Rows with fewer than two such labels are then left out of the mean.
+        How missing labels (NaN) are treated. ``"error"`` raises an error. ``"ignore"`` compares only the pairs of
+        labels that both rankings rank, and leaves rows with fewer than two such labels out of the mean.
 
     Returns
     -------
@@ -70,22 +70,22 @@ def tau_x(
     >>> tau_x([[1, 2, np.nan]], [[1, 3, 2]], missing="ignore")
     1.0
     """
-    truth, predicted = _both(Y_true, Y_pred)
-    kernel = _core.tau_x_ranked if _ignores(missing) else _core.tau_x
+    truth, predicted = _checked_pair(Y_true, Y_pred)
+    kernel = _core.tau_x_ranked if _ignores_missing(missing) else _core.tau_x
     return kernel(truth, predicted, as_weights(sample_weight))
 
 
 def tau_x_samples(
     Y_true: Any, Y_pred: Any, *, missing: Literal["error", "ignore"] = "error"
 ) -> NDArray[np.float64]:
-    r""":math:`\tau_X` of each row: what :func:`tau_x` averages.
+    r""":math:`\tau_X` of each row; :func:`tau_x` is the mean.
 
     Parameters
     ----------
     Y_true, Y_pred : array-like or DataFrame of shape (n_samples, n_labels)
         Positions of complete rankings.
     missing : {"error", "ignore"}, default "error"
-        As in :func:`tau_x`; rows that it leaves out are NaN.
+        As in :func:`tau_x`; the rows that ``"ignore"`` leaves out are NaN.
 
     Returns
     -------
@@ -96,8 +96,8 @@ def tau_x_samples(
     >>> tau_x_samples([[1, 2], [1, 2], [1, 1]], [[1, 2], [2, 1], [1, 2]])
     array([ 1., -1.,  0.])
     """
-    kernel = _core.tau_x_ranked_samples if _ignores(missing) else _core.tau_x_samples
-    return kernel(*_both(Y_true, Y_pred))
+    kernel = _core.tau_x_ranked_samples if _ignores_missing(missing) else _core.tau_x_samples
+    return kernel(*_checked_pair(Y_true, Y_pred))
 
 
 def kendall_tau(Y_true: Any, Y_pred: Any, sample_weight: ArrayLike | None = None) -> float:
@@ -108,7 +108,7 @@ def kendall_tau(Y_true: Any, Y_pred: Any, sample_weight: ArrayLike | None = None
     Y_true, Y_pred : array-like or DataFrame of shape (n_samples, n_labels)
         Positions of complete rankings without ties. A tie is an error: use :func:`tau_x`.
     sample_weight : array-like of shape (n_samples,), optional
-        Non-negative weights of the rows, by default all equal.
+        Non-negative weights of the rows; by default all are equal.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def kendall_tau(Y_true: Any, Y_pred: Any, sample_weight: ArrayLike | None = None
     >>> round(kendall_tau([[1, 2, 3]], [[1, 3, 2]]), 4)
     0.3333
     """
-    values = _core.kendall_tau_samples(*_both(Y_true, Y_pred))
+    values = _core.kendall_tau_samples(*_checked_pair(Y_true, Y_pred))
     return _weighted_mean(values, sample_weight)
 
 
@@ -134,7 +134,7 @@ def bucket_count_difference(
     Y_true, Y_pred : array-like or DataFrame of shape (n_samples, n_labels)
         Positions of complete rankings.
     sample_weight : array-like of shape (n_samples,), optional
-        Non-negative weights of the rows, by default all equal.
+        Non-negative weights of the rows; by default all are equal.
 
     Returns
     -------
@@ -145,14 +145,14 @@ def bucket_count_difference(
     >>> bucket_count_difference([[1, 1, 2]], [[1, 2, 3]])
     1.0
     """
-    differences = _core.bucket_count_differences(*_both(Y_true, Y_pred))
+    differences = _core.bucket_count_differences(*_checked_pair(Y_true, Y_pred))
     return _weighted_mean(differences.astype(np.float64), sample_weight)
 
 
 def __getattr__(name: str) -> Any:
-    """Make ``tau_x_scorer`` when it is first asked for.
+    """Create ``tau_x_scorer`` on first access.
 
-    It is the only thing here that needs scikit-learn, whose import takes longer than most calls of this module.
+    It alone needs scikit-learn, whose import takes longer than most calls of this module.
     """
     if name != "tau_x_scorer":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -162,13 +162,13 @@ def __getattr__(name: str) -> Any:
     return scorer
 
 
-def _ignores(missing: Any) -> bool:
+def _ignores_missing(missing: Any) -> bool:
     if missing not in ("error", "ignore"):
         raise ValueError(f"missing is {missing!r}; expected 'error' or 'ignore'")
     return bool(missing == "ignore")
 
 
-def _both(Y_true: Any, Y_pred: Any) -> tuple[Positions, Positions]:
+def _checked_pair(Y_true: Any, Y_pred: Any) -> tuple[Positions, Positions]:
     check_same_labels(Y_true, Y_pred, "Y_true", "Y_pred")
     return as_positions(Y_true, "Y_true"), as_positions(Y_pred, "Y_pred")
 

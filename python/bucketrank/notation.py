@@ -1,4 +1,4 @@
-"""Rankings as people write them: lists of buckets, and text such as ``a > b ~ c``."""
+"""Conversion of rankings to and from lists of buckets and text such as ``a > b ~ c``."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from bucketrank._validation import (
     as_number_array,
     as_positions,
     check_labels,
+    describe_value,
     is_name,
     label_names,
-    shown,
     with_missing,
 )
 from bucketrank.errors import RankingError
@@ -34,7 +34,7 @@ class LabelledRankings(NamedTuple):
     Attributes
     ----------
     positions : ndarray of shape (n_rankings, n_labels)
-        ``int64``, or ``float64`` with NaN where a ranking leaves a label out.
+        ``int64``, or ``float64`` with NaN for missing labels.
     labels : list
         Name of each column.
     """
@@ -83,7 +83,7 @@ def to_text(Y: Any, labels: Sequence[Hashable] | None = None) -> Any:
     Returns
     -------
     str or list of str
-        One text for one ranking, a list for several. A ranking without labels is the empty text.
+        A string for one ranking, a list for several. A ranking without labels is the empty string.
 
     Examples
     --------
@@ -101,13 +101,13 @@ def to_text(Y: Any, labels: Sequence[Hashable] | None = None) -> Any:
     return texts[0] if single else texts
 
 
-def to_shown_text(Y: Any, labels: Sequence[Hashable] | None = None) -> Any:
-    """Write positions as text to look at, which need not be read back.
+def to_display_text(Y: Any, labels: Sequence[Hashable] | None = None) -> Any:
+    """Write positions as text for display only.
 
-    As :func:`to_text`, but names that it refuses are written in quotes: ``"a>x" > b``.
+    As :func:`to_text`, but a name that it rejects is quoted: ``"a>x" > b``. :func:`from_text` cannot read the quotes.
     """
     rows, names, single = _named_rows(Y, labels)
-    texts = [_row_text(row, [_shown_word(name) for name in names]) for row in rows]
+    texts = [_row_text(row, [_quote_if_needed(name) for name in names]) for row in rows]
     return texts[0] if single else texts
 
 
@@ -119,10 +119,10 @@ def from_buckets(
     Parameters
     ----------
     rankings : iterable of rankings
-        Each a list of buckets, each a list of label names. Labels that a ranking leaves out are missing. With
+        Each a list of buckets, each a list of label names. Labels that a ranking omits are missing. With
         `labels`, a bucket may also be a set.
     labels : sequence, optional
-        Names in the order of the columns; by default in order of first appearance.
+        Label names in the order of the columns; by default in order of first appearance.
 
     Returns
     -------
@@ -145,7 +145,7 @@ def from_buckets(
     ]
     if not rows:
         raise RankingError("found 0 rankings; expected at least one", found=0)
-    names = check_labels(_appearing(rows) if labels is None else labels)
+    names = check_labels(_names_in_order(rows) if labels is None else labels)
     column = {name: index for index, name in enumerate(names)}
     positions = np.zeros((len(rows), len(names)), dtype=np.int64)
     for row, buckets in enumerate(rows):
@@ -153,7 +153,7 @@ def from_buckets(
             for name in bucket:
                 index = _column_of(name, column, names, row)
                 if positions[row, index]:
-                    raise _row_error(row, f"label {name!r} stands twice in the ranking", name)
+                    raise _row_error(row, f"label {name!r} appears twice in the ranking", name)
                 positions[row, index] = position
     if len(names) < 2:
         raise RankingError(f"found {len(names)} label(s); expected at least 2", found=len(names))
@@ -168,15 +168,15 @@ def from_text(
     Parameters
     ----------
     texts : str or iterable of str
-        One text a ranking. Spaces around names do not matter; labels that a text leaves out are missing, and an
-        empty text ranks nothing.
+        One string per ranking. Spaces around names are ignored. Labels that a string omits are missing; an empty string
+        ranks no label.
     labels : sequence, optional
-        Names in the order of the columns; by default in order of first appearance.
+        Label names in the order of the columns; by default in order of first appearance.
 
     Returns
     -------
     LabelledRankings
-        Unpacks into ``positions, labels``; `positions` has one row even for a single text.
+        Unpacks into ``positions, labels``; `positions` is 2-D even for a single string.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def from_text(
 def _named_rows(
     Y: Any, labels: Sequence[Hashable] | None
 ) -> tuple[NDArray[np.int64], list[Hashable], bool]:
-    """Return checked positions (0 = missing), the label names, and whether one ranking was given."""
+    """Return checked positions (0 = missing), the label names, and whether `Y` is one 1-D ranking."""
     array = as_number_array(Y, "Y")
     single = array.ndim == 1
     positions = _core.parse_positions(array.reshape(1, -1) if single else as_positions(array))
@@ -218,34 +218,36 @@ def _row_text(row: NDArray[np.int64], words: Sequence[str]) -> str:
     return f" {_BEFORE} ".join(f" {_TIED} ".join(bucket) for bucket in _row_buckets(row, words))
 
 
-def _can_stand(word: str) -> bool:
-    """Whether a name in a text can be told from what stands around it."""
+def _is_unambiguous(word: str) -> bool:
+    """Whether a name can be written in a text without quotes and read back unchanged."""
     return bool(word) and word == word.strip() and not any(sign in word for sign in _SIGNS)
 
 
-def _shown_word(name: Hashable) -> str:
-    """Return the name as people can tell it from the signs around it."""
+def _quote_if_needed(name: Hashable) -> str:
+    """Return the name, in quotes where it would be ambiguous."""
     word = str(name)
-    return word if _can_stand(word) else json.dumps(word, ensure_ascii=False)
+    return word if _is_unambiguous(word) else json.dumps(word, ensure_ascii=False)
 
 
 def _word(name: Hashable) -> str:
-    """Return the name as it stands in a text, refusing what could not be read back."""
+    """Return the name as a string; raise if it could not be read back from a text."""
     word = str(name)
-    if not _can_stand(word):
+    if not _is_unambiguous(word):
         raise ValueError(
-            f"label name {word!r} cannot stand in a text; expected a name without {_BEFORE!r}, {_TIED!r}, "
-            "line breaks, and spaces at its ends"
+            f"label name {word!r} cannot be written in a text; expected a name without {_BEFORE!r}, {_TIED!r}, "
+            "line breaks, and leading or trailing spaces"
         )
     return word
 
 
 def _items(values: Any, name: str, expected: str) -> Iterable[Any]:
-    """Return what can be gone through in order; mappings and sets have no order that means a ranking."""
+    """Return `values` if it is an ordered iterable; reject strings, mappings and sets."""
     if isinstance(values, (set, frozenset)):
-        raise TypeError(f"{name} is {shown(values)}, whose order is arbitrary; expected {expected}")
+        raise TypeError(
+            f"{name} is {describe_value(values)}, whose order is arbitrary; expected {expected}"
+        )
     if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable):
-        raise TypeError(f"{name} is {shown(values)}; expected {expected}")
+        raise TypeError(f"{name} is {describe_value(values)}; expected {expected}")
     return values
 
 
@@ -255,7 +257,7 @@ def _bucket(
     if isinstance(bucket, str):
         raise TypeError(f"row {row}: bucket {bucket!r} is a string; expected a list of label names")
     if isinstance(bucket, (set, frozenset)) and labels is not None:
-        # Labels of a bucket are tied, so their order only matters where it becomes that of the columns.
+        # The labels of a bucket are tied: with given columns their order is irrelevant.
         names = list(bucket)
     else:
         names = list(_items(bucket, f"row {row}: a bucket", "a list of label names"))
@@ -264,8 +266,8 @@ def _bucket(
     return names
 
 
-def _appearing(rows: list[list[list[Hashable]]]) -> list[Hashable]:
-    """Return all names in the order in which they first appear."""
+def _names_in_order(rows: list[list[list[Hashable]]]) -> list[Hashable]:
+    """Return all label names in order of first appearance."""
     names: dict[Hashable, None] = {}
     for row, buckets in enumerate(rows):
         for name in (name for bucket in buckets for name in bucket):
@@ -286,7 +288,7 @@ def _parse(text: Any, row: int) -> list[list[str]]:
     if any(not word for bucket in buckets for word in bucket):
         raise _row_error(
             row,
-            f"{text!r} has no label beside a {_BEFORE!r} or {_TIED!r}; expected a text such as 'a > b ~ c'",
+            f"{text!r} lacks a label before or after {_BEFORE!r} or {_TIED!r}; expected a text such as 'a > b ~ c'",
             text,
         )
     return buckets

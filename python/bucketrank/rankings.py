@@ -1,4 +1,4 @@
-"""Rankings as arrays: pair order matrix, dense re-ranking, omission of labels."""
+"""Functions on arrays of rankings: pair order matrix, dense ranks, random omission of labels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["drop_labels", "pair_order_matrix", "to_dense_ranks"]
 
 
 def pair_order_matrix(Y: Any, sample_weight: ArrayLike | None = None) -> Any:
-    """Share of the rankings that place one label before another.
+    """Share of the rankings that place one label before another, for all pairs of labels.
 
     ``C[u, v]`` is the weight of the rows that place u before v, plus half the weight of those that tie them,
     divided by the weight of the rows that rank both. It is 0.5 for a pair that no row ranks, and on the diagonal.
@@ -76,30 +76,30 @@ def to_dense_ranks(values: Any) -> Any:
     if array.ndim != 2:
         raise ValueError(
             f"values has {array.ndim} dimension(s), shape {array.shape}; "
-            "expected 2: one row a ranking, one column a label"
+            "expected 2-D: one row per ranking, one column per label"
         )
     return _like(values, with_missing(_core.to_dense_ranks(array)))
 
 
 def drop_labels(Y: Any, fraction: float, seed: int) -> Any:
-    """Drop labels at random, as experiments with incomplete rankings do.
+    """Drop labels at random, to simulate incomplete rankings.
 
-    Each label of each row is dropped independently with probability `fraction`; what is left of a row is ranked
-    densely again. The same seed drops the same labels on every machine.
+    Each label of each row is dropped independently with probability `fraction`; the remaining labels of a row are
+    ranked densely again. The same seed drops the same labels on every machine.
 
     Parameters
     ----------
     Y : array-like or DataFrame of shape (n_rankings, n_labels)
-        Positions; NaN for labels that are missing already.
+        Positions; NaN for missing labels.
     fraction : float
-        From 0 (nothing is dropped) to 1 (everything).
+        Probability of dropping a label, from 0 to 1.
     seed : int
         Seed of the random numbers.
 
     Returns
     -------
     ndarray or DataFrame of the same shape
-        ``float64`` with NaN where labels are missing, or ``int64`` if none is.
+        ``float64`` with NaN where labels are missing, or ``int64`` if no label is missing.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def drop_labels(Y: Any, fraction: float, seed: int) -> Any:
 
 
 def _like(original: Any, array: Any) -> Any:
-    """Give back a DataFrame where a DataFrame came in."""
+    """Return `array` as a DataFrame with the index and columns of `original`, if that is a DataFrame."""
     if is_pandas(original):
         return type(original)(array, index=original.index, columns=original.columns)
     return array

@@ -1,4 +1,4 @@
-"""Names that people type: which known ones come nearest to one that is unknown."""
+"""Suggestions for mistyped names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["nearest_first"]
 
 
 def nearest_first(name: str, known: Iterable[str]) -> list[str]:
-    """Return all known names, those that look most like `name` first.
+    """Sort the known names by similarity to `name`, most similar first.
 
     Examples
     --------

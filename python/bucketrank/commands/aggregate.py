@@ -11,7 +11,7 @@ from typing import Any
 from bucketrank.aggregation import METHODS, Aggregator, get_aggregator
 from bucketrank.aggregation.explanation import Explanation
 from bucketrank.commands.reading import read_rankings
-from bucketrank.notation import to_shown_text
+from bucketrank.notation import to_display_text
 
 EPILOG = """\
 The file is a CSV table of positions (a header with the names of the labels, then one ranking a line; 1 is best,
@@ -65,7 +65,7 @@ def _aggregator(options: argparse.Namespace) -> Aggregator:
 
 
 def _table(explanation: Explanation) -> str:
-    return f"{explanation}\n\n{to_shown_text(explanation.positions, explanation.labels)}"
+    return f"{explanation}\n\n{to_display_text(explanation.positions, explanation.labels)}"
 
 
 def _csv(explanation: Explanation) -> str:

@@ -51,7 +51,7 @@ def rank_scores(scores: Any, tie_threshold: float = 0.0) -> NDArray[np.int64]:
     if values.ndim != 2:
         raise ValueError(
             f"scores has {values.ndim} dimension(s), shape {values.shape}; "
-            "expected 2: one row a ranking, one column a label"
+            "expected 2-D: one row per ranking, one column per label"
         )
     if not np.isfinite(values).all():
         row, label = (int(index) for index in np.argwhere(~np.isfinite(values))[0])

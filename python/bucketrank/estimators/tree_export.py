@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sklearn.utils.validation import check_is_fitted
 
 from bucketrank._validation import as_names, as_whole
-from bucketrank.notation import to_shown_text
+from bucketrank.notation import to_display_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -249,7 +249,7 @@ def _shown(
     nodes = tree.tree_.nodes()
     leaves = tree.tree_.leaves()
     spec = tree.aggregator_._spec()
-    texts = to_shown_text(tree.tree_.consensus(spec, leaves, 1, tree._smoothing), labels)
+    texts = to_display_text(tree.tree_.consensus(spec, leaves, 1, tree._smoothing), labels)
     orders = dict(zip(leaves.tolist(), texts, strict=True))
     shown: dict[int, _Node] = {}
     for index, parent in enumerate(nodes["parent"].tolist()):

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import LinearRegression
 from sklearn.utils.validation import check_is_fitted
 
-from bucketrank._validation import shown
+from bucketrank._validation import describe_value
 from bucketrank.aggregation import WithBeta, get_aggregator
 from bucketrank.experiments.beta_study import BetaStudy, MetaFeatures
 
@@ -166,7 +166,7 @@ def _checked(studies: Any) -> list[BetaStudy]:
     for study in several:
         if not isinstance(study, BetaStudy):
             raise TypeError(
-                f"studies is or has an entry {shown(study)}; expected a BetaStudy, as beta_study returns it"
+                f"studies is or has an entry {describe_value(study)}; expected a BetaStudy, as beta_study returns it"
             )
     return several
 

@@ -49,7 +49,7 @@ class MetaFeatures:
         if len(shape) != 2:
             raise ValueError(
                 f"X has {len(shape)} dimension(s), shape {shape}; "
-                "expected 2: one row a ranking, one column a feature"
+                "expected 2-D: one row per ranking, one column per feature"
             )
         if shape[0] != n_rows or n_rows == 0:
             raise ValueError(f"X has {shape[0]} rows and Y {n_rows}; expected as many, at least 1")
@@ -251,7 +251,7 @@ def beta_study(
         for beta in thresholds
     }
     if len(methods) < len(names) * len(thresholds):
-        raise ValueError("aggregators and betas must not stand twice")
+        raise ValueError("aggregators and betas must not be repeated")
     plan = make_plan(
         datasets,
         aggregators=methods,

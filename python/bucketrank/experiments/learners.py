@@ -181,7 +181,7 @@ def learners_of(
         raise ValueError("found no method; expected aggregators for the tree, or rankers")
     for method in methods:
         if methods.count(method) > 1:
-            raise ValueError(f"method {method!r} stands twice; expected different methods")
+            raise ValueError(f"method {method!r} appears twice; expected different methods")
     if baseline and ALL_TIED not in methods and not any(map(_ties_all, learners.values())):
         ranker = PartialLabelRankingBaseline(ALL_TIED)
         learners[ALL_TIED] = RankerLearner(ALL_TIED, ranker, None)
@@ -259,7 +259,7 @@ def _named_aggregators(aggregators: Any) -> dict[str, Aggregator | AggregatorRul
         aggregator = get_aggregator(value)
         name = _name_of(aggregator)
         if name in named:
-            raise ValueError(f"aggregator {name!r} stands twice; expected different ones")
+            raise ValueError(f"aggregator {name!r} appears twice; expected different ones")
         named[name] = aggregator
     return named
 

@@ -10,7 +10,7 @@ import numpy as np
 from bucketrank._validation import NUMBERS, as_number_array, is_pandas, label_names
 from bucketrank.aggregation import Aggregator, get_aggregator
 from bucketrank.figures.style import new_axes
-from bucketrank.notation import to_shown_text
+from bucketrank.notation import to_display_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,7 +68,7 @@ def plot_pair_order(
     if len(matrix) <= _MOST_NUMBERS:
         _write_numbers(axes, matrix[np.ix_(order, order)])
     _frame_buckets(axes, positions[order])
-    axes.set_title(_shortened(to_shown_text(positions, names)), fontsize="medium", pad=10)
+    axes.set_title(_shortened(to_display_text(positions, names)), fontsize="medium", pad=10)
     axes.figure.colorbar(image, ax=axes, label="share, ties counting half", shrink=0.8)
     return axes
 

@@ -73,7 +73,7 @@ class ScoreTable(TabularResult):
         if array.ndim != 2:
             raise ValueError(
                 f"values has {array.ndim} dimension(s), shape {array.shape}; "
-                "expected 2: one row a dataset, one column a method"
+                "expected 2-D: one row per dataset, one column per method"
             )
         as_flag(higher_is_better, "higher_is_better")
         as_flag(zero_is_best, "zero_is_best")
