@@ -159,12 +159,12 @@ class TestAuto:
         assert clone(tree).fit(np.arange(6.0)[:, None], only_one).aggregator_ == Borda()
 
     def test_outside_a_tree_a_number_is_expected(self) -> None:
-        with pytest.raises(ValueError, match="a tree chooses it in fit"):
+        with pytest.raises(ValueError, match="which only a tree chooses"):
             Borda(beta="auto").aggregate([[1, 2]])
         with pytest.raises(TypeError, match="expected a number or 'auto'"):
             Borda(beta="automatic")
         fitted = PartialLabelRankingTree().fit(self.data.X, self.data.Y)
-        with pytest.raises(ValueError, match="a tree chooses it in fit"):
+        with pytest.raises(ValueError, match="which only a tree chooses"):
             fitted.with_aggregator(Copeland(beta="auto")).predict(self.data.X)
 
     def test_it_can_be_searched_and_compared(self) -> None:

@@ -211,5 +211,5 @@ def test_too_many_labels_for_the_exact_search_are_refused_before_the_fit(estimat
 def test_orders_that_cannot_be_asked_are_refused() -> None:
     with pytest.raises(TypeError, match=r"order is 3; expected a name or an aggregator"):
         br.TauX(order=3)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"beta only a tree of its own chooses"):
+    with pytest.raises(ValueError, match=r"whose beta is chosen by a tree"):
         br.TauX(order=br.Borda(beta="auto"))

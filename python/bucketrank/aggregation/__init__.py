@@ -7,18 +7,15 @@ from bucketrank.aggregation.explanation import Explanation
 from bucketrank.aggregation.methods import (
     METHODS,
     PAPER_AGGREGATORS,
-    Borda,
-    BucketPivot,
-    Copeland,
     Davidson,
     MarkovChain,
     MaximalLottery,
     TauX,
-    WithBeta,
     aggregate,
     as_aggregator,
     get_aggregator,
 )
+from bucketrank.aggregation.thresholds import Borda, BucketPivot, Copeland, WithBeta
 
 __all__ = [
     "METHODS",

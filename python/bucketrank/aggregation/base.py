@@ -1,4 +1,4 @@
-"""What all aggregators have in common: how they are called, compared and changed."""
+"""Base class of the aggregators."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ from bucketrank._validation import (
 from bucketrank.aggregation.explanation import Explanation
 
 Spec: TypeAlias = tuple[str, float] | tuple[str, tuple[str, float]]
-"""A method and its parameter, or a method and what it orders the labels by, as the kernels know them."""
+"""Name of a method and its parameter, or of a method and the method that orders its labels, as the core expects."""
 
 _Self = TypeVar("_Self", bound="Aggregator")
 
 _MANY_VIEWS = 64
-"""From so many views of one array on, copying them is faster than borrowing them one by one."""
+"""Above this many views of one array, copying them is faster than borrowing them one by one."""
 
 
 class Aggregator(ABC):
-    """What all aggregators have in common: they are small values that turn rankings into a bucket order.
+    """A method that turns rankings into one bucket order.
 
-    Aggregators do not change: `set_params` returns another one. Equal parameters make equal aggregators.
+    Aggregators are immutable and compare equal by class and parameters; `set_params` returns a new one.
     """
 
     _needs: ClassVar[str] = "pair order"
-    """How much must be known of the rankings: "pair order", "pair shares" or "rankings"."""
+    """Input that the method requires: "pair order", "pair shares" or "rankings"."""
 
     def _check_label_count(self, n_labels: int) -> None:  # noqa: B027 (most methods take any number)
-        """Refuse more labels than the method can take, before a long fit."""
+        """Raise when the method does not support this many labels, before a long fit."""
 
     @abstractmethod
     def _spec(self) -> Spec:
-        """Return the method and its parameter as the kernels know them."""
+        """Return the name of the method and its parameter for the core."""
 
     def aggregate(self, Y: Any, sample_weight: ArrayLike | None = None) -> Any:
         """Return the consensus of rankings.
@@ -77,14 +77,14 @@ class Aggregator(ABC):
         sets : list of array-like of shape (n_rankings, n_labels), or array of shape (n_sets, n_rankings, n_labels)
             Sets may differ in their number of rankings, not in their number of labels.
         n_jobs : int, optional
-            Number of threads; None means 1, and -1 one for each core. The result does not depend on it.
+            Number of threads; None means 1, and -1 means one per core. The result does not depend on it.
 
         Returns
         -------
         ndarray of shape (n_sets, n_labels)
         """
         if isinstance(sets, np.ndarray) and sets.ndim == 3:
-            # One check for all: the sets of such an array have one type and one shape.
+            # All sets of an array share one type and shape, so one check is enough.
             arrays: Any = as_number_array(sets, "sets")
         else:
             arrays = _read_sets(list(_as_sets(sets)))
@@ -100,7 +100,7 @@ class Aggregator(ABC):
         C : array-like or DataFrame of shape (n_labels, n_labels), or array of shape (n_matrices, n_labels, n_labels)
             ``C[u, v]`` is the share of rankings that place u before v, ties counting half.
         n_jobs : int, optional
-            Number of threads for many matrices; None means 1, and -1 one for each core.
+            Number of threads for many matrices; None means 1, and -1 means one per core.
 
         Returns
         -------
@@ -146,9 +146,9 @@ class Aggregator(ABC):
         ----------
         shares : array-like of shape (n_pairs, 3) or (n_tables, n_pairs, 3)
             For each of the n_labels * (n_labels - 1) / 2 pairs u < v, in the order (0, 1), (0, 2), ..., (1, 2), ...,
-            the shares of u before v, tied, and u after v; they add up to 1, or are 0 where nothing is known.
+            the shares of u before v, tied, and u after v; they add up to 1, or are all 0 for an unseen pair.
         n_jobs : int, optional
-            Number of threads for many tables; None means 1, and -1 one for each core.
+            Number of threads for many tables; None means 1, and -1 means one per core.
 
         Returns
         -------
@@ -163,7 +163,7 @@ class Aggregator(ABC):
         if tables.ndim not in (2, 3):
             raise ValueError(
                 f"shares has {tables.ndim} dimension(s), shape {tables.shape}; "
-                "expected 2: one row a pair, or 3 for many tables"
+                "expected 2: one row per pair, or 3 for many tables"
             )
         if tables.ndim == 3 and len(tables) == 0:
             raise ValueError("found 0 tables of pair shares; expected at least one")
@@ -179,7 +179,7 @@ class Aggregator(ABC):
         *,
         labels: Sequence[Hashable] | None = None,
     ) -> Explanation:
-        """Return the consensus together with the numbers it comes from.
+        """Return the consensus together with the scores behind it.
 
         Parameters
         ----------
@@ -205,10 +205,7 @@ class Aggregator(ABC):
         return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
     def set_params(self: _Self, **params: Any) -> _Self:
-        """Return an aggregator of the same kind with these parameters changed.
-
-        Aggregators are values: this one stays as it is.
-        """
+        """Return a copy of the aggregator with these parameters changed; this one stays unchanged."""
         known = self.get_params()
         for name in params:
             if name not in known:
@@ -231,13 +228,13 @@ def _as_sets(sets: Any) -> Iterable[Any]:
 
 
 def _read_sets(sets: list[Any]) -> list[Positions]:
-    """Return the sets as arrays of as many labels each; plain arrays pass as they are."""
+    """Return the sets as arrays with equal numbers of labels; plain arrays are not copied."""
     if _core.are_plain_sets(sets):
         return sets
     arrays: list[Positions] = []
-    # Arrays have no names: labels are compared with the first set that has some.
+    # Arrays have no label names: compare with the first DataFrame.
     named = next((index for index, Y in enumerate(sets) if is_frame(Y)), 0)
-    # The kernels borrow each array, and check it against all others that share its memory.
+    # The core borrows each array, and checks it against all others that share its memory.
     many = len(sets) > _MANY_VIEWS
     for index, Y in enumerate(sets):
         array = Y if is_plain(Y) else as_positions(Y, f"set {index}")
@@ -253,7 +250,7 @@ def _read_sets(sets: list[Any]) -> list[Positions]:
 
 
 def _labelled(positions: NDArray[np.int64], source: Any) -> Any:
-    """Give back a Series where a DataFrame came in."""
+    """Return a Series when `source` is a pandas DataFrame, else the array."""
     if not is_pandas(source):
         return positions
     import pandas as pd

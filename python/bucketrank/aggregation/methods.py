@@ -1,164 +1,28 @@
-"""Rank aggregation: many rankings with ties become one consensus."""
+"""The aggregation methods without a threshold, and their names."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from bucketrank._validation import as_real, as_whole
 from bucketrank.aggregation.base import Aggregator, Spec
+from bucketrank.aggregation.thresholds import Borda, BucketPivot, Copeland, WithBeta
 from bucketrank.suggest import nearest_first
 
 __all__ = [
     "METHODS",
     "PAPER_AGGREGATORS",
-    "Aggregator",
-    "Borda",
-    "BucketPivot",
-    "Copeland",
     "Davidson",
     "MarkovChain",
     "MaximalLottery",
     "TauX",
     "aggregate",
+    "as_aggregator",
     "get_aggregator",
 ]
-
-
-_FEW_ROWS = 200
-"""Fewer rows do not tell a threshold from its neighbours."""
-
-
-@dataclass(frozen=True)
-class WithBeta(Aggregator):
-    """An aggregator with a threshold for ties, which a tree can choose."""
-
-    beta: float | str
-
-    _method: ClassVar[str]
-    _usual_beta: ClassVar[float]
-    _candidates: ClassVar[tuple[float, ...]] = tuple(round(0.05 * step, 2) for step in range(11))
-    """Thresholds that a tree tries; from 0.5 on all labels are tied."""
-
-    def __post_init__(self) -> None:
-        if isinstance(self.beta, str):
-            if self.beta != "auto":
-                raise TypeError(f"beta is {self.beta!r}; expected a number or 'auto'")
-            return
-        beta = as_real(self.beta, "beta")
-        if not 0 <= beta < np.inf:
-            raise ValueError(f"beta is {beta}; expected a finite number that is not negative")
-        object.__setattr__(self, "beta", beta)
-
-    def _tried(self, n_rows: int, n_labels: int) -> list[float]:
-        """Thresholds that a tree tries on so much data.
-
-        One of those that tie all labels is enough, and on few rows every other one, counted from the usual one.
-        """
-        candidates = self._candidates
-        if n_rows < _FEW_ROWS:
-            candidates = candidates[candidates.index(self._usual_beta) % 2 :: 2]
-        limit = self._all_tied_from(n_labels)
-        all_tied = [beta for beta in candidates if beta >= limit]
-        return [beta for beta in candidates if beta < limit] + all_tied[:1]
-
-    @staticmethod
-    def _all_tied_from(_n_labels: int) -> float:
-        return 0.5
-
-    def _spec(self) -> Spec:
-        if isinstance(self.beta, str):
-            raise ValueError(
-                f"{self!r} has no threshold yet: a tree chooses it in fit; expected a number here"
-            )
-        return self._method, self.beta
-
-
-@dataclass(frozen=True)
-class Borda(WithBeta):
-    """Labels ordered by the sum of their shares in the pair order matrix.
-
-    A label joins the bucket of the label before it when their scores differ by at most `beta`.
-
-    Parameters
-    ----------
-    beta : float or "auto", default 0.9
-        0 gives the classical method, in which only equal scores are tied. With "auto" a tree chooses it in fit, by
-        cross-validation on the training data.
-
-    Examples
-    --------
-    >>> Borda(beta=0.5).aggregate([[1, 2, 3], [1, 3, 2], [2, 1, 3]])
-    array([1, 2, 3])
-    >>> Borda().aggregate([[1, 2, 3], [1, 3, 2], [2, 1, 3]])
-    array([1, 1, 1])
-    """
-
-    beta: float | str = 0.9
-
-    _method: ClassVar[str] = "borda"
-    _usual_beta: ClassVar[float] = 0.9
-    _candidates: ClassVar[tuple[float, ...]] = (
-        *(round(0.1 * step, 1) for step in range(21)),
-        *(2.5, 3.0, 4.0, 6.0, 10.0),
-    )
-
-    @staticmethod
-    def _all_tied_from(n_labels: int) -> float:
-        # Scores are between 0 and the number of other labels.
-        return n_labels - 1
-
-
-@dataclass(frozen=True)
-class Copeland(WithBeta):
-    """Labels ordered by their number of won comparisons, a draw counting half.
-
-    A comparison is won when its share is above 0.5 + `beta`; labels of equal score are tied.
-
-    Parameters
-    ----------
-    beta : float or "auto", default 0.4
-        0 gives the classical method; from 0.5 on all labels are tied. With "auto" a tree chooses it in fit, by
-        cross-validation on the training data.
-
-    Examples
-    --------
-    >>> Copeland(beta=0).aggregate([[1, 2, 3], [1, 3, 2], [2, 1, 3]])
-    array([1, 2, 3])
-    """
-
-    beta: float | str = 0.4
-
-    _method: ClassVar[str] = "copeland"
-    _usual_beta: ClassVar[float] = 0.4
-
-
-@dataclass(frozen=True)
-class BucketPivot(WithBeta):
-    """Buckets around pivots: least indecision, multiple pivots, two stages.
-
-    Labels whose mean share against a bucket is within 0.5 ± `beta` join it; the others go before or after it and
-    are treated in the same way. The result depends on the order of the labels where pivots are equally good.
-
-    Parameters
-    ----------
-    beta : float or "auto", default 0.25
-        How far from 0.5 a share may be for a tie. With "auto" a tree chooses it in fit, by cross-validation on the
-        training data.
-
-    Examples
-    --------
-    >>> BucketPivot().aggregate([[1, 2, 2], [1, 2, 3], [1, 3, 2]])
-    array([1, 2, 2])
-    """
-
-    beta: float | str = 0.25
-
-    _method: ClassVar[str] = "bucket_pivot"
-    _usual_beta: ClassVar[float] = 0.25
 
 
 @dataclass(frozen=True)
@@ -233,7 +97,7 @@ class TauX(Aggregator):
         goes on from there by moving labels and cutting again. ``"exact"`` finds the best of all bucket orders, for
         at most 14 labels.
     order : str or Aggregator, optional
-        What orders the labels instead of net preference (Borda's order): a method with scores, that is ``"borda"``,
+        Method with scores that orders the labels instead of net preference (Borda's order): ``"borda"``,
         ``"copeland"``, ``"mc1"`` to ``"mc4"`` or ``"maximal_lottery"``. Equal scores are ordered by net preference,
         then by index. The exact search needs no order.
 
@@ -258,14 +122,14 @@ class TauX(Aggregator):
             return
         if self.method == "exact":
             raise ValueError(
-                f"order is {self.order!r} with method 'exact', which goes through all orders; expected order=None"
+                f"order is {self.order!r} with method 'exact', which searches all orders; expected order=None"
             )
         if not isinstance(self.order, (str, Aggregator)):
             raise TypeError(f"order is {self.order!r}; expected a name or an aggregator")
         order = get_aggregator(self.order)
         if isinstance(order, WithBeta) and isinstance(order.beta, str):
             raise ValueError(
-                f"order is {order!r}, whose beta only a tree of its own chooses; expected a number for beta"
+                f"order is {order!r}, whose beta is chosen by a tree; expected a number for beta"
             )
         if not isinstance(order, _WITH_SCORES):
             raise ValueError(
@@ -308,7 +172,7 @@ class Davidson(Aggregator):
     another one with weights :math:`e^{(f_u - f_v)/2}`, :math:`e^{h_u + h_v}` and :math:`e^{(f_v - f_u)/2}`. The most
     probable ones, given the rankings and normal priors around 0, are found by Newton's method, and the fitted shares
     are cut into the bucket order with the largest expected rank correlation. Pairs that no ranking compares are
-    filled in by what their labels did elsewhere, so comparisons of two labels a row are enough.
+    estimated from the other comparisons of their labels, so comparisons of two labels per row are enough.
 
     Parameters
     ----------
@@ -363,14 +227,14 @@ _BY_NAME: dict[str, Aggregator] = {
 
 
 METHODS = tuple(_BY_NAME)
-"""The names that :func:`get_aggregator` knows."""
+"""Names accepted by :func:`get_aggregator`."""
 
 PAPER_AGGREGATORS = METHODS[: METHODS.index("tau_x")]
 """The methods that Wang, Alfaro and Bengs compare, in their order; their parameters are the defaults."""
 
 
 def get_aggregator(method: str | Aggregator, /, **params: Any) -> Aggregator:
-    """Return the aggregator that a name stands for, with parameters changed if any are given.
+    """Return the aggregator of a name, with the given parameters changed.
 
     Parameters
     ----------
@@ -403,7 +267,7 @@ def get_aggregator(method: str | Aggregator, /, **params: Any) -> Aggregator:
 
 
 def as_aggregator(aggregator: Any) -> Aggregator:
-    """Return what the parameter `aggregator` of an estimator stands for."""
+    """Return the aggregator that the parameter `aggregator` of an estimator names."""
     if not isinstance(aggregator, (str, Aggregator)):
         raise TypeError(
             f"aggregator is {aggregator!r}; expected a name or an aggregator such as Borda()"

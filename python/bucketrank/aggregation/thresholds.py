@@ -1,0 +1,145 @@
+"""Aggregators with a threshold for ties: Borda, Copeland and bucket pivot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from bucketrank._validation import as_real
+from bucketrank.aggregation.base import Aggregator, Spec
+
+__all__ = ["Borda", "BucketPivot", "Copeland", "WithBeta"]
+
+_FEW_ROWS = 200
+"""Below this many rows, neighbouring thresholds cannot be told apart."""
+
+
+@dataclass(frozen=True)
+class WithBeta(Aggregator):
+    """An aggregator with a threshold for ties, which a tree can choose."""
+
+    beta: float | str
+
+    _method: ClassVar[str]
+    _usual_beta: ClassVar[float]
+    _candidates: ClassVar[tuple[float, ...]] = tuple(round(0.05 * step, 2) for step in range(11))
+    """Thresholds that a tree tries; from 0.5 on all labels are tied."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.beta, str):
+            if self.beta != "auto":
+                raise TypeError(f"beta is {self.beta!r}; expected a number or 'auto'")
+            return
+        beta = as_real(self.beta, "beta")
+        if not 0 <= beta < np.inf:
+            raise ValueError(f"beta is {beta}; expected a finite number that is not negative")
+        object.__setattr__(self, "beta", beta)
+
+    def _tried(self, n_rows: int, n_labels: int) -> list[float]:
+        """Return the thresholds that a tree tries on `n_rows` rankings of `n_labels` labels.
+
+        Only the smallest threshold that ties all labels is kept; on few rows every other one, including the default.
+        """
+        candidates = self._candidates
+        if n_rows < _FEW_ROWS:
+            candidates = candidates[candidates.index(self._usual_beta) % 2 :: 2]
+        limit = self._all_tied_from(n_labels)
+        all_tied = [beta for beta in candidates if beta >= limit]
+        return [beta for beta in candidates if beta < limit] + all_tied[:1]
+
+    @staticmethod
+    def _all_tied_from(_n_labels: int) -> float:
+        return 0.5
+
+    def _spec(self) -> Spec:
+        if isinstance(self.beta, str):
+            raise ValueError(
+                f"{self!r} has beta 'auto', which only a tree chooses; expected a number here"
+            )
+        return self._method, self.beta
+
+
+@dataclass(frozen=True)
+class Borda(WithBeta):
+    """Labels ordered by the sum of their shares in the pair order matrix.
+
+    A label joins the bucket of the label before it when their scores differ by at most `beta`.
+
+    Parameters
+    ----------
+    beta : float or "auto", default 0.9
+        0 gives the classical method, in which only equal scores are tied. With "auto" a tree chooses it in fit, by
+        cross-validation on the training data.
+
+    Examples
+    --------
+    >>> Borda(beta=0.5).aggregate([[1, 2, 3], [1, 3, 2], [2, 1, 3]])
+    array([1, 2, 3])
+    >>> Borda().aggregate([[1, 2, 3], [1, 3, 2], [2, 1, 3]])
+    array([1, 1, 1])
+    """
+
+    beta: float | str = 0.9
+
+    _method: ClassVar[str] = "borda"
+    _usual_beta: ClassVar[float] = 0.9
+    _candidates: ClassVar[tuple[float, ...]] = (
+        *(round(0.1 * step, 1) for step in range(21)),
+        *(2.5, 3.0, 4.0, 6.0, 10.0),
+    )
+
+    @staticmethod
+    def _all_tied_from(n_labels: int) -> float:
+        # Scores are between 0 and the number of other labels.
+        return n_labels - 1
+
+
+@dataclass(frozen=True)
+class Copeland(WithBeta):
+    """Labels ordered by their number of won comparisons, a draw counting half.
+
+    A comparison is won when its share is above 0.5 + `beta`; labels of equal score are tied.
+
+    Parameters
+    ----------
+    beta : float or "auto", default 0.4
+        0 gives the classical method; from 0.5 on all labels are tied. With "auto" a tree chooses it in fit, by
+        cross-validation on the training data.
+
+    Examples
+    --------
+    >>> Copeland(beta=0).aggregate([[1, 2, 3], [1, 3, 2], [2, 1, 3]])
+    array([1, 2, 3])
+    """
+
+    beta: float | str = 0.4
+
+    _method: ClassVar[str] = "copeland"
+    _usual_beta: ClassVar[float] = 0.4
+
+
+@dataclass(frozen=True)
+class BucketPivot(WithBeta):
+    """Buckets around pivots: least indecision, multiple pivots, two stages.
+
+    Labels whose mean share against a bucket is within 0.5 ± `beta` join it; the others go before or after it and
+    are treated in the same way. The result depends on the order of the labels where pivots are equally good.
+
+    Parameters
+    ----------
+    beta : float or "auto", default 0.25
+        How far from 0.5 a share may be for a tie. With "auto" a tree chooses it in fit, by cross-validation on the
+        training data.
+
+    Examples
+    --------
+    >>> BucketPivot().aggregate([[1, 2, 2], [1, 2, 3], [1, 3, 2]])
+    array([1, 2, 2])
+    """
+
+    beta: float | str = 0.25
+
+    _method: ClassVar[str] = "bucket_pivot"
+    _usual_beta: ClassVar[float] = 0.25
