@@ -205,6 +205,17 @@ def test_a_component_that_fails_has_weight_0(
     assert ranker.predict(data[0]).shape == data[1].shape
 
 
+def test_a_bug_in_a_component_is_raised(
+    data: tuple[Array, Array], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bug(*_: Any) -> None:
+        raise AttributeError("no such attribute")
+
+    monkeypatch.setattr(PartialLabelRankingBooster, "fit", bug)
+    with pytest.raises(AttributeError, match="no such attribute"):
+        PartialLabelRanker(**QUICK).fit(*data)
+
+
 @pytest.mark.parametrize("fast", [False, True])
 @pytest.mark.filterwarnings("ignore:.* failed and has weight 0")
 def test_a_ranker_without_any_component_is_an_error(
@@ -383,7 +394,7 @@ def test_parameters(
     ("change", "message"),
     [
         (lambda X, Y: (X * np.nan, Y), "X, row 0, column 0: NaN; expected a finite number"),
-        (lambda X, Y: (X[:-1], Y), "X has 79 rows but Y has 80; expected one ranking a row"),
+        (lambda X, Y: (X[:-1], Y), "X has 79 rows but Y has 80; expected one ranking per row"),
         (lambda X, Y: (X, Y * 0.5), "positions are whole numbers"),
         (lambda X, Y: (X, Y[:, :1]), r"found 1 label\(s\)"),
     ],

@@ -27,29 +27,29 @@ __all__ = ["PartialLabelRanker"]
 _Self = TypeVar("_Self", bound="PartialLabelRanker")
 
 _SNAPSHOTS = (10, 25, 50, 100, 150)
-"""Numbers of rounds among which the mix chooses, beside all of them."""
+"""Numbers of rounds that the mixture chooses from, besides `rounds` itself."""
 
 _MIXING_ROWS = 2000
-"""Rows that weights and rounds are chosen by; more would change them little."""
+"""Largest number of rows used to choose weights and rounds; more rows change the choice little."""
 
 _LINEAR_ROWS = 4000
-"""Rows that a linear model is fitted on: its few coefficients need no more."""
+"""Largest number of rows used to fit a linear model: its few coefficients need no more."""
 
 _LINEAR_TOLERANCE = 1e-3
-"""More digits than this take most of the time of a linear model, and change no share that is mixed."""
+"""A smaller tolerance takes most of the fitting time and does not change the mixture."""
 
 _ROWS_TO_TRY = 100
-"""Rows that tell whether a component's shares are numbers."""
+"""Number of rows used to check that a component predicts finite shares."""
 
 _SHORT = 50_000
-"""Rows times labels up to which a booster takes a fraction of a second."""
+"""Up to this many rows times labels, a booster is fitted in a fraction of a second."""
 
 _LARGEST_SEED = 2**31 - 1
 _MAX_DEPTH = 64
 
 
 class _Rows(NamedTuple):
-    """Training rows that have weight."""
+    """Training rows of positive weight."""
 
     values: NDArray[np.float64]
     positions: Positions
@@ -61,7 +61,7 @@ class _Rows(NamedTuple):
 
 
 class _Fitted(NamedTuple):
-    """What a fit leaves behind."""
+    """Result of a fit: components, their weights and the number of boosting rounds."""
 
     components: dict[str, list[Any]]
     weights: dict[str, float]
@@ -69,17 +69,17 @@ class _Fitted(NamedTuple):
 
 
 class PartialLabelRanker(PairShareRanker):
-    r"""The recommended estimator: forest, boosting and a linear model, mixed by what they say about unseen rows.
+    r"""The recommended estimator: forest, boosting and a linear model, mixed by their held-out likelihood.
 
-    The forest is grown on all rows, and its trees are asked about the rows that they have not seen. The booster and the
-    linear model are fitted on each of several overlapping parts of the rows and asked about the rest; predictions use
-    the mean of their shares. The number of rounds and the weights of the three are those that make the observed
-    relations most likely, so that a component which does not suit the data fades out.
+    The forest is grown on all rows and evaluated out-of-bag. As in cross-validation, one booster and one linear model
+    are fitted per fold without its rows and evaluated on them; predictions average their shares over the folds. The
+    number of rounds and the weights of the three components maximise the likelihood of the held-out relations, so a
+    component that does not suit the data gets a small weight.
 
     Parameters
     ----------
     aggregator : str or Aggregator, default "tau_x"
-        Makes a bucket order of the mixed shares; see :func:`bucketrank.get_aggregator`.
+        Aggregator applied to the mixed shares; see :func:`bucketrank.get_aggregator`.
     fast : bool, default False
         Only the forest and one booster with equal weights: a fraction of the time, nearly the accuracy, but no
         protection against a component that does not suit the data.
@@ -90,22 +90,22 @@ class PartialLabelRanker(PairShareRanker):
     max_depth : int, default 6
         Depth of the boosted trees.
     n_parts : int, default 5
-        Number of parts: each is left out by one booster and one linear model.
+        Number of folds: each is held out by one booster and one linear model.
     random_state : int, RandomState instance, optional
         Seed of all draws.
     n_jobs : int, optional
-        Number of threads; None means 1, and -1 one for each core. The model does not depend on it.
+        Number of threads; None means 1, and -1 means one per core. The model does not depend on it.
 
     Attributes
     ----------
     weights_ : dict
         Weight of ``"forest"``, ``"booster"`` and ``"linear"``; a component that failed has weight 0.
     rounds_ : int
-        Number of rounds that boosters are asked for.
+        Number of boosting rounds used for predictions.
     components_ : dict
         The fitted estimators of each component, as lists.
     aggregator_ : Aggregator
-        The aggregator that is asked for predictions.
+        The aggregator used for predictions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -117,9 +117,10 @@ class PartialLabelRanker(PairShareRanker):
 
     Notes
     -----
-    Weights and rounds are chosen by at most 2000 rows, and a linear model sees at most 4000. Rows of weight 0 are left
-    out. In the choice of the weights a row counts by its `sample_weight`, divided by the mean of those of the rows that
-    choose, however many labels it ranks; the weights that the choice starts from (0.4, 0.4 and 0.2) count like 20 rows.
+    Weights and rounds are chosen on at most 2000 rows, and a linear model is fitted on at most 4000. Rows of weight 0
+    are left out. When the weights are chosen, each row counts by its `sample_weight` divided by the mean over these
+    rows, regardless of the number of labels it ranks; the initial weights (0.4, 0.4 and 0.2) act as a prior worth 20
+    rows.
 
     Examples
     --------
@@ -172,7 +173,7 @@ class PartialLabelRanker(PairShareRanker):
             The fitted estimator. An error or Ctrl-C leaves it as it was.
         """
         as_flag(self.fast, "fast")
-        # What components would refuse must not look like a component that failed.
+        # Invalid parameters must raise here, not count as a failed component.
         for name, least in (("n_estimators", 1), ("rounds", 1), ("max_depth", 1), ("n_parts", 2)):
             at_least(getattr(self, name), name, least)
         if self.max_depth > _MAX_DEPTH:
@@ -208,7 +209,7 @@ class PartialLabelRanker(PairShareRanker):
         n_rows = len(rows.values)
         n_parts = min(self.n_parts, n_rows)
         part_of = draws.permutation(n_rows) % n_parts
-        # With one row nothing can be left out.
+        # A single row cannot be held out.
         parts = [rows if n_rows == 1 else rows.only(part_of != part) for part in range(n_parts)]
         seen = np.sort(draws.permutation(n_rows)[:_MIXING_ROWS])
         components = self._fit_components(rows, parts, draws)
@@ -243,7 +244,7 @@ class PartialLabelRanker(PairShareRanker):
         forest = self._forest(draws)
         boosters = [self._booster(draws) for _ in parts]
         linears = [PartialLabelRankingLinear(tolerance=_LINEAR_TOLERANCE) for _ in parts]
-        # Threads share the work of one large fit; small ones are done side by side, because they share badly.
+        # A large fit uses all threads; short fits run concurrently on one thread each, which scales better.
         n_jobs = resolve_n_jobs(self.n_jobs)
         side_by_side = n_jobs != 1 and rows.positions.size <= _SHORT
         for model in (*boosters, *linears):
@@ -258,7 +259,7 @@ class PartialLabelRanker(PairShareRanker):
         components = {"forest": _attempts("forest", [partial(forest.fit, *rows)])}
         threads = min(n_jobs, len(fits)) if side_by_side else 1
         with warnings.catch_warnings(), at_once(fits, threads) as results:
-            # A model that is not quite the best may be part of a mix.
+            # A linear model that has not fully converged is good enough for the mixture.
             warnings.simplefilter("ignore", ConvergenceWarning)
             components["booster"] = _attempts("booster", results[: len(parts)])
             components["linear"] = _attempts("linear", results[len(parts) :])
@@ -317,7 +318,7 @@ class PartialLabelRanker(PairShareRanker):
 
 
 def _are_finite(name: str, models: list[Any], values: NDArray[np.float64], rounds: int) -> bool:
-    """Whether all models of a component give numbers as shares; warns if not."""
+    """Whether all models of a component predict finite shares; warns if not."""
     for model in models:
         if not np.isfinite(next(_shares(model, values, [rounds]))).all():
             _warn_not_finite(name)
@@ -330,7 +331,7 @@ def _warn_not_finite(name: str) -> None:
 
 
 def _some(rows: _Rows, most: int, draws: np.random.RandomState) -> _Rows:
-    """At most so many of the rows, drawn."""
+    """Return at most `most` rows, drawn without replacement."""
     if len(rows.values) <= most:
         return rows
     return rows.only(np.sort(draws.permutation(len(rows.values))[:most]))
@@ -339,7 +340,7 @@ def _some(rows: _Rows, most: int, draws: np.random.RandomState) -> _Rows:
 def _shares(
     model: Any, values: NDArray[np.float64], rounds: list[int]
 ) -> Iterator[NDArray[np.float64]]:
-    """Yield the shares of a model, for a booster after each of some numbers of rounds."""
+    """Yield the pair shares that a model predicts; for a booster, one array per number of rounds."""
     if isinstance(model, PartialLabelRankingBooster):
         for scores in model._staged_scores(values, rounds):
             yield _core.latent_pair_shares(scores, model._compared_labels())
@@ -354,7 +355,7 @@ def _unseen_shares(
     rounds: list[int],
     asked: NDArray[np.intp],
 ) -> Iterator[NDArray[np.float64]]:
-    """Yield what a model says about some rows that it, or some of its trees, were fitted without."""
+    """Yield the held-out pair shares of some rows; for a forest, the out-of-bag shares."""
     rows = seen[asked]
     if not isinstance(model, PartialLabelRankingForest):
         yield from _shares(model, values[rows], rounds)
@@ -363,16 +364,16 @@ def _unseen_shares(
     shares = model.forest_.out_of_bag_shares(
         values[rows], rows.tolist(), model.shrinkage_strength_, n_jobs
     )
-    # Of a row that every tree has seen the forest knows nothing that counts.
+    # A row that is in every bootstrap sample has no out-of-bag shares: use the uniform ones.
     shares[shares.sum(axis=2) == 0] = 1 / 3
     yield shares
 
 
 def _attempts(name: str, fits: list[Callable[[], Any]]) -> list[Any]:
-    """Fit the models of a component; if one fails, the others are of no use without it."""
+    """Fit all models of a component; warn and return none when the core refuses one, and raise any other error."""
     try:
         return [fit() for fit in fits]
-    except Exception as error:
+    except (ValueError, RuntimeError) as error:
         warnings.warn(f"the {name} failed and has weight 0: {error}", stacklevel=4)
         return []
 
@@ -380,11 +381,11 @@ def _attempts(name: str, fits: list[Callable[[], Any]]) -> list[Any]:
 def _rows_with_weight(
     values: NDArray[np.float64], positions: Positions, sample_weight: ArrayLike | None
 ) -> _Rows:
-    """Check rankings, features and weights before any component sees them, and leave out rows of weight 0."""
+    """Check rankings, features and weights, and leave out rows of weight 0."""
     _core.parse_positions(positions)
     if len(values) != len(positions):
         raise ValueError(
-            f"X has {len(values)} rows but Y has {len(positions)}; expected one ranking a row of features"
+            f"X has {len(values)} rows but Y has {len(positions)}; expected one ranking per row of features"
         )
     if not np.isfinite(values).all():
         row, column = np.argwhere(~np.isfinite(values))[0].tolist()
