@@ -1,6 +1,6 @@
 """Rankings with ties, fast: rank aggregation and partial label ranking.
 
-A ranking is a row of *positions*, one a label: 1 is best, equal positions are ties, and the positions of the
+A ranking is a row of *positions*, one per label: 1 is best, equal positions are ties, and the positions of the
 labels that a row ranks are dense (1, 2, ... without gaps). ``NaN`` marks a label that the row does not rank.
 ``+inf`` marks the rest of a top-k list: ranked, but behind every label with a finite position.
 
@@ -105,10 +105,10 @@ if TYPE_CHECKING:
     from bucketrank.metrics import tau_x_scorer
     from bucketrank.saving import load_model, save_model
 
-# Parts that are imported when they are first asked for.
+# Subpackages that are imported on first access.
 _PARTS = {"datasets"}
 
-# What needs scikit-learn, whose import takes longer than most calls of this package, and where it is made.
+# Names that need scikit-learn, whose import takes longer than most calls of this package, and their modules.
 _NEED_SKLEARN = {
     "PartialLabelRanker": "bucketrank.estimators.ranker",
     "PartialLabelRankingBooster": "bucketrank.estimators.boosting",
@@ -126,7 +126,7 @@ _NEED_SKLEARN = {
 
 
 def __getattr__(name: str) -> Any:
-    """Hand on what takes long to import when it is first asked for, so that a plain import stays quick."""
+    """Import slow modules on first access, so that a plain import stays quick."""
     if name in _PARTS:
         return import_module(f"{__name__}.{name}")
     if name not in _NEED_SKLEARN:

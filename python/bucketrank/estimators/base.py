@@ -1,4 +1,4 @@
-"""What the estimators of this package have in common: checked input, containers, scores, aggregators."""
+"""Base class of the estimators: input checks, output containers, scores and aggregators."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CHECKSUM = "_state_checksum"
 
 
 class LabelRanker(BaseEstimator):
-    """An estimator that predicts bucket orders by an aggregator, which can be exchanged after the fit."""
+    """An estimator that predicts bucket orders with an aggregator, which can be replaced after the fit."""
 
     aggregator: str | Aggregator
     aggregator_: Aggregator
@@ -48,7 +48,7 @@ class LabelRanker(BaseEstimator):
         """Return the predicted positions of checked rows for each aggregator."""
 
     def _usable(self, aggregator: Aggregator) -> Aggregator:
-        """Return the aggregator, or say why it cannot be asked."""
+        """Return the aggregator, or raise when this estimator cannot use it."""
         return aggregator
 
     def predict(self, X: Any) -> Any:
@@ -68,7 +68,7 @@ class LabelRanker(BaseEstimator):
         return self._in_container(self._positions(values, [self.aggregator_])[0], X)
 
     def predict_many(self, X: Any, aggregators: Iterable[str | Aggregator]) -> list[Any]:
-        """Predict bucket orders by several aggregators in one pass.
+        """Predict bucket orders with several aggregators in one pass.
 
         Parameters
         ----------
@@ -122,7 +122,7 @@ class LabelRanker(BaseEstimator):
         return tau_x(positions, predicted, sample_weight, missing="ignore")
 
     def with_aggregator(self: _Self, aggregator: str | Aggregator) -> _Self:
-        """Return an estimator with the same fit that predicts by another aggregator.
+        """Return an estimator with the same fit that predicts with another aggregator.
 
         Parameters
         ----------
@@ -132,8 +132,8 @@ class LabelRanker(BaseEstimator):
         Returns
         -------
         estimator
-            A fitted estimator that shares what was grown; nothing is grown again. The criteria that compare rankings
-            with their consensus did so by the aggregator of the fit.
+            A fitted estimator that shares the fitted model. The criteria ``"disagreements"`` and ``"distance"`` keep
+            using the aggregator of the fit.
         """
         check_is_fitted(self)
         other = copy.copy(self)
@@ -159,7 +159,7 @@ class LabelRanker(BaseEstimator):
         if transform not in _CONTAINERS:
             known = ", ".join(map(repr, _CONTAINERS))
             raise ValueError(f"transform is {transform!r}; expected one of {known}")
-        # The attribute that scikit-learn's clone takes along.
+        # scikit-learn's clone copies this attribute.
         self._sklearn_output_config = {"transform": transform}
         return self
 
@@ -216,14 +216,14 @@ class LabelRanker(BaseEstimator):
         if Y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None; "
-                "expected rankings, one row a ranking, one column a label"
+                "expected rankings, one row per ranking, one column per label"
             )
         values = X if is_plain_features(X) else _checked_features(X, self)
         positions = as_positions(Y)
         return values, positions, label_names(Y, None, positions.shape[1])
 
     def _remember(self, X: Any, names: list[Any], aggregator: Aggregator) -> None:
-        """Note what predictions rely on, at the end of a fit: one that fails changes nothing."""
+        """Store the fitted attributes; called at the end of a fit, so a failed fit changes nothing."""
         if is_plain_features(X):
             self.n_features_in_ = X.shape[1]
             self.__dict__.pop("feature_names_in_", None)
@@ -234,7 +234,7 @@ class LabelRanker(BaseEstimator):
         self.aggregator_ = aggregator
 
     def _features(self, X: Any) -> NDArray[np.float64]:
-        """Return what the kernels can read, or say why `X` is not like the training data."""
+        """Return `X` as an array for the core, or raise when it does not match the training data."""
         known = vars(self)
         is_usual = (
             is_plain_features(X)
@@ -252,7 +252,7 @@ class LabelRanker(BaseEstimator):
         return values
 
     def _in_container(self, positions: NDArray[np.int64], X: Any) -> Any:
-        """Return predicted positions in the container that was chosen."""
+        """Return predicted positions in the container chosen by `set_output`."""
         container = getattr(self, "_sklearn_output_config", {}).get("transform", "default")
         if container == "pandas":
             frames = pandas('set_output(transform="pandas")')
@@ -262,7 +262,7 @@ class LabelRanker(BaseEstimator):
 
 
 def pair_order_of(shares: NDArray[np.float64], n_labels: int) -> NDArray[np.float64]:
-    """Return pair order matrices: before plus half of tied; 0.5 where nothing is known and on the diagonal."""
+    """Return pair order matrices: before plus half of tied; 0.5 for unseen pairs and on the diagonal."""
     first, second = np.triu_indices(n_labels, 1)
     before, tied, after = shares[..., 0], shares[..., 1], shares[..., 2]
     known = before + tied + after > 0
@@ -273,7 +273,7 @@ def pair_order_of(shares: NDArray[np.float64], n_labels: int) -> NDArray[np.floa
 
 
 def _checked_features(X: Any, estimator: BaseEstimator) -> NDArray[np.float64]:
-    """Return a table of numbers by scikit-learn's rules; whether they are finite is checked in the core."""
+    """Check X by scikit-learn's rules; the core checks that the numbers are finite."""
     values: NDArray[np.float64] = check_array(
         X, dtype=np.float64, ensure_all_finite=False, estimator=estimator, input_name="X"
     )

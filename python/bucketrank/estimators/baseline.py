@@ -1,4 +1,4 @@
-"""Predictions that ignore the features: what every other estimator must beat."""
+"""Baselines that ignore the features, to compare other estimators with."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["PartialLabelRankingBaseline"]
 _Self = TypeVar("_Self", bound="PartialLabelRankingBaseline")
 
 ALL_TIED = "all_tied"
-"""The strategy that ties all labels; comparisons call it so, too."""
+"""Strategy that ties all labels; comparisons use the same name."""
 
 STRATEGIES = ("consensus", ALL_TIED)
 
@@ -32,12 +32,12 @@ class PartialLabelRankingBaseline(LabelRanker):
         The consensus of all training rankings, or all labels tied. On data with many ties the latter can be hard to
         beat.
     aggregator : str or Aggregator, default "tau_x"
-        Makes the consensus.
+        Aggregator applied to all training rankings.
 
     Attributes
     ----------
     aggregator_ : Aggregator
-        The aggregator that is asked for predictions.
+        The aggregator used for predictions.
     n_features_in_, n_labels_in_ : int
         Numbers of features and labels.
     feature_names_in_, label_names_in_ : ndarray
@@ -77,7 +77,7 @@ class PartialLabelRankingBaseline(LabelRanker):
         values, positions, names = self._training_data(X, Y)
         strategy = one_of(self.strategy, "strategy", STRATEGIES)
         aggregator = as_aggregator(self.aggregator)
-        # A tree that is only a root keeps the rankings for any aggregator, and is saved with a checksum.
+        # A tree with only a root keeps the rankings for any aggregator.
         root = _core.Tree.fit(
             values,
             positions,

@@ -1,4 +1,4 @@
-"""``beta="auto"``: the threshold for ties that predicts best in a cross-validation within the training data."""
+"""``beta="auto"``: choose the threshold for ties by cross-validation within the training data."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from bucketrank.estimators.tree import PartialLabelRankingTree
 
 _FOLDS = 3
-"""Few, so that each leaves most of the rows to learn from at the price of a tree."""
+"""Number of folds: each training set keeps two thirds of the rows."""
 
 _USED_FOLDS = 2
-"""Two of the folds tell nearly as much as all three, and the third tree would take half as much time again."""
+"""Number of folds that are evaluated: the third would take 50 % more time and change the choice little."""
 
 _SEED = 0
-"""The folds are part of the definition, like the order in which splits are tried."""
+"""Fixed seed of the folds, so that the choice is deterministic."""
 
 _SLACK = 1e-9
-"""Scores this close are equal: rounding must not choose."""
+"""Scores that differ by at most this much are equal, so rounding does not decide."""
 
 
 def needs_beta(aggregator: Aggregator) -> bool:
-    """Whether the aggregator waits for a tree to choose its threshold."""
+    """Whether the aggregator has beta "auto"."""
     return isinstance(aggregator, WithBeta) and aggregator.beta == "auto"
 
 
 def with_usual_beta(aggregator: Aggregator) -> Aggregator:
-    """Return the aggregator with its usual threshold where it waits for a choice, else as it is."""
+    """Return the aggregator with beta "auto" replaced by the default threshold."""
     if isinstance(aggregator, WithBeta) and aggregator.beta == "auto":
         return replace(aggregator, beta=aggregator._usual_beta)
     return aggregator
@@ -52,8 +52,8 @@ def with_chosen_beta(
 ) -> Aggregator:
     r"""Return the aggregator with the threshold that predicts best, by the mean :math:`\\tau_X` over inner folds.
 
-    Of equally good thresholds the one nearest the usual threshold is taken. The usual one is also taken where there is
-    nothing to choose by: fewer than two rows with weight, or a fold without two ranked labels in any row.
+    Ties are broken towards the default threshold, which is also returned when the folds cannot be scored: with fewer
+    than two rows of positive weight, or a fold in which no row ranks two labels.
     """
     assert isinstance(aggregator, WithBeta)
     usual = with_usual_beta(aggregator)
@@ -66,7 +66,7 @@ def with_chosen_beta(
     if n_folds < 2:
         return usual
     betas = aggregator._tried(*Y.shape)
-    # Also checks the data, whoever grows the inner trees.
+    # Also checks the data for both ways to grow the inner trees.
     problem = _core.Problem(X, Y, weights, _SEED)
     if smoothing_of(tree) is None:
         candidates: list[Spec] = [(aggregator._method, beta) for beta in betas]
@@ -89,7 +89,7 @@ def _inner_scores(
     shape: tuple[int, int, int],
     n_folds: int,
 ) -> list[float] | None:
-    """Mean score of each candidate over the inner folds, or None where they cannot be scored."""
+    """Mean score of each candidate over the inner folds, or None when a fold cannot be scored."""
     rows, features, labels = shape
     n_used = min(_USED_FOLDS, n_folds)
     # The first folds have one row more where the rows do not divide evenly.
@@ -122,7 +122,7 @@ def _smoothed_scores(
     data: tuple[NDArray[np.float64], Positions, NDArray[np.float64] | None],
     n_folds: int,
 ) -> list[float] | None:
-    """As :func:`_inner_scores`, for trees that shrink or route softly: their leaves hold more than rankings."""
+    """As :func:`_inner_scores`, for trees with shrinkage or soft routing, whose leaves hold smoothed shares."""
     X, Y, weights = data
     fold_of = _core.fold_of_rows(len(Y), n_folds, _SEED, 0)
     by_fold = []

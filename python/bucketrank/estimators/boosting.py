@@ -23,7 +23,7 @@ __all__ = ["PartialLabelRankingBooster"]
 _Self = TypeVar("_Self", bound="PartialLabelRankingBooster")
 
 _STAGES_AT_ONCE = 20
-"""Rounds whose scores are held in memory together."""
+"""Number of rounds whose scores are held in memory at once."""
 
 
 class PartialLabelRankingBooster(LatentRanker):
@@ -32,41 +32,41 @@ class PartialLabelRankingBooster(LatentRanker):
     Every label has a utility :math:`f` and a tie term :math:`h` that depend on the features. A label is placed before,
     tied with or placed behind another one with weights :math:`e^{(f_u - f_v)/2}`, :math:`e^{h_u + h_v}` and
     :math:`e^{(f_v - f_u)/2}`. Each round grows one tree on the derivatives of the log-likelihood of the training
-    rankings, for all labels at once, and adds what its leaves say. Rankings may tie labels and leave labels out: what a
-    model learns about a label from some comparisons it knows in all others.
+    rankings, for all labels at once, and adds the values of its leaves. Rankings may tie labels and leave labels out:
+    what is learned about a label from some comparisons applies to all others.
 
     Parameters
     ----------
     aggregator : str or Aggregator, default "tau_x"
-        Makes a bucket order of the predicted shares; see :func:`bucketrank.get_aggregator`.
+        Aggregator applied to the predicted shares; see :func:`bucketrank.get_aggregator`.
     rounds : int, default 200
         Number of trees.
     learning_rate : float, default 0.1
-        Share of a Newton step that a tree makes, above 0 and up to 1.
+        Factor of the Newton step of each tree, above 0 and up to 1.
     max_depth : int, default 6
-        Depth of the trees, up to 64. Data sets of ten thousand rows and more like 8.
+        Depth of the trees, up to 64. For ten thousand rows and more, 8 works well.
     min_samples_leaf : int, default 10
         Smallest number of drawn rows in a leaf.
     ridge : float, default 2.0
         Pulls the steps towards 0; a positive number.
     row_share : float, default 0.6
-        Probability with which a tree sees a row, above 0 and up to 1.
+        Probability with which a row is drawn for a tree, above 0 and up to 1.
     feature_share : float, optional
         Share of the features that are drawn for a node, above 0 and up to 1. By default a third of them, or the square
         root of their number if that is more. Features that are constant in the node are not counted.
     max_bins : int, default 256
-        Features with more distinct values are split at about so many quantiles, others at every midpoint.
+        Features with more distinct values are split at about `max_bins` quantiles, others at every midpoint.
     validation_share : float, optional
-        With a share of the rows, above 0 and below 1, boosting stops when these rows, which no tree sees, are not
-        explained better any more. By default all rounds are made.
+        Share of the rows held out for early stopping, above 0 and below 1. Boosting stops when their log-likelihood no
+        longer improves. By default there is no early stopping.
     patience : int, default 10
         Rounds without a better validation score before boosting stops.
     random_state : int, RandomState instance, optional
         Seed of all draws.
     n_jobs : int, optional
-        Number of threads; None means 1, and -1 one for each core. The model does not depend on it.
+        Number of threads; None means 1, and -1 means one per core. The model does not depend on it.
     verbose : int, default 0
-        Print a line after every so many rounds.
+        Print a line every `verbose` rounds; 0 prints nothing.
 
     Attributes
     ----------
@@ -75,11 +75,11 @@ class PartialLabelRankingBooster(LatentRanker):
     rounds_ : int
         Number of trees: fewer than `rounds` when boosting stopped early.
     validation_scores_ : ndarray of shape (n_rounds,)
-        Mean log-likelihood of a validation pair after each round; empty without `validation_share`.
+        Mean log-likelihood per held-out pair after each round; empty without `validation_share`.
     feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in what all splits gained.
+        Share of each feature in the total gain of all splits.
     aggregator_ : Aggregator
-        The aggregator that is asked for predictions.
+        The aggregator used for predictions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -203,7 +203,7 @@ class PartialLabelRankingBooster(LatentRanker):
         ndarray or DataFrame of shape (n_samples, n_labels)
             What :meth:`predict` would return if boosting had ended there.
         """
-        # Checked now, not when the first prediction is asked for.
+        # Check X now, not at the first `next`.
         return self._stages(X, self._features(X))
 
     def _stages(self, X: Any, values: NDArray[np.float64]) -> Iterator[Any]:
@@ -214,12 +214,12 @@ class PartialLabelRankingBooster(LatentRanker):
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
-        """Share of each feature in what all splits gained."""
+        """Share of each feature in the total gain of all splits."""
         check_is_fitted(self)
         return self.booster_.feature_importances()
 
     def _options(self) -> _BoostOptions:
-        """Check the types of all parameters; what their values must satisfy is checked by the kernel."""
+        """Check the types of all parameters; the core checks their ranges."""
         share = self.validation_share
         stopping = None if share is None else as_real(share, "validation_share")
         patience = at_least(self.patience, "patience", 1)

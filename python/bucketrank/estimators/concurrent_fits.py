@@ -1,4 +1,4 @@
-"""Several short fits at the same time."""
+"""Run several short fits concurrently."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _T = TypeVar("_T")
 
 @contextmanager
 def at_once(fits: list[Callable[[], _T]], n_threads: int) -> Iterator[list[Callable[[], _T]]]:
-    """Start fits on so many threads, and hand out what waits for the result of each.
+    """Start the fits on `n_threads` threads and yield one function per fit that waits for its result.
 
-    With one thread nothing is started: a fit is done when its result is asked for. Only the thread that called hears
-    Ctrl-C, and waits for what is running: fits should be short.
+    With one thread, each fit runs when its function is called. Ctrl-C is raised in the calling thread after the running
+    fits have ended, so fits should be short.
     """
     if n_threads == 1:
         yield fits

@@ -1,4 +1,4 @@
-"""Forests of partial label ranking trees, a scikit-learn estimator."""
+"""The partial label ranking forest, a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -32,65 +32,65 @@ VARIANTS = ("mixed", "bootstrap", "extra_trees")
 
 _GUARD_STRENGTHS = (4.0, 16.0, 64.0)
 _GUARD_GAIN = 0.01
-"""How much better the out-of-bag score must be for a strength other than the one asked for."""
+"""Smallest gain of the out-of-bag score for which `oob_guard` replaces `shrinkage_strength`."""
 
 _DATA = ("X", "Y", "sample_weight")
 
 _ROWS_AT_ONCE = 1000
-"""Rows whose shares are kept while several aggregators are asked."""
+"""Number of rows per batch when several aggregators share the predicted pair shares."""
 
 
 class PartialLabelRankingForest(LabelRanker):
-    r"""Many trees whose predictions of pairs are averaged.
+    r"""A forest of trees whose predicted pair shares are averaged.
 
     Each tree predicts how likely each pair of labels is before, tied and after; the forest averages these shares,
-    and the aggregator makes a bucket order of them, by default the one with the largest expected :math:`\tau_X`.
+    and the aggregator turns them into a bucket order, by default the one with the largest expected :math:`\tau_X`.
 
     Parameters
     ----------
     aggregator : str or Aggregator, default "tau_x"
-        Makes one bucket order of the averaged shares; see :func:`bucketrank.get_aggregator`. Markov chains 1 to 3 need
-        rankings and cannot be asked.
+        Aggregator applied to the averaged shares; see :func:`bucketrank.get_aggregator`. Markov chains 1 to 3 and
+        Davidson need rankings and cannot be used.
     n_estimators : int, default 100
         Number of trees.
     variant : {"mixed", "bootstrap", "extra_trees"}, default "mixed"
-        ``"bootstrap"`` grows every tree on rows drawn with replacement, and looks at `max_features` features in each
-        node. ``"extra_trees"`` grows it on all rows, and looks at one random threshold of each feature. ``"mixed"``
-        takes the two in turn.
+        ``"bootstrap"`` grows every tree on a bootstrap sample and searches `max_features` features per node.
+        ``"extra_trees"`` grows it on all rows and tries one random threshold per feature. ``"mixed"`` alternates the
+        two.
     max_features : int, float, {"sqrt", "log2"}, default "sqrt"
-        Number of features drawn for each node of a tree on drawn rows; None means all.
+        Number of features drawn per node of a bootstrap tree; None means all.
     max_depth : int, optional
-        Depth at which nodes are not split any more.
+        Largest depth of the trees.
     min_samples_split : "paper", int or float, default 2
-        Nodes with fewer rows are not split. Other values than 2 make trees on drawn rows slower to grow.
+        Nodes with fewer rows are not split. Values other than 2 make bootstrap trees slower to grow.
     min_samples_leaf : int or float, default 1
         Smallest number of rows of a child.
     shrinkage_strength : float, default 0.5
-        For how many rows the shares of the node above count in a node's shares (m-estimate).
+        Number of rows that the parent's shares count for in a node's shares (m-estimate).
     oob_score : bool, default False
         Whether to compute `oob_score_`: the mean rank correlation on the training rows, each predicted by the trees
-        that were grown without it. Needs trees on drawn rows.
+        whose bootstrap sample does not contain it. Needs bootstrap trees.
     oob_guard : bool, default False
         Whether to compare strengths of shrinkage of 4, 16 and 64 by their out-of-bag scores, and to take the best one
-        if it is better by more than 0.01: a protection where features say little. Takes four times as long as the
-        score.
+        if it is better by more than 0.01: a safeguard for uninformative features. Takes four times as long as
+        `oob_score`.
     warm_start : bool, default False
-        Whether another fit on the same data adds trees to those that are there.
+        Whether another fit on the same data adds trees to the existing ones.
     random_state : int, RandomState instance, optional
         Seed of all draws. Tree i depends on the seed and on i only.
     n_jobs : int, optional
-        Number of threads; None means 1, and -1 one for each core. The forest does not depend on it.
+        Number of threads; None means 1, and -1 means one per core. The forest does not depend on it.
 
     Attributes
     ----------
     aggregator_ : Aggregator
-        The aggregator that is asked for predictions.
+        The aggregator used for predictions.
     forest_ : bucketrank._core.Forest
         The grown trees.
     shrinkage_strength_ : float
-        The strength that predictions use: that asked for, or the guard's.
+        The strength used for predictions: `shrinkage_strength`, or the one chosen by `oob_guard`.
     oob_score_ : float
-        Out-of-bag score, if asked for.
+        Out-of-bag score, with ``oob_score=True`` or ``oob_guard=True``.
     feature_importances_ : ndarray of shape (n_features,)
         Mean share of each feature in the decrease of impurity.
     n_features_in_, n_labels_in_ : int
@@ -100,9 +100,9 @@ class PartialLabelRankingForest(LabelRanker):
 
     Notes
     -----
-    Trees keep no shares: they are computed from the rows of the leaves when a prediction asks for them, so that the
-    memory is that of the trees. Weights count like numbers of rows against `shrinkage_strength`: weights that add up
-    to 1 are weak evidence, and leave the shares near ⅓.
+    Trees store no shares: a prediction computes them from the rows of the leaves, which saves memory. Weights
+    count like numbers of rows against `shrinkage_strength`: weights that add up to 1 are weak evidence, and leave the
+    shares near ⅓.
 
     Examples
     --------
@@ -194,7 +194,7 @@ class PartialLabelRankingForest(LabelRanker):
         self._n_training = len(positions)
         self._data = data
         self.shrinkage_strength_ = strength
-        # The score of an earlier fit is not one of this forest.
+        # Drop the score of an earlier fit.
         self.__dict__.pop("oob_score_", None)
         if score is not None:
             self.oob_score_ = score
@@ -219,7 +219,7 @@ class PartialLabelRankingForest(LabelRanker):
         return self.forest_.pair_shares(values, self.shrinkage_strength_, False, n_jobs)
 
     def predict_oob_pair_shares(self, X: Any) -> NDArray[np.float64]:
-        """Predict the shares of the training rows, each by the trees that were grown without it.
+        """Predict the shares of the training rows, each by the trees that are out-of-bag for it.
 
         Parameters
         ----------
@@ -229,7 +229,7 @@ class PartialLabelRankingForest(LabelRanker):
         Returns
         -------
         ndarray of shape (n_samples, n_pairs, 3)
-            As :meth:`predict_pair_shares`; 0 for a row that every tree has seen.
+            As :meth:`predict_pair_shares`; 0 for a row that is in every bootstrap sample.
         """
         values = self._features(X)
         n_jobs = resolve_n_jobs(self.n_jobs)
@@ -342,7 +342,7 @@ class PartialLabelRankingForest(LabelRanker):
         aggregator: Aggregator,
         strength: float,
     ) -> tuple[float | None, float]:
-        """Return the out-of-bag score, if asked for, and the strength that predictions use."""
+        """Return the out-of-bag score, or None when not requested, and the shrinkage strength for predictions."""
         if not (self.oob_score or self.oob_guard):
             return None, strength
         covered = forest.out_of_bag_counts() > 0
@@ -373,14 +373,14 @@ class PartialLabelRankingForest(LabelRanker):
 def _digest(
     values: NDArray[np.float64], positions: Any, weights: NDArray[np.float64] | None
 ) -> list[str]:
-    """Digests of features, rankings and weights, to know them again."""
+    """Content hashes of features, rankings and weights for the warm-start check."""
     arrays = (values, positions, np.ones(len(positions)) if weights is None else weights)
     plain = (np.asarray(array, dtype=np.float64).tobytes() for array in arrays)
     return [hashlib.blake2b(array, digest_size=16).hexdigest() for array in plain]
 
 
 def _check(aggregator: Aggregator) -> Aggregator:
-    """Refuse aggregators that need rankings: a forest has averaged shares."""
+    """Raise when the aggregator needs rankings: a forest only has averaged shares."""
     if aggregator._needs == "rankings":
         raise ValueError(
             f"{aggregator!r} needs rankings, but a forest averages shares of before, tied and after; "

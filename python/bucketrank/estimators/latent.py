@@ -1,4 +1,4 @@
-"""What the estimators that predict utilities and tie terms have in common."""
+"""Base classes of estimators that predict pair shares, or utilities and tie terms."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PairShareRanker(LabelRanker):
 
     @abstractmethod
     def _pair_shares(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the shares of all pairs for checked rows."""
+        """Return the pair shares of checked rows."""
 
     def predict_pair_shares(self, X: Any) -> NDArray[np.float64]:
         """Predict how likely each pair of labels is before, tied and after.
@@ -46,7 +46,8 @@ class PairShareRanker(LabelRanker):
             )
         if needs_beta(aggregator):
             raise ValueError(
-                f"{aggregator!r} waits for a tree to choose beta; for {type(self).__name__} expected a number"
+                f"{aggregator!r} has beta 'auto', which only a tree chooses; "
+                f"expected a number for {type(self).__name__}"
             )
         return aggregator
 
@@ -56,7 +57,7 @@ class LatentRanker(PairShareRanker):
 
     @abstractmethod
     def _scores(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return utilities, then tie terms, of checked rows."""
+        """Return the utilities followed by the tie terms of checked rows."""
 
     @abstractmethod
     def _compared_labels(self) -> NDArray[np.bool_]:

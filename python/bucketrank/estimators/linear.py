@@ -29,12 +29,12 @@ class PartialLabelRankingLinear(LatentRanker):
     Every label has a utility :math:`f` and a tie term :math:`h`. A label is placed before, tied with or placed behind
     another one with weights :math:`e^{(f_u - f_v)/2}`, :math:`e^{h_u + h_v}` and :math:`e^{(f_v - f_u)/2}`. Features
     are standardised, clipped to ±6 and divided by the square root of their number; the penalised log-likelihood is
-    concave, so there is one best model, and it is found.
+    concave, so its maximum is unique, and the fit finds it.
 
     Parameters
     ----------
     aggregator : str or Aggregator, default "tau_x"
-        Makes a bucket order of the predicted shares; see :func:`bucketrank.get_aggregator`.
+        Aggregator applied to the predicted shares; see :func:`bucketrank.get_aggregator`.
     ridge : float, default 0.1
         Half of it times the sum of squared coefficients is the penalty; a positive number.
     intercept_ridge : float, default 0.001
@@ -43,12 +43,12 @@ class PartialLabelRankingLinear(LatentRanker):
         The fit ends when no derivative of the penalised log-likelihood, divided by the sum of the weights of the rows,
         is larger in absolute value.
     max_steps : int, default 1000
-        A fit that takes more steps ends with a warning.
+        Largest number of steps; a fit that needs more ends with a warning.
     standard_errors : bool, default False
         Also compute standard errors of coefficients and intercepts; for at most 4000 of them, which are twice the
         number of labels times the number of features and one more.
     n_jobs : int, optional
-        Number of threads; None means 1, and -1 one for each core. The model does not depend on it.
+        Number of threads; None means 1, and -1 means one per core. The model does not depend on it.
 
     Attributes
     ----------
@@ -69,13 +69,13 @@ class PartialLabelRankingLinear(LatentRanker):
     scale_ : ndarray of shape (n_features,)
         Standard deviations of the features; 0 for a constant one, which has no influence.
     n_iter_ : int
-        Steps that the fit took.
+        Number of steps of the fit.
     converged_ : bool
-        Whether it reached the tolerance.
+        Whether the fit reached the tolerance.
     model_ : bucketrank._core.LinearModel
         The fitted model.
     aggregator_ : Aggregator
-        The aggregator that is asked for predictions.
+        The aggregator used for predictions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -90,9 +90,9 @@ class PartialLabelRankingLinear(LatentRanker):
     Standard errors are square roots of the diagonal of the inverse of the observed information, the second derivatives
     of the penalised log-likelihood at its maximum. Only differences of utilities have a meaning, and the penalty makes
     the coefficients of a feature, and the intercepts, add up to 0 over the labels that were compared: the errors are
-    those of differences from the mean label, and of these labels' freedom to move together, on which the data are
-    silent, they say nothing. Other coefficients that the data are silent on (those of a label that was never compared,
-    of a constant feature, or the two tie terms of two labels, of which only the sum matters) have the error of the
+    those of differences from the mean label and exclude a common shift of all utilities, which the data do not
+    determine. Other coefficients that the data do not determine (those of a label that was never compared, of a
+    constant feature, or of the two tie terms of two labels, of which only the sum matters) have the error of the
     penalty. Scale and penalty are taken as given, and the pairs of a ranking as independent comparisons.
 
     Examples
@@ -184,7 +184,7 @@ class PartialLabelRankingLinear(LatentRanker):
         self.converged_ = model.converged
         self.model_ = model
         for name in ERROR_NAMES:
-            # Those of an earlier fit say nothing about this one.
+            # Drop the standard errors of an earlier fit.
             self.__dict__.pop(name, None)
         self.__dict__.update(errors)
         return self

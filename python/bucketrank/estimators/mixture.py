@@ -1,4 +1,4 @@
-"""Mixing models of the same pairs: out-of-fold evidence, and the rounds and weights that it speaks for."""
+"""Mixture of pair models: held-out likelihoods, and the choice of boosting rounds and component weights."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from bucketrank import _core
 from bucketrank._validation import Positions
 
 START = {"forest": 0.4, "booster": 0.4, "linear": 0.2}
-"""Weights that the mix starts from; they count like 20 rows of evidence."""
+"""Initial weights of the mixture, a prior worth 20 rows."""
 
 FLOOR = 0.001
-"""No component may rule out what has been observed."""
+"""Smallest share of an observed relation, which keeps the likelihood positive."""
 
 _NUMBERS_AT_ONCE = 1 << 23
-"""Shares that are held in memory together: 64 MiB of them."""
+"""Largest number of shares held in memory at once: 64 MiB."""
 
 Floats = NDArray[np.float64]
 
 
 class Evidence:
-    """What components say about the observed relations of some rows, none of which they were fitted on.
+    """Held-out shares that components predict for the observed relations of some rows.
 
-    Weights of the rows count relative to their mean.
+    Row weights are divided by their mean.
     """
 
     def __init__(self, positions: Positions, weights: Floats | None = None) -> None:
         self.positions = positions
         self.row_weights = np.ones(len(positions))
-        # Weights that are all the same must not differ by rounding from no weights.
+        # Equal weights must give exactly the result of no weights.
         if weights is not None and np.ptp(weights) > 0:
             self.row_weights = weights / weights.mean()
         self.counts = _core.observed_counts(positions)
@@ -44,7 +44,7 @@ class Evidence:
         return len(self._row_of)
 
     def empty(self, stages: int = 1) -> Floats:
-        """Return a table for what a component says: one row a stage, not a number where it says nothing."""
+        """Return a table of predicted shares filled with NaN: one row per stage, one column per relation."""
         return np.full((stages, self.n_pairs), np.nan)
 
     def write(
@@ -53,7 +53,7 @@ class Evidence:
         shares: Callable[[NDArray[np.intp]], Iterator[Floats]],
         table: Floats,
     ) -> None:
-        """Ask for the shares of some rows, ascending, stage by stage, and note those of what was observed."""
+        """Predict the shares of `rows` (ascending) stage by stage and store those of the observed relations."""
         for block in row_blocks(len(rows), self.positions.shape[1]):
             asked = rows[block]
             is_asked = np.zeros(len(self.positions), dtype=bool)
@@ -64,14 +64,14 @@ class Evidence:
 
 
 def row_blocks(n_rows: int, n_labels: int) -> Iterator[slice]:
-    """Yield slices of rows whose tables of shares fit the memory set aside for them."""
+    """Yield slices of rows whose pair shares fit in the memory limit."""
     size = max(1, _NUMBERS_AT_ONCE // (3 * n_labels * (n_labels - 1) // 2))
     for start in range(0, n_rows, size):
         yield slice(start, start + size)
 
 
 class Mix(NamedTuple):
-    """What the evidence speaks for."""
+    """Chosen stage of the booster and weights of the components."""
 
     stage: int
     weights: dict[str, float]
@@ -85,7 +85,7 @@ def choose(evidence: Evidence, tables: dict[str, Floats]) -> Mix:
     evidence : Evidence
         The observed relations.
     tables : dict
-        For each component the shares of these relations, one row a stage; only the booster has several.
+        For each component the shares of these relations, one row per stage; only the booster has several.
 
     Returns
     -------

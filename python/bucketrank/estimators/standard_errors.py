@@ -13,13 +13,13 @@ ERROR_NAMES = (
 )
 
 MAX_COEFFICIENTS = 4000
-"""More of them would take gigabytes and minutes: the information is a square matrix of so many rows."""
+"""Largest number of coefficients: their square information matrix would otherwise take gigabytes."""
 
 Floats = NDArray[np.float64]
 
 
 def check_size(n_features: int, n_labels: int) -> None:
-    """Refuse models that are too large for standard errors."""
+    """Raise when the model is too large for standard errors."""
     count = 2 * n_labels * (n_features + 1)
     if count > MAX_COEFFICIENTS:
         raise ValueError(
@@ -46,7 +46,7 @@ def standard_errors(
     inputs = len(information) // (2 * n)
     variances = _variances(information, compared, np.r_[np.full(inputs - 1, ridges[0]), ridges[1]])
     by_input = np.sqrt(variances).reshape(inputs, 2 * n)
-    # The inputs are standardised features divided by this.
+    # The inputs are the standardised features divided by the square root of their number.
     coefficients = by_input[:-1].T / np.sqrt(inputs - 1)
     intercepts = by_input[-1]
     parts = (coefficients[:n], coefficients[n:], intercepts[:n], intercepts[n:])
@@ -54,10 +54,10 @@ def standard_errors(
 
 
 def _variances(information: Floats, compared: NDArray[np.bool_], ridge: Floats) -> Floats:
-    """Return the diagonal of the inverse, without the common movement of the utilities of compared labels.
+    """Return the diagonal of the inverse, without the common shift of the utilities of compared labels.
 
-    Of an input this movement is an eigenvector, and the ridge its eigenvalue. To leave it out, it is made as stiff as
-    the rest, which also keeps a small ridge from spoiling the inverse, and its known part is taken off the result.
+    The shift is an eigenvector per input, with the ridge as its eigenvalue. Its eigenvalue is raised to the size of the
+    others, so that a small ridge does not make the inverse inaccurate, and its known variance is subtracted afterwards.
     """
     n = len(compared)
     inputs = len(ridge)
@@ -69,7 +69,7 @@ def _variances(information: Floats, compared: NDArray[np.bool_], ridge: Floats) 
         stiffness = information[own, own].mean()
         stiff[np.ix_(own, own)] += stiffness / len(labels)
         excess[j, labels] = 1 / (len(labels) * (ridge[j] + stiffness))
-    # In units in which the diagonal is 1: penalties and weights may differ by many orders of magnitude.
+    # Scale the diagonal to 1: penalties and weights may differ by many orders of magnitude.
     unit = 1 / np.sqrt(stiff.diagonal())
     try:
         inverse = np.linalg.inv(stiff * unit * unit[:, None])

@@ -28,38 +28,38 @@ class PartialLabelRankingTree(LabelRanker):
 
     The tree splits the features so that the training rankings in each node agree as much as possible. It is grown
     on how pairs of labels compare: rankings may tie labels and leave labels out. Each leaf keeps its rankings, and an
-    aggregator turns them into the bucket order that is predicted; another aggregator can be asked at any time,
-    without growing the tree again.
+    aggregator turns them into the predicted bucket order; the aggregator can be replaced without growing the tree
+    again.
 
     Parameters
     ----------
     aggregator : str or Aggregator, default "borda"
-        Makes one bucket order of the rankings in a leaf; see :func:`bucketrank.get_aggregator`. Its parameters can
+        Aggregator applied to the rankings of a leaf; see :func:`bucketrank.get_aggregator`. Its parameters can
         be searched as ``aggregator__beta``.
     criterion : {"entropy", "disagreements", "distance"}, default "entropy"
         Impurity of a node. Entropy: the mean over pairs of labels of the entropy (base 2) of the shares of before,
         tied and after. The others compare the rankings with their consensus by `aggregator`: the share of rankings
         that do not agree on a pair, or their distance on it (2 for opposite orders, 1 if one of them is a tie).
     splitter : {"best", "random", "equal_frequency", "equal_width"}, default "best"
-        In two at the best threshold, in two at the best of one random threshold for each feature, or into up to
+        Binary split at the best threshold, binary split at the best of one random threshold per feature, or up to
         `max_splits` children of equal weight or of equal width.
     max_splits : int, default 5
         Largest number of children of a node for the last two splitters, from 2 to 1000.
     max_depth : int, optional
-        Depth at which nodes are not split any more.
+        Largest depth of the tree.
     min_samples_split : "paper", int or float, default "paper"
         Nodes with fewer rows are not split. ``"paper"`` is twice the number of labels; a float is a share of the
         training rows.
     min_samples_leaf : int or float, default 1
         Smallest number of rows of a child; a float is a share of the training rows.
     max_features : int, float, {"sqrt", "log2"}, optional
-        Number of features that are drawn for each node, by default all. Features that are constant in the node are
+        Number of features drawn per node, by default all. Features that are constant in the node are
         not counted.
     shrinkage : {"path", "m-estimate"}, optional
         Pulls the shares of before, tied and after in a leaf towards those of the nodes above it, which suits a fully
         grown tree (``min_samples_split=2``) and `aggregator` ``"tau_x"``. ``"path"`` adds up the differences along the
-        path from the root, the one below a node divided by 1 + strength / rows of the node; ``"m-estimate"`` lets the
-        parent's shares count for as many rows as the strength says.
+        path from the root, the one below a node divided by 1 + strength / rows of the node; ``"m-estimate"`` counts the
+        parent's shares like `shrinkage_strength` rows.
     shrinkage_strength : float, optional
         By default 32 for ``"path"`` and 8 for ``"m-estimate"``. On the path, a pair of labels that few rows rank is
         shrunk less, by the square root of their share.
@@ -69,12 +69,12 @@ class PartialLabelRankingTree(LabelRanker):
     random_state : int, RandomState instance, optional
         Seed of the draws of features and thresholds.
     n_jobs : int, optional
-        Number of threads; None means 1, and -1 one for each core. The tree does not depend on it.
+        Number of threads; None means 1, and -1 means one per core. The tree does not depend on it.
 
     Attributes
     ----------
     aggregator_ : Aggregator
-        The aggregator that is asked for predictions.
+        The aggregator used for predictions.
     tree_ : bucketrank._core.Tree
         The grown tree. ``tree_.nodes()`` gives its nodes as arrays.
     feature_importances_ : ndarray of shape (n_features,)
@@ -149,7 +149,7 @@ class PartialLabelRankingTree(LabelRanker):
         Parameters
         ----------
         aggregator : str or Aggregator, default "borda"
-            Makes one bucket order of the rankings in a leaf.
+            Aggregator applied to the rankings of a leaf.
         **params
             Parameters that differ from theirs, such as ``n_jobs``.
 
@@ -263,7 +263,7 @@ class PartialLabelRankingTree(LabelRanker):
         return self.tree_.apply(values)
 
     def decision_path(self, X: Any) -> csr_matrix[Any]:
-        """Return the nodes that each row goes through.
+        """Return the nodes on the path of each row.
 
         Parameters
         ----------
@@ -273,7 +273,7 @@ class PartialLabelRankingTree(LabelRanker):
         Returns
         -------
         scipy.sparse.csr_matrix of shape (n_samples, n_nodes)
-            1 where the row goes through the node.
+            1 where the path of the row contains the node.
         """
         from scipy.sparse import csr_matrix
 
@@ -299,7 +299,7 @@ class PartialLabelRankingTree(LabelRanker):
         return with_missing(self.tree_.node_rankings(index))
 
     def leaf_rows(self, leaf: int) -> NDArray[np.int64]:
-        """Return which rows of the training data are in a leaf.
+        """Return the indices of the training rows in a leaf.
 
         Parameters
         ----------
@@ -314,7 +314,7 @@ class PartialLabelRankingTree(LabelRanker):
         return self.tree_.node_rows(index)
 
     def get_depth(self) -> int:
-        """Return the depth of the tree: 0 for a tree that is only a leaf."""
+        """Return the depth of the tree: 0 for a tree with a single leaf."""
         check_is_fitted(self)
         return self.tree_.depth
 
@@ -343,7 +343,7 @@ class PartialLabelRankingTree(LabelRanker):
         if self._soft and smoothing is not None:
             return [tree.soft_consensus(a._spec(), values, n_jobs, smoothing) for a in aggregators]
         if len(aggregators) == 1 and smoothing is None:
-            # From features to positions in one call, which is what most predictions are.
+            # Most predictions: from features to positions in one call.
             return [tree.predict(aggregators[0]._spec(), values, n_jobs)]
         leaves = tree.apply(values)
         return [tree.consensus(a._spec(), leaves, n_jobs, smoothing) for a in aggregators]
@@ -351,7 +351,7 @@ class PartialLabelRankingTree(LabelRanker):
     def _positions_by_pair_order(
         self, values: NDArray[np.float64], aggregators: list[Aggregator]
     ) -> list[NDArray[np.int64]]:
-        """As `_positions` for aggregators that need no more, but smoothed leaves are smoothed once for all."""
+        """As `_positions`, for aggregators of pair orders: shares are smoothed once for all aggregators."""
         tree, n_jobs, smoothing = self.tree_, resolve_n_jobs(self.n_jobs), self._smoothing
         assert smoothing is not None
         if self._soft:
@@ -371,7 +371,7 @@ class PartialLabelRankingTree(LabelRanker):
 
 
 def _check(aggregator: Aggregator, smoothing: tuple[str, float] | None) -> Aggregator:
-    """Refuse aggregators that need rankings where there are only smoothed shares."""
+    """Raise when the aggregator needs rankings but leaves only have smoothed shares."""
     if smoothing is not None and aggregator._needs == "rankings":
         raise ValueError(
             f"{aggregator!r} needs rankings, but leaves with shrinkage or soft routing only have shares of before, "

@@ -1,4 +1,4 @@
-"""Trees for people: as text, for Graphviz, and drawn with matplotlib."""
+"""Export of trees as text, as Graphviz source and as matplotlib figures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["export_graphviz", "export_text", "plot_tree"]
 
 @dataclass(frozen=True)
 class _Node:
-    """A node as it is shown: what leads to it, what it says, and the nodes below."""
+    """Displayed node: its condition, its text and its children."""
 
     index: int
     condition: str
@@ -35,7 +35,7 @@ class _Node:
     children: list[_Node] = field(default_factory=list)
 
     def walk(self) -> Iterator[_Node]:
-        """Yield this node and all below, parents first."""
+        """Yield this node and its descendants, parents first."""
         stack = [self]
         while stack:
             node = stack.pop()
@@ -62,9 +62,9 @@ def export_text(
     label_names : sequence, optional
         By default the names that the tree was fitted with, or 0, 1, ... Names with ``>`` or ``~`` stand in quotes.
     max_depth : int, optional
-        Depth below which subtrees are only counted.
+        Depth below which nodes are not shown.
     decimals : int, default 2
-        Number of digits behind the point of thresholds.
+        Number of decimals of thresholds.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def export_graphviz(
     max_depth: int | None = None,
     decimals: int = 2,
 ) -> str:
-    r"""Write a tree in Graphviz's language.
+    r"""Write a tree as Graphviz source.
 
     Parameters
     ----------
@@ -160,9 +160,9 @@ def plot_tree(
     feature_names, label_names, max_depth, decimals
         As in :func:`export_text`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default the current axes.
+        Axes to draw on; by default the current ones.
     fontsize : float, optional
-        Size of the text, by default matplotlib's or as much smaller as keeps the boxes apart.
+        Size of the text, by default that of matplotlib, reduced until no boxes overlap.
 
     Returns
     -------
@@ -220,7 +220,7 @@ def plot_tree(
 
 
 def _scale_that_fits(boxes: list[Annotation]) -> float:
-    """Return by how much text must shrink so that no box reaches into its neighbour."""
+    """Return the factor that shrinks the text until no boxes overlap."""
     extents = [box.get_window_extent() for box in boxes]
     extents.sort(key=lambda box: (round(box.y0 + box.y1), box.x0 + box.x1))
     scale = 1.0
@@ -240,7 +240,7 @@ def _shown(
     max_depth: int | None,
     decimals: int,
 ) -> _Node:
-    """Return the root of the tree as it is shown, cut off at a depth."""
+    """Return the root of the displayed tree, truncated at `max_depth`."""
     check_is_fitted(tree)
     features = _names(feature_names, "feature_names", _feature_names(tree), tree.n_features_in_)
     labels = _names(label_names, "label_names", tree.label_names_in_.tolist(), tree.n_labels_in_)
