@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator
 
 from bucketrank.datasets import Dataset, make_rankings
 from bucketrank.experiments import JobError, compare
-from bucketrank.experiments.executors import _InFile
+from bucketrank.experiments.executors import DatasetFile
 from test_experiment_store import count
 from test_experiments import numbers, small
 
@@ -39,7 +39,7 @@ def test_threads_and_processes() -> None:
 def test_workers_that_do_not_see_the_files_get_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
     data = [small("a", 1)]
     expected = numbers(compare(data, **SETTINGS))
-    monkeypatch.setattr(_InFile, "load", lambda _self: None)
+    monkeypatch.setattr(DatasetFile, "load", lambda _self: None)
     with ThreadPoolExecutor(2) as threads:
         assert numbers(compare(data, executor=threads, **SETTINGS)) == expected
 

@@ -1,8 +1,8 @@
-"""Doing the jobs of a plan on somebody else's workers: any executor of `concurrent.futures`, such as Dask's.
+"""Run the jobs of a plan on an executor of `concurrent.futures`, such as Dask's.
 
-A dataset goes to each worker once, not with every job. Dask has a way of its own to spread data. For other
-executors the data lie in a file that each worker process reads once; a worker that cannot see the file says so, and
-gets the job again with the data.
+Each dataset is sent to a worker once, not with every job. Dask scatters data by itself. For other executors each
+dataset is a file that a worker process reads once; a worker that cannot reach the file reports this, and gets the job
+again with the data.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from bucketrank.experiments.plan import Job, Plan
 
 
 @dataclass(frozen=True)
-class _InFile:
-    """Data that a worker process reads from a file when it first needs them."""
+class DatasetFile:
+    """A pickled dataset, which a worker process reads at its first use."""
 
     path: str
     content_hash: str
 
     def load(self) -> Dataset | None:
+        """Return the dataset, cached per process; None if the file cannot be read."""
         if self.content_hash not in _LOADED:
             try:
                 data = pickle.loads(Path(self.path).read_bytes())
@@ -41,11 +42,11 @@ class _InFile:
 
 
 _LOADED: dict[str, Dataset] = {}
-"""What this process has read, by content."""
+"""Datasets that this process has read, by content hash."""
 
 
 def run_on(executor: Executor, plan: Plan, jobs: list[Job], finished: Finished) -> None:
-    """Do the jobs on the executor's workers; results are the same as on this machine."""
+    """Run the jobs on the workers of `executor`; results are the same as on this machine."""
     if not hasattr(executor, "submit"):
         raise TypeError(
             f"executor is {executor!r}; expected an executor of concurrent.futures, such as "
@@ -59,7 +60,7 @@ def run_on(executor: Executor, plan: Plan, jobs: list[Job], finished: Finished) 
             return executor.submit(_work, data, job, learner, plan.n_folds, seed)
 
         try:
-            for job in _largest_first(plan, jobs):
+            for job in largest_first(plan, jobs):
                 waiting[submit(job, data_for[job.dataset])] = job
             again = _collect(waiting, finished)
             waiting = {submit(job, plan.datasets[job.dataset]): job for job in again}
@@ -69,14 +70,14 @@ def run_on(executor: Executor, plan: Plan, jobs: list[Job], finished: Finished) 
                 future.cancel()
 
 
-def _largest_first(plan: Plan, jobs: list[Job]) -> list[Job]:
-    """Return the jobs so that none of the long ones starts last."""
+def largest_first(plan: Plan, jobs: list[Job]) -> list[Job]:
+    """Sort the jobs by decreasing cost, so that no long job starts last."""
     sizes = {name: data.X.size * data.n_labels**2 for name, data in plan.datasets.items()}
     return sorted(jobs, key=lambda job: -sizes[job.dataset])
 
 
 def _collect(waiting: dict[Future[list[Outcome] | None], Job], finished: Finished) -> list[Job]:
-    """Hand results over as they come, and return the jobs whose workers did not reach the data."""
+    """Pass results on as they complete, and return the jobs whose workers did not reach the data."""
     without_data = []
     for future in as_completed(waiting):
         job = waiting[future]
@@ -85,7 +86,7 @@ def _collect(waiting: dict[Future[list[Outcome] | None], Job], finished: Finishe
         except JobError:
             raise
         except CancelledError:
-            # Dask gives up on jobs whose data went down with a worker.
+            # Dask cancels jobs whose data were lost with a worker.
             without_data.append(job)
             continue
         except Exception as error:
@@ -98,27 +99,34 @@ def _collect(waiting: dict[Future[list[Outcome] | None], Job], finished: Finishe
 
 
 def _work(
-    data: Dataset | _InFile, job: Job, learner: Learner, n_folds: int, seed: int
+    data: Dataset | DatasetFile, job: Job, learner: Learner, n_folds: int, seed: int
 ) -> list[Outcome] | None:
-    """Do a job on a worker; None when the data cannot be reached from there."""
-    loaded = data.load() if isinstance(data, _InFile) else data
+    """Run a job on a worker; None if the worker cannot reach the data."""
+    loaded = data.load() if isinstance(data, DatasetFile) else data
     return None if loaded is None else run_job(loaded, job, learner, n_folds, seed)
 
 
 @contextmanager
 def _spread(executor: Executor, plan: Plan) -> Iterator[dict[str, Any]]:
-    """Bring the datasets near the workers, and hand out what stands for each of them in a job."""
+    """Send the datasets to the workers, and yield the handle of each for jobs."""
     client: Any = getattr(executor, "_client", None)
     if hasattr(client, "scatter"):
         names = list(plan.datasets)
-        # To every worker: what only one has would be lost with it.
+        # To every worker: data of a single worker would be lost with it.
         handles = client.scatter([plan.datasets[name] for name in names], broadcast=True)
         yield dict(zip(names, handles, strict=True))
         return
+    with datasets_in_files(plan) as files:
+        yield dict(files)
+
+
+@contextmanager
+def datasets_in_files(plan: Plan) -> Iterator[dict[str, DatasetFile]]:
+    """Write each dataset to a temporary file, and yield the files by name of the dataset."""
     with tempfile.TemporaryDirectory(prefix="bucketrank-") as folder:
-        handles = {}
+        files = {}
         for index, (name, data) in enumerate(plan.datasets.items()):
             path = Path(folder) / f"{index}.pickle"
             write_file(path, pickle.dumps(data, protocol=pickle.HIGHEST_PROTOCOL))
-            handles[name] = _InFile(str(path), data.content_hash)
-        yield handles
+            files[name] = DatasetFile(str(path), data.content_hash)
+        yield files

@@ -1,16 +1,22 @@
-"""Doing the jobs of a plan on this machine: trees in the engine, other rankers in processes of joblib."""
+"""Run the jobs of a plan on this machine: trees on threads of the core, other rankers in processes."""
 
 from __future__ import annotations
 
+from concurrent.futures import BrokenExecutor
+from contextlib import closing
+
+from joblib import Parallel, delayed
+
+from bucketrank.datasets import Dataset
 from bucketrank.estimators.baseline import PartialLabelRankingBaseline
-from bucketrank.experiments.executors import run_on
+from bucketrank.experiments.executors import DatasetFile, datasets_in_files, largest_first
 from bucketrank.experiments.job import Finished, JobError, TreeJobs, failed, run_job
-from bucketrank.experiments.learners import RankerLearner, TreeLearner
+from bucketrank.experiments.learners import Learner, Outcome, RankerLearner, TreeLearner
 from bucketrank.experiments.plan import Job, Plan
 
 
 def run_here(plan: Plan, jobs: list[Job], n_jobs: int, finished: Finished) -> None:
-    """Do the jobs with so many threads, or processes for rankers other than the tree."""
+    """Run the jobs on `n_jobs` threads, or processes for rankers other than the tree."""
     others = []
     for name, learner in plan.learners.items():
         own = [job for job in jobs if job.learner == name]
@@ -23,11 +29,7 @@ def run_here(plan: Plan, jobs: list[Job], n_jobs: int, finished: Finished) -> No
     _run_in_turn(plan, quick, finished)
     slow = [] if n_jobs == 1 else [job for job in others if not _is_baseline(plan, job)]
     if slow:
-        # A pool of its own: joblib's shared one belongs to the user's own calls of joblib.
-        from joblib.externals.loky import ProcessPoolExecutor
-
-        with ProcessPoolExecutor(max_workers=n_jobs) as executor:
-            run_on(executor, plan, slow, finished)
+        _run_in_processes(plan, slow, n_jobs, finished)
 
 
 def _is_baseline(plan: Plan, job: Job) -> bool:
@@ -49,10 +51,43 @@ def _run_trees(
 def _run_in_turn(plan: Plan, jobs: list[Job], finished: Finished) -> None:
     for job in jobs:
         learner, seed = plan.learners[job.learner], plan.dataset_seed(job.dataset)
-        try:
-            outcomes = run_job(plan.datasets[job.dataset], job, learner, plan.n_folds, seed)
-        except JobError:
-            raise
-        except Exception as error:
-            raise failed(job, f"{type(error).__name__}: {error}") from error
-        finished(job, outcomes)
+        finished(*_attempt(plan.datasets[job.dataset], job, learner, plan.n_folds, seed))
+
+
+def _run_in_processes(plan: Plan, jobs: list[Job], n_jobs: int, finished: Finished) -> None:
+    # joblib rather than concurrent.futures: scripts need no `__main__` guard, and rankers of notebooks are pickled.
+    with datasets_in_files(plan) as files:
+        calls = [
+            delayed(_attempt)(
+                files[job.dataset],
+                job,
+                plan.learners[job.learner],
+                plan.n_folds,
+                plan.dataset_seed(job.dataset),
+            )
+            for job in largest_first(plan, jobs)
+        ]
+        parallel = Parallel(n_jobs, backend="loky", return_as="generator_unordered")
+        with closing(parallel(calls)) as results:
+            try:
+                for job, outcomes in results:
+                    finished(job, outcomes)
+            except BrokenExecutor as error:
+                raise JobError(
+                    f"a worker process ended before its job was finished: {error}"
+                ) from error
+
+
+def _attempt(
+    data: Dataset | DatasetFile, job: Job, learner: Learner, n_folds: int, seed: int
+) -> tuple[Job, list[Outcome]]:
+    """Run a job and return it with its outcomes; an error names the job."""
+    try:
+        loaded = data if isinstance(data, Dataset) else data.load()
+        if loaded is None:
+            raise FileNotFoundError(f"{data}: expected a readable file")
+        return job, run_job(loaded, job, learner, n_folds, seed)
+    except JobError:
+        raise
+    except Exception as error:
+        raise failed(job, f"{type(error).__name__}: {error}") from error
