@@ -1,10 +1,10 @@
-"""The results of a comparison: a tidy table and what it says."""
+"""Results of a comparison: one row per measurement, with summaries, tests and reports."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,20 +13,36 @@ from numpy.typing import NDArray
 
 from bucketrank._files import write_file
 from bucketrank._optional import pandas
-from bucketrank.experiments.conclusions import Conclusions
+from bucketrank.experiments.means import MeanCube, bucket_difference_means, training_time_means
 from bucketrank.experiments.store import COLUMNS, Row, Store
 from bucketrank.experiments.summary import Summary
-from bucketrank.tables import escape_csv
+from bucketrank.statistics import (
+    AverageRanks,
+    FriedmanTest,
+    HolmTest,
+    PairwiseTest,
+    ScoreTable,
+    WinTieLoss,
+    average_ranks,
+    friedman,
+    holm,
+    nemenyi,
+    wilcoxon,
+    win_tie_loss,
+)
+from bucketrank.tables import escape_csv, pluralize
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from bucketrank.experiments.report import Section
 
 _TEXTS = ("dataset", "method")
 _WHOLE = ("repeat", "fold")
 
 
-class Study(Conclusions):
-    """Results of :func:`bucketrank.experiments.compare`: one row for each dataset, level, method, repeat and fold.
+class Study:
+    """Results of :func:`bucketrank.experiments.compare`: one row per dataset, level, method, repeat and fold.
 
     Attributes
     ----------
@@ -37,9 +53,9 @@ class Study(Conclusions):
         (NaN for rankers without), ``fit_seconds`` (growing the tree) and ``consensus_seconds`` (its leaves'
         consensus; for other rankers the time to predict).
     settings : dict
-        What the results depend on: seed, folds, levels, hashes of the data, learners and methods.
+        Inputs that determine the results: seed, folds, levels, hashes of the data, learners and methods.
     notes : dict
-        Versions and the like, which the results should not depend on.
+        Versions and other notes that do not affect the results.
 
     Examples
     --------
@@ -70,7 +86,7 @@ class Study(Conclusions):
 
     @classmethod
     def load(cls, store: str | Path) -> Study:
-        """Read the results that a store holds, also those of a study that is not finished.
+        """Read the results in a store, also of an unfinished study.
 
         Parameters
         ----------
@@ -87,12 +103,12 @@ class Study(Conclusions):
 
     @classmethod
     def joined(cls, studies: Iterable[Study]) -> Study:
-        """Put together studies of different datasets, measured by the same methods on the same levels and folds.
+        """Join studies of different datasets with the same methods, levels and folds.
 
         Parameters
         ----------
         studies : iterable of Study
-            What they fitted and aggregated by may differ; the settings of each are kept under ``"joined"``.
+            Their learners may differ; the settings of each are kept under ``"joined"``.
 
         Returns
         -------
@@ -150,11 +166,11 @@ class Study(Conclusions):
 
     def __repr__(self) -> str:
         parts = [
-            _counted(len(self.datasets), "dataset"),
-            _counted(len(self.missing), "level"),
-            _counted(len(self.methods), "method"),
-            _counted(self.settings["n_repeats"], "repeat"),
-            _counted(self.settings["n_folds"], "fold"),
+            pluralize(len(self.datasets), "dataset"),
+            pluralize(len(self.missing), "level"),
+            pluralize(len(self.methods), "method"),
+            pluralize(self.settings["n_repeats"], "repeat"),
+            pluralize(self.settings["n_folds"], "fold"),
         ]
         found = f"{len(self)} results"
         if not self.is_complete:
@@ -170,11 +186,131 @@ class Study(Conclusions):
         Returns
         -------
         Summary
-            One table a level: datasets by methods. ``print`` it, or ask it for other forms.
+            One table per level, datasets by methods, with methods for text, CSV, JSON and LaTeX.
         """
-        return Summary.of(
-            self.columns, datasets=self.datasets, methods=self.methods, missing=self.missing
+        return Summary.of(self)
+
+    def scores(self, missing: float = 0, measure: str = "tau_x") -> ScoreTable:
+        """Return the mean of one measure over repeats and folds.
+
+        Parameters
+        ----------
+        missing : float, default 0
+            Level of missing labels.
+        measure : str, default "tau_x"
+            A column of the study, such as ``"buckets_predicted"``.
+
+        Returns
+        -------
+        ScoreTable
+            Datasets by methods. If results are missing, the error names them.
+        """
+        if measure not in self.columns or self.columns[measure].dtype.kind != "f":
+            known = [name for name, column in self.columns.items() if column.dtype.kind == "f"]
+            raise ValueError(f"measure is {measure!r}; known: {', '.join(known)}")
+        means = MeanCube.of(self, measure)
+        return means.scores(means.level(missing), higher_is_better=not measure.endswith("_seconds"))
+
+    def average_ranks(self, missing: float = 0) -> AverageRanks:
+        r"""Return the average rank of each method by :math:`\tau_X`; see :func:`.statistics.average_ranks`."""
+        return average_ranks(self.scores(missing))
+
+    def friedman(self, missing: float = 0, *, alpha: float = 0.05) -> FriedmanTest:
+        """Test whether the methods differ at all; see :func:`.statistics.friedman`."""
+        return friedman(self.scores(missing), alpha=alpha)
+
+    def holm(
+        self, missing: float = 0, control: str | None = None, *, alpha: float = 0.05
+    ) -> HolmTest:
+        """Compare the best method, or another control, with all others; see :func:`.statistics.holm`."""
+        return holm(self.scores(missing), control, alpha=alpha)
+
+    def nemenyi(self, missing: float = 0, *, alpha: float = 0.05) -> PairwiseTest:
+        """Compare all pairs of methods by their average ranks; see :func:`.statistics.nemenyi`."""
+        return nemenyi(self.scores(missing), alpha=alpha)
+
+    def wilcoxon(self, missing: float = 0, *, alpha: float = 0.05) -> PairwiseTest:
+        """Compare all pairs of methods by signed ranks; see :func:`.statistics.wilcoxon`."""
+        return wilcoxon(self.scores(missing), alpha=alpha)
+
+    def win_tie_loss(self, missing: float = 0, *, decimals: int = 3) -> WinTieLoss:
+        """Count wins, ties and losses of all pairs of methods; see :func:`.statistics.win_tie_loss`."""
+        return win_tie_loss(self.scores(missing), decimals=decimals)
+
+    def bucket_differences(self, missing: float = 0) -> ScoreTable:
+        """Return the mean number of predicted buckets minus that of true buckets.
+
+        Parameters
+        ----------
+        missing : float, default 0
+            Level of missing labels.
+
+        Returns
+        -------
+        ScoreTable
+            Datasets, ordered by their mean number of true buckets, by methods. Closest to 0 is best.
+        """
+        means = bucket_difference_means(self)
+        table = means.scores(means.level(missing), zero_is_best=True)
+        buckets = self.scores(missing, "buckets_true").values[:, 0]
+        order = buckets.argsort(kind="stable")
+        names = [table.datasets[i] for i in order]
+        return ScoreTable(
+            table.values[order], names, table.methods, zero_is_best=True, measure=table.measure
         )
+
+    def training_times(self, missing: float = 0) -> ScoreTable:
+        """Return the mean seconds to fit on a training fold: growing the tree and the consensus of its leaves.
+
+        Parameters
+        ----------
+        missing : float, default 0
+            Level of missing labels.
+
+        Returns
+        -------
+        ScoreTable
+            Datasets by methods.
+        """
+        means = training_time_means(self)
+        return means.scores(means.level(missing), higher_is_better=False)
+
+    def report(
+        self,
+        path: str | Path | None = None,
+        *,
+        format: str = "html",  # noqa: A002 (the usual name of this parameter)
+        title: str | None = None,
+        sections: Sequence[Section] = (),
+    ) -> str:
+        """Write a report: a summary in words, all tables and figures, settings and hashes of the data.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            File to write as well.
+        format : {"html", "latex", "markdown"}, default "html"
+            HTML is one self-contained page with figures and needs matplotlib (``pip install 'bucketrank[plot]'``);
+            the others have words and tables.
+        title : str, optional
+            Heading of the report.
+        sections : sequence of Section, optional
+            Further sections before the settings, such as that of :meth:`BetaStudy.section`.
+
+        Returns
+        -------
+        str
+            The report. That of an unfinished study begins with a warning.
+        """
+        from bucketrank.experiments.report import RENDERERS, contents
+
+        if format not in RENDERERS:
+            known = ", ".join(map(repr, RENDERERS))
+            raise ValueError(f"format is {format!r}; expected one of {known}")
+        text = RENDERERS[format](contents(self, title, sections))
+        if path is not None:
+            write_file(path, text)
+        return text
 
     def to_pandas(self) -> DataFrame:
         """Return the table as a data frame; needs pandas.
@@ -182,7 +318,7 @@ class Study(Conclusions):
         Returns
         -------
         pandas.DataFrame
-            One row a result.
+            One row per result.
         """
         frame: DataFrame = pandas("to_pandas").DataFrame(self.columns)
         return frame
@@ -193,7 +329,7 @@ class Study(Conclusions):
         Parameters
         ----------
         path : str or Path, optional
-            Where to write them as well.
+            File to write as well.
 
         Returns
         -------
@@ -208,11 +344,11 @@ class Study(Conclusions):
         return text.getvalue()
 
     def to_latex(self) -> str:
-        """Return the summary as LaTeX tables, one a level; see :meth:`Summary.to_latex`."""
+        """Return the summary as LaTeX tables, one per level; see :meth:`Summary.to_latex`."""
         return self.summary().to_latex()
 
     def _order(self, rows: list[Row]) -> list[Row]:
-        """Sort as the settings list datasets, levels and methods, whatever the order of finishing."""
+        """Sort by the order of datasets, levels and methods in the settings."""
         datasets = {name: index for index, name in enumerate(self.datasets)}
         missing = {level: index for index, level in enumerate(self.missing)}
         methods = {name: index for index, name in enumerate(self.methods)}
@@ -225,7 +361,3 @@ def _dtype(column: str) -> Any:
     if column in _TEXTS:
         return np.str_
     return np.int64 if column in _WHOLE else np.float64
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")

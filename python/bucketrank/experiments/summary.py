@@ -1,33 +1,28 @@
-"""Mean and standard deviation of each method on each dataset, as tables for people, programs and papers."""
+"""Mean and standard deviation of each method on each dataset, as text, CSV, JSON and LaTeX."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bucketrank._optional import pandas
+from bucketrank.experiments.means import MeanCube
 from bucketrank.tables import escape_csv, escape_latex, escape_text
-from bucketrank.tables.rounding import as_printed
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-_INTERVAL = 1.96
-"""Half the width of an interval, in standard deviations."""
 
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 
 
 @dataclass(frozen=True, eq=False)
-class Summary:
-    """Mean and standard deviation over repeats and folds.
+class Summary(MeanCube):
+    r"""Mean and standard deviation of :math:`\tau_X` over repeats and folds.
 
     Attributes
     ----------
@@ -38,55 +33,6 @@ class Summary:
     mean, sd : ndarray of shape (n_levels, n_datasets, n_methods)
         NaN where there is no result. The deviation divides by n - 1.
     """
-
-    datasets: list[str]
-    methods: list[str]
-    missing: list[float]
-    mean: NDArray[np.float64]
-    sd: NDArray[np.float64]
-
-    @classmethod
-    def of(
-        cls,
-        columns: Mapping[str, NDArray[Any]],
-        *,
-        datasets: Sequence[str],
-        methods: Sequence[str],
-        missing: Sequence[float],
-    ) -> Summary:
-        """Summarise the column ``tau_x`` of a table of results."""
-        shape = (len(missing), len(datasets), len(methods))
-        cell = np.ravel_multi_index(
-            (
-                _indices(columns["missing"], missing),
-                _indices(columns["dataset"], datasets),
-                _indices(columns["method"], methods),
-            ),
-            shape,
-        )
-        size = int(np.prod(shape))
-        values = columns["tau_x"]
-        count = np.bincount(cell, minlength=size).astype(np.float64)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            mean = np.bincount(cell, values, size) / count
-            squares = np.bincount(cell, (values - mean[cell]) ** 2, size)
-            sd = np.sqrt(squares / np.where(count > 1, count - 1, np.nan))
-        return cls(
-            list(datasets), list(methods), list(missing), mean.reshape(shape), sd.reshape(shape)
-        )
-
-    @property
-    def best(self) -> NDArray[np.bool_]:
-        """Which methods have the best mean of their row, to three decimals."""
-        rounded = as_printed(self.mean)
-        return np.asarray(rounded == _row_maximum(rounded))
-
-    @property
-    def near_best(self) -> NDArray[np.bool_]:
-        """For which methods mean ± 1.96 standard deviations overlaps the interval of the best one."""
-        spread = np.nan_to_num(_INTERVAL * self.sd)
-        lowest = np.where(self.mean == _row_maximum(self.mean), self.mean - spread, -np.inf)
-        return np.asarray(self.mean + spread >= _row_maximum(lowest))
 
     def to_text(self, *, colour: bool = False) -> str:
         """Return the tables for a terminal.
@@ -124,7 +70,7 @@ class Summary:
         return json.dumps(self.to_dict(), indent=2)
 
     def to_csv(self) -> str:
-        """Return one line for each dataset, level and method."""
+        """Return one line per dataset, level and method."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         names = ["dataset", "missing", "method", "tau_x_mean", "tau_x_sd"]
@@ -133,7 +79,7 @@ class Summary:
         return text.getvalue()
 
     def to_pandas(self) -> DataFrame:
-        """Return one row for each dataset, level and method; needs pandas.
+        """Return one row per dataset, level and method; needs pandas.
 
         Returns
         -------
@@ -144,7 +90,7 @@ class Summary:
         return frame
 
     def to_latex(self) -> str:
-        """Return one ``tabular`` for each level, in the style of ``booktabs``.
+        """Return one ``tabular`` per level, in the style of ``booktabs``.
 
         Returns
         -------
@@ -215,16 +161,6 @@ class Summary:
             lines.append(f"{escape_latex(dataset)} & {' & '.join(cells)} " + r"\\")
         lines += [r"\bottomrule", r"\end{tabular}"]
         return "\n".join(lines)
-
-
-def _indices(values: NDArray[Any], names: Sequence[Any]) -> NDArray[np.int64]:
-    place = {name: index for index, name in enumerate(names)}
-    return np.array([place[value] for value in values.tolist()], dtype=np.int64)
-
-
-def _row_maximum(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the largest number of each row, leaving NaN out; of a row without numbers, minus infinity."""
-    return np.asarray(np.where(np.isnan(values), -np.inf, values).max(axis=-1, keepdims=True))
 
 
 def _heading(method: str) -> tuple[str, str]:

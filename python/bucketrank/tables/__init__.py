@@ -9,6 +9,7 @@ from bucketrank.tables.escape import (
     escape_markdown,
     escape_text,
 )
+from bucketrank.tables.phrases import join_names, percent, pluralize
 from bucketrank.tables.table import Column, Table, TabularResult, p_value_text
 
 __all__ = [
@@ -20,5 +21,8 @@ __all__ = [
     "escape_latex",
     "escape_markdown",
     "escape_text",
+    "join_names",
     "p_value_text",
+    "percent",
+    "pluralize",
 ]

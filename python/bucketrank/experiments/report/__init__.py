@@ -1,8 +1,13 @@
-"""Reports: a study as one page for people, with its tables, figures and a summary in words."""
+"""Reports of a study as HTML, LaTeX and Markdown, with tables, figures and a summary in words."""
 
 from __future__ import annotations
 
+from bucketrank.experiments.report.contents import contents
 from bucketrank.experiments.report.document import Document, Figure, Section
-from bucketrank.experiments.report.writing import write_report
+from bucketrank.experiments.report.html import to_html
+from bucketrank.experiments.report.plain import to_latex, to_markdown
 
-__all__ = ["Document", "Figure", "Section", "write_report"]
+__all__ = ["RENDERERS", "Document", "Figure", "Section", "contents"]
+
+RENDERERS = {"html": to_html, "latex": to_latex, "markdown": to_markdown}
+"""Functions from a document to its text, by format."""

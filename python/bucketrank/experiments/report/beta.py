@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bucketrank.experiments.report.document import Figure, Section
-from bucketrank.experiments.report.words import counted, listed, percent
-from bucketrank.tables import Column, Table
+from bucketrank.tables import Column, Table, join_names, percent, pluralize
 
 if TYPE_CHECKING:
     from bucketrank.experiments.beta_study import BetaStudy
@@ -19,10 +18,10 @@ __all__ = ["beta_section"]
 
 def beta_section(study: BetaStudy) -> Section:
     """Return the curves and the best thresholds of a study of β."""
-    peaks = listed([f"{_span(study.peaks(name))} for {name}" for name in study.aggregators])
+    peaks = join_names([f"{_span(study.peaks(name))} for {name}" for name in study.aggregators])
     text = (
-        f"How the mean τ_X over {counted(len(study.study.datasets), 'dataset')} depends on the threshold for "
-        f"ties. It is highest at β = {peaks}, over {counted(len(study.study.missing), 'level')} of missing "
+        f"How the mean τ_X over {pluralize(len(study.study.datasets), 'dataset')} depends on the threshold for "
+        f"ties. It is highest at β = {peaks}, over {pluralize(len(study.study.missing), 'level')} of missing "
         "labels. Single datasets can have other best thresholds."
     )
     title = "Mean τ_X against β; lines fade with the share of missing labels, markers are maxima"

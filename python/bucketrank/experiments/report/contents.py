@@ -1,4 +1,4 @@
-"""What a report shows of a study: its tables and figures, section by section."""
+"""Sections of the report of a study: paragraphs, tables and figures."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bucketrank.estimators.baseline import ALL_TIED
-from bucketrank.experiments.cells import Cells
+from bucketrank.experiments.means import MeanCube, bucket_difference_means, training_time_means
 from bucketrank.experiments.report.document import Document, Figure, Section
 from bucketrank.experiments.report.findings import findings, unfinished_warning
-from bucketrank.experiments.report.words import counted, listed, percent
 from bucketrank.figures import (
     plot_accuracy,
     plot_bucket_differences,
@@ -29,7 +28,7 @@ from bucketrank.statistics import (
     wilcoxon,
     win_tie_loss,
 )
-from bucketrank.tables import Column, Table
+from bucketrank.tables import Column, Table, join_names, percent, pluralize
 from bucketrank.tables.rounding import as_printed
 
 if TYPE_CHECKING:
@@ -41,10 +40,10 @@ __all__ = ["contents"]
 
 
 def contents(study: Study, title: str | None = None, sections: Sequence[Section] = ()) -> Document:
-    """Put together the report of a study, finished or not; `sections` come before the settings."""
+    """Build the report of a study, finished or not; `sections` come before the settings."""
     size = (
-        f"{counted(len(study.methods), 'method')} on {counted(len(study.datasets), 'dataset')}, "
-        f"{counted(len(study.missing), 'level')} of missing labels, {study.settings['n_repeats']} × "
+        f"{pluralize(len(study.methods), 'method')} on {pluralize(len(study.datasets), 'dataset')}, "
+        f"{pluralize(len(study.missing), 'level')} of missing labels, {study.settings['n_repeats']} × "
         f"{study.settings['n_folds']} folds, {len(study)} results"
     )
     shown = [
@@ -65,28 +64,28 @@ def contents(study: Study, title: str | None = None, sections: Sequence[Section]
 
 
 def _accuracy(study: Study) -> Section:
-    summary, cells = study.summary(), Cells.of(study, "tau_x")
+    cube = study.summary()
     tables = []
     for level, share in enumerate(study.missing):
         columns = [Column.of("dataset", study.datasets)]
         for j, method in enumerate(study.methods):
-            mean, deviation = summary.mean[level, :, j], summary.sd[level, :, j]
-            near, best = summary.near_best[level, :, j], summary.best[level, :, j]
+            mean, deviation = cube.mean[level, :, j], cube.sd[level, :, j]
+            near, best = cube.near_best[level, :, j], cube.best[level, :, j]
             columns.append(Column.with_spread(method, mean, deviation, near, best))
         title = f"τ_X at {percent(share)} missing labels"
         meaning = "mean ± 1.96 standard deviations overlaps the interval of the best method"
         tables.append(Table(title, tuple(columns), meaning=meaning))
     figures = []
-    rows = sorted(set.intersection(*(set(cells.finished(i)) for i in range(len(study.missing)))))
+    rows = sorted(set.intersection(*(set(cube.finished(i)) for i in range(len(study.missing)))))
     if rows and len(study.missing) > 1:
         order = np.argsort(study.missing)
-        drawn = cells.without_baseline()
+        drawn = cube.without_baseline()
         curves = {
             method: drawn.mean[order][:, rows, j].mean(axis=1)
             for j, method in enumerate(drawn.methods)
         }
         shares = np.array(study.missing)[order]
-        over = counted(len(rows), "dataset")
+        over = pluralize(len(rows), "dataset")
         figures.append(
             Figure(
                 f"Mean τ_X over {over} against the share of missing labels",
@@ -104,7 +103,7 @@ def _accuracy(study: Study) -> Section:
 
 
 def _tests(study: Study, level: int) -> Section | None:
-    scores = Cells.of(study, "tau_x").finished_scores(level)
+    scores = MeanCube.of(study, "tau_x").finished_scores(level)
     if scores is None:
         return None
     against, pairs = holm(scores), nemenyi(scores)
@@ -135,8 +134,7 @@ def _diagram_height(scores: ScoreTable) -> float:
 
 
 def _buckets(study: Study) -> Section | None:
-    difference = study.columns["buckets_predicted"] - study.columns["buckets_true"]
-    cells = Cells.of(study, "predicted − true buckets", difference)
+    cube = bucket_difference_means(study)
     true = _true_buckets(study)
     tables, figures = [], []
     for level, share in enumerate(study.missing):
@@ -146,11 +144,11 @@ def _buckets(study: Study) -> Section | None:
             Column.of("true buckets", true[level, order], "{:.2f}".format),
         ]
         for j, method in enumerate(study.methods):
-            values = cells.mean[level, order, j]
-            columns.append(Column.of(method, values, _signed, _nearest(cells, level, order, j)))
+            values = cube.mean[level, order, j]
+            columns.append(Column.of(method, values, _signed, _nearest(cube, level, order, j)))
         title = f"Predicted − true number of buckets at {percent(share)} missing labels"
         tables.append(Table(title, tuple(columns), meaning="closest to 0"))
-        scores = cells.without_baseline().finished_scores(level)
+        scores = cube.without_baseline().finished_scores(level)
         if scores is not None:
             buckets = dict(zip(study.datasets, true[level].tolist(), strict=True))
             figures.append(
@@ -185,7 +183,7 @@ def _draw_times(scores: ScoreTable, ax: Axes) -> None:
 
 def _true_buckets(study: Study) -> NDArray[np.float64]:
     """Return the mean number of true buckets by level and dataset; NaN where no method has a result."""
-    mean = Cells.of(study, "buckets_true").mean
+    mean = MeanCube.of(study, "buckets_true").mean
     known = ~np.isnan(mean)
     number = known.sum(axis=2)
     total = np.where(known, mean, 0).sum(axis=2)
@@ -194,23 +192,22 @@ def _true_buckets(study: Study) -> NDArray[np.float64]:
     return result
 
 
-def _nearest(cells: Cells, level: int, order: Any, method: int) -> Any:
-    distance = as_printed(np.abs(cells.mean[level, order]), 2)
+def _nearest(cube: MeanCube, level: int, order: Any, method: int) -> Any:
+    distance = as_printed(np.abs(cube.mean[level, order]), 2)
     smallest = np.min(np.where(np.isnan(distance), np.inf, distance), axis=1)
     return distance[:, method] == smallest
 
 
 def _times(study: Study) -> Section:
-    seconds = study.columns["fit_seconds"] + study.columns["consensus_seconds"]
-    cells = Cells.of(study, "seconds", seconds)
+    cube = training_time_means(study)
     tables, figures = [], []
     for level, share in enumerate(study.missing):
         columns = [Column.of("dataset", study.datasets)]
         for j, method in enumerate(study.methods):
-            columns.append(Column.of(method, 1000 * cells.mean[level, :, j], "{:.3g}".format))
+            columns.append(Column.of(method, 1000 * cube.mean[level, :, j], "{:.3g}".format))
         title = f"Training time in milliseconds at {percent(share)} missing labels"
         tables.append(Table(title, tuple(columns)))
-        scores = cells.without_baseline().finished_scores(level, higher_is_better=False)
+        scores = cube.without_baseline().finished_scores(level, higher_is_better=False)
         if scores is not None and (scores.values > 0).all():
             caption = title.replace("milliseconds", "seconds")
             figures.append(
@@ -234,7 +231,7 @@ def _settings(study: Study) -> Section:
     # Studies that were put together differ in what they fitted; the rest of their settings is above.
     for part in entries.pop("joined", []):
         entries.pop("learners", None)
-        entries[f"learners of {listed(list(part['datasets']))}"] = part["learners"]
+        entries[f"learners of {join_names(list(part['datasets']))}"] = part["learners"]
     facts = Table(
         "Settings and versions",
         (

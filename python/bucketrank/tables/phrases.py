@@ -1,16 +1,18 @@
-"""Small pieces of sentences."""
+"""Phrases of generated sentences: lists of names, shares and counts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+__all__ = ["join_names", "percent", "pluralize"]
 
-def listed(names: Sequence[str]) -> str:
-    """Join names as people do.
+
+def join_names(names: Sequence[str]) -> str:
+    """Join names by commas and a final "and".
 
     Examples
     --------
-    >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])
+    >>> join_names(["a"]), join_names(["a", "b"]), join_names(["a", "b", "c"])
     ('a', 'a and b', 'a, b and c')
     """
     if len(names) < 2:
@@ -19,7 +21,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def percent(share: float) -> str:
-    """Write a share.
+    """Format a share as a percentage.
 
     Examples
     --------
@@ -29,12 +31,12 @@ def percent(share: float) -> str:
     return f"{100 * share:g} %"
 
 
-def counted(number: int, noun: str) -> str:
-    """Write a number with its noun.
+def pluralize(number: int, noun: str) -> str:
+    """Format a number with its noun in singular or plural.
 
     Examples
     --------
-    >>> counted(1, "dataset"), counted(2, "dataset")
+    >>> pluralize(1, "dataset"), pluralize(2, "dataset")
     ('1 dataset', '2 datasets')
     """
     return f"{number} {noun}{'' if number == 1 else 's'}"
