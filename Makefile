@@ -55,7 +55,7 @@ reproduce: $(EXTENSION) ## run the paper's whole study on DATA=folder, beside it
 	$(PY) scripts/reproduce.py --data $(DATA) --paper $(PAPER) --seed $(SEED) --report $(REPORT)
 
 .PHONY: accuracy
-accuracy: $(EXTENSION) ## measure what goes beyond the paper on DATA=folder, into ACCURACY=file
+accuracy: $(EXTENSION) ## measure the accuracy of all methods on DATA=folder, into ACCURACY=file
 	$(PY) scripts/accuracy.py --data $(DATA) --output $(ACCURACY) $(addprefix --published ,$(PUBLISHED))
 
 .PHONY: develop

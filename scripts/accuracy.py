@@ -1,14 +1,15 @@
-"""Measure what goes beyond the paper: TauX, shrinkage, forests, boosting and their mix beside the paper's methods.
+"""Measure the accuracy of TauX, shrinkage, forests, boosting and their mixture, compared with the paper's methods.
 
     python scripts/accuracy.py --data FOLDER [--output FILE] [--seed N] [--repeats N] [--folds N] [--large-folds N]
         [--store PREFIX] [--published FILE]
 
-With --large-folds 3 the datasets of more than 6000 rows take a third of the time; trees then see fewer of their rows.
-With --store finished jobs are kept in PREFIX-small.db and PREFIX-large.db, and a later call goes on from there.
-With --published the wins of the ranker against the column "published oracle" of a Markdown table are counted.
-FOLDER has the datasets as CSV files. All methods see the same folds and the same missing labels. The exit code is 1
-when a mean over the synthetic datasets is below its bound, the ranker is not above an all-tied prediction on movies, or
-wins too rarely, if all datasets were measured.
+FOLDER contains the datasets as CSV files. All methods use the same folds and the same missing labels.
+--large-folds 3 runs datasets of more than 6000 rows in a third of the time, with smaller training sets.
+--store saves finished jobs to PREFIX-small.db and PREFIX-large.db; a later call resumes from them.
+--published counts the wins of the ranker against the column "published oracle" of a Markdown table.
+
+If all datasets were measured, the exit code is 1 when a mean over the synthetic datasets is below its bound, when the
+ranker is not above the all-tied baseline on movies, or when it has too few wins.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ LEVELS = (0, 0.3, 0.6)
 
 TAU_X, PATH, SOFT, FOREST = "tau_x", "path shrinkage", "soft routing", "forest"
 BOOSTER, FAST, RANKER = "booster", "ranker, fast", "ranker"
-# At least so much on average over the synthetic datasets, at 0, 30 and 60 % missing labels.
+# Lower bounds of the mean over the synthetic datasets, at 0, 30 and 60 % missing labels.
 BOUNDS = {
     TAU_X: (0.789, 0.767, 0.708),
     PATH: (0.803, 0.785, 0.738),
@@ -53,12 +54,12 @@ BOUNDS = {
 }
 ALL_TIED = "all tied"
 LEAST_WINS = 14
-"""Against the best published configuration of each of 17 datasets, at 0 and 30 % missing labels."""
+"""Minimum wins against the best published configuration of each of 17 datasets, at 0 and 30 % missing labels."""
 BEST_OF_EIGHT = "best of the paper's eight, chosen afterwards"
 
 
 Scores = dict[float, np.ndarray[tuple[int, int], np.dtype[np.float64]]]
-"""By level: a row for each dataset, a column for each method."""
+"""Scores by level, with one row per dataset and one column per method."""
 
 
 def main() -> int:
@@ -67,7 +68,7 @@ def main() -> int:
     if options.only:
         datasets = [data for data in datasets if data.name in options.only]
     started = time.perf_counter()
-    studies = list(measured(datasets, options))
+    studies = list(run_studies(datasets, options))
     seconds = time.perf_counter() - started
     text, holds = report(studies, options, seconds)
     print(text)
@@ -76,8 +77,8 @@ def main() -> int:
     return 0 if holds else 1
 
 
-def measured(datasets: list[Dataset], options: argparse.Namespace) -> Iterator[Study]:
-    """One study of the small and one of the large datasets, which get fewer folds."""
+def run_studies(datasets: list[Dataset], options: argparse.Namespace) -> Iterator[Study]:
+    """Yield one study of the small and one of the large datasets, which may have fewer folds."""
     rankers = {
         PATH: PartialLabelRankingTree("tau_x", min_samples_split=2, shrinkage="path"),
         "m-estimate": PartialLabelRankingTree("tau_x", min_samples_split=2, shrinkage="m-estimate"),
@@ -174,7 +175,7 @@ def means(
 def table(
     scores: Scores, datasets: list[str], methods: list[str], synthetic: list[int]
 ) -> Iterator[str]:
-    """One row a dataset; the paper's eight as the best of them."""
+    """Yield the lines of a table with one row per dataset; the paper's eight are one column with the best of them."""
     ours = [method for method in methods if method not in PAPER_AGGREGATORS]
     theirs = [methods.index(method) for method in PAPER_AGGREGATORS]
     yield "| dataset | " + " | ".join([BEST_OF_EIGHT, *ours]) + " |"
@@ -196,7 +197,7 @@ def table(
 
 
 def against_ties(scores: Scores, row: int, methods: list[str]) -> tuple[str, bool]:
-    """Say whether the ranker is above what ties all labels, which is hard to beat on movies."""
+    """Compare the ranker with the all-tied baseline, which is hard to beat on movies."""
     ours, ties = (
         [scores[level][row, methods.index(method)] for level in LEVELS]
         for method in (RANKER, ALL_TIED)
@@ -209,11 +210,11 @@ def against_ties(scores: Scores, row: int, methods: list[str]) -> tuple[str, boo
 def against_published(
     scores: Scores, datasets: list[str], methods: list[str], path: str
 ) -> Iterator[tuple[str, int]]:
-    """Count on how many datasets the ranker is above and below the best published configuration."""
+    """Count the datasets on which the ranker is above and below the best published configuration."""
     published = read_column(Path(path).read_text(encoding="utf-8"), "published oracle")
     shared = [name for name in datasets if name in published]
     for index, level in enumerate(LEVELS):
-        # As precise as what was published.
+        # Rounded to the precision of the published scores.
         ours = [
             round(float(scores[level][datasets.index(name), methods.index(RANKER)]), 3)
             for name in shared
@@ -229,7 +230,7 @@ def against_published(
 
 
 def read_column(text: str, title: str) -> dict[str, list[float]]:
-    """Read a column of a Markdown table whose cells are three numbers, by the name in the first column."""
+    """Read a column of a Markdown table whose cells are three numbers; the keys are the names in the first column."""
     rows = [
         [cell.strip(" *") for cell in line.strip().strip("|").split("|")]
         for line in text.splitlines()
@@ -237,7 +238,7 @@ def read_column(text: str, title: str) -> dict[str, list[float]]:
     ]
     header = next((row for row in rows if title in row), None)
     if header is None:
-        raise ValueError(f"found no column {title!r}; expected a Markdown table that has one")
+        raise ValueError(f"found no column {title!r}; expected a Markdown table with this column")
     column = header.index(title)
     cells = {row[0]: row[column] for row in rows if len(row) == len(header)}
     return {
@@ -250,7 +251,7 @@ def read_column(text: str, title: str) -> dict[str, list[float]]:
 def tests(
     scores: Scores, datasets: list[str], methods: list[str], synthetic: list[int]
 ) -> Iterator[str]:
-    """Holm's procedure with the best method as control; Wilcoxon against the paper's eight, forest and booster."""
+    """Yield Holm's test with the best method as control, and Wilcoxon against the paper's eight, forest and booster."""
     if len(synthetic) < 2:
         return
     names = [datasets[index] for index in synthetic]
@@ -269,7 +270,7 @@ def tests(
 
 
 def times(studies: list[Study], methods: list[str]) -> Iterator[str]:
-    """Mean seconds to fit and to predict, which only compare within one run."""
+    """Yield a table of the mean seconds to fit and to predict, comparable only within one run."""
     yield "| mean seconds | fit | predict or aggregate |"
     yield "|---|---|---|"
     for method in methods:
@@ -290,11 +291,16 @@ def triple(values: list[float] | tuple[float, ...]) -> str:
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Measure what goes beyond the paper.")
+    parser = argparse.ArgumentParser(description="Measure the accuracy of all methods.")
     parser.add_argument("--data", required=True, help="folder with the datasets as CSV files")
     parser.add_argument("--only", nargs="*", help="names of the datasets to measure; default all")
-    parser.add_argument("--output", help="write the report here as well")
-    parser.add_argument("--store", help="keep finished jobs in PREFIX-small.db and PREFIX-large.db")
+    parser.add_argument(
+        "--output", help="file to write the report to, in addition to standard output"
+    )
+    parser.add_argument(
+        "--store",
+        help="save finished jobs to PREFIX-small.db and PREFIX-large.db, and resume from them",
+    )
     parser.add_argument("--published", help="Markdown table with a column 'published oracle'")
     parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--repeats", type=int, default=1)

@@ -1,6 +1,6 @@
 """Check licences, bans and sources of the Rust dependencies offline, by the rules in deny.toml.
 
-The same question as ``cargo deny check licenses bans sources``, for machines that have only cargo and Python.
+Does the same checks as ``cargo deny check licenses bans sources``, but needs only cargo and Python.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class LicenceExpression:
     def _alternatives(self) -> bool:
         verdict = self._requirements()
         while self._take("OR", "/"):
-            # The right side is parsed even when the left one is enough.
+            # Parse the right side even if the left side is allowed.
             verdict = self._requirements() or verdict
         return verdict
 
@@ -98,7 +98,7 @@ class LicenceExpression:
 
 
 def problems(packages: list[dict[str, Any]], rules: dict[str, Any]) -> list[str]:
-    """What in ``packages`` (as cargo metadata lists them) breaks ``rules`` (as in deny.toml)."""
+    """Return the violations of ``rules`` (from deny.toml) in ``packages`` (from cargo metadata)."""
     allow = set(rules["licenses"]["allow"])
     banned = {ban["name"] for ban in rules["bans"].get("deny", [])}
     found = []

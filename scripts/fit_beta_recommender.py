@@ -1,8 +1,8 @@
-"""Fit the recommenders of beta that come with the package, and write them as JSON.
+"""Fit the recommenders of beta that the package includes, and write them as JSON.
 
     python scripts/fit_beta_recommender.py --data FOLDER [--leave-out algae movies] [--jobs N]
 
-The folder has the datasets as CSV files. Large ones are measured on one repeat of the folds, the others on five.
+The folder contains the datasets as CSV files. Large datasets have one repeat of the cross-validation, others five.
 """
 
 from __future__ import annotations

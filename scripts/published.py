@@ -1,4 +1,4 @@
-"""The paper's printed tables, and ours beside them as sections of a report."""
+"""Sections of a report that compare our results with the published tables of the paper."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Row = dict[str, str]
 
 
 class Cell(NamedTuple):
-    """A cell of the table of scores, ours and the paper's."""
+    """A score of ours and the published score of the same dataset, level and method."""
 
     dataset: str
     missing: int
@@ -36,7 +36,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Published:
-    """The tables that the paper prints."""
+    """The published tables of the paper."""
 
     accuracy: list[Row]
     holm: list[Row]
@@ -45,7 +45,7 @@ class Published:
 
     @classmethod
     def read(cls, folder: str | Path) -> Published:
-        """Read a folder with a CSV file for each table; one that is not there is empty."""
+        """Read a folder with one CSV file per table; a table without a file is empty."""
         tables = {}
         for name in ("accuracy", "holm", "beta", "training_time"):
             path = Path(folder) / f"{name}.csv"
@@ -57,7 +57,7 @@ class Published:
         return cls(**tables)
 
     def cells(self, study: Study) -> Iterator[Cell]:
-        """Pair each printed score with ours, where both exist."""
+        """Yield each published score with ours, where both exist."""
         summary = study.summary()
         for row in self.accuracy:
             dataset, method, missing = row["dataset"], row["aggregator"], int(row["missing"])
@@ -75,7 +75,7 @@ class Published:
                 yield Cell(dataset, missing, method, ours, float(row["tau_x_mean"]))
 
     def score(self, dataset: str, missing: int, method: str) -> float:
-        """Return a printed score, NaN where there is none."""
+        """Return a published score, or NaN if it does not exist."""
         wanted = (dataset, str(missing), method)
         for row in self.accuracy:
             if (row["dataset"], row["missing"], row["aggregator"]) == wanted:
@@ -84,13 +84,11 @@ class Published:
 
 
 def sections(study: Study, published: Published, beta_table: Table | None) -> list[Section]:
-    """Return what is beside the paper in a report: scores, tests, times, β."""
+    """Return the sections that compare scores, tests, times and β with the paper."""
     found = [_scores(study, published), _tests(study, published), _times(study, published)]
     if beta_table is not None:
-        text = (
-            "β on the real datasets: what is recommended for each training fold, and what was best."
-        )
-        found.append(Section("Beside the paper: β", (text,), (beta_table,)))
+        text = "β on the real datasets: the recommendations for the training folds, and the best values."
+        found.append(Section("Comparison with the paper: β", (text,), (beta_table,)))
     return found
 
 
@@ -120,12 +118,12 @@ def _scores(study: Study, published: Published) -> Section:
     )
     sizes = np.abs([cell.difference for cell in cells])
     text = (
-        f"{len(cells)} scores of the paper beside ours: the mean absolute difference is {sizes.mean():.4f}, "
-        f"the largest {sizes.max():.3f}. Folds and missing labels are drawn anew, so the numbers differ as two "
-        "runs of one program would. Where several lotteries are maximal, ours is the fairest and the "
-        "paper's any."
+        f"{len(cells)} scores of the paper and ours: the mean absolute difference is {sizes.mean():.4f}, "
+        f"the largest {sizes.max():.3f}. Folds and missing labels are drawn anew, so the numbers differ like two "
+        "runs with different seeds. If several lotteries are maximal, ours is the fairest and the "
+        "paper's an arbitrary one."
     )
-    return Section("Beside the paper: agreement", (text,), tuple(tables), more=(every,))
+    return Section("Comparison with the paper: agreement", (text,), tuple(tables), more=(every,))
 
 
 def _tests(study: Study, published: Published) -> Section:
@@ -157,7 +155,7 @@ def _tests(study: Study, published: Published) -> Section:
         friedman = next(iter(rows.values()))["friedman_p"]
         note = f"{test.friedman.sentence()}; the paper's p = {friedman}"
         tables.append(Table(f"Holm at {missing} % missing labels", columns, note))
-    return Section("Beside the paper: significance", (), tuple(tables))
+    return Section("Comparison with the paper: significance", (), tuple(tables))
 
 
 def _times(study: Study, published: Published) -> Section:
@@ -186,9 +184,9 @@ def _times(study: Study, published: Published) -> Section:
         )
         title = f"Training seconds at {share}, with the paper's Borda"
         figures.append(Figure(title, partial(_draw_times, table, reference), (9.0, 4.6)))
-    text = "Times of different machines; only orders of magnitude can be compared."
+    text = "The times are from different machines; only their orders of magnitude are comparable."
     return Section(
-        "Beside the paper: training times",
+        "Comparison with the paper: training times",
         (text,),
         tuple(tables[:1]),
         tuple(figures),

@@ -1,4 +1,4 @@
-"""Thresholds for ties on the paper's real datasets: recommended, best, and chosen by folds."""
+"""Thresholds for ties on the paper's real datasets: recommended, best, and chosen by cross-validation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SCORING = ("borda", "copeland")
 
 
 class Row(NamedTuple):
-    """A line of the table; each second number is the paper's."""
+    """A row of the table; fields with the prefix paper are published values."""
 
     dataset: str
     missing: int
@@ -37,9 +37,9 @@ class Row(NamedTuple):
 
 
 def beta_table(real: list[Dataset], study: Study, published: Published, *, n_jobs: int) -> Table:
-    """Return recommended and best thresholds with what they reach, ours beside the paper's.
+    """Return recommended and best thresholds with their scores, ours and the paper's.
 
-    `study` has measured the real datasets with recommended thresholds; the same folds are used for the others.
+    `study` includes the real datasets with recommended thresholds; other thresholds are evaluated on the same folds.
     """
     settings = study.settings
     shared: dict[str, Any] = {
@@ -81,7 +81,7 @@ def beta_table(real: list[Dataset], study: Study, published: Published, *, n_job
 
 
 def _recommended(plan: Plan, dataset: str, missing: float, name: str) -> NDArray[np.float64]:
-    """Return what is recommended for each training fold."""
+    """Return the recommended threshold of each training fold."""
     model, data = BetaRecommender.default(name), plan.datasets[dataset]
     seed = plan.dataset_seed(dataset)
     betas = []

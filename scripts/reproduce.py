@@ -1,10 +1,10 @@
-"""Run the paper's whole study and print our numbers beside the published ones.
+"""Run the complete study of the paper and compare our results with the published ones.
 
     python scripts/reproduce.py --data FOLDER --paper FOLDER [--store FILE] [--report FILE] [--seed N] [--jobs N]
 
-FOLDER of --data has the 17 datasets as CSV files, that of --paper the published tables: accuracy.csv (columns dataset,
-missing in percent, aggregator, tau_x_mean, tau_x_sd), holm.csv, beta.csv and training_time.csv. The exit code is 1 when
-a bound at the end does not hold.
+The folder of --data contains the 17 datasets as CSV files, and that of --paper the published tables: accuracy.csv
+(columns dataset, missing in percent, aggregator, tau_x_mean, tau_x_sd), holm.csv, beta.csv and training_time.csv. The
+exit code is 1 when a bound does not hold.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from bucketrank.tables import Table
 from published import Cell, Published, sections
 from real_betas import SCORING, beta_table
 
-# Borda and Copeland use recommended thresholds there.
+# Borda and Copeland use recommended thresholds on these datasets.
 REAL_DATASETS = ("algae", "movies")
 LOTTERY = "maximal_lottery"
 
-# Bounds by level: mean and largest absolute difference, and sets whose best method must agree.
+# Bounds by level: mean and largest absolute difference, and number of datasets whose best method must agree.
 MEAN_BOUND = {0: 0.005, 30: 0.006, 60: 0.009}
 LARGEST_BOUND = {0: 0.015, 30: 0.03, 60: 0.045}
 CLOSE = 0.005
@@ -57,11 +57,11 @@ def main() -> int:
 def write_report(
     study: Study, datasets: list[Dataset], betas: Table | None, options: argparse.Namespace
 ) -> None:
-    """Write the paper's tables and figures, ours beside them, as one page."""
+    """Write a report that compares our tables and figures with the paper's."""
     synthetic = [data for data in datasets if data.name not in REAL_DATASETS]
     extra = []
     if synthetic:
-        # One repeat shows the curves as well as five.
+        # One repeat is enough for the curves.
         curves = beta_study(synthetic, n_repeats=1, seed=options.seed, n_jobs=options.jobs)
         print(f"\n{curves}")
         extra.append(curves.section())
@@ -71,7 +71,7 @@ def write_report(
 
 
 def whole_study(datasets: list[Dataset], options: argparse.Namespace) -> Study:
-    """The synthetic datasets with the usual thresholds, the real ones with those that are recommended by each fold."""
+    """Run the synthetic datasets with default thresholds, and the real ones with thresholds recommended per fold."""
     recommended = {
         name: BetaRecommender.default(name) if name in SCORING else name
         for name in PAPER_AGGREGATORS
@@ -99,11 +99,11 @@ def whole_study(datasets: list[Dataset], options: argparse.Namespace) -> Study:
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Run the paper's whole study.")
+    parser = argparse.ArgumentParser(description="Run the complete study of the paper.")
     parser.add_argument("--data", required=True, help="folder with the datasets as CSV files")
     parser.add_argument("--paper", required=True, help="folder with the published tables")
-    parser.add_argument("--store", help="keep results here, and resume from here")
-    parser.add_argument("--report", help="write a report here, an HTML page")
+    parser.add_argument("--store", help="save each result to this file, and resume from it")
+    parser.add_argument("--report", help="HTML file to write the report to")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=-1)
     return parser.parse_args()
@@ -129,7 +129,7 @@ def print_cells(cells: list[Cell]) -> None:
 def print_totals(cells: list[Cell]) -> bool:
     synthetic = [cell for cell in cells if cell.dataset not in REAL_DATASETS]
     all_hold = True
-    print("\nthe synthetic datasets, all methods but the maximal lottery")
+    print("\nthe synthetic datasets, all methods except the maximal lottery")
     for missing in MEAN_BOUND:
         level = [c for c in synthetic if c.missing == missing and c.method != LOTTERY]
         if not level:
@@ -157,7 +157,7 @@ def print_totals(cells: list[Cell]) -> bool:
         all_hold &= enough
         print(f"  {missing:>2} %: " + "; ".join(parts))
     print(
-        "maximal lottery (where several lotteries are maximal, ours is the fairest, the paper's is any)"
+        "maximal lottery (if several lotteries are maximal, ours is the fairest, the paper's an arbitrary one)"
     )
     for missing in MEAN_BOUND:
         level = [c for c in synthetic if c.missing == missing and c.method == LOTTERY]
@@ -170,7 +170,7 @@ def print_totals(cells: list[Cell]) -> bool:
 
 
 def best_methods_agree(level: list[Cell]) -> tuple[int, int]:
-    """Count the datasets where the method that is best in the paper is ours too, or close to our best."""
+    """Count the datasets on which the paper's best method is also our best, or close to it."""
     agreeing = 0
     datasets = {cell.dataset for cell in level}
     for dataset in datasets:

@@ -1,4 +1,4 @@
-"""Check an installed bucketrank: run with the Python of the environment that it was installed into."""
+"""Check an installed bucketrank; run with the Python of the environment it is installed in."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def main() -> None:
     environment = Path(sys.prefix).resolve()
     assert sys.prefix != sys.base_prefix, "expected a virtual environment"
     for module in (bucketrank, bucketrank._core):
-        place = Path(str(module.__file__)).resolve()
-        assert environment in place.parents, f"{module.__name__} came from {place}"
+        location = Path(str(module.__file__)).resolve()
+        assert environment in location.parents, f"{module.__name__} was imported from {location}"
     package = Path(str(bucketrank.__file__)).parent
     for name in ("py.typed", "_core.pyi"):
         assert (package / name).is_file(), f"{name} is not in {package}"

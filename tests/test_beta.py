@@ -334,5 +334,5 @@ class TestRecommender:
         class Same(PartialLabelRankingTree):
             pass
 
-        with pytest.raises(ValueError, match="chosen by the training data"):
+        with pytest.raises(ValueError, match="chosen from the training data"):
             compare([small("a", 1)], {"borda": BetaRecommender.default("borda")}, tree=Same())

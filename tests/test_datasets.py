@@ -117,7 +117,7 @@ def test_the_rest_of_a_top_k_list_gets_a_position() -> None:
             ValueError,
             r"X has the shape \(3, 0\); expected at least one row",
         ),
-        ({"X": [[1.0]]}, ValueError, "X has 1 rows but Y has 3; expected one ranking a row"),
+        ({"X": [[1.0]]}, ValueError, "X has 1 rows but Y has 3; expected one ranking per row"),
         (
             {"X": pd.DataFrame({"a": ["x"] * 3})},
             TypeError,
@@ -139,7 +139,7 @@ def test_the_rest_of_a_top_k_list_gets_a_position() -> None:
         (
             {"label_names": ["a", "b"]},
             ValueError,
-            "label_names has 2 names; expected 3, one a column",
+            "label_names has 2 names; expected 3, one per column",
         ),
         ({"label_names": ["a", "b", "a"]}, ValueError, "label_names has 'a' twice"),
         (

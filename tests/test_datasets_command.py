@@ -95,7 +95,10 @@ def test_openml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert result.stdout.splitlines()[1].split()[:4] == ["algae", "3", "2", "3"]
     offline = run("datasets", "--openml")
     assert (offline.returncode, offline.stdout) == (1, "")
-    assert "bucketrank datasets: cannot get dataset 42835 from OpenML (no route)" in offline.stderr
+    assert (
+        "bucketrank datasets: cannot download dataset 42835 from OpenML (no route)"
+        in offline.stderr
+    )
 
 
 @pytest.mark.parametrize(

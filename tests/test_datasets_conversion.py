@@ -194,7 +194,7 @@ def test_names_are_kept() -> None:
         (
             {"label_names": ["a"]},
             ValueError,
-            "label_names has 1 names; expected 3, one a class: 0, 1, 2",
+            "label_names has 1 names; expected 3, one per class: 0, 1, 2",
         ),
         ({"feature_names": ["a"]}, ValueError, "feature_names has 1 names; expected 4"),
     ],

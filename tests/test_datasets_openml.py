@@ -124,7 +124,7 @@ def test_other_columns(tmp_path: Path) -> None:
     serve(tmp_path, 6, ("city {x,y}", "hour REAL", "tea REAL", "milk REAL"), rows)
     with pytest.raises(ValueError, match=r"OpenML 6 \(partial.*\): no column L1, L2, ..."):
         fetch(6, data_home=tmp_path)
-    with pytest.raises(ValueError, match="column 'city' holds words; expected numbers"):
+    with pytest.raises(ValueError, match="column 'city' contains text; expected numbers"):
         fetch(6, data_home=tmp_path, label_columns=["tea", "milk"])
     columns: dict[str, Any] = {"label_columns": ["tea", "milk"], "feature_columns": ["hour"]}
     data = fetch(6, data_home=tmp_path, **columns)
@@ -149,7 +149,7 @@ def test_without_network_it_says_what_to_do(tmp_path: Path) -> None:
     [
         (412, ValueError, "OpenML 999: Dataset with data_id 999 not found"),
         (404, ValueError, "OpenML has no dataset 999"),
-        (503, ConnectionError, "cannot get dataset 999 from OpenML"),
+        (503, ConnectionError, "cannot download dataset 999 from OpenML"),
     ],
 )
 def test_answers_that_are_errors(
@@ -175,7 +175,7 @@ def test_an_answer_that_breaks_off(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with (
         pytest.warns(RuntimeWarning, match="Invalid cache"),
         pytest.raises(
-            ConnectionError, match=r"cannot get dataset 999 from OpenML \(IncompleteRead"
+            ConnectionError, match=r"cannot download dataset 999 from OpenML \(IncompleteRead"
         ),
     ):
         fetch(999, data_home=tmp_path)
@@ -186,7 +186,7 @@ def test_a_damaged_cache_is_reported(tmp_path: Path) -> None:
     store(tmp_path, "data/v1/download/90", b"@RELATION other\n")
     with (
         pytest.warns(RuntimeWarning, match="Invalid cache"),
-        pytest.raises(ConnectionError, match="cannot get dataset 9 from OpenML"),
+        pytest.raises(ConnectionError, match="cannot download dataset 9 from OpenML"),
     ):
         fetch(9, data_home=tmp_path)
 

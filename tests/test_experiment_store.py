@@ -67,7 +67,7 @@ def test_a_failing_job_keeps_what_was_finished_and_resumes(tmp_path: Path) -> No
     assert "2 results of 32, unfinished" in repr(unfinished)
     assert "nan" not in str(unfinished.summary())
     done = compare([small("a", 1)], store=store, **settings)
-    assert len(done) == 32, "with what ties all labels"
+    assert len(done) == 32, "including the all-tied baseline"
     assert FailsOn.fits == 3 + 14
 
 
@@ -178,7 +178,7 @@ def test_a_kill_loses_only_running_jobs(tmp_path: Path) -> None:
     assert counts == sorted(counts)
     unfinished = Study.load(store)
     if not unfinished.is_complete:
-        assert len(unfinished) % 8 == 0, "a job is there as a whole or not at all"
+        assert len(unfinished) % 8 == 0, "the results of a job are stored completely or not at all"
     finished = start(store, 10)
     out, _ = finished.communicate(timeout=120)
     assert out.split() == ["ready", str(len(expected))]
@@ -209,12 +209,18 @@ def test_two_processes_on_one_store(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        ("UPDATE result SET method = 'zzz' WHERE method = 'mc4'", "the method 'zzz', which is not"),
-        ("UPDATE result SET dataset = 'zzz'", "the dataset 'zzz', which is not of its study"),
+        (
+            "UPDATE result SET method = 'zzz' WHERE method = 'mc4'",
+            "the method 'zzz', which does not",
+        ),
+        ("UPDATE result SET dataset = 'zzz'", "the dataset 'zzz', which does not belong"),
         ("UPDATE result SET missing = 0.25 WHERE missing = 0.3", "the missing 0.25"),
         ("UPDATE result SET fold = 'x' WHERE fold = 1", "the fold 'x'"),
-        ("UPDATE result SET tau_x = 'abc' WHERE fold = 1", "the tau_x 'abc', which is no number"),
-        ("UPDATE result SET leaves = x'00'", "the leaves .*which is no number"),
+        (
+            "UPDATE result SET tau_x = 'abc' WHERE fold = 1",
+            "the tau_x 'abc', which is not a number",
+        ),
+        ("UPDATE result SET leaves = x'00'", "the leaves .*which is not a number"),
         ("UPDATE setting SET value = '{' WHERE name = 'study'", "not JSON"),
         ("UPDATE setting SET value = '[1]' WHERE name = 'study'", r"its settings are \[1\]"),
         ("UPDATE setting SET value = '{\"format\": 1}' WHERE name = 'study'", "lack datasets"),

@@ -200,7 +200,9 @@ def test_a_ranker_sees_the_folds_and_labels_of_the_tree() -> None:
     slow = compare([data], tree=SameTree(), **settings)
     assert numbers(slow) == numbers(fast)
     beside = compare([data], ["borda"], rankers={"same": PartialLabelRankingTree()}, **settings)
-    assert beside.methods == ["borda", "same", "all_tied"], "what ties all labels is always shown"
+    assert beside.methods == ["borda", "same", "all_tied"], (
+        "the all-tied baseline is always included"
+    )
     borda, same = (beside.columns["method"] == name for name in ("borda", "same"))
     np.testing.assert_array_equal(beside.columns["tau_x"][borda], beside.columns["tau_x"][same])
 
@@ -294,7 +296,7 @@ BAD_SETTINGS = [
     ({"datasets": 3}, TypeError, "expected a list of datasets"),
     ({"datasets": [3]}, TypeError, "expected a Dataset"),
     ({"datasets": ["irys"]}, ValueError, "iris"),
-    ({"datasets": [small("a", 1), small("a", 2)]}, ValueError, "two datasets are called 'a'"),
+    ({"datasets": [small("a", 1), small("a", 2)]}, ValueError, "two datasets have the name 'a'"),
     ({"n_folds": 61}, ValueError, "60 rows; expected at least n_folds = 61"),
     ({"n_folds": 1}, ValueError, "n_folds is 1; expected at least 2"),
     ({"n_folds": 2.5}, TypeError, "n_folds is 2.5"),

@@ -136,13 +136,13 @@ def test_levels_are_compared() -> None:
     )
     assert "m0 comes closest to the true number of buckets (0.15 too few on average)" in text
     assert "m1 is farthest from it (0.35 too many)" in text
-    assert "Training takes 26.5 ms a fold on average with every method" in text
+    assert "Training takes 26.5 ms per fold on average with every method" in text
 
 
 def test_times_are_compared() -> None:
     means = leading(4, [0] * 40)
     text = findings(made_up_study(means))[-1]
-    assert text.startswith("Training takes from 26 ms (m0) to 65 ms (m39) a fold on average")
+    assert text.startswith("Training takes from 26 ms (m0) to 65 ms (m39) per fold on average")
     assert "2.5 times as long, at 0 % missing labels." in text
 
 
@@ -157,15 +157,15 @@ def test_the_baseline_is_a_yardstick_not_a_contestant() -> None:
     assert "all_tied" not in text[4]
     mean = means[0, :, 2].mean()
     assert text[5] == (
-        f"Ties everywhere (all_tied) have a mean τ_X of {mean:.3f} at 0 % missing labels, and beat no "
+        f"The all-tied baseline (all_tied) has a mean τ_X of {mean:.3f} at 0 % missing labels, and beats no "
         "method on any dataset."
     )
     means[0, 1, 2] = means[0, 1, 1] + 0.01
-    assert text_of_baseline(means).endswith("and beat a method in 1 of 6 results.")
+    assert text_of_baseline(means).endswith("and beats a method in 1 of 6 results.")
     means[0, 2, 2] = 0.99
-    assert text_of_baseline(means).endswith("and beat every method on d2.")
+    assert text_of_baseline(means).endswith("and beats every method on d2.")
     page = made_up_study(means, methods=methods).report(format="markdown")
-    assert r"What ties all labels (all\_tied) stands in the tables only" in page
+    assert r"The all-tied baseline (all\_tied) is in the tables only" in page
 
 
 def text_of_baseline(means: Any) -> str:
@@ -270,7 +270,7 @@ def test_a_study_that_is_not_finished_has_a_report() -> None:
     whole = made_up_study(leading(4, [0, 0.1], n_levels=2))
     part = made_up_study(leading(4, [0, 0.1], n_levels=2), finished=len(whole) - 13)
     page = part.report()
-    assert "This study is not finished: 51 of 64 results are there." in page
+    assert "This study is not finished: 51 of 64 results are available." in page
     assert "4 datasets at 0 % and 2 datasets at 30 % missing labels" in page
     assert "not finished" not in whole.report(format="markdown")
     nothing = made_up_study(leading(4, [0, 0.1]), finished=0)
@@ -421,7 +421,7 @@ def test_the_command_line_writes_reports(
         connection.execute("DELETE FROM result WHERE dataset = 'wine' AND fold = 2")
     connection.close()
     assert main(["report", str(store), "--format", "latex"]) == 0
-    assert "This study is not finished: 15 of 18 results are there." in capsys.readouterr().out
+    assert "This study is not finished: 15 of 18 results are available." in capsys.readouterr().out
     assert main(["report", str(tmp_path / "none.db")]) == 2
     assert "there is no store" in capsys.readouterr().err
 

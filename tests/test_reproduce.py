@@ -62,8 +62,8 @@ def test_the_paper_beside_itself_has_no_differences(
 def test_the_report_has_the_papers_tables(printed: Study, published: Published) -> None:
     text = printed.report(format="markdown", sections=sections(printed, published, None))
     for heading in ("agreement", "significance", "training times"):
-        assert f"## Beside the paper: {heading}" in text
-    assert text.index("Beside the paper") < text.index("## Settings")
+        assert f"## Comparison with the paper: {heading}" in text
+    assert text.index("Comparison with the paper") < text.index("## Settings")
     assert "| 0.780 / 0.780 |" in text
 
 

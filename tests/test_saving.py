@@ -163,7 +163,10 @@ def test_fit_and_predict(drinks: Path, tmp_path: Path, capsys: pytest.CaptureFix
     ("content", "message"),
     [
         ("", "new.csv: the file is empty"),
-        ("hour\n3\n", "new.csv, line 1: no column 'note', a feature of the model"),
+        (
+            "hour\n3\n",
+            "new.csv, line 1: no column 'note'; expected a column for each feature of the model",
+        ),
         ("hour,note\n", "new.csv: a header but no rows"),
         ("hour,note\n3,high\n", r"new.csv, line 2, column 2 \(note\): 'high' is not a finite"),
         ("hour,note\n3\n", "new.csv, line 2, column 2: a cell is missing: 1 cells; expected 2"),

@@ -1,1 +1,1 @@
-"""The commands of the command line, one file each: a parser of its options and what it runs."""
+"""The commands of the command line: each module adds one parser and runs the command."""

@@ -14,8 +14,8 @@ from bucketrank.commands.reading import read_rankings
 from bucketrank.notation import to_display_text
 
 EPILOG = """\
-The file is a CSV table of positions (a header with the names of the labels, then one ranking a line; 1 is best,
-equal positions are ties, an empty cell is a missing label), or has one ranking a line as text:
+The file is a CSV table of positions (a header with the names of the labels, then one ranking per line; 1 is best,
+equal positions are ties, an empty cell is a missing label), or contains one ranking per line as text:
 
   tea > coffee ~ juice
 
@@ -29,8 +29,8 @@ def add_parser(commands: Any) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser(
         "aggregate",
-        help="turn many rankings into one consensus",
-        description="Turn many rankings with ties into one consensus.",
+        help="aggregate rankings into one consensus",
+        description="Aggregate rankings with ties into one consensus.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -45,13 +45,13 @@ def add_parser(commands: Any) -> None:
         "--format",
         choices=["table", "csv", "json"],
         default="table",
-        help="what to print (default table)",
+        help="output format (default table)",
     )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the consensus; nothing is printed unless all of it can be."""
+    """Print the consensus; on an error nothing is printed."""
     aggregator = _aggregator(options)
     Y, labels = read_rankings(options.file)
     explanation = aggregator.explain(Y, labels=labels)

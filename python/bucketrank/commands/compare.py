@@ -1,4 +1,4 @@
-"""``bucketrank compare``: methods side by side, over datasets, missing labels and folds."""
+"""``bucketrank compare``: compare methods by cross-validation over datasets and shares of missing labels."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from bucketrank.commands.datasets import find
 from bucketrank.commands.estimators import ESTIMATORS, make_estimator
 
 _METHODS = [name for name in ESTIMATORS if name != "tree"]
-"""The plain tree is what the aggregators are asked on anyway."""
+"""The default tree is left out, because the aggregators are compared on it anyway."""
 
 EPILOG = """\
-For each dataset, level of missing labels, repeat and fold one tree is grown on the other folds, and every aggregator
-predicts by it. Without --data, --openml and --datasets the embedded datasets are used. The column all_tied is what a
-prediction scores that ties all labels, whatever the features.
+For each dataset, share of missing labels, repeat and fold, one tree is fitted to the other folds, and every aggregator
+predicts with that tree. Without --data, --openml and --datasets the embedded datasets are used. The column all_tied is
+a baseline: the score of a prediction that ties all labels.
 
-In the table * marks the best method of a row and ~ those whose interval (mean ± 1.96 standard deviations) overlaps
-the interval of the best.
+In the table, * marks the best method of a row, and ~ marks methods whose interval (mean ± 1.96 standard deviations)
+overlaps that of the best.
 
 examples:
   bucketrank compare
@@ -36,30 +36,30 @@ def add_parser(commands: Any) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser(
         "compare",
-        help="compare the aggregators over datasets, missing labels and folds",
-        description="Compare aggregators by repeated cross-validation with labels missing.",
+        help="compare methods by cross-validation over datasets and missing labels",
+        description="Compare methods by repeated cross-validation, with missing labels.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     place = parser.add_mutually_exclusive_group()
-    place.add_argument("--data", metavar="DIR", help="a folder with a CSV file for each dataset")
-    place.add_argument("--openml", action="store_true", help="get the datasets from OpenML")
+    place.add_argument("--data", metavar="DIR", help="folder with one CSV file per dataset")
+    place.add_argument("--openml", action="store_true", help="download the datasets from OpenML")
     parser.add_argument(
-        "--datasets", nargs="+", default=[], metavar="NAME", help="only these (default all)"
+        "--datasets", nargs="+", default=[], metavar="NAME", help="datasets to use (default all)"
     )
     parser.add_argument(
         "--aggregators",
         nargs="+",
         default=PAPER_AGGREGATORS,
         metavar="NAME",
-        help=f"some of {', '.join(METHODS)} (default the paper's eight)",
+        help=f"aggregators to compare, from {', '.join(METHODS)} (default the paper's eight)",
     )
     parser.add_argument(
         "--methods",
         nargs="+",
         default=[],
         metavar="NAME",
-        help=f"estimators to compare as well: some of {', '.join(_METHODS)}",
+        help=f"estimators to compare with them, from {', '.join(_METHODS)}",
     )
     parser.add_argument(
         "--missing",
@@ -70,29 +70,29 @@ def add_parser(commands: Any) -> None:
         help="shares of training labels to drop (default 0 0.3 0.6)",
     )
     for name, default, text in (
-        ("repeats", 5, "repeats of the folds"),
-        ("folds", 10, "folds of each repeat"),
-        ("seed", 0, "seed of folds and missing labels"),
-        ("jobs", -1, "threads; -1 is one for each core"),
+        ("repeats", 5, "repeats of the cross-validation"),
+        ("folds", 10, "folds per repeat"),
+        ("seed", 0, "seed of the folds and of the dropped labels"),
+        ("jobs", -1, "threads; -1 is one per core"),
     ):
         parser.add_argument(
             f"--{name}", type=int, default=default, metavar="N", help=f"{text} (default {default})"
         )
     parser.add_argument(
-        "--store", metavar="FILE", help="write results here as they come, and resume from here"
+        "--store", metavar="FILE", help="save each result to this file, and resume from it"
     )
     parser.add_argument(
         "--format",
         choices=["table", "csv", "latex", "json"],
         default="table",
-        help="what to write (default table)",
+        help="output format (default table)",
     )
-    parser.add_argument("--out", metavar="FILE", help="write to a file, not to the terminal")
+    parser.add_argument("--out", metavar="FILE", help="output file (default standard output)")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the study, then write its summary."""
+    """Run the study and write its summary."""
     from bucketrank.experiments import JobError, compare
 
     out = None if options.out is None else check_writable(options.out)
@@ -131,7 +131,7 @@ def _heading(study: Any) -> str:
     settings = study.settings
     return (
         f"{settings['n_repeats']} × {settings['n_folds']} folds, seed {settings['seed']}; mean ± "
-        "standard deviation; * best of its row, ~ interval overlaps that of the best"
+        "standard deviation; * best of the row, ~ interval overlaps that of the best"
     )
 
 
@@ -144,16 +144,16 @@ def _try_next(options: argparse.Namespace) -> str:
         ]
     if options.store is None:
         lines.append(
-            "  bucketrank compare --store study.db    keep the results, and resume when stopped"
+            "  bucketrank compare --store study.db    save the results, and resume when interrupted"
         )
     else:
         lines.append(
-            f"  bucketrank report {options.store} --out report.html    tables, figures and words"
+            f"  bucketrank report {options.store} --out report.html    report with tables and figures"
         )
     lines.append("  bucketrank compare --help              all options")
     return "\n".join(lines)
 
 
 def _wants_colour() -> bool:
-    """Whether somebody looks at a terminal; see https://no-color.org."""
+    """Whether standard output is a terminal and colour is not disabled; see https://no-color.org."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")

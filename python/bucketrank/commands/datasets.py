@@ -1,4 +1,4 @@
-"""``bucketrank datasets``: which datasets there are, and what is in them."""
+"""``bucketrank datasets``: list and describe datasets."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from bucketrank.datasets import (
 )
 from bucketrank.datasets import names as known_names
 from bucketrank.datasets.description import latex_table, text_table
-from bucketrank.datasets.embedded import unknown
+from bucketrank.datasets.embedded import unknown_dataset_message
 from bucketrank.datasets.files import csv_files
 from bucketrank.suggest import nearest_first
 
 EPILOG = """\
-Without names and options it lists the datasets that it knows. A name stands for an embedded dataset, and a path that
-ends in .csv for a file; with --data names stand for files in the folder, with --openml for datasets on OpenML (the
-paper's names, or numbers). Both without names mean all.
+Without names and options, all known datasets are listed. A name is an embedded dataset, or the path of a file that
+ends in .csv. With --data a name is a CSV file of the folder, without its ending; with --openml it is a dataset on
+OpenML (a name of the paper's datasets, or a number). With --data or --openml and no names, all datasets are used.
 
 examples:
   bucketrank datasets
@@ -47,44 +47,45 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "datasets",
         help="list datasets and describe them",
-        description="List the datasets that bucketrank knows, or describe some.",
+        description="List all known datasets, or describe the named ones.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="a dataset, or a CSV file")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a dataset or a CSV file")
     place = parser.add_mutually_exclusive_group()
-    place.add_argument("--data", metavar="DIR", help="a folder with a CSV file for each dataset")
-    place.add_argument("--openml", action="store_true", help="get datasets from OpenML")
+    place.add_argument("--data", metavar="DIR", help="folder with one CSV file per dataset")
+    place.add_argument("--openml", action="store_true", help="download the datasets from OpenML")
     parser.add_argument(
         "--format",
         choices=["table", "csv", "latex", "json"],
         default="table",
-        help="what to print (default table)",
+        help="output format (default table)",
     )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the list, or the description of the datasets that were asked for."""
+    """Print the list of all datasets, or a description of the named ones."""
     if not options.names and options.data is None and not options.openml:
-        print(_list_as(options.format))
+        print(_format_list(options.format))
         return 0
     table = describe(find(options.names, data=options.data, openml=options.openml))
-    print(_described_as(table, options.format))
+    print(_format_descriptions(table, options.format))
     return 0
 
 
 def find(names: Sequence[str], *, data: str | None = None, openml: bool = False) -> list[Dataset]:
-    """Return the datasets that names and options of a command stand for.
+    """Return the datasets that the options of a command select.
 
     Parameters
     ----------
     names : sequence of str
-        Names of datasets, or paths of CSV files; none means all that the place has.
+        Names of datasets, or paths of CSV files. If empty, all datasets of the chosen source: the folder, the paper's
+        datasets on OpenML, or the embedded ones.
     data : str, optional
-        A folder with CSV files; by default names stand for embedded datasets.
+        A folder with CSV files; by default `names` are embedded datasets.
     openml : bool, default False
-        Whether names stand for datasets on OpenML.
+        Whether `names` are datasets on OpenML.
     """
     if data is not None:
         return _from_folder(names, data)
@@ -100,7 +101,7 @@ def _load(name: str) -> Dataset:
     if Path(name).is_dir():
         raise ValueError(f"{name} is a folder; --data {name} reads the CSV files in it")
     if name not in known_names():
-        raise ValueError(unknown(name, "--openml"))
+        raise ValueError(unknown_dataset_message(name, "--openml"))
     return load(name)
 
 
@@ -113,7 +114,7 @@ def _from_folder(names: Sequence[str], folder: str) -> list[Dataset]:
     return [read_csv(files[name]) for name in names or files]
 
 
-def _described_as(table: DescriptionTable, form: str) -> str:
+def _format_descriptions(table: DescriptionTable, form: str) -> str:
     if form == "json":
         return _json([row.to_dict() for row in table])
     if form == "csv":
@@ -121,8 +122,8 @@ def _described_as(table: DescriptionTable, form: str) -> str:
     return table.to_latex().rstrip("\n") if form == "latex" else str(table)
 
 
-def _list_as(form: str) -> str:
-    """Write what there is, without making or downloading any of it."""
+def _format_list(form: str) -> str:
+    """Format the list of known datasets, without loading any."""
     known: list[dict[str, Any]] = [
         {"dataset": d.name, "openml_id": None, **_size(d)} for d in EMBEDDED_DATASETS
     ]

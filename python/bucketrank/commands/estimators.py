@@ -1,4 +1,4 @@
-"""The estimators that the command line knows by short names."""
+"""Short names of estimators on the command line."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ ESTIMATORS: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
 }
-"""Short names, with the class and the parameters that they stand for."""
+"""Class and parameters of each short name."""
 
 
 def make_estimator(name: str, **params: Any) -> Any:
-    """Return an estimator that is not fitted, with those of the parameters that it has."""
+    """Return an unfitted estimator; those of `params` that it does not have are ignored."""
     import bucketrank
 
     if name not in ESTIMATORS:

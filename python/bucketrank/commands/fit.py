@@ -1,4 +1,4 @@
-"""``bucketrank fit``: a model of the rankings in a file."""
+"""``bucketrank fit``: fit a model to the rankings in a CSV file."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from bucketrank.commands.estimators import ESTIMATORS, make_estimator
 
 EPILOG = """\
 The file is a CSV table with a header: A1, A2, ... are features, and L1, L2, ... the positions of labels (1 is best,
-equal positions are ties, an empty cell is a missing label). For another header name the columns of the labels; all
-others are features then.
+equal positions are ties, an empty cell is a missing label). If the columns have other names, list the label
+columns with --labels; all others are features.
 
 examples:
   bucketrank fit data.csv --out model.bin
@@ -25,13 +25,13 @@ def add_parser(commands: Any) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser(
         "fit",
-        help="learn to predict rankings from a CSV file",
+        help="fit a model to a CSV file of features and rankings",
         description="Fit a model that predicts rankings from features, and save it.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", help="CSV of features and positions")
-    parser.add_argument("--out", required=True, metavar="FILE", help="where to save the model")
+    parser.add_argument("--out", required=True, metavar="FILE", help="file to save the model to")
     parser.add_argument(
         "--labels", nargs="+", metavar="NAME", help="columns with positions (default L1 L2 ...)"
     )
@@ -43,22 +43,22 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed (default 0)")
     parser.add_argument(
-        "--jobs", type=int, default=-1, metavar="N", help="threads; -1 is one for each core"
+        "--jobs", type=int, default=-1, metavar="N", help="threads; -1 is one per core (default -1)"
     )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Read, fit and save."""
+    """Read the data, fit the model and save it."""
     from bucketrank.datasets import read_csv
     from bucketrank.saving import save_model
 
     estimator = make_estimator(options.method, random_state=options.seed, n_jobs=options.jobs)
-    # A fit may take long: what has no place to go is refused before it.
+    # A fit may take long: check first that the model can be saved.
     out = check_writable(options.out)
     data = read_csv(options.file, label_columns=options.labels)
     model = estimator.fit(data.X, data.Y)
-    # What predictions from a file need: which columns to read, and what to write above them.
+    # bucketrank predict finds the feature columns by name and writes the label names as header.
     model.feature_names_in_ = np.array(data.feature_names, dtype=object)
     model.label_names_in_ = np.array(data.label_names, dtype=object)
     save_model(model, out)

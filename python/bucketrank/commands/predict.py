@@ -1,4 +1,4 @@
-"""``bucketrank predict``: rankings for new rows, by a model that ``bucketrank fit`` saved."""
+"""``bucketrank predict``: predict rankings with a model that ``bucketrank fit`` saved."""
 
 from __future__ import annotations
 
@@ -39,21 +39,24 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "predict",
         help="predict rankings for the rows of a CSV file",
-        description="Predict rankings by a saved model.",
+        description="Predict rankings with a saved model.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("model", help="what bucketrank fit saved")
+    parser.add_argument("model", help="model file that bucketrank fit saved")
     parser.add_argument("file", help="CSV of features; - reads standard input")
     parser.add_argument(
-        "--format", choices=["csv", "text"], default="csv", help="positions, or a > b ~ c"
+        "--format",
+        choices=["csv", "text"],
+        default="csv",
+        help="csv: positions (default); text: a > b ~ c",
     )
-    parser.add_argument("--out", metavar="FILE", help="write to a file, not to the terminal")
+    parser.add_argument("--out", metavar="FILE", help="output file (default standard output)")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Read model and rows, and write the predictions; nothing is written unless all can be."""
+    """Read the model and the rows, and write the predictions; on an error nothing is written."""
     from bucketrank.saving import load_model
 
     out = None if options.out is None else check_writable(options.out)
@@ -62,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
     if names is None:
         names = np.array([f"A{number}" for number in range(1, model.n_features_in_ + 1)])
     else:
-        # The rows come as plain numbers in the right order, without names to compare.
+        # The array has the columns in the right order but no names, which would make predict warn.
         del model.feature_names_in_
     X = read_features(options.file, [str(name) for name in names])
     positions = model.set_output(transform="default").predict(X)
@@ -82,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def read_features(path: str, names: list[str]) -> NDArray[np.float64]:
-    """Read the columns of these names, in their order."""
+    """Read the columns with these names, in this order."""
     shown = "standard input" if path == "-" else path
     try:
         raw = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
@@ -97,7 +100,7 @@ def read_features(path: str, names: list[str]) -> NDArray[np.float64]:
     lacking = [name for name in names if name not in header]
     if lacking:
         raise BadFileError(
-            f"{shown}, line {header_line}: no column {lacking[0]!r}, a feature of the model"
+            f"{shown}, line {header_line}: no column {lacking[0]!r}; expected a column for each feature of the model"
         )
     columns = [Column(header.index(name) + 1, name) for name in names]
     rows = []
@@ -105,5 +108,7 @@ def read_features(path: str, names: list[str]) -> NDArray[np.float64]:
         check_width(shown, line, cells, len(header))
         rows.append([feature(shown, line, c, cells[c.number - 1]) for c in columns])
     if not rows:
-        raise BadFileError(f"{shown}: a header but no rows; expected one instance a line below it")
+        raise BadFileError(
+            f"{shown}: a header but no rows; expected one instance per line below it"
+        )
     return np.array(rows)

@@ -1,4 +1,4 @@
-"""Rankings from a file: a CSV table of positions, or one ranking a line as text."""
+"""Reading of rankings from a file: a CSV table of positions, or one ranking per line as text."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def read_rankings(path: str) -> LabelledRankings:
     Raises
     ------
     BadFileError
-        With file, line and column where that makes sense.
+        The message names file, line and column where applicable.
     """
     name, text = _read_text(path)
-    # Not `splitlines`, which also splits at characters that may stand in a name.
+    # Not `splitlines`, which also splits at characters that a name may contain.
     lines = [line.rstrip("\r") for line in text.split("\n")]
     filled = [line for line in lines if line.strip()]
     if not filled:
@@ -52,24 +52,24 @@ def read_rankings(path: str) -> LabelledRankings:
 
 
 def _is_text(filled: list[str]) -> bool:
-    """Whether the lines are rankings as text; a CSV table may have such characters in its header only."""
+    """Whether the lines are rankings as text; a CSV table may contain > and ~ in its header only."""
     if len(filled) == 1:
-        return _has_sign(filled[0])
-    if _has_sign(filled[1]):
+        return _has_relation(filled[0])
+    if _has_relation(filled[1]):
         return True
-    return _has_sign(filled[0]) and not _are_positions(filled[1])
+    return _has_relation(filled[0]) and not _are_positions(filled[1])
 
 
 def _are_positions(line: str) -> bool:
     try:
         cells = next(csv.reader([line]))
     except csv.Error:
-        # Longer than any name: the table says where.
+        # A cell exceeds the limit of the csv module: reading the file as a table reports where.
         return True
     return all(is_position(cell.strip()) for cell in cells)
 
 
-def _has_sign(line: str) -> bool:
+def _has_relation(line: str) -> bool:
     return ">" in line or "~" in line
 
 
@@ -113,7 +113,7 @@ def _from_csv(name: str, text: str) -> LabelledRankings:
         numbers.append(line)
     if not rows:
         raise BadFileError(
-            f"{name}: a header but no rankings; expected one ranking a line below the header"
+            f"{name}: a header but no rankings; expected one ranking per line below the header"
         )
     Y = np.array(rows)
     check_positions(name, Y, numbers, columns)

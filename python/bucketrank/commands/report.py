@@ -1,4 +1,4 @@
-"""``bucketrank report``: a study as a page for people."""
+"""``bucketrank report``: write the report of a stored study."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from bucketrank._files import check_writable, write_file
 
 EPILOG = """\
-The page is one file that opens without a network: a summary in words, tables that can be sorted and copied, figures,
-settings, versions, seeds and hashes of the data. A study that is not finished can be reported as well.
+The HTML page is a single file that needs no network: a written summary, tables that can be sorted and copied, figures,
+settings, versions, seeds and hashes of the data. An unfinished study can be reported, too.
 
 examples:
   bucketrank compare --store study.db
@@ -23,17 +23,17 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "report",
         help="write the report of a stored study",
-        description="Write the report of a study that compare --store has kept.",
+        description="Write the report of a study that compare --store saved.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("store", metavar="STUDY", help="a file that compare --store wrote")
-    parser.add_argument("--out", metavar="FILE", help="write to a file, not to the terminal")
+    parser.add_argument("store", metavar="STUDY", help="study file that compare --store saved")
+    parser.add_argument("--out", metavar="FILE", help="output file (default standard output)")
     parser.add_argument(
         "--format",
         choices=["html", "latex", "markdown"],
         default="html",
-        help="what to write (default html)",
+        help="output format (default html)",
     )
     parser.add_argument("--title", help="heading of the report")
     parser.set_defaults(run=run)
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         text = study.report(format=options.format, title=options.title)
     except ImportError as error:
-        # Not a fault of the input, and the message says what to install.
+        # Exit code 1, not 2: the input is valid, but a package is not installed.
         raise OSError(1, str(error)) from error
     if out is None:
         print(text, end="")

@@ -1,4 +1,4 @@
-"""Rankings from scores, and from classification data through the probabilities of a classifier."""
+"""Conversion to rankings: from scores, and from classification data by predicted class probabilities."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from bucketrank.datasets.dataset import Dataset, as_features, column_names
 
 __all__ = ["from_classification", "rank_scores"]
 
-_EQUAL = 1e-9
-"""Drops that exceed the threshold by no more count as equal to it: rounding must not decide."""
+_TOLERANCE = 1e-9
+"""Tolerance of the threshold for ties: absorbs rounding errors in differences of scores."""
 
 
 def rank_scores(scores: Any, tie_threshold: float = 0.0) -> NDArray[np.int64]:
-    """Rank labels by scores, large first, and tie neighbours whose scores are close.
+    """Rank labels by descending score, and tie neighbours whose scores are close.
 
-    Going down the sorted scores, a label joins the bucket of the one before it when its score is lower by no more
-    than `tie_threshold`. Ties cascade: the first and the last label of a bucket may be further apart.
+    In descending order of score, a label joins the bucket of its predecessor when its score is lower by at most
+    `tie_threshold`. Ties cascade: the first and the last label of a bucket may be further apart than the threshold.
 
     Parameters
     ----------
     scores : array-like of shape (n_rankings, n_labels)
         Finite numbers, for example class probabilities.
     tie_threshold : float, default 0
-        Largest drop between neighbours that are tied; not negative. Drops within 1e-9 of it count as equal to it.
+        Largest difference of score between tied neighbours; not negative. It has a tolerance of 1e-9.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def rank_scores(scores: Any, tie_threshold: float = 0.0) -> NDArray[np.int64]:
         raise ValueError(
             f"scores, row {row}, label {label}: {values[row, label]}; expected a finite number"
         )
-    return rank(values, _threshold(tie_threshold) + _EQUAL)
+    return rank(values, _threshold(tie_threshold) + _TOLERANCE)
 
 
 def from_classification(
@@ -76,10 +76,9 @@ def from_classification(
 ) -> Dataset:
     """Turn classification data into rankings of the classes.
 
-    The classes of each row are ranked by the probabilities that a classifier gives them which was fitted without
-    that row's fold, so a ranking says what the other rows know about this one. Classes of similar probability are
-    tied, see :func:`rank_scores`. This is how most datasets of the field came about; with the defaults, the numbers
-    of buckets are close to those of the published datasets of the same kind.
+    The classes of each row are ranked by their predicted probabilities, from a classifier that was fitted to the other
+    folds (cross-validation). Classes of similar probability are tied, see :func:`rank_scores`. Most published datasets
+    for label ranking were derived in this way; with the defaults, the numbers of buckets are close to theirs.
 
     Parameters
     ----------
@@ -88,16 +87,16 @@ def from_classification(
     y : array-like of shape (n_samples,)
         The class of each row; each class needs at least `n_folds` rows.
     estimator : classifier, optional
-        Any scikit-learn classifier with ``predict_proba``; it is cloned, and where its ``random_state`` is None it
-        gets one. By default a random forest of 30 trees with at least 3 rows a leaf.
+        Any scikit-learn classifier with ``predict_proba``; it is cloned, and every ``random_state``
+        that is None is set. By default a random forest of 30 trees with at least 3 rows per leaf.
     tie_threshold : float, default 0.02
-        Neighbours whose probabilities differ by no more are tied.
+        Neighbours whose probabilities differ by at most this much are tied.
     n_folds : int, default 5
         Number of folds; they are shuffled and stratified.
     random_state : int, default 0
         Seed of the folds and of the classifier.
     name, source : str, optional
-        For the dataset.
+        Name and source of the dataset.
     feature_names : sequence of str, optional
         By default the columns of a DataFrame, or ``A1``, ``A2``, ...
     label_names : sequence of str, optional
@@ -127,13 +126,14 @@ def from_classification(
     label_names = tuple(label_names)
     if len(label_names) not in (0, len(classes)):
         raise ValueError(
-            f"label_names has {len(label_names)} names; expected {len(classes)}, one a class: {_shown(classes)}"
+            f"label_names has {len(label_names)} names; expected {len(classes)}, one per class: "
+            f"{_first_classes(classes)}"
         )
     drop = _threshold(tie_threshold)
     seed = as_seed(random_state, "random_state")
     model = _seeded(estimator, seed)
     probabilities = np.zeros((len(features), len(classes)))
-    # Rows of a data frame stay a data frame: a pipeline may choose columns by name.
+    # Keep a data frame, because a pipeline may select columns by name.
     rows = X.iloc if is_pandas(X) else features
     for train, test in _folds(classes, codes, n_folds, seed):
         fitted = clone(model).fit(rows[train], classes[codes[train]])
@@ -141,7 +141,7 @@ def from_classification(
     return Dataset(
         name=name,
         X=features,
-        Y=rank(probabilities, drop + _EQUAL),
+        Y=rank(probabilities, drop + _TOLERANCE),
         feature_names=names,
         label_names=label_names or tuple(map(str, classes.tolist())),
         source=source or f"class probabilities, neighbours within {drop:g} tied",
@@ -149,14 +149,17 @@ def from_classification(
 
 
 def rank(scores: NDArray[np.float64], largest_drop: float) -> NDArray[np.int64]:
-    """Rank finite scores; equal scores are taken by label, which matters only where nothing is tied."""
+    """Rank finite scores; neighbours whose scores differ by at most `largest_drop` are tied.
+
+    With a negative `largest_drop` nothing is tied, and equal scores are ranked in the order of the labels.
+    """
     order = np.argsort(-scores, axis=1, kind="stable")
     descending = np.take_along_axis(scores, order, axis=1)
-    places = np.ones(scores.shape, dtype=np.int64)
-    np.cumsum(descending[:, :-1] - descending[:, 1:] > largest_drop, axis=1, out=places[:, 1:])
-    places[:, 1:] += 1
-    positions = np.empty_like(places)
-    np.put_along_axis(positions, order, places, axis=1)
+    buckets = np.ones(scores.shape, dtype=np.int64)
+    np.cumsum(descending[:, :-1] - descending[:, 1:] > largest_drop, axis=1, out=buckets[:, 1:])
+    buckets[:, 1:] += 1
+    positions = np.empty_like(buckets)
+    np.put_along_axis(positions, order, buckets, axis=1)
     return positions
 
 
@@ -175,7 +178,7 @@ def _classes(y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[np.intp]]
     if target.ndim == 2 and target.shape[1] == 1:
         target = target[:, 0]
     if target.ndim != 1:
-        raise ValueError(f"y has the shape {target.shape}; expected one class a row, ({n_rows},)")
+        raise ValueError(f"y has the shape {target.shape}; expected one class per row, ({n_rows},)")
     if len(target) != n_rows:
         raise ValueError(
             f"X has {n_rows} rows but y has {len(target)}; expected a class for each row"
@@ -195,14 +198,14 @@ def _is_missing(value: Any) -> bool:
     try:
         return value is None or bool(value != value)
     except TypeError:
-        # What cannot say whether it equals itself is pandas' sign for a missing value.
+        # pandas.NA: its comparison with itself has no truth value.
         return True
 
 
 def _folds(
     classes: NDArray[Any], codes: NDArray[np.intp], n_folds: Any, seed: int
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Return shuffled folds in each of which every class is to be found."""
+    """Return shuffled, stratified folds as pairs of training and test rows; each test fold has every class."""
     from sklearn.model_selection import StratifiedKFold
 
     number = as_whole(n_folds, "n_folds")
@@ -220,7 +223,7 @@ def _folds(
 
 
 def _seeded(estimator: Any, seed: int) -> Any:
-    """Return an unfitted copy of the classifier whose random numbers are all determined."""
+    """Return an unfitted copy of the classifier with every unset ``random_state`` derived from `seed`."""
     from sklearn.base import clone
     from sklearn.ensemble import RandomForestClassifier
 
@@ -240,7 +243,7 @@ def _seeded(estimator: Any, seed: int) -> Any:
 
 
 def _small_seed(seed: int, stream: int) -> int:
-    """Derive a seed of 32 bits, which is what scikit-learn takes, from one of 64."""
+    """Derive a 32-bit seed for scikit-learn from a 64-bit seed."""
     return int(np.random.SeedSequence(seed, spawn_key=(stream,)).generate_state(1)[0])
 
 
@@ -249,7 +252,7 @@ def _probabilities(fitted: Any, rows: Any, classes: NDArray[Any]) -> NDArray[np.
     if probabilities.shape != (len(rows), len(classes)):
         raise ValueError(
             f"predict_proba of {type(fitted).__name__} returned the shape {probabilities.shape}; "
-            f"expected {(len(rows), len(classes))}, one column a class"
+            f"expected {(len(rows), len(classes))}, one column per class"
         )
     if not np.isfinite(probabilities).all():
         raise ValueError(
@@ -258,6 +261,6 @@ def _probabilities(fitted: Any, rows: Any, classes: NDArray[Any]) -> NDArray[np.
     return probabilities
 
 
-def _shown(classes: NDArray[Any]) -> str:
-    shown = ", ".join(map(repr, classes[:5].tolist()))
-    return shown + (", ..." if len(classes) > 5 else "")
+def _first_classes(classes: NDArray[Any]) -> str:
+    first = ", ".join(map(repr, classes[:5].tolist()))
+    return first + (", ..." if len(classes) > 5 else "")

@@ -1,4 +1,4 @@
-"""A dataset: features, rankings, and the names of both."""
+"""The class Dataset: features, rankings, and their names."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ if TYPE_CHECKING:
 __all__ = ["Dataset"]
 
 _BLOCK = 65_536
-"""Rows that are converted at once: copies of a part cost little, copies of millions of rows do."""
+"""Rows per block when checking and hashing; bounds the memory of temporary copies."""
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Dataset:
-    """Features and rankings of the same rows, checked once and not to be changed.
+    """Features and rankings of the same rows: validated, and immutable.
 
-    Two datasets are equal when their features, rankings and names of features and labels are; what they are called
-    and where they come from does not count.
+    Two datasets are equal when their features, rankings, feature names and label names are equal; `name` and `source`
+    are not compared.
 
     Parameters
     ----------
     name : str
-        What tables call the dataset.
+        Name of the dataset in tables.
     X : array-like or DataFrame of shape (n_samples, n_features)
-        Finite numbers. They are copied, unless the array is C-contiguous, read-only and no view.
+        Finite numbers. The array is copied unless it is C-contiguous and read-only and owns its data.
     Y : array-like or DataFrame of shape (n_samples, n_labels)
-        Positions: 1 is best, equal positions are ties, rows are dense, NaN is a missing label. ``+inf``, the rest of
-        a top-k list, becomes the position behind all others.
+        Positions: 1 is best, equal positions are ties, rows are dense, NaN is a missing label. ``+inf``, a label
+        below the cut of a top-k list, becomes the last position.
     feature_names, label_names : sequence of str, optional
         By default the columns of a DataFrame, or ``A1``, ``A2``, ... and ``L1``, ``L2``, ...
     source : str, optional
-        Where the data come from, for people.
+        Description of the origin of the data.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Dataset:
         positions = _checked_positions(Y, name)
         if len(features) != len(positions):
             raise ValueError(
-                f"X has {len(features)} rows but Y has {len(positions)}; expected one ranking a row of features"
+                f"X has {len(features)} rows but Y has {len(positions)}; expected one ranking per row of features"
             )
         self.__setstate__(
             {
@@ -109,7 +109,7 @@ class Dataset:
         )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take over fields; arrays that come from a pickle or a copy are made read-only again."""
+        """Set the fields and make the arrays read-only, also after unpickling or copying."""
         for field in ("X", "Y"):
             state[field].flags.writeable = False
         self.__dict__.update(state)
@@ -133,30 +133,29 @@ class Dataset:
     def content_hash(self) -> str:
         """SHA-256 of shapes, values and names of features and labels, in hexadecimal digits.
 
-        It is the same on every machine. The dataset's own name and its source do not count.
+        It is the same on every machine, and does not depend on `name` and `source`.
         """
         digest = hashlib.sha256(b"bucketrank dataset 1\n")
         names = [list(self.X.shape), list(self.feature_names), list(self.label_names)]
         digest.update(json.dumps(names).encode("ascii"))
         for array in (self.X, self.Y):
             for start in range(0, len(array), _BLOCK):
-                # Adding 0 turns -0 into 0, which equals it.
+                # Adding 0 turns -0 into 0, so that equal values have equal bytes.
                 digest.update((array[start : start + _BLOCK] + 0.0).astype("<f8").tobytes())
         return digest.hexdigest()
 
     def describe(self) -> Description:
-        """Return the numbers that tables of datasets show.
+        """Return summary statistics of the dataset.
 
         Returns
         -------
         Description
-            Numbers of instances, features, labels and different rankings, mean number of buckets, share of missing
-            labels.
+            Numbers of instances, features, labels and unique rankings, mean number of buckets, share of missing labels.
         """
         return Description.of(self.name, self.X.shape[1], self.Y)
 
     def to_pandas(self) -> tuple[DataFrame, DataFrame]:
-        """Return features and rankings as data frames named by features and labels; needs pandas."""
+        """Return features and rankings as data frames whose columns are the feature and label names; needs pandas."""
         pd = pandas("to_pandas")
         X = pd.DataFrame(self.X.copy(), columns=list(self.feature_names))
         Y = pd.DataFrame(self.Y.copy(), columns=list(self.label_names))
@@ -183,16 +182,16 @@ class Dataset:
 
 
 def as_features(X: Any) -> NDArray[np.float64]:
-    """Return features as a C-contiguous array of finite floats that nobody else can write to."""
+    """Return features as a C-contiguous array of finite floats that shares no memory with a writable array."""
     array = _as_matrix(X)
     if array.ndim != 2 or 0 in array.shape:
         raise ValueError(
             f"X has the shape {array.shape}; expected at least one row and one column: "
-            "one row an instance, one column a feature"
+            "one row per instance, one column per feature"
         )
     flags = array.flags
-    sealed = flags.owndata and flags.c_contiguous and flags.aligned and not flags.writeable
-    if array.dtype != np.float64 or not sealed:
+    is_immutable = flags.owndata and flags.c_contiguous and flags.aligned and not flags.writeable
+    if array.dtype != np.float64 or not is_immutable:
         array = np.array(array, dtype=np.float64, order="C")
     for start in range(0, len(array), _BLOCK):
         finite = np.isfinite(array[start : start + _BLOCK])
@@ -211,15 +210,15 @@ def _as_matrix(X: Any) -> NDArray[Any]:
         array = np.asarray(X)
     except ValueError:
         raise ValueError(
-            "X is not a table; expected rows of equal length, one column a feature"
+            "X is not a table; expected rows of equal length, one column per feature"
         ) from None
     if array.dtype.kind in "biuf":
         return array
-    # Among strings NumPy writes numbers as strings too: look at what was passed.
+    # NumPy converts all numbers to strings when one entry is a string: look at the original values.
     for index, value in np.ndenumerate(np.asarray(X, dtype=object)):
         if not isinstance(value, (int, float, np.number)) and len(index) == 2:
             raise TypeError(f"X, row {index[0]}, column {index[1]}: {value!r}; expected a number")
-    raise TypeError(f"X has dtype {array.dtype}; expected numbers, one row an instance")
+    raise TypeError(f"X has dtype {array.dtype}; expected numbers, one row per instance")
 
 
 def _checked_positions(Y: Any, name: str) -> NDArray[np.float64]:
@@ -235,7 +234,7 @@ def _checked_positions(Y: Any, name: str) -> NDArray[np.float64]:
             result[block] = np.where(parsed == 0, np.nan, parsed)
     except ValueError:
         try:
-            # The whole again: a block counts its rows from 0.
+            # Check all rows at once: the error then counts rows from the first row, not from the start of the block.
             _core.parse_positions(positions)
         except ValueError as error:
             raise ValueError(f"rankings of {name!r}: {error}") from None
@@ -244,19 +243,19 @@ def _checked_positions(Y: Any, name: str) -> NDArray[np.float64]:
 
 
 def column_names(values: Any, given: Sequence[str], letter: str, number: int) -> tuple[str, ...]:
-    """Return the names given, else those of a data frame, else the letter with 1, 2, ..."""
-    what = "feature_names" if letter == "A" else "label_names"
+    """Return `given`, else the columns of a data frame, else generated names such as A1, A2, ..."""
+    argument = "feature_names" if letter == "A" else "label_names"
     if isinstance(given, str):
-        raise TypeError(f"{what} is the string {given!r}; expected a sequence of names")
+        raise TypeError(f"{argument} is the string {given!r}; expected a sequence of names")
     names = [str(name) for name in (list(given) or frame_labels(values) or ())]
     if not names:
         return tuple(f"{letter}{index}" for index in range(1, number + 1))
     if len(names) != number:
-        raise ValueError(f"{what} has {len(names)} names; expected {number}, one a column")
+        raise ValueError(f"{argument} has {len(names)} names; expected {number}, one per column")
     if len(set(names)) < number:
         repeated = next(name for name in names if names.count(name) > 1)
         raise ValueError(
-            f"{what} has {repeated!r} twice; expected a different name for each column"
+            f"{argument} contains {repeated!r} twice; expected a different name for each column"
         )
     return tuple(names)
 

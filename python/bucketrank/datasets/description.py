@@ -1,4 +1,4 @@
-"""What tables of datasets show: size, number of different rankings, mean number of buckets."""
+"""Summary statistics of datasets: size, number of unique rankings, mean number of buckets, share missing."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ __all__ = ["Description", "DescriptionTable", "describe"]
 
 @dataclass(frozen=True)
 class Description:
-    """The numbers that describe a dataset.
+    """Summary statistics of a dataset.
 
     Attributes
     ----------
     name : str
-        What the dataset is called.
+        Name of the dataset.
     instances, features, labels : int
-        Its size.
+        Size of the dataset.
     unique_rankings : int
-        Number of different rankings; rankings that lack different labels are different.
+        Number of unique rankings; rankings with different missing labels are different.
     mean_buckets : float
-        Mean number of buckets of a ranking; a ranking without labels has none.
+        Mean number of buckets per ranking; a ranking without labels has 0.
     missing : float
-        Share of the labels that rankings lack, from 0 to 1.
+        Share of missing labels, from 0 to 1.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Description:
         n_rows, n_labels = Y.shape
         missing = np.isnan(Y)
         compact = np.where(missing, 0, Y).astype(np.min_scalar_type(n_labels))
-        # A row as one opaque value: sorting these is much quicker than sorting rows by columns.
+        # View each row as one opaque value, because sorting those is much faster than sorting rows by columns.
         rows = np.ascontiguousarray(compact).view(np.dtype((np.void, compact.itemsize * n_labels)))
         return cls(
             name=name,
@@ -67,7 +67,7 @@ class Description:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the numbers by name, ready for JSON."""
+        """Return the statistics by name, ready for JSON."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -76,7 +76,7 @@ class Description:
 
 @dataclass(frozen=True)
 class DescriptionTable:
-    """Descriptions of several datasets, one a row; prints as a table.
+    """Descriptions of several datasets, one per row; prints as a table.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class DescriptionTable:
         return frame
 
     def to_csv(self) -> str:
-        """Return CSV with all digits, under the names of the attributes."""
+        """Return CSV with unrounded numbers; the header has the names of the attributes."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(field.name for field in fields(Description))
@@ -125,7 +125,7 @@ def describe(datasets: Dataset | Iterable[Dataset]) -> DescriptionTable:
     Returns
     -------
     DescriptionTable
-        Prints as text; ``to_pandas()``, ``to_csv()`` and ``to_latex()`` give it in other forms.
+        Prints as text; ``to_pandas()``, ``to_csv()`` and ``to_latex()`` return other formats.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def _texts(row: Description) -> list[str]:
 
 
 def text_table(rows: Sequence[Sequence[str]]) -> str:
-    """Align cells below a heading: the first column to the left, numbers to the right."""
+    """Format rows of cells as text, the header first: the first column left-aligned, all others right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for name, *numbers in rows:
@@ -172,7 +172,7 @@ def text_table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def latex_table(rows: Sequence[Sequence[str]]) -> str:
-    """Write cells below a heading as a ``tabular`` for the package ``booktabs``."""
+    """Format rows of cells, the header first, as a ``tabular`` for the package ``booktabs``."""
     heading, *body = (" & ".join(escape_latex(cell) for cell in row) + r" \\" for row in rows)
     columns = "l" + "r" * (len(rows[0]) - 1)
     lines = ["\\toprule", heading, "\\midrule", *body, "\\bottomrule"]

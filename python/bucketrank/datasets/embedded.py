@@ -1,4 +1,4 @@
-"""Datasets that need no network: rankings derived from the classification data in scikit-learn."""
+"""Embedded datasets: rankings derived from the classification data that scikit-learn includes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["EMBEDDED_DATASETS", "EmbeddedDataset", "load", "names"]
 
 
 class EmbeddedDataset(NamedTuple):
-    """One of the datasets that :func:`load` makes, and the threshold for ties in it."""
+    """Name, size and tie threshold of an embedded dataset."""
 
     name: str
     instances: int
@@ -27,14 +27,14 @@ EMBEDDED_DATASETS = (
     EmbeddedDataset("iris", 150, 4, 3, 0.02),
     EmbeddedDataset("wine", 178, 13, 3, 0.02),
     EmbeddedDataset("digits", 1797, 64, 10, 0.02),
-    # Of two classes only one gap can be closed, and forests are rarely undecided to 2 %: tie up to 60 : 40.
+    # With two classes there is one gap, and a forest's gap is rarely within 2 %: tie up to 60 : 40.
     EmbeddedDataset("breast_cancer", 569, 30, 2, 0.2),
 )
-"""The embedded datasets; :func:`load` makes them."""
+"""The embedded datasets; see :func:`load`."""
 
 
 def names() -> tuple[str, ...]:
-    """Return the names that :func:`load` knows.
+    """Return the names of the embedded datasets.
 
     Examples
     --------
@@ -45,19 +45,19 @@ def names() -> tuple[str, ...]:
 
 
 def load(name: str) -> Dataset:
-    """Make one of the embedded datasets, without files or network.
+    """Load an embedded dataset, without network access.
 
-    The features are those of the classification data that scikit-learn brings along; the rankings of the classes are
-    derived by :func:`from_classification` with its defaults and seed 0, once in a process. They are equal from call to
-    call, but another release of scikit-learn may grow other forests. ``breast_cancer`` has only two labels: a
-    ranking says which of them is likelier, or that neither is (probabilities up to 60 : 40 are tied). It shows the
-    smallest case that there is; for comparisons of methods the others tell more.
+    The features are those of the classification data that scikit-learn includes. The rankings of the classes are
+    derived by :func:`from_classification` with its defaults and seed 0, once per process. They are reproducible, but
+    may differ between releases of scikit-learn, whose random forests they are derived with. ``breast_cancer`` has
+    only two labels, the smallest possible number: its rankings are one class before the other, or a tie (probabilities
+    up to 60 : 40). For comparisons of methods the other datasets are more informative.
 
     Parameters
     ----------
     name : {"iris", "wine", "digits", "breast_cancer"}
-        The published datasets called iris and wine come from the same flowers and bottles, but their rankings were
-        made by others: ``fetch("iris")`` gets those.
+        Name of the dataset. The published label ranking datasets iris and wine have the same features but different
+        rankings; ``fetch("iris")`` downloads them.
 
     Returns
     -------
@@ -75,19 +75,19 @@ def load(name: str) -> Dataset:
         raise TypeError(f"name is {name!r}; expected one of {', '.join(names())}")
     for dataset in EMBEDDED_DATASETS:
         if dataset.name == name:
-            return _make(dataset)
-    raise ValueError(unknown(name, "fetch"))
+            return _derive(dataset)
+    raise ValueError(unknown_dataset_message(name, "fetch"))
 
 
-def unknown(name: str, how: str) -> str:
-    """Say that there is no such dataset, which there are, nearest first, and how to get those on OpenML."""
+def unknown_dataset_message(name: str, how: str) -> str:
+    """Return the message for an unknown dataset: all known names, most similar first, and how to use OpenML."""
     embedded = ", ".join(nearest_first(name, names()))
     papers = ", ".join(nearest_first(name, (paper.name for paper in PAPER_DATASETS)))
     return f"unknown dataset {name!r}; embedded: {embedded}; from OpenML with {how}: {papers}"
 
 
 @cache
-def _make(dataset: EmbeddedDataset) -> Dataset:
+def _derive(dataset: EmbeddedDataset) -> Dataset:
     from sklearn import datasets
 
     bunch = getattr(datasets, f"load_{dataset.name}")()

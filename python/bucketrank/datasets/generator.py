@@ -1,4 +1,4 @@
-"""Generated datasets: scores that depend on features, cut into bucket orders."""
+"""Generator of synthetic datasets: labels ranked by noisy scores that depend on the features."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from bucketrank.rankings import drop_labels
 __all__ = ["make_rankings"]
 
 _PILOT_ROWS = 8192
-"""Rows that are made beforehand, to measure how far apart neighbours are."""
+"""Rows of the pilot sample that sets the threshold for ties."""
 
 _BLOCK_CELLS = 2**20
-"""About so many numbers are made at once, whatever the size of the dataset."""
+"""Approximate numbers per block; bounds the memory for temporary arrays."""
 
 _WAVES = 24
-"""Number of waves whose sums are the non-linear scores; few enough that trees can follow them."""
+"""Number of cosine waves in a non-linear score; few enough that trees can approximate the sum."""
 
 _Array = NDArray[np.float64]
 
@@ -41,33 +41,33 @@ def make_rankings(
     random_state: int = 0,
     name: str = "generated",
 ) -> Dataset:
-    r"""Generate features, and rankings that depend on them.
+    r"""Generate a dataset of random features, and rankings that depend on them.
 
-    The features are independent standard normal numbers. Each label has a score, a random function of the
-    features with variance 1 over all labels and rows; normal noise is added; the labels are ranked by score, and
-    neighbours with close scores are tied. Memory beyond the result does not grow with the number of rows, and
-    a dataset begins with the rows of a shorter one that is made alike.
+    The features are independent standard normal numbers. Each label has a score, which is a random function of the
+    features with variance 1 over all labels and rows, plus normal noise. The labels are ranked by score, and
+    neighbours with close scores are tied. Temporary memory does not grow with `n_samples`. With equal other arguments,
+    a longer dataset begins with the rows of a shorter one.
 
     Parameters
     ----------
     n_samples, n_features, n_labels : int
         Size of the dataset; at least 1, 1 and 2.
     relation : {"linear", "nonlinear"}, default "linear"
-        A score is a weighted sum of the features, or a sum of waves through the space of features.
+        Whether a score is a weighted sum of the features or a sum of cosine waves in random directions.
     n_informative : int, optional
-        Number of features that the scores depend on, by default all; they come first.
+        The scores depend only on the first `n_informative` features; by default on all.
     noise : float, default 0.1
-        Standard deviation of the noise, in units of the scores' own: with 0 the features determine the rankings,
+        Standard deviation of the noise relative to that of the scores: with 0 the features determine the rankings,
         with 1 half of the variance is noise.
     ties : float, default 0.2
-        Share of neighbours in the order of a row that are tied: 0 makes total orders, 1 ties everything, and the
+        Share of neighbours in the order of a row that are tied: 0 gives total orders, 1 ties all labels. The
         expected number of buckets is 1 + (n_labels - 1) (1 - ties) when no label is missing.
     missing : float, default 0
-        Probability that a label is dropped from a ranking, as :func:`bucketrank.drop_labels` does it.
+        Probability of dropping a label from a ranking, as in :func:`bucketrank.drop_labels`.
     random_state : int, default 0
-        Seed.
+        Seed of the random numbers.
     name : str, optional
-        For the dataset.
+        Name of the dataset.
 
     Returns
     -------
@@ -101,13 +101,13 @@ def make_rankings(
     tied, dropped = _share(ties, "ties"), _share(missing, "missing")
     seed = as_seed(random_state, "random_state")
     scores = _RELATIONS[relation](_stream(seed, 0), informative, shape.labels)
-    source = _Source(seed, shape, scores, spread)
+    generator = _RowGenerator(seed, shape, scores, spread)
     X = np.empty((shape.samples, shape.features))
     Y = np.empty((shape.samples, shape.labels))
-    largest_drop = source.largest_drop(tied)
+    largest_drop = generator.largest_drop(tied)
     for block, start in enumerate(range(0, shape.samples, shape.block_rows)):
         rows = slice(start, min(start + shape.block_rows, shape.samples))
-        X[rows], values = source.draw(2 + block, rows.stop - rows.start)
+        X[rows], values = generator.draw(2 + block, rows.stop - rows.start)
         positions: Any = rank(values, largest_drop)
         if dropped:
             positions = drop_labels(positions, dropped, _seed(seed, 2 + block))
@@ -124,13 +124,13 @@ class _Shape:
 
     @property
     def block_rows(self) -> int:
-        """Rows made at once: by the width of a row only, so that longer datasets begin as shorter ones."""
+        """Rows per block; independent of `samples`, so that a longer dataset begins with the rows of a shorter one."""
         return max(64, _BLOCK_CELLS // (self.features + self.labels))
 
 
 @dataclass(frozen=True)
-class _Source:
-    """Makes rows of features and noisy scores, each block from random numbers of its own."""
+class _RowGenerator:
+    """Generates blocks of features and noisy scores; each block has its own random stream."""
 
     seed: int
     shape: _Shape
@@ -146,7 +146,7 @@ class _Source:
         return X, values
 
     def largest_drop(self, ties: float) -> float:
-        """Return the drop in score up to which that share of the neighbours is tied."""
+        """Return the largest difference of score between tied neighbours that ties a share `ties` of them."""
         if ties in (0.0, 1.0):
             return np.inf if ties else -1.0
         _, values = self.draw(1, min(_PILOT_ROWS, self.shape.block_rows))
@@ -167,7 +167,7 @@ def _nonlinear(
     directions /= np.linalg.norm(directions, axis=0)
     shift = rng.uniform(0, 2 * np.pi, _WAVES)
     weights = rng.standard_normal((_WAVES, n_labels))
-    # Over random shifts a wave has the mean square 1/2.
+    # The mean square of a cosine wave over random shifts is 1/2.
     weights *= np.sqrt(2) / np.linalg.norm(weights, axis=0)
     return lambda X: np.cos(2 * (X[:, :n_features] @ directions) + shift) @ weights
 

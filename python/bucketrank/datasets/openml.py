@@ -1,4 +1,4 @@
-"""Datasets from OpenML: those of the paper by name, others by number."""
+"""Download of datasets from OpenML: those of the paper by name, others by number."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["PAPER_DATASETS", "PaperDataset", "fetch"]
 
 
 class PaperDataset(NamedTuple):
-    """One of the datasets of the paper whose methods are the core of this package."""
+    """Name, OpenML number and size of a dataset of the paper whose methods this package implements."""
 
     name: str
     openml_id: int
@@ -32,7 +32,7 @@ class PaperDataset(NamedTuple):
 PAPER_DATASETS = (
     PaperDataset("authorship", 42835, 841, 70, 4),
     PaperDataset("blocks", 42836, 5472, 10, 5),
-    # The paper's table says 109 rows; the data have 106.
+    # The paper's table gives 109 rows; the data have 106.
     PaperDataset("breast", 42838, 106, 9, 6),
     PaperDataset("ecoli", 42844, 336, 7, 8),
     PaperDataset("glass", 42848, 214, 9, 6),
@@ -59,7 +59,7 @@ def fetch(
     label_columns: Sequence[str] | None = None,
     feature_columns: Sequence[str] | None = None,
 ) -> Dataset:
-    """Get a dataset from OpenML, or from the local cache once it was downloaded.
+    """Download a dataset from OpenML, or read it from the local cache.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def fetch(
     data_home : str or path-like, optional
         Folder of scikit-learn's cache; by default ``~/scikit_learn_data``.
     label_columns, feature_columns : sequence of str, optional
-        For datasets whose columns are not called ``A1``, ``A2``, ... and ``L1``, ``L2``, ...; as in :func:`read_csv`.
+        Needed if the columns are not named ``A1``, ``A2``, ... and ``L1``, ``L2``, ...; as in :func:`read_csv`.
 
     Returns
     -------
@@ -77,14 +77,14 @@ def fetch(
     Raises
     ------
     ConnectionError
-        OpenML cannot be reached and the cache does not have the dataset.
+        OpenML cannot be reached and the dataset is not in the cache.
     ValueError
-        The dataset is unknown or is not one of rankings.
+        The dataset is unknown or does not contain rankings.
 
     See Also
     --------
-    load : Datasets that need no network.
-    read_csv : Datasets from files.
+    load : Load an embedded dataset, without network access.
+    read_csv : Read a dataset from a file.
     """
     number, name = _resolve(dataset)
     bunch = _download(number, data_home)
@@ -100,7 +100,7 @@ def fetch(
     for i in roles.features + roles.labels:
         values = _numbers(bunch.data[:, i], categories.get(header[i]))
         if values is None:
-            raise ValueError(f"{where}: column {header[i]!r} holds words; expected numbers")
+            raise ValueError(f"{where}: column {header[i]!r} contains text; expected numbers")
         columns[i] = values
     X, Y = (np.column_stack([columns[i] for i in role]) for role in roles)
     try:
@@ -117,7 +117,7 @@ def fetch(
 
 
 def _resolve(dataset: Any) -> tuple[int, str]:
-    """Return the number of a dataset, and its name where the paper gives it one."""
+    """Return the OpenML number of a dataset, and its name if it is one of the paper's, else an empty string."""
     if isinstance(dataset, (int, np.integer)) and not isinstance(dataset, bool):
         if dataset < 1:
             raise ValueError(f"dataset is {dataset}; OpenML counts its datasets from 1")
@@ -140,7 +140,7 @@ def _download(number: int, data_home: str | os.PathLike[str] | None) -> Any:
 
     try:
         with warnings.catch_warnings():
-            # What cannot be reached after some attempts is an error below; the attempts are no news.
+            # Hide the warnings about single attempts: a final failure is raised as an error below.
             warnings.filterwarnings("ignore", message="A network error occurred")
             # This parser works without pandas.
             return fetch_openml(
@@ -163,16 +163,15 @@ def _download(number: int, data_home: str | os.PathLike[str] | None) -> Any:
 def _offline(number: int, error: Exception) -> str:
     reason = getattr(error, "reason", None) or error
     return (
-        f"cannot get dataset {number} from OpenML ({reason}). Without network: download the CSV of "
-        f"https://www.openml.org/d/{number} elsewhere and use read_csv, or use an embedded dataset: load('iris')"
+        f"cannot download dataset {number} from OpenML ({reason}). Without network access: copy the CSV of "
+        f"https://www.openml.org/d/{number} to this machine and use read_csv, or use an embedded dataset: load('iris')"
     )
 
 
 def _numbers(column: NDArray[Any], categories: Sequence[str] | None) -> NDArray[np.float64] | None:
-    """Return a column as floats, or None if it holds words.
+    """Return a column as floats, or None if it contains text.
 
-    Nominal columns arrive as places in the list of their categories: positions that were declared so must be read
-    from the categories' names.
+    A nominal column holds indices into its list of categories; its numbers are the names of the categories.
     """
     try:
         if categories is None:

@@ -1,6 +1,6 @@
 """Experiments: compare methods over datasets, missing labels and folds.
 
-:func:`compare` runs a study, :func:`cross_validate` the same on one dataset given as arrays. The result is a
+:func:`compare` runs a study; :func:`cross_validate` does the same for one dataset given as arrays. The result is a
 :class:`Study`: a tidy table with summaries.
 """
 

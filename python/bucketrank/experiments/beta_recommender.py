@@ -1,4 +1,4 @@
-"""A threshold for ties recommended by a linear regression on the size, ties and gaps of training data."""
+"""Recommendation of a threshold for ties by linear regression on meta-features of the training data."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from bucketrank.aggregation import WithBeta, get_aggregator
 from bucketrank.experiments.beta_study import BetaStudy, MetaFeatures
 
 _LIMITS = {"borda": 2.0, "copeland": 0.5, "bucket_pivot": 0.5}
-"""Largest thresholds that make sense: the range that studies cover, and where all labels are tied."""
+"""Largest threshold per aggregator: the end of the range in studies, or the value at which all labels are tied."""
 
 _DEFAULT = "default_betas.json"
 
 
 class BetaRecommender(BaseEstimator):
-    """Recommends β from the number of instances, features and labels, mean buckets and missing labels.
+    """Recommends β from the numbers of instances, features and labels, the mean buckets and the share missing.
 
     Parameters
     ----------
     aggregator : {"borda", "copeland", "bucket_pivot"}, default "borda"
-        Whose threshold is recommended.
+        Aggregator whose threshold is recommended.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class BetaRecommender(BaseEstimator):
         Change of the threshold with each meta-feature, in the order of ``MetaFeatures.names()``.
     intercept_ : float
     n_points_ : int
-        Number of datasets times levels that it was fitted on.
+        Number of points of the regression: one per dataset and level.
 
     Examples
     --------
@@ -53,12 +53,12 @@ class BetaRecommender(BaseEstimator):
         self.aggregator = aggregator
 
     def fit(self, studies: BetaStudy | Iterable[BetaStudy], y: None = None) -> BetaRecommender:  # noqa: ARG002
-        """Learn the best thresholds of each dataset and level.
+        """Fit the regression to the best thresholds of each dataset and level.
 
         Parameters
         ----------
         studies : BetaStudy or iterable of BetaStudy
-            Studies that measured this aggregator.
+            Studies that include this aggregator.
         y : None
             Not used.
 
@@ -77,7 +77,7 @@ class BetaRecommender(BaseEstimator):
                     targets.append(best[i, j])
         if len(targets) < 2:
             raise ValueError(
-                f"found {len(targets)} datasets and levels; expected at least 2 to learn from"
+                f"found {len(targets)} datasets and levels; expected at least 2 to fit the regression"
             )
         model = LinearRegression().fit(np.array(features), np.array(targets))
         self.coef_ = model.coef_
@@ -98,43 +98,43 @@ class BetaRecommender(BaseEstimator):
         Returns
         -------
         float
-            From 0 to the largest threshold that makes sense: 2 for Borda, 0.5 for the others.
+            From 0 to 2 for Borda, and to 0.5 for the others.
         """
         return self.recommend_by(MetaFeatures.of(X, Y))
 
     def recommend_by(self, meta_features: MetaFeatures) -> float:
-        """Return the threshold for training data with these meta-features; otherwise as :meth:`recommend`."""
+        """Return the threshold for training data with these meta-features; see :meth:`recommend`."""
         check_is_fitted(self)
         values = np.array(astuple(meta_features))
         limit = _LIMITS[self.aggregator]
         return float(np.clip(values @ self.coef_ + self.intercept_, 0, limit))
 
     def aggregator_for(self, X: Any, Y: Any) -> WithBeta:
-        """Return the aggregator with the threshold that is recommended for these training data."""
+        """Return the aggregator with the recommended threshold for these training data."""
         chosen = get_aggregator(self.aggregator, beta=self.recommend(X, Y))
         assert isinstance(chosen, WithBeta)
         return chosen
 
     @classmethod
     def default(cls, aggregator: str = "borda") -> BetaRecommender:
-        """Return the recommender that comes with the package.
+        """Return the fitted recommender that is included in the package.
 
         Parameters
         ----------
         aggregator : {"borda", "copeland"}, default "borda"
-            Whose threshold is recommended.
+            Aggregator whose threshold is recommended.
 
         Returns
         -------
         BetaRecommender
-            Fitted; where its numbers come from is in :func:`default_provenance`.
+            Fitted recommender; :func:`default_provenance` describes the data it was fitted to.
         """
         recommender = cls(aggregator)
         recommender._check()
-        models = _shipped()["models"]
+        models = _included_models()["models"]
         if aggregator not in models:
             raise ValueError(
-                f"no recommender for {aggregator!r} comes with the package; "
+                f"the package includes no recommender for {aggregator!r}; "
                 f"expected one of {', '.join(models)}"
             )
         model = models[aggregator]
@@ -144,7 +144,7 @@ class BetaRecommender(BaseEstimator):
         return recommender
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the model as JSON can hold it."""
+        """Return the coefficients of the model, ready for JSON."""
         check_is_fitted(self)
         coefficients = dict(zip(MetaFeatures.names(), self.coef_.tolist(), strict=True))
         return {
@@ -166,24 +166,24 @@ def _checked(studies: Any) -> list[BetaStudy]:
     for study in several:
         if not isinstance(study, BetaStudy):
             raise TypeError(
-                f"studies is or has an entry {describe_value(study)}; expected a BetaStudy, as beta_study returns it"
+                f"studies is or contains {describe_value(study)}; expected a BetaStudy, as returned by beta_study"
             )
     return several
 
 
 def default_provenance() -> dict[str, Any]:
-    """Return what the recommenders that come with the package were fitted on.
+    """Return the provenance of the recommenders that are included in the package.
 
     Returns
     -------
     dict
-        Hashes of the datasets, levels, folds, seed and version.
+        Hashes of the datasets, and levels, folds, seed and version of the study.
     """
-    provenance: dict[str, Any] = _shipped()["provenance"]
+    provenance: dict[str, Any] = _included_models()["provenance"]
     return provenance
 
 
-def _shipped() -> dict[str, Any]:
+def _included_models() -> dict[str, Any]:
     text = (files("bucketrank.experiments") / _DEFAULT).read_text(encoding="utf-8")
-    shipped: dict[str, Any] = json.loads(text)
-    return shipped
+    included: dict[str, Any] = json.loads(text)
+    return included

@@ -1,4 +1,4 @@
-"""How the threshold for ties, β, changes accuracy: many thresholds on the same trees."""
+"""Study of the threshold for ties, β: accuracy at many thresholds on the same trees."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LEVELS = tuple(round(0.1 * step, 1) for step in range(7))
 
 @dataclass(frozen=True)
 class MetaFeatures:
-    """What a threshold is recommended by: size, ties and gaps of training data."""
+    """Properties of training data from which a threshold is recommended: size, mean buckets, share missing."""
 
     instances: float
     features: float
@@ -42,7 +42,7 @@ class MetaFeatures:
 
     @classmethod
     def of(cls, X: ArrayLike, Y: Any) -> MetaFeatures:
-        """Compute them from features and positions, NaN marking missing labels."""
+        """Compute the meta-features from features and positions, with NaN for missing labels."""
         positions = _core.parse_positions(as_positions(Y))
         n_rows, n_labels = positions.shape
         shape = np.shape(X)
@@ -52,18 +52,20 @@ class MetaFeatures:
                 "expected 2-D: one row per ranking, one column per feature"
             )
         if shape[0] != n_rows or n_rows == 0:
-            raise ValueError(f"X has {shape[0]} rows and Y {n_rows}; expected as many, at least 1")
+            raise ValueError(
+                f"X has {shape[0]} rows and Y {n_rows}; expected equal numbers of rows, at least 1"
+            )
         buckets, absent = positions.max(axis=1), positions == 0
         return cls(n_rows, shape[1], n_labels, float(buckets.mean()), float(absent.mean()))
 
     @classmethod
     def mean(cls, several: Iterable[MetaFeatures]) -> MetaFeatures:
-        """Return the mean of each feature."""
+        """Return the mean of each meta-feature."""
         return cls(*np.mean([astuple(one) for one in several], axis=0).tolist())
 
     @classmethod
     def names(cls) -> list[str]:
-        """Return the names, in the order of the values."""
+        """Return the names of the meta-features, in the order of the fields."""
         return [field.name for field in fields(cls)]
 
 
@@ -74,7 +76,7 @@ class BetaStudy:
     Attributes
     ----------
     study : Study
-        All results; a method is an aggregator and its threshold, such as ``"borda 0.9"``.
+        All results; each method is an aggregator with a threshold, such as ``"borda 0.9"``.
     aggregators : list of str
         Names of the aggregators.
     betas : ndarray
@@ -82,7 +84,7 @@ class BetaStudy:
     mean : ndarray of shape (n_aggregators, n_levels, n_datasets, n_betas)
         Mean accuracy over repeats and folds.
     meta_features : dict from (dataset, level) to MetaFeatures
-        Of the training data, the mean over the folds of the first repeat.
+        Meta-features of the training data, the mean over the folds of the first repeat.
     """
 
     study: Study
@@ -92,7 +94,7 @@ class BetaStudy:
     meta_features: dict[tuple[str, float], MetaFeatures]
 
     def curve(self, aggregator: str) -> NDArray[np.float64]:
-        """Return the accuracy at each level and threshold, the mean over datasets.
+        """Return the mean accuracy over datasets at each level and threshold.
 
         Parameters
         ----------
@@ -120,7 +122,7 @@ class BetaStudy:
         return np.asarray(self.betas[self.curve(aggregator).argmax(axis=-1)])
 
     def best(self, aggregator: str) -> NDArray[np.float64]:
-        """Return the best threshold for each level and dataset; of equally good ones the smallest.
+        """Return the best threshold for each level and dataset; the smallest if several are equally good.
 
         Parameters
         ----------
@@ -139,7 +141,7 @@ class BetaStudy:
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; by default a new figure.
+            Axes to draw on; by default those of a new figure.
 
         Returns
         -------
@@ -151,7 +153,7 @@ class BetaStudy:
         return plot_beta_curves(self.betas, curves, missing=self.study.missing, ax=ax)
 
     def section(self) -> Section:
-        """Return curves and best thresholds as a section for :meth:`Study.report`."""
+        """Return the curves and best thresholds as a section for :meth:`Study.report`."""
         from bucketrank.experiments.report.beta import beta_section
 
         return beta_section(self)
@@ -208,23 +210,23 @@ def beta_study(
     seed: int = 0,
     **settings: Any,
 ) -> BetaStudy:
-    """Measure aggregators at many thresholds for ties, all on the same trees.
+    """Evaluate aggregators at many thresholds for ties, all on the same trees.
 
     Parameters
     ----------
     datasets : list of Dataset or str, or dict
         As in :func:`compare`.
     aggregators : str, Aggregator or iterable of them, default ("borda", "copeland")
-        Aggregators with a parameter ``beta``, which takes the values of `betas`; they go by the names of their
-        methods, such as ``"borda"``.
+        Aggregators with a parameter ``beta``, which is set to each of `betas`. Results use the names of the methods,
+        such as ``"borda"``.
     betas : float or iterable of float, default 0, 0.1, ..., 2
         The thresholds.
     missing : float or iterable of float, default 0, 0.1, ..., 0.6
         Levels of missing labels.
     n_repeats, n_folds : int, default 5 and 10
-        Repeats of the shuffled folds, and folds of each.
+        Number of repeats of the cross-validation, and folds per repeat.
     seed : int, default 0
-        Seed of folds and missing labels.
+        Seed of the folds and the missing labels.
     **settings
         Further parameters of :func:`compare`, such as ``n_jobs`` and ``store``.
 
@@ -242,7 +244,7 @@ def beta_study(
     (1, 1)
     """
     names = _method_names(aggregators)
-    thresholds = np.array([as_real(beta, "betas") for beta in _several(betas)])
+    thresholds = np.array([as_real(beta, "betas") for beta in _as_list(betas)])
     if not len(thresholds):
         raise ValueError("betas is empty; expected at least one threshold")
     methods = {
@@ -283,9 +285,9 @@ def beta_study(
 
 
 def _method_names(aggregators: Any) -> list[str]:
-    """Return the names of the methods, whatever thresholds the aggregators bring along."""
+    """Return the names of the methods; thresholds of the given aggregators are ignored."""
     names = []
-    for item in _several(aggregators):
+    for item in _as_list(aggregators):
         aggregator = get_aggregator(item)
         if not isinstance(aggregator, WithBeta):
             raise ValueError(
@@ -295,8 +297,8 @@ def _method_names(aggregators: Any) -> list[str]:
     return names
 
 
-def _several(given: Any) -> list[Any]:
-    """Return what stands alone as a list of one."""
+def _as_list(given: Any) -> list[Any]:
+    """Return an iterable as a list, and a string or single value as a list of one."""
     alone = isinstance(given, str) or not isinstance(given, Iterable)
     return [given] if alone else list(given)
 

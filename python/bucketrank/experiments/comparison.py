@@ -1,4 +1,4 @@
-"""The main job: methods compared on the same folds of the same data, with labels missing."""
+"""Comparison of methods on the same folds and missing labels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bucketrank.datasets import Dataset
 from bucketrank.estimators.tree import PartialLabelRankingTree
 from bucketrank.experiments.executors import run_on
 from bucketrank.experiments.learners import Outcome
-from bucketrank.experiments.plan import Job, Plan, make_plan, surroundings
+from bucketrank.experiments.plan import Job, Plan, environment, make_plan
 from bucketrank.experiments.progress import progress_bar
 from bucketrank.experiments.running import run_here
 from bucketrank.experiments.store import Row, Store, result_rows
@@ -41,40 +41,41 @@ def compare(
 ) -> Study:
     r"""Compare methods by repeated cross-validation, with labels missing from the training rankings.
 
-    For each dataset, level of missing labels, repeat and fold one tree is grown, and every aggregator is asked for
-    its leaves. All methods see the same folds and the same missing labels; rankings that are held out stay as they
-    are. The result depends on the seed and on each dataset alone, not on `n_jobs`, `executor` or the other datasets.
+    For each dataset, level of missing labels, repeat and fold, one tree is fitted, and every aggregator is applied to
+    its leaves. All methods use the same folds and the same missing labels; held-out rankings are unchanged. The results
+    for a dataset depend only on the seed and that dataset, not on `n_jobs`, `executor` or the other datasets.
 
     Parameters
     ----------
     datasets : list of Dataset or str, or dict
-        Datasets, or names for :func:`bucketrank.datasets.load`; a dictionary gives names to datasets or to pairs
+        Datasets, or names for :func:`bucketrank.datasets.load`; a dictionary maps names to datasets or to pairs
         ``(X, Y)``.
     aggregators : list of str or Aggregator, or dict from names to them, default the paper's eight
-        Who makes bucket orders of the leaves. None: the predictions that `tree` makes by itself.
+        Aggregators applied to the leaves. None: the tree's own predictions.
     missing : float or sequence of float, default (0, 0.3, 0.6)
-        Probabilities with which each label of a training ranking is dropped.
+        Levels of missing labels: probabilities of dropping each label of a training ranking.
     n_repeats, n_folds : int, default 5 and 10
-        Repeats of the shuffled folds, and folds of each.
+        Number of repeats of the cross-validation, and folds per repeat.
     tree : estimator, default PartialLabelRankingTree()
-        What is fitted. Any ranker in scikit-learn's manner may stand here; it is asked through ``with_aggregator`` or
-        ``predict_pair_order``, or only for its own predictions if it has neither. None: only `rankers`.
+        The estimator to fit. Any scikit-learn compatible ranker is accepted: aggregators are applied by its method
+        ``with_aggregator`` or ``predict_pair_order``; without either, its own predictions are used. None: only
+        `rankers`.
     rankers : dict of str to estimator, optional
-        More methods, each named and predicting by itself, on the same folds and missing labels.
+        Further methods by name, each with its own predictions, on the same folds and missing labels.
     baseline : bool, default True
-        Whether ``"all_tied"`` is shown beside the others: what predicts ties everywhere can be hard to beat. False
-        compares exactly the methods that were asked for.
+        Whether to add the baseline ``"all_tied"``, which ties all labels and can be hard to beat. False compares
+        only the given methods.
     seed : int, default 0
-        Seed of folds, missing labels and whatever the learners draw.
+        Seed of the folds, the missing labels and the learners.
     n_jobs : int, optional
-        Number of threads (processes for rankers other than the tree); None means 1, and -1 one for each core.
+        Number of threads (processes for rankers other than the tree); None means 1, and -1 one per core.
     store : str or Path, optional
-        SQLite file to which every finished job is written. The same call resumes where it was stopped.
+        SQLite file to which every finished job is written. The same call resumes an interrupted study.
     progress : bool, default True
-        Show a progress bar on terminals and in notebooks, if tqdm is installed.
+        Whether to show a progress bar on terminals and in notebooks, if tqdm is installed.
     executor : concurrent.futures.Executor, optional
-        Where to do the jobs instead, such as ``client.get_executor()`` of a Dask cluster. Data is sent to each worker
-        once.
+        Executor to run the jobs on, such as ``client.get_executor()`` of a Dask cluster. The data are sent to each
+        worker once.
 
     Returns
     -------
@@ -84,7 +85,7 @@ def compare(
     Raises
     ------
     JobError
-        When a job fails; the message names it. What was finished is kept in the store.
+        When a job fails; the message names the job. Results of finished jobs stay in the store.
 
     Examples
     --------
@@ -105,7 +106,7 @@ def compare(
         seed=seed,
     )
     threads = resolve_n_jobs(n_jobs)
-    settings, notes = plan.settings(), surroundings()
+    settings, notes = plan.settings(), environment()
     opened = nullcontext(None) if store is None else Store.open(store, settings)
     with opened as kept:
         rows: list[Row] = [] if kept is None else kept.rows()
@@ -128,7 +129,7 @@ def compare(
             else:
                 run_on(executor, plan, jobs, finished)
         if kept is not None:
-            # Read back, so that what another process has written meanwhile is what both show.
+            # Read the store again: another process may have written results in the meantime.
             rows = kept.rows()
             notes = kept.notes().get("surroundings", notes)
     return Study(rows, settings, notes)
@@ -144,7 +145,7 @@ def cross_validate(X: Any, Y: Any, *, name: str = "data", **settings: Any) -> St
     Y : array-like or DataFrame of shape (n_samples, n_labels)
         Positions; NaN for missing labels.
     name : str, default "data"
-        What tables call the dataset.
+        Name of the dataset in tables.
     **settings
         Parameters of :func:`compare`.
 
@@ -165,7 +166,7 @@ def cross_validate(X: Any, Y: Any, *, name: str = "data", **settings: Any) -> St
 
 
 def _unfinished(plan: Plan, rows: list[Row]) -> list[Job]:
-    """Return the jobs that have no results yet. A job's results are written together: one of them tells for all."""
+    """Return the jobs without results. The results of a job are written together, so one of them is looked up."""
     done = {row[:5] for row in rows}
     return [
         job

@@ -32,16 +32,16 @@ class DatasetFile:
 
     def load(self) -> Dataset | None:
         """Return the dataset, cached per process; None if the file cannot be read."""
-        if self.content_hash not in _LOADED:
+        if self.content_hash not in _CACHE:
             try:
                 data = pickle.loads(Path(self.path).read_bytes())
             except OSError:
                 return None
-            _LOADED[self.content_hash] = data
-        return _LOADED[self.content_hash]
+            _CACHE[self.content_hash] = data
+        return _CACHE[self.content_hash]
 
 
-_LOADED: dict[str, Dataset] = {}
+_CACHE: dict[str, Dataset] = {}
 """Datasets that this process has read, by content hash."""
 
 
@@ -53,11 +53,11 @@ def run_on(executor: Executor, plan: Plan, jobs: list[Job], finished: Finished) 
             "client.get_executor() of Dask"
         )
     waiting: dict[Future[list[Outcome] | None], Job] = {}
-    with _spread(executor, plan) as data_for:
+    with _distributed_datasets(executor, plan) as data_for:
 
         def submit(job: Job, data: Any) -> Future[list[Outcome] | None]:
             learner, seed = plan.learners[job.learner], plan.dataset_seed(job.dataset)
-            return executor.submit(_work, data, job, learner, plan.n_folds, seed)
+            return executor.submit(_run_on_worker, data, job, learner, plan.n_folds, seed)
 
         try:
             for job in largest_first(plan, jobs):
@@ -98,7 +98,7 @@ def _collect(waiting: dict[Future[list[Outcome] | None], Job], finished: Finishe
     return without_data
 
 
-def _work(
+def _run_on_worker(
     data: Dataset | DatasetFile, job: Job, learner: Learner, n_folds: int, seed: int
 ) -> list[Outcome] | None:
     """Run a job on a worker; None if the worker cannot reach the data."""
@@ -107,7 +107,7 @@ def _work(
 
 
 @contextmanager
-def _spread(executor: Executor, plan: Plan) -> Iterator[dict[str, Any]]:
+def _distributed_datasets(executor: Executor, plan: Plan) -> Iterator[dict[str, Any]]:
     """Send the datasets to the workers, and yield the handle of each for jobs."""
     client: Any = getattr(executor, "_client", None)
     if hasattr(client, "scatter"):

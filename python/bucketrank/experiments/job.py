@@ -1,4 +1,4 @@
-"""One job, on any machine: the data of its fold, and what its learner makes of them."""
+"""Running a single job: the data of its fold, and the results of its learner."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from bucketrank.experiments.learners import Fold, Learner, Outcome, RankerLearne
 from bucketrank.experiments.plan import Job
 
 Finished = Callable[[Job, list[Outcome]], None]
-"""Takes the results of a job, one for each method of its learner."""
+"""Callback that receives the results of a finished job, one per method of its learner."""
 
 
 class JobError(RuntimeError):
-    """A job of a study failed; the message names it. Jobs that had been finished are kept in the store."""
+    """A job of a study failed; the message names the job. Results of finished jobs stay in the store."""
 
 
 def failed(job: Job, reason: object) -> JobError:
-    """Return the error of a job."""
+    """Return the error for a failed job."""
     return JobError(f"job failed ({job}): {reason}")
 
 
 def run_job(data: Dataset, job: Job, learner: Learner, n_folds: int, seed: int) -> list[Outcome]:
-    """Do one job, on any machine. `seed` is that of the dataset."""
+    """Run one job and return its results. `seed` is the seed of the dataset."""
     if isinstance(learner, RankerLearner):
         return learner.evaluate(training_fold(data, job, n_folds, seed))
     results: list[list[Outcome]] = []
@@ -42,7 +42,7 @@ def run_job(data: Dataset, job: Job, learner: Learner, n_folds: int, seed: int) 
 
 
 def training_fold(data: Dataset, job: Job, n_folds: int, seed: int) -> Fold:
-    """Return the data of a job: the same rows and the same missing labels that the engine uses for trees."""
+    """Return the data of a job, with the same rows and missing labels that the Rust engine uses for trees."""
     folds = _core.fold_of_rows(data.n_samples, n_folds, seed, job.repeat)
     held_out = folds == job.fold
     missing_seed, learner_seed = _core.split_seeds(seed, job.missing, job.repeat, job.fold)
@@ -55,7 +55,7 @@ def training_fold(data: Dataset, job: Job, n_folds: int, seed: int) -> Fold:
 
 
 class TreeJobs:
-    """Jobs of a tree learner in the form that the engine takes: data and parameters once, jobs by index."""
+    """Jobs of a tree learner in the form that the Rust engine takes: jobs refer to data and parameters by index."""
 
     def __init__(self, learner: TreeLearner, n_folds: int) -> None:
         self.learner = learner
@@ -67,7 +67,7 @@ class TreeJobs:
         self.aggregators: list[list[Spec]] = [learner.specs_for(None)] if learner.is_fixed else []
 
     def add(self, data: Dataset, job: Job, seed: int) -> None:
-        """Take a job on. `seed` is that of the dataset."""
+        """Add a job. `seed` is the seed of the dataset."""
         if job.dataset not in self.problems:
             problem = _core.Problem(data.X, data.Y, None, seed)
             self.problems[job.dataset] = (len(self.problems), problem)
@@ -86,7 +86,7 @@ class TreeJobs:
         self.tasks.append((problem_index, job.missing, job.repeat, job.fold, tree_index, last))
 
     def run(self, n_jobs: int, finished: Finished) -> None:
-        """Do the jobs, and say of each when it is finished."""
+        """Run the jobs with `n_jobs` threads, and call `finished` after each."""
         if not self.jobs:
             return
         failure = _core.cross_validate(

@@ -1,4 +1,4 @@
-"""What is fitted on a training fold: the tree with many aggregators, or any ranker in scikit-learn's manner."""
+"""Learners of a study: a tree with several aggregators, or any scikit-learn compatible ranker."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from bucketrank.estimators.beta_search import needs_beta, with_chosen_beta
 from bucketrank.estimators.tree import PartialLabelRankingTree
 
 _WITHOUT_EFFECT = ("n_jobs", "verbose", "random_state")
-"""Parameters that results do not depend on; seeds are drawn anew for every split."""
+"""Parameters that do not affect the results; seeds are derived for every split."""
 
 
 class Outcome(NamedTuple):
-    """How one method did on the rows held out, and what it cost."""
+    """Scores of one method on the held-out rows, size of the model, and times."""
 
     tau_x: float
     buckets_predicted: float
@@ -37,7 +37,7 @@ class Outcome(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """Training data, with labels missing, and the rows held out."""
+    """Training data with missing labels, and held-out rows."""
 
     X: NDArray[np.float64]
     Y: NDArray[np.float64]
@@ -48,18 +48,18 @@ class Fold(NamedTuple):
 
 @runtime_checkable
 class AggregatorRule(Protocol):
-    """Chooses an aggregator by the training data of each fold, as a BetaRecommender does."""
+    """Chooses an aggregator from the training data of each fold, such as a BetaRecommender."""
 
     def aggregator_for(self, X: Any, Y: Any) -> Aggregator:
         """Return the aggregator for these training data."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the choice depends on, as JSON can hold it."""
+        """Return the parameters of the rule, ready for JSON."""
 
 
 @dataclass(frozen=True)
 class TreeLearner:
-    """The tree, grown once for all aggregators."""
+    """A tree that is fitted once per fold and predicts with several aggregators."""
 
     tree: PartialLabelRankingTree
     aggregators: dict[str, Aggregator | AggregatorRule]
@@ -73,7 +73,7 @@ class TreeLearner:
         )
 
     def specs_for(self, fold: Fold | None) -> list[Spec]:
-        """Return the aggregators as the engine knows them; those that are not fixed need a fold."""
+        """Return the aggregators in the form that the Rust engine takes; non-fixed ones need a fold."""
         specs = []
         for aggregator in self.aggregators.values():
             chosen = aggregator
@@ -87,11 +87,11 @@ class TreeLearner:
 
     @property
     def methods(self) -> list[str]:
-        """Names of the methods: those of the aggregators."""
+        """Names of the methods, which are the names of the aggregators."""
         return list(self.aggregators)
 
     def describe(self) -> dict[str, Any]:
-        """Return what the results depend on, as JSON can hold it."""
+        """Return everything that the results depend on, ready for JSON."""
         methods = {
             name: aggregator.to_dict()
             if isinstance(aggregator, AggregatorRule)
@@ -103,7 +103,7 @@ class TreeLearner:
 
 @dataclass(frozen=True)
 class RankerLearner:
-    """An estimator in scikit-learn's manner, predicting by itself or by several aggregators."""
+    """A scikit-learn compatible estimator, with its own predictions or those of several aggregators."""
 
     name: str
     ranker: Any
@@ -111,11 +111,11 @@ class RankerLearner:
 
     @property
     def methods(self) -> list[str]:
-        """Names of the methods: those of the aggregators, or that of the ranker."""
+        """Names of the methods: the aggregators, or the ranker itself."""
         return [self.name] if self.aggregators is None else list(self.aggregators)
 
     def describe(self) -> dict[str, Any]:
-        """Return what the results depend on, as JSON can hold it."""
+        """Return everything that the results depend on, ready for JSON."""
         described: dict[str, Any] = {"ranker": _describe(self.ranker)}
         if self.aggregators is not None:
             methods = {name: repr(aggregator) for name, aggregator in self.aggregators.items()}
@@ -123,7 +123,7 @@ class RankerLearner:
         return described
 
     def evaluate(self, fold: Fold) -> list[Outcome]:
-        """Fit a copy on the training data and compare its predictions with the truth."""
+        """Fit a clone to the training data and score its predictions on the held-out rows."""
         ranker = clone(self.ranker)
         seeds = [key for key in ranker.get_params() if key.split("__")[-1] == "random_state"]
         ranker.set_params(**dict.fromkeys(seeds, fold.seed % 2**32))
@@ -140,8 +140,8 @@ class RankerLearner:
                     tau_x=_core.tau_x_ranked(fold.Y_test, predicted, None),
                     buckets_predicted=float(predicted.max(axis=1).mean()),
                     buckets_true=float(np.nanmax(fold.Y_test, axis=1, initial=0).mean()),
-                    leaves=_asked(ranker, "get_n_leaves"),
-                    depth=_asked(ranker, "get_depth"),
+                    leaves=_call_if_available(ranker, "get_n_leaves"),
+                    depth=_call_if_available(ranker, "get_depth"),
                     fit_seconds=fit_seconds,
                     consensus_seconds=seconds,
                 )
@@ -162,33 +162,38 @@ Learner = TreeLearner | RankerLearner
 def learners_of(
     tree: Any, aggregators: Any, rankers: Mapping[str, Any] | None, *, baseline: bool
 ) -> dict[str, Learner]:
-    """Check tree, aggregators and rankers, and name what is fitted, with what ties all labels beside them if wanted."""
+    """Validate tree, aggregators and rankers, and return the learners by name.
+
+    With `baseline`, the all-tied baseline is added unless it is already included.
+    """
     learners: dict[str, Learner] = {}
     if tree is not None:
         learner = _main_learner(tree, aggregators)
         learners[learner.name if isinstance(learner, RankerLearner) else "tree"] = learner
     if rankers is not None and not isinstance(rankers, Mapping):
         raise TypeError(
-            f"rankers is {rankers!r}; expected a dictionary from names to fitted-to-be estimators"
+            f"rankers is {rankers!r}; expected a dictionary from names to unfitted estimators"
         )
     for name, ranker in (rankers or {}).items():
         _check_ranker(ranker, f"ranker {name!r}")
         if name in learners:
-            raise ValueError(f"rankers has the name {name!r}, which is taken; expected another one")
+            raise ValueError(
+                f"rankers has the name {name!r}, which is already in use; expected another name"
+            )
         learners[str(name)] = RankerLearner(str(name), ranker, None)
     methods = [method for learner in learners.values() for method in learner.methods]
     if not methods:
-        raise ValueError("found no method; expected aggregators for the tree, or rankers")
+        raise ValueError("found 0 methods; expected aggregators for the tree, or rankers")
     for method in methods:
         if methods.count(method) > 1:
             raise ValueError(f"method {method!r} appears twice; expected different methods")
-    if baseline and ALL_TIED not in methods and not any(map(_ties_all, learners.values())):
+    if baseline and ALL_TIED not in methods and not any(map(_is_all_tied, learners.values())):
         ranker = PartialLabelRankingBaseline(ALL_TIED)
         learners[ALL_TIED] = RankerLearner(ALL_TIED, ranker, None)
     return learners
 
 
-def _ties_all(learner: Learner) -> bool:
+def _is_all_tied(learner: Learner) -> bool:
     if not isinstance(learner, RankerLearner):
         return False
     ranker = learner.ranker
@@ -197,50 +202,50 @@ def _ties_all(learner: Learner) -> bool:
 
 def _main_learner(tree: Any, aggregators: Any) -> Learner:
     _check_ranker(tree, "tree")
-    gives_pair_order = hasattr(tree, "predict_pair_order") or hasattr(tree, "with_aggregator")
-    by_itself = aggregators is None or (aggregators is PAPER_AGGREGATORS and not gives_pair_order)
+    has_pair_order = hasattr(tree, "predict_pair_order") or hasattr(tree, "with_aggregator")
+    by_itself = aggregators is None or (aggregators is PAPER_AGGREGATORS and not has_pair_order)
     if by_itself:
         return RankerLearner(type(tree).__name__, tree, None)
     named = _named_aggregators(aggregators)
-    if _grows_once(tree):
+    if _is_shared_tree(tree):
         return TreeLearner(tree, named)
     name = type(tree).__name__
     for method, aggregator in named.items():
         if isinstance(aggregator, AggregatorRule) or needs_beta(aggregator):
             raise ValueError(
-                f"aggregator {method!r} is chosen by the training data, which only "
+                f"aggregator {method!r} is chosen from the training data, which only "
                 f"PartialLabelRankingTree supports; found {name}"
             )
     fixed = {
         name: aggregator for name, aggregator in named.items() if isinstance(aggregator, Aggregator)
     }
-    if not gives_pair_order:
+    if not has_pair_order:
         raise ValueError(
             f"{name} has neither with_aggregator nor predict_pair_order, so aggregators cannot be "
-            "asked; pass aggregators=None for its own predictions"
+            "applied; pass aggregators=None for its own predictions"
         )
     if not hasattr(tree, "with_aggregator"):
         for method, aggregator in fixed.items():
             if aggregator._needs != "pair order":
                 raise ValueError(
-                    f"aggregator {method!r} needs {aggregator._needs}, but {name} only gives pair order "
+                    f"aggregator {method!r} needs {aggregator._needs}, but {name} only predicts pair order "
                     "matrices; expected aggregators that work from them"
                 )
     return RankerLearner(name, tree, fixed)
 
 
-def _grows_once(tree: Any) -> bool:
-    """Whether the engine can grow this tree and ask its leaves; a subclass may predict in ways of its own."""
+def _is_shared_tree(tree: Any) -> bool:
+    """Whether the Rust engine can fit this tree once for all aggregators; a subclass may predict differently."""
     plain = type(tree) is PartialLabelRankingTree
     return plain and tree.shrinkage is None and tree.routing == "hard"
 
 
-def _check_ranker(ranker: Any, what: str) -> None:
+def _check_ranker(ranker: Any, argument: str) -> None:
     lacking = [name for name in ("fit", "predict", "get_params") if not hasattr(ranker, name)]
     if lacking or isinstance(ranker, type):
         found = f"the class {ranker.__name__}" if isinstance(ranker, type) else repr(ranker)
         raise TypeError(
-            f"{what} is {found}; expected an estimator with fit, predict and get_params"
+            f"{argument} is {found}; expected an estimator with fit, predict and get_params"
         )
 
 
@@ -265,7 +270,7 @@ def _named_aggregators(aggregators: Any) -> dict[str, Aggregator | AggregatorRul
 
 
 def _name_of(aggregator: Aggregator) -> str:
-    """Return the short name of an aggregator with its usual parameters, else its full form."""
+    """Return the short name of an aggregator with default parameters, else its repr."""
     return next((name for name in METHODS if get_aggregator(name) == aggregator), repr(aggregator))
 
 
@@ -283,5 +288,5 @@ def _by_pair_order(ranker: Any, aggregator: Aggregator, X: Any) -> Any:
     return aggregator.aggregate_pair_order(ranker.predict_pair_order(X))
 
 
-def _asked(ranker: Any, method: str) -> float:
+def _call_if_available(ranker: Any, method: str) -> float:
     return float(getattr(ranker, method)()) if hasattr(ranker, method) else float("nan")

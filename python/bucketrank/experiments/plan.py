@@ -1,4 +1,4 @@
-"""What a study is to compute, checked: datasets, methods, levels of missing labels, folds, seed."""
+"""The plan of a study: datasets, methods, levels of missing labels, folds and seed, validated."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from bucketrank.datasets import Dataset
 from bucketrank.experiments.learners import Learner, learners_of
 
 FORMAT = 1
-"""Changes with the meaning of stored results."""
+"""Version of the store; incremented when the meaning of stored results changes."""
 
 
 @dataclass(frozen=True, order=True)
 class Job:
-    """One learner on one split of one dataset: fit on the other folds, test on this one."""
+    """One learner on one split of one dataset: it is fitted to the other folds and tested on `fold`."""
 
     dataset: str
     missing: float
@@ -37,7 +37,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Plan:
-    """All jobs of a study. The constructor functions below check what people pass."""
+    """All jobs of a study; :func:`make_plan` creates it from unchecked arguments."""
 
     datasets: dict[str, Dataset]
     learners: dict[str, Learner]
@@ -63,12 +63,12 @@ class Plan:
         ]
 
     def dataset_seed(self, dataset: str) -> int:
-        """Return the seed of everything that is drawn for a dataset; other datasets do not matter for it."""
+        """Return the seed of all random numbers of a dataset; it does not depend on the other datasets."""
         text = f"{self.seed} {self.datasets[dataset].content_hash}"
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
 
     def settings(self) -> dict[str, Any]:
-        """Return all that the results depend on, as JSON can hold it."""
+        """Return everything that the results depend on, ready for JSON."""
         return {
             "format": FORMAT,
             "bucketrank": __version__,
@@ -82,8 +82,8 @@ class Plan:
         }
 
 
-def surroundings() -> dict[str, str]:
-    """Return versions that a reader of results may want to know; results should not depend on them."""
+def environment() -> dict[str, str]:
+    """Return the versions of Python, libraries and machine, for the record; results should not depend on them."""
     return {
         "python": platform.python_version(),
         "numpy": np.__version__,
@@ -104,7 +104,7 @@ def make_plan(
     n_folds: Any,
     seed: Any,
 ) -> Plan:
-    """Check what the user asked for."""
+    """Validate the arguments of :func:`compare` and return the plan."""
     named = _named_datasets(datasets)
     folds = as_whole(n_folds, "n_folds")
     if folds < 2:
@@ -138,7 +138,7 @@ def _named_datasets(datasets: Any) -> dict[str, Dataset]:
     for item in datasets:
         data = _as_dataset(item)
         if data.name in named:
-            raise ValueError(f"two datasets are called {data.name!r}; expected different names")
+            raise ValueError(f"two datasets have the name {data.name!r}; expected different names")
         named[data.name] = data
     if not named:
         raise ValueError("found 0 datasets; expected at least one")
@@ -154,7 +154,7 @@ def _as_dataset(item: Any) -> Dataset:
         return load(item)
     raise TypeError(
         f"datasets has an entry of type {type(item).__name__}; expected a Dataset or the name of an "
-        "embedded one; Dataset(name, X, Y) makes one of arrays"
+        "embedded one; Dataset(name, X, Y) creates one from arrays"
     )
 
 
@@ -173,7 +173,7 @@ def _levels(missing: Any) -> tuple[float, ...]:
         if isinstance(missing, Iterable) and not isinstance(missing, str)
         else [missing]
     )
-    # Rounded, so that 0.1 + 0.2 and 0.3 are one level with one name.
+    # Rounded, so that 0.1 + 0.2 and 0.3 are the same level.
     levels = [round(as_real(value, "missing"), 9) for value in values]
     for level in levels:
         if not 0 <= level < 1:

@@ -1,4 +1,4 @@
-"""A progress bar with the time that is left, where somebody is looking."""
+"""Progress bar with the remaining time, on terminals and in notebooks."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from contextlib import contextmanager
 
 
 def _nothing() -> None:
-    """Take note of a finished job where nobody looks."""
+    """Ignore a finished job, because there is no progress bar."""
 
 
 @contextmanager
 def progress_bar(total: int, done: int, *, wanted: bool) -> Iterator[Callable[[], object]]:
-    """Show how many jobs are done, on terminals and in notebooks; hand out what to call after each job.
+    """Show the number of finished jobs; yield a function to call after each job.
 
-    In pipes and files nothing is written, and nothing is shown where tqdm is not installed.
+    Nothing is shown if the output is a pipe or a file, or if tqdm is not installed.
     """
     bar = None
     if wanted:
@@ -23,7 +23,7 @@ def progress_bar(total: int, done: int, *, wanted: bool) -> Iterator[Callable[[]
         except ImportError:
             pass
         else:
-            # None: only on a terminal.
+            # disable=None shows the bar on terminals only.
             bar = tqdm(total=total, initial=done, unit="job", disable=None, smoothing=0.05)
     try:
         yield _nothing if bar is None else bar.update

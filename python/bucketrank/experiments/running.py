@@ -24,9 +24,9 @@ def run_here(plan: Plan, jobs: list[Job], n_jobs: int, finished: Finished) -> No
             _run_trees(plan, learner, own, n_jobs, finished)
         else:
             others += own
-    # Baselines take less time than a process takes to start.
+    # A baseline is fitted faster than a process starts.
     quick = [job for job in others if n_jobs == 1 or _is_baseline(plan, job)]
-    _run_in_turn(plan, quick, finished)
+    _run_sequentially(plan, quick, finished)
     slow = [] if n_jobs == 1 else [job for job in others if not _is_baseline(plan, job)]
     if slow:
         _run_in_processes(plan, slow, n_jobs, finished)
@@ -48,7 +48,7 @@ def _run_trees(
     engine.run(n_jobs, finished)
 
 
-def _run_in_turn(plan: Plan, jobs: list[Job], finished: Finished) -> None:
+def _run_sequentially(plan: Plan, jobs: list[Job], finished: Finished) -> None:
     for job in jobs:
         learner, seed = plan.learners[job.learner], plan.dataset_seed(job.dataset)
         finished(*_attempt(plan.datasets[job.dataset], job, learner, plan.n_folds, seed))

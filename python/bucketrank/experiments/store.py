@@ -1,4 +1,4 @@
-"""Results on disk: every finished job is written to SQLite as it ends, so that a study can be resumed."""
+"""Store of results: every finished job is written to an SQLite file at once, so that a study can be resumed."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from bucketrank.experiments.plan import FORMAT, Job
 KEYS = ("dataset", "missing", "method", "repeat", "fold")
 COLUMNS = (*KEYS, *Outcome._fields)
 
-_NEEDED = {"datasets": dict, "missing": list, "methods": list, "n_repeats": int, "n_folds": int}
-"""Settings without which results cannot be read."""
+_REQUIRED = {"datasets": dict, "missing": list, "methods": list, "n_repeats": int, "n_folds": int}
+"""Settings that are required to read the results, and their types."""
 
 Row: TypeAlias = tuple[Any, ...]
 """A row of results, in the order of COLUMNS."""
 
 _WAIT_SECONDS = 60
-"""How long a process waits for another one that is writing."""
+"""Time that a process waits for another process to finish writing."""
 
-# All or nothing: a process that opens the file at the same time sees both tables or none.
+# In one transaction: a process that opens the file at the same time sees both tables or none.
 _SCHEMA = f"""
 BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -34,14 +34,14 @@ COMMIT;
 
 
 class StoreError(ValueError):
-    """A store cannot be used: it belongs to another study, is damaged, or cannot be written."""
+    """A store cannot be used: it belongs to another study, is damaged, or is not writable."""
 
 
 class Store:
     """A file of results that belongs to one study.
 
-    A job's results are written in one transaction: after a crash they are there as a whole or not at all. Two
-    processes may use one store at the same time; what is there already is not written again.
+    The results of a job are written in one transaction: after a crash either all or none of them are stored. Several
+    processes may use a store at the same time; results that are already stored are not replaced.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
@@ -51,7 +51,7 @@ class Store:
     @classmethod
     @contextmanager
     def open(cls, path: str | Path, settings: dict[str, Any]) -> Iterator[Store]:
-        """Open or make the store of a study with these settings; refuse that of another study."""
+        """Open or create the store of a study with these settings; raise if it belongs to another study."""
         file = Path(path)
         if file.is_dir() or not file.parent.is_dir():
             problem = "is a folder" if file.is_dir() else "is in a folder that does not exist"
@@ -59,7 +59,7 @@ class Store:
         with _connected(file) as connection:
             store = cls(file, connection)
             if store._tables():
-                store._refuse_other_database()
+                store._check_is_store()
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.executescript(_SCHEMA)
@@ -67,19 +67,21 @@ class Store:
                 connection.execute(
                     "INSERT OR IGNORE INTO setting VALUES ('study', ?)", (json.dumps(settings),)
                 )
-            store._refuse_other_study(settings)
+            store._check_same_study(settings)
             yield store
 
     @classmethod
     @contextmanager
     def read(cls, path: str | Path) -> Iterator[Store]:
-        """Open a store that exists, finished or not."""
+        """Open an existing store of a finished or unfinished study."""
         file = Path(path)
         if not file.is_file():
-            raise StoreError(f"there is no store {str(path)!r}; compare(..., store=...) makes one")
+            raise StoreError(
+                f"there is no store {str(path)!r}; compare(..., store=...) creates one"
+            )
         with _connected(file) as connection:
             store = cls(file, connection)
-            store._refuse_other_database()
+            store._check_is_store()
             yield store
 
     def settings(self) -> dict[str, Any]:
@@ -89,7 +91,7 @@ class Store:
         ).fetchone()
         if found is None:
             raise StoreError(
-                f"{str(self.path)!r} has no study yet; compare(..., store=...) fills it"
+                f"{str(self.path)!r} contains no study; compare(..., store=...) adds one"
             )
         settings = self._parsed(found[0])
         if settings.get("format") != FORMAT:
@@ -98,21 +100,21 @@ class Store:
                 f"bucketrank reads format {FORMAT}"
             )
         lacking = [
-            name for name, kind in _NEEDED.items() if not isinstance(settings.get(name), kind)
+            name for name, kind in _REQUIRED.items() if not isinstance(settings.get(name), kind)
         ]
         if lacking:
             raise self._damaged(f"its settings lack {', '.join(lacking)}")
         return settings
 
     def note(self, name: str, value: Any) -> None:
-        """Keep a fact about the study that is no setting."""
+        """Store additional information about the study that results do not depend on."""
         with self._connection:
             self._connection.execute(
                 "INSERT OR REPLACE INTO setting VALUES (?, ?)", (f"note {name}", json.dumps(value))
             )
 
     def notes(self) -> dict[str, Any]:
-        """Return what :meth:`note` kept."""
+        """Return the information that :meth:`note` stored."""
         query = "SELECT name, value FROM setting WHERE name LIKE 'note %'"
         return {
             name.removeprefix("note "): self._parsed(value)
@@ -120,15 +122,15 @@ class Store:
         }
 
     def add(self, job: Job, methods: Sequence[str], outcomes: Iterable[Outcome]) -> None:
-        """Write the results of a job, unless another process already has."""
+        """Write the results of a job, unless they are already stored."""
         rows = result_rows(job, methods, outcomes)
         marks = ", ".join("?" * len(COLUMNS))
-        with _explained(self.path), self._connection:
+        with _store_errors(self.path), self._connection:
             self._connection.executemany(f"INSERT OR IGNORE INTO result VALUES ({marks})", rows)
 
     def rows(self) -> list[Row]:
-        """Return all results; refuse those that the study cannot have."""
-        with _explained(self.path):
+        """Return all results; raise if one does not belong to the study."""
+        with _store_errors(self.path):
             query = f"SELECT {', '.join(COLUMNS)} FROM result"
             rows: list[Row] = self._connection.execute(query).fetchall()
         settings = self.settings()
@@ -140,19 +142,19 @@ class Store:
             set(range(settings["n_folds"])),
         )
         for row in rows:
-            self._refuse_other_result(row, known)
+            self._check_result(row, known)
         return rows
 
-    def _refuse_other_result(self, row: Row, known: tuple[set[Any], ...]) -> None:
+    def _check_result(self, row: Row, known: tuple[set[Any], ...]) -> None:
         for name, value, expected in zip(KEYS, row, known, strict=False):
             if value not in expected:
                 raise self._damaged(
-                    f"a result has the {name} {value!r:.60}, which is not of its study"
+                    f"a result has the {name} {value!r:.60}, which does not belong to the study"
                 )
         for name, value in zip(Outcome._fields, row[len(KEYS) :], strict=True):
             # NaN is stored as NULL.
             if value is not None and not isinstance(value, (int, float)):
-                raise self._damaged(f"a result has the {name} {value!r:.60}, which is no number")
+                raise self._damaged(f"a result has the {name} {value!r:.60}, which is not a number")
 
     def _parsed(self, text: Any) -> dict[str, Any]:
         try:
@@ -170,12 +172,14 @@ class Store:
         names = self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         return {name for (name,) in names}
 
-    def _refuse_other_database(self) -> None:
-        """Leave alone a database that somebody else has made."""
+    def _check_is_store(self) -> None:
+        """Raise if the database is not a store, and leave it unchanged."""
         if self._tables() != {"setting", "result"}:
-            raise StoreError(f"{str(self.path)!r} is not a store of a study; expected another file")
+            raise StoreError(
+                f"{str(self.path)!r} is not the store of a study; expected another file"
+            )
 
-    def _refuse_other_study(self, settings: dict[str, Any]) -> None:
+    def _check_same_study(self, settings: dict[str, Any]) -> None:
         stored = self.settings()
         wanted = json.loads(json.dumps(settings))
         for name in wanted:
@@ -183,12 +187,12 @@ class Store:
                 found, expected = _difference(stored.get(name), wanted[name])
                 raise StoreError(
                     f"store {str(self.path)!r} belongs to another study: its {name} is {found}, "
-                    f"expected {expected}; choose another file, or call with its settings"
+                    f"expected {expected}; choose another file, or use the settings of the store"
                 )
 
 
 def result_rows(job: Job, methods: Sequence[str], outcomes: Iterable[Outcome]) -> list[Row]:
-    """Return the rows that a job adds to the table of results."""
+    """Return the rows of the result table for one job."""
     return [
         (job.dataset, job.missing, method, job.repeat, job.fold, *outcome)
         for method, outcome in zip(methods, outcomes, strict=True)
@@ -196,7 +200,7 @@ def result_rows(job: Job, methods: Sequence[str], outcomes: Iterable[Outcome]) -
 
 
 def _difference(found: Any, expected: Any) -> tuple[str, str]:
-    """Show where two settings differ, not all of what may be long."""
+    """Describe the first difference between two settings."""
     if isinstance(found, dict) and isinstance(expected, dict):
         for key in [*expected, *found]:
             if found.get(key) != expected.get(key):
@@ -212,21 +216,21 @@ def _short(value: Any) -> str:
 
 @contextmanager
 def _connected(path: Path) -> Iterator[sqlite3.Connection]:
-    with _explained(path):
+    with _store_errors(path):
         connection = sqlite3.connect(path, timeout=_WAIT_SECONDS)
     try:
-        with _explained(path):
-            sound = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-            if sound != "ok":
-                raise StoreError(f"store {str(path)!r} is damaged: {sound}")
+        with _store_errors(path):
+            status = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if status != "ok":
+                raise StoreError(f"store {str(path)!r} is damaged: {status}")
             yield connection
     finally:
         connection.close()
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Turn errors of SQLite into errors that name the file."""
+def _store_errors(path: Path) -> Iterator[None]:
+    """Convert SQLite errors to a StoreError that names the file."""
     try:
         yield
     except sqlite3.OperationalError as error:

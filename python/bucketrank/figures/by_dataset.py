@@ -1,4 +1,4 @@
-"""One mark for each dataset and method: differences in the number of buckets, and training times."""
+"""Figures with one marker per dataset and method: bucket count differences and training times."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def plot_bucket_differences(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw by how much predictions have too many or too few buckets.
+    """Draw the difference between predicted and true numbers of buckets, per dataset and method.
 
     Parameters
     ----------
     differences : ScoreTable, DataFrame, mapping or array-like of shape (n_datasets, n_methods)
         Mean number of predicted minus true buckets.
     mean_buckets : mapping of str to float, or sequence of shape (n_datasets,)
-        Mean number of true buckets of each dataset, which are drawn in this order.
+        Mean number of true buckets of each dataset; the datasets are sorted by it.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
@@ -59,18 +59,18 @@ def plot_training_times(
     reference_name: str = "reference",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw training times on a logarithmic scale, datasets from the quickest to the slowest.
+    """Draw training times on a logarithmic scale, with the datasets sorted from fastest to slowest.
 
     Parameters
     ----------
     times : ScoreTable, DataFrame, mapping or array-like of shape (n_datasets, n_methods)
-        Positive seconds.
+        Times in seconds; positive.
     reference : mapping of str to float, or sequence of shape (n_datasets,), optional
-        Seconds of something else on the same datasets, drawn as a line of its own; NaN where there are none.
+        Times to compare with, in seconds per dataset, drawn as a line; NaN where unknown.
     reference_name : str, default "reference"
-        Its name in the legend.
+        Name of the reference in the legend.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
@@ -108,10 +108,10 @@ def plot_training_times(
 def _draw_methods(axes: Axes, values: NDArray[np.float64], methods: tuple[str, ...]) -> None:
     look_of = looks(methods)
     places = np.arange(len(values))
-    # Side by side within the place of a dataset, so that equal values do not hide each other.
+    # Shift the methods of a dataset horizontally, so that equal values do not overlap.
     shifts = np.linspace(-0.28, 0.28, len(methods))
     for j, name in enumerate(methods):
-        # No lines: there is nothing between two datasets.
+        # No lines, because the horizontal axis is categorical.
         options = look_of[name].options() | {"linestyle": "none", "markersize": 6}
         axes.plot(places + shifts[j], values[:, j], label=name, **options)
     for place in places[1:]:

@@ -1,4 +1,4 @@
-"""The critical-difference diagram: average ranks, with bars over methods that do not differ."""
+"""Critical difference diagram: average ranks, with bars that join methods that do not differ."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ _MOST_TICKS = 15
 
 
 def plot_critical_difference(result: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw average ranks, with bars over methods that do not differ.
+    """Draw average ranks, with bars that join methods that do not differ significantly.
 
     Parameters
     ----------
     result : PairwiseTest, HolmTest, or scores
         From :func:`~bucketrank.statistics.nemenyi` or
-        :func:`~bucketrank.statistics.wilcoxon`: a bar for each largest group in which *no* two methods
-        differ, and none for groups inside another. From :func:`~bucketrank.statistics.holm`: one bar over
-        the control and the methods that do not differ from it. Scores are compared by Nemenyi's test.
+        :func:`~bucketrank.statistics.wilcoxon`: one bar per maximal group in which *no* two methods differ.
+        From :func:`~bucketrank.statistics.holm`: one bar that joins the control and the methods that do not
+        differ from it. Scores are compared by Nemenyi's test.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The best method is at the left. A bar has a dot at each of its methods; where it passes over a method that
-        does not belong to the group (which tests of single pairs can give), it is dotted.
+        The best method is at the left. A bar has a dot at each of its methods. It is dotted where it passes a method
+        outside the group, which is possible with Wilcoxon's test.
 
     References
     ----------
@@ -70,7 +70,7 @@ def plot_critical_difference(result: Any, *, ax: Axes | None = None) -> Axes:
 
 
 def _bar_rows(groups: list[tuple[str, ...]], ranks: AverageRanks) -> list[int]:
-    """Return a row for each bar such that bars of one row do not meet."""
+    """Assign each bar to a row such that the bars of a row do not overlap."""
     ends: list[float] = []
     rows = []
     for group in groups:
@@ -84,7 +84,7 @@ def _bar_rows(groups: list[tuple[str, ...]], ranks: AverageRanks) -> list[int]:
 def _draw_scale(axes: Axes, k: int) -> None:
     ink = _ink()
     axes.plot([1, k], [0, 0], color=ink, linewidth=1.2, clip_on=False)
-    # More numbers than about a dozen would run into each other.
+    # Label at most _MOST_TICKS ticks: more labels would overlap.
     step = -(-k // _MOST_TICKS)
     for rank in range(1, k + 1):
         axes.plot([rank, rank], [-0.22, 0], color=ink, linewidth=1.2, clip_on=False)
@@ -100,7 +100,7 @@ def _draw_names(axes: Axes, ranks: AverageRanks, names_from: float, control: str
     margin = 0.03 * (k - 1)
     for place, name in enumerate(ordered):
         left = place < half
-        # The outermost methods are named first, so that no line crosses another's name.
+        # Place the names of the outermost methods first, so that no line crosses a name.
         row = place if left else k - 1 - place
         y = names_from + _NAME_GAP * row
         side = 1 - margin if left else k + margin
@@ -147,18 +147,18 @@ def _draw_heading(
     difference = None if isinstance(result, HolmTest) else result.critical_difference
     if difference is not None:
         k = len(result.methods)
-        shown = min(difference, k - 1)
-        axes.plot([1, 1 + shown], [-1.7, -1.7], color=_ink(), linewidth=1.5, clip_on=False)
-        for end in (1, 1 + shown):
+        width = min(difference, k - 1)
+        axes.plot([1, 1 + width], [-1.7, -1.7], color=_ink(), linewidth=1.5, clip_on=False)
+        for end in (1, 1 + width):
             axes.plot([end, end], [-1.85, -1.55], color=_ink(), linewidth=1.5, clip_on=False)
-        axes.text(1 + shown / 2, -1.95, f"critical difference {difference:.2f}", ha="center")
+        axes.text(1 + width / 2, -1.95, f"critical difference {difference:.2f}", ha="center")
         return
     if isinstance(result, HolmTest):
-        said = "bar: not different from the control" if groups else "all differ from the control"
-        said = f"Holm at the level {result.alpha:g}; {said}"
+        outcome = "bar: not different from the control" if groups else "all differ from the control"
+        heading = f"Holm at the level {result.alpha:g}; {outcome}"
     else:
-        said = f"{result.name} at the level {result.alpha:g}"
-    axes.text(0.5, 1, said, transform=axes.transAxes, ha="center", va="bottom")
+        heading = f"{result.name} at the level {result.alpha:g}"
+    axes.text(0.5, 1, heading, transform=axes.transAxes, ha="center", va="bottom")
 
 
 def _ink() -> Any:

@@ -1,4 +1,4 @@
-"""Curves: agreement against β, and against the share of missing labels."""
+"""Curves of mean τ_X against β and against the share of missing labels."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ def plot_beta_curves(
     missing: ArrayLike | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw how agreement depends on β, and where it is best.
+    """Draw mean τ_X against β, with a marker at each maximum.
 
     Parameters
     ----------
     betas : array-like of shape (n_betas,)
         Increasing values of β.
     curves : mapping of str to array-like of shape (n_betas,) or (n_levels, n_betas)
-        For each aggregator the mean τ_X, for one or for several shares of missing labels.
+        Mean τ_X per aggregator, for one or several shares of missing labels.
     missing : array-like of shape (n_levels,), optional
         The shares of missing labels, from 0 to 1; needed when a curve has several levels.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        Lines fade from the first level to the last; the best β of each has a marker.
+        Lines fade from the first level to the last; a marker shows the best β of each line.
     """
     grid = _shares(betas, "betas")
     levels = None if missing is None else _shares(missing, "missing")
@@ -57,7 +57,7 @@ def plot_beta_curves(
         options = look.options()
         marker = options.pop("marker")
         for level, values in enumerate(rows[name]):
-            # Fading keeps many levels of one aggregator apart from those of another, in grey as well.
+            # Fading distinguishes the levels of an aggregator while its colour and line style stay the same.
             strength = 1 - 0.65 * level / max(1, len(rows[name]) - 1)
             best = int(np.argmax(values))
             at = "" if levels is None else f" at {100 * levels[0]:.0f} % missing"
@@ -86,21 +86,21 @@ def plot_accuracy(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw how agreement falls with the share of missing labels.
+    """Draw mean τ_X against the share of missing labels.
 
     Parameters
     ----------
     missing : array-like of shape (n_levels,)
         Shares of missing labels, from 0 to 1.
     curves : mapping of str to array-like of shape (n_levels,)
-        For each method the mean τ_X.
+        Mean τ_X per method.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        One line a method; the legend lists them from the best to the worst by their mean.
+        One line per method; the legend is sorted by the mean of the line, best first.
     """
     levels = _shares(missing, "missing")
     rows = {
@@ -121,7 +121,7 @@ def plot_accuracy(
 def _name_levels(
     axes: Axes, grid: NDArray[np.float64], rows: NDArray[np.float64], levels: NDArray[np.float64]
 ) -> None:
-    """Write the share of missing labels beside the first and the last line, where they start."""
+    """Write the share of missing labels next to the start of the first and the last line."""
     for level in (0, len(levels) - 1):
         axes.annotate(
             f"{100 * levels[level]:.0f} % missing",

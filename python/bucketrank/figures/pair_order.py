@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_pair_order"]
 
-_MOST_NUMBERS = 12
-"""Up to so many labels there is room for a number in every cell."""
+_MAX_LABELS_WITH_NUMBERS = 12
+"""Largest number of labels for which every cell shows its number."""
 
 
 def plot_pair_order(
@@ -28,26 +28,26 @@ def plot_pair_order(
     labels: Sequence[Hashable] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw how often each label is placed before each other, in the order of a consensus.
+    """Draw a pair order matrix as a heat map, sorted by a consensus.
 
     Parameters
     ----------
     C : array-like or DataFrame of shape (n_labels, n_labels)
         A pair order matrix; see :func:`bucketrank.pair_order_matrix`.
     consensus : str, Aggregator, or array-like of shape (n_labels,), default "borda"
-        An aggregator that needs no more than `C`, or positions of the labels.
+        An aggregator that works from a pair order matrix, or positions of the labels.
     labels : sequence, optional
         Names of the labels; by default a data frame's columns, or 0, 1, ...
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        Rows and columns follow the consensus, whose buckets are framed; the title writes it out.
+        Rows and columns are sorted by the consensus and its buckets are framed; the title is the consensus as text.
     """
     matrix = np.asarray(as_number_array(C, "C", NUMBERS), dtype=np.float64)
-    # The aggregator checks the matrix, whoever's consensus is drawn.
+    # Aggregating also validates the matrix, so it is done even when positions are given.
     aggregator = get_aggregator(consensus) if isinstance(consensus, (str, Aggregator)) else None
     by_default = (aggregator or get_aggregator("borda")).aggregate_pair_order(matrix)
     positions = by_default if aggregator is not None else np.asarray(consensus)
@@ -60,15 +60,15 @@ def plot_pair_order(
     side = min(9.0, 2.6 + 0.4 * len(matrix))
     axes = new_axes(ax, (side + 1, side), "plot_pair_order")
     image = axes.imshow(matrix[np.ix_(order, order)], cmap="cividis", vmin=0, vmax=1)
-    shown = [str(names[i]) for i in order]
-    axes.set_xticks(range(len(shown)), shown, rotation=45, ha="right", rotation_mode="anchor")
-    axes.set_yticks(range(len(shown)), shown)
+    texts = [str(names[i]) for i in order]
+    axes.set_xticks(range(len(texts)), texts, rotation=45, ha="right", rotation_mode="anchor")
+    axes.set_yticks(range(len(texts)), texts)
     axes.set_xlabel("... before this label")
     axes.set_ylabel("this label ...")
-    if len(matrix) <= _MOST_NUMBERS:
+    if len(matrix) <= _MAX_LABELS_WITH_NUMBERS:
         _write_numbers(axes, matrix[np.ix_(order, order)])
     _frame_buckets(axes, positions[order])
-    axes.set_title(_shortened(to_display_text(positions, names)), fontsize="medium", pad=10)
+    axes.set_title(_shorten(to_display_text(positions, names)), fontsize="medium", pad=10)
     axes.figure.colorbar(image, ax=axes, label="share, ties counting half", shrink=0.8)
     return axes
 
@@ -76,7 +76,7 @@ def plot_pair_order(
 def _write_numbers(axes: Axes, matrix: Any) -> None:
     for (i, j), share in np.ndenumerate(matrix):
         if i != j:
-            # Dark letters on the light half of the map, light ones on the dark half.
+            # Dark text on light cells, light text on dark cells.
             ink = "black" if share > 0.5 else "white"
             axes.text(j, i, f"{share:.2f}", ha="center", va="center", color=ink, fontsize="small")
 
@@ -93,5 +93,5 @@ def _frame_buckets(axes: Axes, positions: Any) -> None:
         axes.add_patch(frame)
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= 70 else text[:67] + "..."

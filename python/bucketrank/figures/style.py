@@ -1,4 +1,4 @@
-"""How figures look: colours that most people can tell apart, and shapes for those who print in grey."""
+"""Style of the figures: colour-blind safe colours, with markers and line styles for greyscale print."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Look", "looks", "new_axes"]
 
-# The palette of Okabe and Ito (2008), without the yellow that vanishes on paper; grey is the eighth. None is the
-# colour of text, so that the line is seen on a dark ground too.
+# The palette of Okabe and Ito (2008) without yellow, which has too little contrast on paper; grey is the eighth. None
+# is the text colour, so that the line is visible on a dark background, too.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", None, "#888888")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h")
 _LINES: tuple[Any, ...] = (
@@ -27,17 +27,17 @@ _LINES: tuple[Any, ...] = (
 )
 
 AGREEMENT = r"$\tau_X$"
-"""The measure of agreement, as matplotlib writes formulas."""
+"""Symbol of the rank correlation, in matplotlib's math notation."""
 
 
 @dataclass(frozen=True)
 class Look:
-    """How one method is drawn: no two methods of a figure share colour, marker and line all at once.
+    """Colour, marker and line style of a method; the combination is unique in a figure.
 
     Attributes
     ----------
     colour : str or None
-        None is the colour of text.
+        A colour of matplotlib; None is the text colour.
     marker : str
         A marker of matplotlib.
     line : str or tuple
@@ -49,7 +49,7 @@ class Look:
     line: Any
 
     def options(self) -> dict[str, Any]:
-        """Return the look as what matplotlib's plot takes."""
+        """Return the style as keyword arguments of matplotlib's plot."""
         from matplotlib import rcParams
 
         colour = rcParams["text.color"] if self.colour is None else self.colour
@@ -57,9 +57,9 @@ class Look:
 
 
 def looks(names: Iterable[str]) -> dict[str, Look]:
-    """Return a look for each method.
+    """Return a style for each method.
 
-    The aggregators look the same in every figure; other names take what is left, in their order.
+    The aggregators have the same style in every figure; other names get the remaining styles, in the given order.
 
     Parameters
     ----------
@@ -93,9 +93,9 @@ def _look(number: int) -> Look:
     )
 
 
-def new_axes(ax: Axes | None, size: tuple[float, float], wanted_by: str) -> Axes:
-    """Return the axes to draw on: those given, or those of a new figure of a size in inches."""
-    module = pyplot(wanted_by)
+def new_axes(ax: Axes | None, size: tuple[float, float], caller: str) -> Axes:
+    """Return `ax`, or the axes of a new figure of `size` inches."""
+    module = pyplot(caller)
     if ax is None:
         _, ax = module.subplots(figsize=size, layout="constrained")
     if not hasattr(ax, "plot"):
@@ -105,22 +105,22 @@ def new_axes(ax: Axes | None, size: tuple[float, float], wanted_by: str) -> Axes
 
 
 def height_for(methods: int, least: float) -> float:
-    """Return a height in inches that leaves room for a legend of so many methods beside the axes."""
+    """Return a figure height in inches, of at least `least`, that fits a legend of `methods` entries."""
     return max(least, 0.6 + 0.21 * methods)
 
 
 def legend_above(ax: Axes) -> None:
-    """Put the legend above the axes, two entries a line."""
+    """Put the legend above the axes, with two columns."""
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False, ncols=2, handlelength=3)
 
 
 def legend_beside(ax: Axes) -> None:
-    """Put the legend to the right of the axes, where it hides nothing."""
+    """Put the legend to the right of the axes."""
     ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, handlelength=3.2)
 
 
 def light_grid(ax: Axes) -> None:
-    """Draw horizontal lines behind the data, and only the two spines that carry numbers."""
+    """Draw horizontal grid lines behind the data, and remove the top and right spines."""
     ax.grid(axis="y", alpha=0.25, linewidth=0.7)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)

@@ -1,7 +1,7 @@
-"""Statistics: which differences between methods are more than chance.
+"""Statistical tests of differences between methods.
 
-Every function takes scores of methods on datasets, as a :class:`ScoreTable` or anything that becomes one, and returns
-a result that prints as a table and gives its numbers as ``to_pandas``, ``to_latex`` and ``to_dict``.
+Every function takes scores of methods on datasets, as a :class:`ScoreTable` or in a form that :meth:`ScoreTable.of`
+accepts, and returns a result that prints as a table and has the methods ``to_pandas``, ``to_latex`` and ``to_dict``.
 
 Examples
 --------

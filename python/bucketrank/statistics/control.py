@@ -1,4 +1,4 @@
-"""Every method against a control, by Holm's procedure on average ranks."""
+"""Comparison of a control with all other methods: Holm's procedure on average ranks."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class HolmTest(TabularResult):
     control : str
         The method that the others are compared with.
     methods : tuple of str
-        The others, smallest average rank first.
+        The other methods, smallest average rank first.
     z : ndarray of shape (n_methods - 1,)
-        How far each average rank is from the control's, in standard deviations; negative if it is better.
+        Average rank minus that of the control, in standard errors; negative if better than the control.
     p_values, adjusted : ndarray of shape (n_methods - 1,)
-        Two-sided p-values, and the same adjusted for the number of comparisons.
+        Two-sided p-values, unadjusted and adjusted for the number of comparisons.
     friedman : FriedmanTest
-        The test that comes first. If it finds no difference, no comparison does.
+        The preceding test of all methods. If it is not significant, no comparison is.
     counts : WinTieLoss
-        Wins, ties and losses.
+        Wins, ties and losses of each pair of methods.
     """
 
     control: str
@@ -52,7 +52,7 @@ class HolmTest(TabularResult):
 
     @property
     def different(self) -> tuple[str, ...]:
-        """The methods that differ from the control, at the level of significance."""
+        """The methods that differ from the control at the level of significance."""
         if not self.friedman.rejected:
             return ()
         below = self.adjusted <= self.alpha
@@ -60,7 +60,7 @@ class HolmTest(TabularResult):
 
     @property
     def not_different(self) -> tuple[str, ...]:
-        """The methods that are not shown to differ from the control."""
+        """The methods that do not differ significantly from the control."""
         return tuple(name for name in self.methods if name not in self.different)
 
     def adjusted_p_value(self, method: str) -> float:
@@ -72,7 +72,7 @@ class HolmTest(TabularResult):
         return float(self.adjusted[self.methods.index(method)])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python numbers, strings and lists, ready for JSON."""
+        """Return all results as plain Python numbers, strings and lists, ready for JSON."""
         ranks = self.friedman.ranks
         comparisons = []
         for i, name in enumerate(self.methods):
@@ -97,7 +97,7 @@ class HolmTest(TabularResult):
         }
 
     def table(self) -> Table:
-        """Return all methods as a table, best first; those that do not differ from the control stand out."""
+        """Return all methods as a table, best first; methods that do not differ from the control are marked."""
         ranks = self.friedman.ranks
         names = ranks.ordered
         against = [
@@ -116,7 +116,7 @@ class HolmTest(TabularResult):
         )
         note = self.friedman.sentence()
         if not self.friedman.rejected:
-            note += ", so the comparisons say nothing"
+            note += ", so the comparisons are not interpreted"
         title = f"Holm, control {self.control}; wins, ties and losses of the control"
         return Table(title, columns, note, f"no difference from {self.control} shown")
 
@@ -132,21 +132,21 @@ def holm(
     r"""Compare a control with every other method by Holm's step-down procedure.
 
     The difference of two average ranks, divided by :math:`\sqrt{k (k + 1) / (6 N)}`, is compared with the standard
-    normal distribution, two-sided; the p-values are adjusted so that all statements together are wrong with
-    probability `alpha` at most.
+    normal distribution, two-sided; the p-values are adjusted so that the probability of any false
+    rejection is at most `alpha`.
 
     Parameters
     ----------
     scores : ScoreTable, DataFrame, mapping or array-like of shape (n_datasets, n_methods)
         See :meth:`ScoreTable.of`.
     control : str, optional
-        The method to compare with; by default the one of the best average rank.
+        The method to compare with; by default the method with the best average rank.
     alpha : float, default 0.05
         Level of significance, between 0 and 1.
     decimals : int, default 3
-        Wins and losses are counted on scores rounded to so many decimals; ranks use the scores as they are.
+        Decimals to which scores are rounded for counting wins and losses; ranks use the unrounded scores.
     higher_is_better : bool, default True
-        False for times and errors; a :class:`ScoreTable` knows by itself.
+        False for times and errors. Ignored for a :class:`ScoreTable`, which has this attribute.
 
     Returns
     -------
@@ -195,8 +195,8 @@ def holm_adjusted(p_values: Any) -> NDArray[np.float64]:
     Returns
     -------
     ndarray of shape (n_comparisons,)
-        In the same order: the smallest times the number of comparisons, the next times one less, and so on; never
-        below an earlier one, and never above 1.
+        Adjusted p-values in the same order: the smallest is multiplied by the number of comparisons, the next by one
+        less, and so on; the sequence is then made non-decreasing and clipped at 1.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Every method against every other: Nemenyi's test on ranks, and Wilcoxon's on scores."""
+"""Comparison of all pairs of methods: Nemenyi's test on ranks, Wilcoxon's test on scores."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ class PairwiseTest(TabularResult):
     Attributes
     ----------
     name : str
-        The test.
+        Name of the test.
     methods : tuple of str
         Names of rows and columns, smallest average rank first.
     p_values : ndarray of shape (n_methods, n_methods)
-        Symmetric, 1 on the diagonal, and already adjusted for the number of comparisons.
+        Adjusted for the number of comparisons; symmetric, with 1 on the diagonal.
     ranks : AverageRanks
         Average ranks.
     alpha : float
         Level of significance.
     critical_difference : float or None
-        Nemenyi: methods differ when their average ranks are at least so far apart.
+        Smallest significant difference of two average ranks; only for Nemenyi's test.
     """
 
     name: str
@@ -58,15 +58,14 @@ class PairwiseTest(TabularResult):
         return float(self.p_values[self.methods.index(first), self.methods.index(second)])
 
     def differ(self, first: str, second: str) -> bool:
-        """Whether two methods differ, at the level of significance."""
+        """Whether two methods differ at the level of significance."""
         return self.p_value(first, second) <= self.alpha
 
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:
-        """The largest groups in which no two methods differ.
+        """The maximal groups of two or more methods in which no two methods differ.
 
-        No group is part of another, and methods that differ from all others are in none. Groups may overlap; in each
-        the best method stands first, and the group of the best method comes first.
+        Groups may overlap. Within a group the best method is first, and the group with the best method is first.
         """
         k = len(self.methods)
         alike = self.p_values > self.alpha
@@ -77,7 +76,7 @@ class PairwiseTest(TabularResult):
         return tuple(tuple(self.methods[i] for i in group) for group in large)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python numbers, strings and lists, ready for JSON."""
+        """Return all results as plain Python numbers, strings and lists, ready for JSON."""
         return {
             "test": self.name,
             "alpha": self.alpha,
@@ -89,7 +88,7 @@ class PairwiseTest(TabularResult):
         }
 
     def table(self) -> Table:
-        """Return ranks and p-values as a table; pairs that do not differ stand out."""
+        """Return ranks and p-values as a table; pairs that do not differ are marked."""
         columns = [
             Column.of("method", self.methods),
             Column.of("rank", [self.ranks[name] for name in self.methods], "{:.2f}".format),
@@ -105,10 +104,10 @@ class PairwiseTest(TabularResult):
 
 
 def nemenyi(scores: Any, *, alpha: float = 0.05, higher_is_better: bool = True) -> PairwiseTest:
-    r"""Compare all pairs of methods by the distance of their average ranks.
+    r"""Compare all pairs of methods by the difference of their average ranks.
 
     Two methods differ when their average ranks are at least :math:`q_\alpha \sqrt{k (k + 1) / (6 N)}` apart, where q
-    comes from the studentized range distribution; this is the critical difference of the diagram.
+    is a quantile of the studentized range distribution. This is the critical difference of the diagram.
 
     Parameters
     ----------
@@ -117,7 +116,7 @@ def nemenyi(scores: Any, *, alpha: float = 0.05, higher_is_better: bool = True) 
     alpha : float, default 0.05
         Level of significance, between 0 and 1.
     higher_is_better : bool, default True
-        False for times and errors; a :class:`ScoreTable` knows by itself.
+        False for times and errors. Ignored for a :class:`ScoreTable`, which has this attribute.
 
     Returns
     -------
@@ -137,8 +136,8 @@ def nemenyi(scores: Any, *, alpha: float = 0.05, higher_is_better: bool = True) 
     ranks, names = test.ranks, test.ranks.ordered
     values = np.array([ranks[name] for name in names])
     k = len(names)
-    # The studentized range is that of k independent normal variables, a difference of two has twice their variance.
-    # Each tail takes a numerical integration: of equal distances, which are many, only one is computed.
+    # The factor √2 converts the standard error of a difference to that of a single rank, the unit of the studentized
+    # range. Each tail probability is a numerical integral, so it is computed once per unique distance.
     distances = np.round(np.abs(values[:, None] - values[None, :]), 12)
     different, place = np.unique(distances, return_inverse=True)
     scaled = different / ranks.standard_error * np.sqrt(2)
@@ -153,8 +152,8 @@ def nemenyi(scores: Any, *, alpha: float = 0.05, higher_is_better: bool = True) 
 def wilcoxon(scores: Any, *, alpha: float = 0.05, higher_is_better: bool = True) -> PairwiseTest:
     """Compare all pairs of methods by Wilcoxon's signed-rank test, adjusted by Holm's procedure.
 
-    Unlike tests on average ranks, the verdict on two methods depends on their own scores alone (up to the adjustment),
-    and sizes of differences count.
+    Unlike tests on average ranks, the result for two methods depends only on their own scores (apart from the
+    adjustment), and on the sizes of the differences.
 
     Parameters
     ----------
@@ -163,7 +162,7 @@ def wilcoxon(scores: Any, *, alpha: float = 0.05, higher_is_better: bool = True)
     alpha : float, default 0.05
         Level of significance, between 0 and 1.
     higher_is_better : bool, default True
-        False for times and errors; a :class:`ScoreTable` knows by itself.
+        False for times and errors. Ignored for a :class:`ScoreTable`, which has this attribute.
 
     Returns
     -------
@@ -171,8 +170,8 @@ def wilcoxon(scores: Any, *, alpha: float = 0.05, higher_is_better: bool = True)
 
     Notes
     -----
-    Datasets on which two methods score alike are left out of their comparison; methods that score alike everywhere
-    have p = 1. The distribution is exact for few datasets, as scipy decides.
+    Datasets on which two methods have equal scores are left out of their comparison; methods with equal scores on all
+    datasets have p = 1. SciPy chooses between the exact and the approximate distribution.
 
     Examples
     --------
@@ -194,7 +193,7 @@ def wilcoxon(scores: Any, *, alpha: float = 0.05, higher_is_better: bool = True)
 
 
 def _signed_rank_p_value(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
-    # Differences such as 0.8 - 0.7 and 0.5 - 0.4 are equal but for the last bits; the test must see them as equal.
+    # Differences such as 0.8 - 0.7 and 0.5 - 0.4 differ only by rounding errors; round them to be equal.
     scale = max(np.abs(first).max(), np.abs(second).max(), np.finfo(np.float64).tiny)
     differences = np.round(first / scale - second / scale, 12)
     if not differences.any():

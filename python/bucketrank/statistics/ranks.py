@@ -1,4 +1,4 @@
-"""Average ranks, and Friedman's test of whether they differ by more than chance."""
+"""Average ranks and Friedman's test."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["AverageRanks", "FriedmanTest", "average_ranks", "friedman"]
 
 @dataclass(frozen=True, eq=False)
 class AverageRanks(TabularResult):
-    """The mean place of each method among the others: 1 is best, equal scores share their places.
+    """Mean rank of each method over datasets: 1 is best, and equal scores get the mean of their ranks.
 
     Attributes
     ----------
     methods : tuple of str
-        Names, in the order of the scores.
+        Names of the methods, in the order of the scores.
     ranks : ndarray of shape (n_methods,)
         Average ranks in the same order.
     n_datasets : int
@@ -41,23 +41,23 @@ class AverageRanks(TabularResult):
 
     @property
     def best(self) -> str:
-        """The method of the smallest average rank; the first of equals."""
+        """The method with the smallest average rank; the first one if several are equal."""
         return self.ordered[0]
 
     @property
     def ordered(self) -> tuple[str, ...]:
-        """The methods, smallest average rank first; equals keep the order of the scores."""
-        # Ranks are sums of halves divided by one number: equal ones are equal to the last bit.
+        """The methods, smallest average rank first; methods with equal ranks keep their order."""
+        # Ranks are sums of halves divided by the same number, so equal ranks are bit-identical.
         return tuple(self.methods[i] for i in np.argsort(self.ranks, kind="stable"))
 
     @property
     def standard_error(self) -> float:
-        """Standard deviation of the difference of two average ranks when all methods are alike."""
+        """Standard deviation of the difference of two average ranks under the null hypothesis."""
         k = len(self.methods)
         return float(np.sqrt(k * (k + 1) / (6 * self.n_datasets)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python numbers, strings and lists, ready for JSON."""
+        """Return all results as plain Python numbers, strings and lists, ready for JSON."""
         return {
             "n_datasets": self.n_datasets,
             "ranks": {name: self[name] for name in self.ordered},
@@ -74,7 +74,7 @@ class AverageRanks(TabularResult):
 
 @dataclass(frozen=True)
 class FriedmanTest(TabularResult):
-    """Friedman's test of whether all methods are alike.
+    """Friedman's test of the null hypothesis that all methods perform equally.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class FriedmanTest(TabularResult):
     degrees_of_freedom : int
         Number of methods - 1.
     p_value : float
-        Probability of a statistic at least as large if the methods are alike.
+        Probability of a statistic of at least this size under the null hypothesis.
     alpha : float
         Level of significance.
     ranks : AverageRanks
@@ -98,11 +98,11 @@ class FriedmanTest(TabularResult):
 
     @property
     def rejected(self) -> bool:
-        """Whether some methods differ, at the level of significance."""
+        """Whether the null hypothesis is rejected at the level of significance."""
         return self.p_value <= self.alpha
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python numbers, strings and lists, ready for JSON."""
+        """Return all results as plain Python numbers, strings and lists, ready for JSON."""
         return {
             "statistic": self.statistic,
             "degrees_of_freedom": self.degrees_of_freedom,
@@ -113,7 +113,7 @@ class FriedmanTest(TabularResult):
         }
 
     def sentence(self) -> str:
-        """Return the outcome in a sentence."""
+        """Return the result as a sentence."""
         verdict = "the methods differ" if self.rejected else "no difference is shown"
         return (
             f"Friedman: χ² = {self.statistic:.2f} with {self.degrees_of_freedom} degrees of freedom, "
@@ -121,7 +121,7 @@ class FriedmanTest(TabularResult):
         )
 
     def table(self) -> Table:
-        """Return the ranks as a table with the outcome below."""
+        """Return the ranks as a table, with the result as a note."""
         ranks = self.ranks.table()
         return Table(ranks.title, ranks.columns, self.sentence())
 
@@ -134,7 +134,7 @@ def average_ranks(scores: Any, *, higher_is_better: bool = True) -> AverageRanks
     scores : ScoreTable, DataFrame, mapping or array-like of shape (n_datasets, n_methods)
         See :meth:`ScoreTable.of`.
     higher_is_better : bool, default True
-        False for times and errors; a :class:`ScoreTable` knows by itself.
+        False for times and errors. Ignored for a :class:`ScoreTable`, which has this attribute.
 
     Returns
     -------
@@ -155,11 +155,11 @@ def average_ranks(scores: Any, *, higher_is_better: bool = True) -> AverageRanks
 
 
 def friedman(scores: Any, *, alpha: float = 0.05, higher_is_better: bool = True) -> FriedmanTest:
-    r"""Test whether the average ranks of methods differ by more than chance.
+    r"""Test whether the average ranks of the methods differ significantly.
 
-    The statistic is :math:`\chi^2 = \frac{12 N}{k (k + 1)} \sum_j (R_j - \frac{k + 1}{2})^2` for k methods of average
+    The statistic is :math:`\chi^2 = \frac{12 N}{k (k + 1)} \sum_j (R_j - \frac{k + 1}{2})^2` for k methods with average
     ranks R on N datasets, compared with the χ² distribution with k - 1 degrees of freedom. It is not corrected for
-    equal scores, and so errs on the side of no difference when there are many.
+    equal scores, which makes it conservative when there are many.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def friedman(scores: Any, *, alpha: float = 0.05, higher_is_better: bool = True)
     alpha : float, default 0.05
         Level of significance, between 0 and 1.
     higher_is_better : bool, default True
-        False for times and errors; a :class:`ScoreTable` knows by itself.
+        False for times and errors. Ignored for a :class:`ScoreTable`, which has this attribute.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""One score for each dataset and method: what all tests take."""
+"""The class ScoreTable, the input of all tests: one score per dataset and method."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from bucketrank.tables.rounding import as_decimals, as_printed, three_digits
 
 __all__ = ["ScoreTable"]
 
-_SHOWN = 5
-"""How many missing cells a message names."""
+_MAX_LISTED = 5
+"""Largest number of cells that a message lists."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class ScoreTable(TabularResult):
     Parameters
     ----------
     values : array-like of shape (n_datasets, n_methods)
-        One score a cell.
+        Scores.
     datasets : sequence of str, optional
         Names of the rows; by default ``dataset 1``, ``dataset 2``, ...
     methods : sequence of str, optional
@@ -34,9 +34,9 @@ class ScoreTable(TabularResult):
     higher_is_better : bool, default True
         False for times and errors, which are printed with three digits instead of three decimals.
     zero_is_best : bool, default False
-        True for differences: of two scores the one closer to 0 is better, whatever `higher_is_better` says.
+        True for differences: the score closer to 0 is better, and `higher_is_better` is ignored.
     measure : str, default "score"
-        What the scores are, for titles.
+        Name of the measure, for titles.
 
     Examples
     --------
@@ -98,10 +98,10 @@ class ScoreTable(TabularResult):
         Parameters
         ----------
         scores : ScoreTable, DataFrame, mapping or array-like
-            A data frame has a row for each dataset and a column for each method. A mapping is
-            ``{dataset: {method: score}}``. A :class:`ScoreTable` is returned as it is.
+            A data frame has one row per dataset and one column per method. A mapping is
+            ``{dataset: {method: score}}``. A :class:`ScoreTable` is returned unchanged.
         higher_is_better : bool, default True
-            False for times and errors; a :class:`ScoreTable` knows by itself.
+            False for times and errors. Ignored for a :class:`ScoreTable`, which has this attribute.
 
         Returns
         -------
@@ -131,7 +131,7 @@ class ScoreTable(TabularResult):
         score: str = "score",
         higher_is_better: bool = True,
     ) -> ScoreTable:
-        """Make a table from tidy columns; several rows of one cell, such as folds, are averaged.
+        """Create a table from tidy columns; rows of the same dataset and method, such as folds, are averaged.
 
         Parameters
         ----------
@@ -145,8 +145,8 @@ class ScoreTable(TabularResult):
         Returns
         -------
         ScoreTable
-            Datasets and methods in the order in which they first appear. Every cell must have the same number of
-            rows: otherwise the results are incomplete, and the error says where.
+            Datasets and methods are in order of first appearance. Every cell must have the same number of rows; the
+            error lists the incomplete ones.
 
         Examples
         --------
@@ -185,7 +185,7 @@ class ScoreTable(TabularResult):
                     "or ScoreTable.from_tidy for tidy columns"
                 )
         methods = list(dict.fromkeys(method for row in scores.values() for method in row))
-        # A cell that is not there is reported like one that is NaN.
+        # An absent cell becomes NaN, which is reported below.
         rows = [[row.get(method, np.nan) for method in methods] for row in scores.values()]
         if not methods:
             raise ValueError(f"found 0 methods on {len(rows)} datasets; expected at least 2")
@@ -210,7 +210,7 @@ class ScoreTable(TabularResult):
 
     @property
     def merits(self) -> NDArray[np.float64]:
-        """The scores turned so that the higher one is the better one."""
+        """The scores, transformed so that higher is better."""
         if self.zero_is_best:
             return -np.abs(self.values)
         return self.values if self.higher_is_better else -self.values
@@ -223,7 +223,7 @@ class ScoreTable(TabularResult):
         return self._with(self.values[:, [self.index(name) for name in names]], names)
 
     def rounded(self, decimals: int = 3) -> ScoreTable:
-        """Return a table with rounded scores, so that what prints alike is equal."""
+        """Return a table with rounded scores: scores with equal printed values become equal."""
         return self._with(as_printed(self.values, as_decimals(decimals)), self.methods)
 
     def _with(self, values: NDArray[np.float64], methods: Sequence[str]) -> ScoreTable:
@@ -237,7 +237,7 @@ class ScoreTable(TabularResult):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python numbers, strings and lists, ready for JSON."""
+        """Return the table as plain Python numbers, strings and lists, ready for JSON."""
         return {
             "measure": self.measure,
             "higher_is_better": self.higher_is_better,
@@ -248,11 +248,11 @@ class ScoreTable(TabularResult):
         }
 
     def table(self) -> Table:
-        """Return the scores as a table in which the best of each dataset stand out."""
+        """Return the scores as a table in which the best score of each dataset is marked."""
         small = not (self.higher_is_better or self.zero_is_best)
         text = three_digits if small else _three_decimals
-        shown = np.array([[float(text(value)) for value in row] for row in self.values.tolist()])
-        merits = self._with(shown, self.methods).merits
+        printed = np.array([[float(text(value)) for value in row] for row in self.values.tolist()])
+        merits = self._with(printed, self.methods).merits
         best = merits == merits.max(axis=1, keepdims=True)
         columns = [Column.of("dataset", self.datasets)]
         for j, name in enumerate(self.methods):
@@ -270,13 +270,13 @@ class ScoreTable(TabularResult):
 
 
 def _three_decimals(value: float) -> str:
-    # What is almost 0 has no sign.
+    # A value that rounds to 0 has no sign.
     text = f"{value:.3f}"
     return "0.000" if text == "-0.000" else text
 
 
 def _numbers(values: Any, name: str) -> NDArray[np.float64]:
-    """Return a fresh array of floats; what is not a number is an error, not a guess."""
+    """Return a copy as an array of floats; strings and other non-numeric values are rejected."""
     try:
         array = np.asarray(values)
     except ValueError as error:
@@ -284,14 +284,14 @@ def _numbers(values: Any, name: str) -> NDArray[np.float64]:
     if array.dtype.kind not in "iufO":
         raise TypeError(f"{name} has dtype {array.dtype}; expected numbers")
     try:
-        # None, by which tables without NaN say that a cell is empty, becomes NaN.
+        # None, which some tables use for an empty cell, becomes NaN.
         return np.array(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(f"{name}: {error}; expected numbers") from None
 
 
 def _numbered(names: list[Any]) -> tuple[list[str], list[int]]:
-    """Return the different names in order of appearance, and for each entry the number of its name."""
+    """Return the unique names in order of first appearance, and the index of the name of each entry."""
     numbers: dict[str, int] = {}
     places = [numbers.setdefault(str(name), len(numbers)) for name in names]
     return list(numbers), places
@@ -308,7 +308,7 @@ def _names(given: Sequence[Hashable] | None, kind: str, expected: int) -> tuple[
     for name in names:
         if names.count(name) > 1:
             raise ValueError(
-                f"{kind} {name!r} stands {names.count(name)} times; expected different names"
+                f"{kind} {name!r} appears {names.count(name)} times; expected different names"
             )
     return names
 
@@ -326,8 +326,8 @@ def _check_finite(
 
 
 def _some(cells: list[str]) -> str:
-    rest = len(cells) - _SHOWN
-    return ", ".join(cells[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
+    rest = len(cells) - _MAX_LISTED
+    return ", ".join(cells[:_MAX_LISTED]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _column(columns: Any, name: str) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Counts of datasets on which one method wins, ties and loses against another."""
+"""Counts of wins, ties and losses between methods over datasets."""
 
 from __future__ import annotations
 
@@ -17,17 +17,16 @@ __all__ = ["WinTieLoss", "win_tie_loss"]
 
 @dataclass(frozen=True, eq=False)
 class WinTieLoss(TabularResult):
-    """Counts of datasets, for each pair of methods.
+    """Numbers of wins, ties and losses for each pair of methods.
 
     Attributes
     ----------
     methods : tuple of str
         Names of rows and columns.
     wins, ties : ndarray of shape (n_methods, n_methods)
-        On how many datasets the row's method is better than the column's, or equal; losses are the wins of the
-        other. The diagonals are 0.
+        Number of datasets on which the row's method is better than the column's, or equal. The diagonals are 0.
     decimals : int
-        Scores that are equal when rounded to so many decimals are ties.
+        Scores that are equal when rounded to this many decimals are ties.
     """
 
     methods: tuple[str, ...]
@@ -37,11 +36,11 @@ class WinTieLoss(TabularResult):
 
     @property
     def losses(self) -> NDArray[np.int64]:
-        """On how many datasets the row's method is worse than the column's."""
+        """Number of datasets on which the row's method is worse than the column's."""
         return self.wins.T
 
     def against(self, method: str, other: str) -> tuple[int, int, int]:
-        """Return on how many datasets `method` wins, ties and loses against `other`."""
+        """Return the numbers of datasets on which `method` wins, ties and loses against `other`."""
         for name in (method, other):
             if name not in self.methods:
                 raise ValueError(f"method {name!r} is unknown; known: {', '.join(self.methods)}")
@@ -49,7 +48,7 @@ class WinTieLoss(TabularResult):
         return int(self.wins[i, j]), int(self.ties[i, j]), int(self.wins[j, i])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python numbers, strings and lists, ready for JSON."""
+        """Return all counts as plain Python numbers, strings and lists, ready for JSON."""
         return {
             "methods": list(self.methods),
             "wins": self.wins.tolist(),
@@ -71,16 +70,16 @@ class WinTieLoss(TabularResult):
 
 
 def win_tie_loss(scores: Any, *, decimals: int = 3, higher_is_better: bool = True) -> WinTieLoss:
-    """Count on how many datasets each method wins, ties and loses against each other.
+    """Count the datasets on which each method wins, ties and loses against each other method.
 
     Parameters
     ----------
     scores : ScoreTable, DataFrame, mapping or array-like of shape (n_datasets, n_methods)
         See :meth:`ScoreTable.of`.
     decimals : int, default 3
-        Scores are compared as so many decimals of them are printed, from 0 to 17.
+        Decimals to which scores are rounded before they are compared, from 0 to 17.
     higher_is_better : bool, default True
-        False for times and errors; a :class:`ScoreTable` knows by itself.
+        False for times and errors. Ignored for a :class:`ScoreTable`, which has this attribute.
 
     Returns
     -------
@@ -94,8 +93,8 @@ def win_tie_loss(scores: Any, *, decimals: int = 3, higher_is_better: bool = Tru
     """
     table = ScoreTable.of(scores, higher_is_better=higher_is_better)
     digits = as_decimals(decimals)
-    shown = table.rounded(digits).merits
-    wins = (shown[:, :, None] > shown[:, None, :]).sum(axis=0)
-    ties = (shown[:, :, None] == shown[:, None, :]).sum(axis=0)
+    rounded = table.rounded(digits).merits
+    wins = (rounded[:, :, None] > rounded[:, None, :]).sum(axis=0)
+    ties = (rounded[:, :, None] == rounded[:, None, :]).sum(axis=0)
     np.fill_diagonal(ties, 0)
     return WinTieLoss(table.methods, wins, ties, digits)

@@ -17,12 +17,12 @@ __all__ = ["beta_section"]
 
 
 def beta_section(study: BetaStudy) -> Section:
-    """Return the curves and the best thresholds of a study of β."""
+    """Return the section with the curves and the best thresholds of a study of β."""
     peaks = join_names([f"{_span(study.peaks(name))} for {name}" for name in study.aggregators])
     text = (
         f"How the mean τ_X over {pluralize(len(study.study.datasets), 'dataset')} depends on the threshold for "
         f"ties. It is highest at β = {peaks}, over {pluralize(len(study.study.missing), 'level')} of missing "
-        "labels. Single datasets can have other best thresholds."
+        "labels. The best threshold of a single dataset may differ."
     )
     title = "Mean τ_X against β; lines fade with the share of missing labels, markers are maxima"
     figure = Figure(title, study.plot, (8.4, 5.0))

@@ -46,7 +46,7 @@ def contents(study: Study, title: str | None = None, sections: Sequence[Section]
         f"{pluralize(len(study.missing), 'level')} of missing labels, {study.settings['n_repeats']} × "
         f"{study.settings['n_folds']} folds, {len(study)} results"
     )
-    shown = [
+    all_sections = [
         _accuracy(study),
         *(_tests(study, level) for level in range(len(study.missing))),
         _buckets(study),
@@ -59,7 +59,7 @@ def contents(study: Study, title: str | None = None, sections: Sequence[Section]
         subtitle=size,
         warning=unfinished_warning(study),
         summary=findings(study),
-        sections=tuple(section for section in shown if section is not None),
+        sections=tuple(section for section in all_sections if section is not None),
     )
 
 
@@ -94,11 +94,11 @@ def _accuracy(study: Study) -> Section:
             )
         )
     text = (
-        "Mean rank correlation τ_X between predicted and true bucket orders on the rows held out, with "
+        "Mean rank correlation τ_X between predicted and true bucket orders on the held-out rows, with "
         "its standard deviation over repeats and folds. 1 is perfect agreement."
     )
     if ALL_TIED in study.methods and len(study.methods) > 1:
-        text += f" What ties all labels ({ALL_TIED}) stands in the tables only: curves of it would flatten the others."
+        text += f" The all-tied baseline ({ALL_TIED}) is in the tables only: in a figure it would flatten other curves."
     return Section("Agreement", (text,), tuple(tables), tuple(figures))
 
 
@@ -128,7 +128,7 @@ def _tests(study: Study, level: int) -> Section | None:
 
 
 def _diagram_height(scores: ScoreTable) -> float:
-    # Two columns of names, and bars of which there are rarely more than a few rows.
+    # Two columns of names, and rarely more than a few rows of bars.
     half = len(scores.methods) / 2
     return 1.6 + 0.3 * half + 0.14 * min(12.0, half)
 
@@ -159,8 +159,8 @@ def _buckets(study: Study) -> Section | None:
                 )
             )
     text = (
-        "Too many buckets force differences where the truth has ties; too few hide differences. Datasets "
-        "are ordered by their mean number of buckets."
+        "A prediction with too many buckets orders labels that should be tied; one with too few ties labels that "
+        "should be ordered. Datasets are sorted by their mean number of buckets."
     )
     return Section(
         "Number of buckets", (text,), tuple(tables[:1]), tuple(figures), tuple(tables[1:])
@@ -168,7 +168,7 @@ def _buckets(study: Study) -> Section | None:
 
 
 def _signed(difference: float) -> str:
-    # Rounded first, so that what is almost 0 has no sign.
+    # Rounded first: a value that rounds to 0 has no sign.
     rounded = round(difference, 2)
     return f"{rounded:+.2f}" if rounded else "0.00"
 
@@ -182,7 +182,7 @@ def _draw_times(scores: ScoreTable, ax: Axes) -> None:
 
 
 def _true_buckets(study: Study) -> NDArray[np.float64]:
-    """Return the mean number of true buckets by level and dataset; NaN where no method has a result."""
+    """Return the mean number of true buckets per level and dataset; NaN where no method has a result."""
     mean = MeanCube.of(study, "buckets_true").mean
     known = ~np.isnan(mean)
     number = known.sum(axis=2)
@@ -218,7 +218,7 @@ def _times(study: Study) -> Section:
                 )
             )
     text = (
-        "Time to fit on one training fold: growing the tree, which all aggregators share, and the "
+        "Time to fit one training fold: fitting the tree, which all aggregators share, and computing the "
         "consensus of its leaves. Times depend on the machine and its load."
     )
     return Section("Training times", (text,), tuple(tables[:1]), tuple(figures), tuple(tables[1:]))
@@ -228,7 +228,7 @@ def _settings(study: Study) -> Section:
     entries = {**study.settings, **study.notes}
     hashes = entries.pop("datasets")
     entries.pop("methods", None)
-    # Studies that were put together differ in what they fitted; the rest of their settings is above.
+    # Joined studies have separate learners; their other settings are equal.
     for part in entries.pop("joined", []):
         entries.pop("learners", None)
         entries[f"learners of {join_names(list(part['datasets']))}"] = part["learners"]
@@ -236,7 +236,7 @@ def _settings(study: Study) -> Section:
         "Settings and versions",
         (
             Column.of("setting", entries),
-            Column.of("value", [_shown(value) for value in entries.values()]),
+            Column.of("value", [_value_text(value) for value in entries.values()]),
         ),
     )
     data = Table(
@@ -244,11 +244,11 @@ def _settings(study: Study) -> Section:
         (Column.of("dataset", list(hashes)), Column.of("content hash", list(hashes.values()))),
     )
     text = (
-        "The results depend on these settings and on the data with these hashes, and on nothing else; the "
-        "same call gives the same numbers, times apart."
+        "The results depend only on these settings and on the data with these hashes; the same call gives the "
+        "same numbers, except for times."
     )
     return Section("Settings", (text,), (facts, data))
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

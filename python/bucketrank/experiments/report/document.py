@@ -1,4 +1,4 @@
-"""A report before it is written in some format: sections of words, tables and figures."""
+"""Format-independent representation of a report: sections of text, tables and figures."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["Document", "Figure", "Section"]
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure that is drawn when it is needed.
+    """A figure that is drawn on demand.
 
     Attributes
     ----------
     title : str
-        Caption, which also stands in for the figure where it cannot be seen.
+        Caption, also used as the alternative text.
     draw : callable
-        Draws on the axes that it is given.
+        Function that draws on the given axes.
     size : tuple of float
         Width and height in inches.
     """
@@ -35,20 +35,20 @@ class Figure:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a report.
+    """A section of a report.
 
     Attributes
     ----------
     title : str
         Heading.
     paragraphs : tuple of str
-        Words before tables and figures.
+        Text before the tables and figures.
     tables : tuple of Table
-        Tables that every reader wants.
+        Main tables.
     figures : tuple of Figure
         Figures.
     more : tuple of Table
-        Tables that some readers want; folded away where the format can.
+        Further tables; collapsed in HTML.
     """
 
     title: str
@@ -60,20 +60,20 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """A whole report.
+    """A complete report.
 
     Attributes
     ----------
     title : str
-        What was studied.
+        Title of the report.
     subtitle : str
-        How large the study is.
+        Size of the study.
     warning : str
-        What a reader must know before anything else, such as that results are missing; may be empty.
+        Warning at the top, such as missing results; may be empty.
     summary : tuple of str
-        What came out, in words.
+        Main findings, one paragraph per entry.
     sections : tuple of Section
-        Everything else.
+        Sections after the summary.
     """
 
     title: str

@@ -31,8 +31,8 @@ def unfinished_warning(study: Study) -> str:
         for level, share in enumerate(cube.missing)
     ]
     return (
-        f"This study is not finished: {len(study)} of {study.n_expected} results are there. Statistics "
-        f"and means use the datasets that have all results: {join_names(whole)} missing labels. "
+        f"This study is not finished: {len(study)} of {study.n_expected} results are available. Statistics "
+        f"and means use the datasets with all results: {join_names(whole)} missing labels. "
         "Run the same comparison again to finish it."
     )
 
@@ -43,7 +43,7 @@ def findings(study: Study) -> tuple[str, ...]:
     Parameters
     ----------
     study : Study
-        Finished or not.
+        A finished or unfinished study.
 
     Returns
     -------
@@ -188,13 +188,11 @@ def _time_sentence(study: Study) -> str:
     quickest, slowest = int(np.argmin(means)), int(np.argmax(means))
     where = f"at {percent(cube.missing[0])} missing labels"
     if means[slowest] < 1.05 * means[quickest]:
-        return (
-            f"Training takes {_seconds(means.mean())} a fold on average with every method, {where}."
-        )
+        return f"Training takes {_seconds(means.mean())} per fold on average with every method, {where}."
     times = f", {means[slowest] / means[quickest]:.1f} times as long" if means[quickest] > 0 else ""
     return (
         f"Training takes from {_seconds(means[quickest])} ({cube.methods[quickest]}) to "
-        f"{_seconds(means[slowest])} ({cube.methods[slowest]}) a fold on average{times}, {where}."
+        f"{_seconds(means[slowest])} ({cube.methods[slowest]}) per fold on average{times}, {where}."
     )
 
 
@@ -205,17 +203,17 @@ def _baseline_sentence(cube: MeanCube) -> str:
         return ""
     tied = as_printed(cube.mean[0, rows, cube.methods.index(ALL_TIED)])
     others = as_printed(cube.without_baseline().mean[0, rows])
-    # A mean of printed numbers would not be the printed mean.
+    # The mean of unrounded values, because the mean of rounded values could round differently.
     mean = cube.mean[0, rows, cube.methods.index(ALL_TIED)].mean()
-    said = f"Ties everywhere ({ALL_TIED}) have a mean τ_X of {mean:.3f} {level}"
+    said = f"The all-tied baseline ({ALL_TIED}) has a mean τ_X of {mean:.3f} {level}"
     ahead = (tied[:, None] > others).all(axis=1)
     if ahead.any():
         where = join_names([cube.datasets[rows[i]] for i in np.flatnonzero(ahead)])
-        return f"{said}, and beat every method on {where}."
+        return f"{said}, and beats every method on {where}."
     beaten = (tied[:, None] > others).sum()
     if beaten == 0:
-        return f"{said}, and beat no method on any dataset."
-    return f"{said}, and beat a method in {beaten} of {others.size} results."
+        return f"{said}, and beats no method on any dataset."
+    return f"{said}, and beats a method in {beaten} of {others.size} results."
 
 
 def _seconds(seconds: float) -> str:

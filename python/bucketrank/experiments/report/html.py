@@ -1,4 +1,4 @@
-"""A report as one HTML page that needs nothing else: no network, no other files."""
+"""A report as a single self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bucketrank.tables import Column, Table, escape_html, escape_text
 __all__ = ["to_html"]
 
 _LONG = 40
-"""Texts above so many characters may break into several lines."""
+"""Cells with more characters than this may wrap."""
 
 
 def to_html(document: Document) -> str:
@@ -23,12 +23,12 @@ def to_html(document: Document) -> str:
     Parameters
     ----------
     document : Document
-        What to write.
+        The report.
 
     Returns
     -------
     str
-        A whole HTML page. It follows the reader's choice of light or dark; tables can be sorted and copied.
+        A complete HTML page. It follows the light or dark mode of the browser; tables can be sorted and copied.
     """
     numbers = count(1)
     names = [f"section-{number}" for number in range(1, len(document.sections) + 1)]
@@ -43,7 +43,7 @@ def to_html(document: Document) -> str:
         "<head>",
         '<meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        # Nothing may be fetched, whatever a name in the data contains.
+        # Forbid all network requests, even if a name in the data contains markup.
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
         "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">",
         '<link rel="icon" href="data:,">',
@@ -123,7 +123,7 @@ def _table(table: Table) -> str:
 
 def _cell(column: Column, row: int) -> str:
     value, text = column.values[row], column.texts[row]
-    # Where the very best are known they have the background, and those that are not worse are only bold.
+    # The best cells have a background colour; cells that do not differ from the best are only bold.
     extra = " marked" if column.marked[row] else ""
     extra += " best" if (column.best or column.marked)[row] else ""
     extra += " long" if len(text) > _LONG else ""
@@ -137,7 +137,7 @@ def _class(column: Column, extra: str) -> str:
 
 
 def _breakable(name: str) -> str:
-    """Let long names break at underscores, so that wide tables fit."""
+    """Allow line breaks after underscores, so that wide tables fit."""
     return _text(name).replace("_", "_<wbr>")
 
 

@@ -1,12 +1,12 @@
 "use strict";
 
-// Sort a table by the column whose heading was pressed; a second press reverses the order.
+// Sort a table by the column of a clicked heading; a second click reverses the order.
 function sortBy(heading) {
   const table = heading.closest("table");
   const headings = [...heading.parentNode.children];
   const column = headings.indexOf(heading);
   const isNumber = heading.classList.contains("number");
-  // Numbers start with the largest, which is what people look for.
+  // The first click on a numeric column sorts by descending value.
   const first = isNumber ? "descending" : "ascending";
   const other = isNumber ? "ascending" : "descending";
   const order = heading.getAttribute("aria-sort") === first ? other : first;
@@ -20,7 +20,7 @@ function sortBy(heading) {
   };
   const compare = (left, right) => {
     const [a, b] = [key(left), key(right)];
-    // Empty cells stay at the end, whichever way the rest is sorted.
+    // Empty cells stay at the end in both orders.
     if (a === null || b === null) return (a === null) - (b === null);
     return sign * (isNumber ? a - b : a.localeCompare(b, undefined, { numeric: true }));
   };
@@ -28,7 +28,7 @@ function sortBy(heading) {
   body.append(...[...body.rows].sort(compare));
 }
 
-// Without permission for the clipboard, the old way: select text and copy the selection.
+// Fallback without clipboard permission: select the text and copy the selection.
 function copyBySelection(text) {
   const area = document.createElement("textarea");
   area.value = text;

@@ -1,4 +1,4 @@
-"""A report as LaTeX or Markdown: words and tables, without figures."""
+"""A report as LaTeX or Markdown: text and tables, without figures."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def to_latex(document: Document) -> str:
     Parameters
     ----------
     document : Document
-        What to write.
+        The report.
 
     Returns
     -------
     str
-        A document of the class ``article``; tables that are too wide are scaled down to the width of the text.
+        A document of the class ``article``; wide tables are scaled down to the text width.
     """
     parts = [_PREAMBLE, rf"\title{{{escape_latex(document.title)}}}", r"\date{}"]
     parts += [r"\begin{document}", r"\maketitle", escape_latex(document.subtitle), ""]
@@ -44,7 +44,7 @@ def to_latex(document: Document) -> str:
 
 def _latex_table(table: Table) -> str:
     lines = [
-        # H: below its own heading, not floating to wherever there is room.
+        # H: place the table here instead of letting it float.
         r"\begin{table}[H]",
         r"\centering",
         rf"\caption{{{escape_latex(table.title)}}}",
@@ -62,7 +62,7 @@ def to_markdown(document: Document) -> str:
     Parameters
     ----------
     document : Document
-        What to write.
+        The report.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Figures as SVG inside a page: they take its text colour, and their names do not clash."""
+"""Figures as inline SVG, with the text colour of the page and unique identifiers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bucketrank._optional import pyplot
 from bucketrank.experiments.report.document import Figure
 
 _INK = "#010203"
-"""Drawn where the page's text colour belongs: no figure uses this colour otherwise."""
+"""Placeholder that is replaced by the text colour of the page; no figure uses this colour otherwise."""
 
 _STYLE: Any = {
     "text.color": _INK,
@@ -23,9 +23,9 @@ _STYLE: Any = {
     "figure.facecolor": "none",
     "savefig.facecolor": "none",
     "font.size": 10.5,
-    # Letters as shapes: the page looks the same whatever fonts its reader has.
+    # Text as paths: the page looks the same with any installed fonts.
     "svg.fonttype": "path",
-    # Without a salt the names of clipping paths are random, and equal studies would give different pages.
+    # Without a salt the ids of clipping paths are random, and equal studies would give different pages.
     "svg.hashsalt": "bucketrank",
 }
 
@@ -38,15 +38,15 @@ def to_svg(figure: Figure, prefix: str) -> str:
     Parameters
     ----------
     figure : Figure
-        What to draw.
+        The figure to draw.
     prefix : str
-        Goes before every name inside, so that several figures can stand on one page.
+        Prefix of all ids, so that a page can contain several figures.
 
     Returns
     -------
     str
     """
-    pyplot("a report with figures").rcParams  # noqa: B018 (says what to install where matplotlib is missing)
+    pyplot("a report with figures").rcParams  # noqa: B018 (raises if matplotlib is missing)
     from matplotlib import rc_context
     from matplotlib.figure import Figure as Canvas
 
