@@ -116,29 +116,38 @@ impl PairCounts {
         self.table.labels()
     }
 
-    /// Weight of the rows that place `u` strictly before `v` ≠ `u`.
+    /// Weight of the rows that place `u` strictly before `v`; 0 for `u == v`.
     ///
     /// # Panics
-    /// When a label is out of range or `u == v`, as the other accessors of pairs.
+    /// When a label is out of range, as the other accessors.
     #[inline]
     #[must_use]
     pub fn before(&self, u: usize, v: usize) -> f64 {
-        self.table.get(u, v)[0]
+        self.get(u, v)[0]
     }
 
-    /// Weight of the rows that tie `u` and `v` ≠ `u`.
+    /// Weight of the rows that tie `u` and `v`; for `u == v`, of the rows that rank `u`.
     #[inline]
     #[must_use]
     pub fn tied(&self, u: usize, v: usize) -> f64 {
-        self.table.get(u, v)[1]
+        self.get(u, v)[1]
     }
 
     /// Weight of the rows that rank both labels.
     #[inline]
     #[must_use]
     pub fn seen(&self, u: usize, v: usize) -> f64 {
-        let [before, tied, after] = self.table.get(u, v);
+        let [before, tied, after] = self.get(u, v);
         before + tied + after
+    }
+
+    #[inline]
+    fn get(&self, u: usize, v: usize) -> [f64; 3] {
+        if u == v {
+            [0.0, self.ranked[u], 0.0]
+        } else {
+            self.table.get(u, v)
+        }
     }
 
     /// Weight of the rows that rank the label.
@@ -151,10 +160,7 @@ impl PairCounts {
     #[inline]
     #[must_use]
     pub fn at_least_as_high(&self, u: usize, v: usize) -> f64 {
-        if u == v {
-            return self.ranked[u];
-        }
-        let [before, tied, _] = self.table.get(u, v);
+        let [before, tied, _] = self.get(u, v);
         before + tied
     }
 }
@@ -190,6 +196,7 @@ mod tests {
         assert_eq!((counts.seen(0, 2), counts.ranked(2)), (1.0, 3.0));
         assert_eq!(counts.at_least_as_high(0, 1), 2.0);
         assert_eq!(counts.at_least_as_high(2, 2), 3.0);
+        assert_eq!((counts.before(2, 2), counts.tied(2, 2)), (0.0, 3.0));
     }
 
     #[test]
