@@ -17,7 +17,7 @@ _PREAMBLE = r"""\documentclass{article}
 
 
 def to_latex(document: Document) -> str:
-    """Write a report as a LaTeX document.
+    """Render a report as a LaTeX document.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def _latex_table(table: Table) -> str:
 
 
 def to_markdown(document: Document) -> str:
-    """Write a report as Markdown.
+    """Render a report as Markdown.
 
     Parameters
     ----------
