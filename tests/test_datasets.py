@@ -141,7 +141,7 @@ def test_the_rest_of_a_top_k_list_gets_a_position() -> None:
             ValueError,
             "label_names has 2 names; expected 3, one per column",
         ),
-        ({"label_names": ["a", "b", "a"]}, ValueError, "label_names has 'a' twice"),
+        ({"label_names": ["a", "b", "a"]}, ValueError, "label_names contains 'a' twice"),
         (
             {"feature_names": "ab"},
             TypeError,

@@ -94,7 +94,7 @@ def test_stores_that_cannot_be_used(tmp_path: Path) -> None:
     data = [small("a", 1)]
     text = tmp_path / "notes.txt"
     text.write_text("not a database, but a text of some length" * 100)
-    with pytest.raises(StoreError, match="is not a store, or is damaged"):
+    with pytest.raises(StoreError, match="is not the store of a study, or is damaged"):
         compare(data, store=text, **SETTINGS)
     assert text.read_text().startswith("not a database")
     with pytest.raises(StoreError, match="folder that does not exist"):
@@ -107,10 +107,10 @@ def test_stores_that_cannot_be_used(tmp_path: Path) -> None:
     with sqlite3.connect(other) as connection:
         connection.execute("CREATE TABLE setting (name, value)")
     connection.close()
-    with pytest.raises(StoreError, match="is not a store"):
+    with pytest.raises(StoreError, match="is not the store of a study"):
         Study.load(other)
     before = other.read_bytes()
-    with pytest.raises(StoreError, match="is not a store"):
+    with pytest.raises(StoreError, match="is not the store of a study"):
         compare(data, store=other, **SETTINGS)
     assert other.read_bytes() == before
 

@@ -43,7 +43,7 @@ def test_the_paper_beside_itself_has_no_differences(
     assert len(cells) == 17 * 8 * 3
     assert max(abs(cell.difference) for cell in cells) < 1e-9
     scores, tests, times = sections(printed, published, None)
-    assert scores.paragraphs[0].startswith("408 scores of the paper beside ours")
+    assert scores.paragraphs[0].startswith("408 scores of the paper and ours")
     assert "the largest 0.000" in scores.paragraphs[0]
     assert [len(table.columns) for table in scores.tables] == [9, 9, 9]
     assert len(scores.more[0].columns[0].texts) == 408
