@@ -94,7 +94,7 @@ def test_stores_that_cannot_be_used(tmp_path: Path) -> None:
     data = [small("a", 1)]
     text = tmp_path / "notes.txt"
     text.write_text("not a database, but a text of some length" * 100)
-    with pytest.raises(StoreError, match="is not the store of a study, or is damaged"):
+    with pytest.raises(StoreError, match="is not a store, or is damaged"):
         compare(data, store=text, **SETTINGS)
     assert text.read_text().startswith("not a database")
     with pytest.raises(StoreError, match="folder that does not exist"):
