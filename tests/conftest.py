@@ -1,8 +1,8 @@
-"""Golden files and data beside the checkout, and a count of what was compared with them.
+"""Golden files and data next to the checkout, and a count of the comparisons with them.
 
-The folder ``shared`` beside the checkout (or the one that ``BUCKETRANK_SHARED`` names) holds golden files and data that
-are not part of the project. Without it the tests that need it are skipped, saying so. With it a skip is a failure: a
-run that had the files and did not compare them must not look green.
+The folder ``shared`` next to the checkout (or the folder named by ``BUCKETRANK_SHARED``) contains golden files and data
+that are not part of the project. Without it, the tests that need it are skipped with a reason. With it, a skip is a
+failure: a run that has the files but does not compare them must not pass.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# Times say nothing about correctness on a machine that does other work as well.
+# No deadlines: times are not meaningful on a machine with other load.
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
 
@@ -24,7 +24,7 @@ COMPARED = pytest.StashKey[Counter[str]]()
 
 
 def find_shared() -> Path | None:
-    """The folder with golden files and data, or None when there is none."""
+    """The folder with golden files and data, or None if it does not exist."""
     named = os.environ.get("BUCKETRANK_SHARED")
     if named is None:
         return BESIDE_THE_CHECKOUT if BESIDE_THE_CHECKOUT.is_dir() else None
@@ -60,7 +60,7 @@ def pytest_runtest_makereport(
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """A module that skips itself as a whole hides its tests from the hook above."""
+    """Handle modules that skip themselves completely, whose tests the hook above does not see."""
     report = yield
     if (
         report.skipped

@@ -1,4 +1,4 @@
-"""Studies whose results are made up, so that tests know what they say."""
+"""Synthetic studies with known results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bucketrank.experiments import Study
 MISSING = (0.0, 0.3, 0.6)
 
 
-def made_up_study(
+def synthetic_study(
     means: Any,
     *,
     methods: list[str] | None = None,
@@ -62,6 +62,6 @@ def made_up_study(
 
 
 def leading(n_datasets: int, gaps: list[float], n_levels: int = 1) -> np.ndarray[Any, Any]:
-    """Scores in which the methods keep their distance from the first on every dataset."""
+    """Scores in which each method has a constant difference from the first on every dataset."""
     base = np.linspace(0.5, 0.9, n_datasets)
     return np.broadcast_to(base[:, None] - np.array(gaps), (n_levels, n_datasets, len(gaps)))

@@ -1,4 +1,4 @@
-"""The aggregators against the exact reference, and the laws they obey."""
+"""Aggregators: comparison with the exact reference, and invariants."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_lotteries_equal_exact_ones(Y: list[Ranking]) -> None:
 
 
 @given(profiles(max_labels=9, max_rows=12))
-def test_lotteries_lose_to_no_label(Y: list[Ranking]) -> None:
+def test_lotteries_are_maximal(Y: list[Ranking]) -> None:
     C = br.pair_order_matrix(Y)
     details = br.MaximalLottery().explain(Y).details
     p = details["probabilities"]
@@ -124,7 +124,9 @@ def test_interchangeable_labels_are_tied(data: st.DataObject) -> None:
 
 
 @given(st.integers(2, 8).flatmap(bucket_orders), st.integers(1, 4), betas)
-def test_unanimous_complete_rankings_come_back(row: Ranking, copies: int, beta: float) -> None:
+def test_unanimous_complete_rankings_are_the_consensus(
+    row: Ranking, copies: int, beta: float
+) -> None:
     Y = [row] * copies
     methods: list[br.Aggregator] = [br.Borda(min(beta, 0.9))]
     if beta < 0.5:
@@ -174,7 +176,7 @@ def test_without_a_threshold_the_methods_are_the_classical_ones(Y: list[Ranking]
 def test_a_condorcet_winner_is_first(data: st.DataObject) -> None:
     Y = np.array(data.draw(profiles(complete=True, max_labels=6, max_rows=9)))
     winner = data.draw(st.integers(0, Y.shape[1] - 1))
-    # As many rows again, and one more, place the winner alone in front.
+    # A majority of the rows places the winner alone in front.
     majority = np.vstack([Y, Y[:1]])
     majority[:, winner] = 0
     Y = np.vstack([Y, br.to_dense_ranks(majority)])
@@ -217,7 +219,7 @@ def test_explanations_equal_the_reference(Y: list[Ranking], beta: float) -> None
 
 
 @given(profiles(max_labels=6))
-def test_a_pair_order_matrix_is_enough_where_it_is_enough(Y: list[Ranking]) -> None:
+def test_aggregating_a_pair_order_matrix_equals_aggregating_rankings(Y: list[Ranking]) -> None:
     C = br.pair_order_matrix(Y)
     for aggregator in ALL:
         if not (isinstance(aggregator, br.MarkovChain) and aggregator.variant < 4):

@@ -1,4 +1,4 @@
-"""Aggregators as objects: values that scikit-learn, pickle and people can handle; and bad input."""
+"""Aggregators as objects: parameters, equality, pickling, explanations, and invalid input."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Y = [[1, 2, 3], [1, 3, 2], [2, 1, 3]]
 
 
 @pytest.mark.parametrize("aggregator", EACH, ids=str)
-def test_they_are_values(aggregator: br.Aggregator) -> None:
+def test_aggregators_are_immutable_values(aggregator: br.Aggregator) -> None:
     for other in (
         eval(repr(aggregator), vars(br)),
         pickle.loads(pickle.dumps(aggregator)),
@@ -111,7 +111,7 @@ def test_frames_give_labelled_series() -> None:
 
 
 @pytest.mark.parametrize("aggregator", EACH, ids=str)
-def test_explanations_print_and_travel_as_json(aggregator: br.Aggregator) -> None:
+def test_explanations_print_and_convert_to_json(aggregator: br.Aggregator) -> None:
     explanation = aggregator.explain(Y, labels=["tea", "coffee", "orange juice"])
     text = str(explanation)
     assert text.startswith(repr(aggregator) + "\nposition  label")
@@ -123,7 +123,7 @@ def test_explanations_print_and_travel_as_json(aggregator: br.Aggregator) -> Non
 
 
 @pytest.mark.parametrize("variant", [1, 2, 3])
-def test_chains_that_need_rankings_say_so(variant: int) -> None:
+def test_chains_that_need_rankings_reject_pair_order_matrices(variant: int) -> None:
     with pytest.raises(ValueError, match=r"needs rankings.*Borda, Copeland.*MaximalLottery"):
         br.MarkovChain(variant).aggregate_pair_order([[0.5, 1], [0, 0.5]])
 
@@ -155,7 +155,7 @@ def test_bad_pair_order_matrices(
         aggregator.aggregate_pair_order(C)
 
 
-def test_frames_are_not_mixed_up() -> None:
+def test_frames_with_different_columns_are_rejected() -> None:
     frames = [pd.DataFrame([[1, 2, 3]], columns=list(names)) for names in ("abc", "cba")]
     with pytest.raises(ValueError, match=r"set 0 has the columns .* but set 1 has"):
         br.Borda().aggregate_many(frames)
@@ -170,7 +170,7 @@ def test_frames_are_not_mixed_up() -> None:
         br.Borda().aggregate_many(frames[0])
 
 
-def test_names_of_any_kind_travel_as_json() -> None:
+def test_names_of_any_type_convert_to_json() -> None:
     labels = [np.int64(1), pd.Timestamp("2020-01-01"), "c"]
     text = json.dumps(br.Borda().explain(Y, labels=labels).to_dict())
     assert json.loads(text)["labels"] == [1, "2020-01-01 00:00:00", "c"]
@@ -221,7 +221,7 @@ def test_threads_work_in_a_forked_child() -> None:
         np.testing.assert_array_equal(result.get(timeout=60), expected)
 
 
-def test_an_explanation_does_not_change() -> None:
+def test_explanations_are_read_only() -> None:
     explanation = br.BucketPivot().explain([[1, 2, 3], [2, 1, 3]])
     before = explanation.to_dict()
     explanation.details["pivots"].append(7)

@@ -1,4 +1,4 @@
-"""Thresholds for ties: chosen by a tree, studied, recommended."""
+"""Thresholds for ties: choice by cross-validation, studies, and recommendation."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SMOOTHED: list[dict[str, Any]] = [
 
 
 def best_of_inner_folds(kind: Any, data: Any, weights: Any = None, **params: Any) -> Any:
-    """The threshold that two of three inner folds score best, found by the public interface."""
+    """The threshold with the best score over the inner folds, computed with the public interface."""
     candidates = kind("auto")._tried(*data.Y.shape)
     folds = _core.fold_of_rows(len(data.Y), 3, 0, 0)
     scores = np.zeros(len(candidates))
@@ -75,7 +75,7 @@ class TestAuto:
             tree = PartialLabelRankingTree(kind(beta="auto"), **params).fit(data.X, data.Y)
             assert tree.aggregator_ == best_of_inner_folds(kind, data, **params)
 
-    def test_smoothed_trees_refuse_and_fall_back_as_others_do(self) -> None:
+    def test_smoothed_trees_raise_and_fall_back_like_other_trees(self) -> None:
         tree = PartialLabelRankingTree(Borda(beta="auto"), shrinkage="path", n_jobs=2)
         tree.set_output(transform="pandas").fit(self.data.X, self.data.Y)
         alone = PartialLabelRankingTree(Borda(beta="auto"), shrinkage="path")
@@ -86,7 +86,7 @@ class TestAuto:
         with pytest.raises(ValueError, match=r"5 .*120"):
             clone(tree).fit(self.data.X[:5], self.data.Y)
 
-    def test_rows_held_out_do_not_matter(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_held_out_rows_do_not_affect_beta(self, monkeypatch: pytest.MonkeyPatch) -> None:
         seen: dict[tuple[str, bytes], Any] = {}
 
         def recorded(aggregator: Any, tree: Any, X: Any, *rest: Any) -> Any:
@@ -106,7 +106,7 @@ class TestAuto:
 
         for module in ("bucketrank.estimators.tree", "bucketrank.experiments.learners"):
             monkeypatch.setattr(f"{module}.with_chosen_beta", recorded)
-        # Folds are drawn by the contents of the data, which are about to change.
+        # The folds depend on the contents of the data, which change below.
         monkeypatch.setattr(Plan, "dataset_seed", lambda _plan, _name: 7)
         X, Y = self.data.X, self.data.Y
         before = choices(Y)
@@ -122,9 +122,9 @@ class TestAuto:
                 own = shrinkage, X[folds != fold].tobytes()
                 assert after[own] == before[own]
             n_changed += sum(after[key] != before[key] for key in before)
-        assert n_changed > 0, "labels that are learnt from do matter"
+        assert n_changed > 0, "training labels matter"
 
-    def test_threads_and_refits_do_not_matter(self) -> None:
+    def test_beta_is_independent_of_threads_and_refits(self) -> None:
         fits = [
             PartialLabelRankingTree(Copeland(beta="auto"), n_jobs=n).fit(self.data.X, self.data.Y)
             for n in (1, 1, 2, 3)
@@ -132,7 +132,7 @@ class TestAuto:
         assert len({tree.aggregator_ for tree in fits}) == 1
 
     @pytest.mark.parametrize("params", [{}, *SMOOTHED])
-    def test_weights_count_in_the_inner_folds_and_no_weight_is_like_absence(
+    def test_weights_apply_in_the_inner_folds_and_weight_0_equals_removal(
         self, params: Any
     ) -> None:
         X, Y = self.data.X, self.data.Y
@@ -149,16 +149,16 @@ class TestAuto:
             if tree.shrinkage is None:
                 assert clone(tree).fit(X, Y, sample_weight=4 * uneven).aggregator_ == expected
             chosen.add(expected)
-        assert len(chosen) > 1, "weights do matter"
+        assert len(chosen) > 1, "weights matter"
 
-    def test_where_there_is_nothing_to_choose_by_the_usual_one_is_taken(self) -> None:
+    def test_default_beta_without_comparable_rows(self) -> None:
         tree = PartialLabelRankingTree(Borda(beta="auto"))
         assert clone(tree).fit([[0.0]], [[1, 2]]).aggregator_ == Borda()
         only_one = np.full((6, 3), np.nan)
         only_one[:, 0] = 1
         assert clone(tree).fit(np.arange(6.0)[:, None], only_one).aggregator_ == Borda()
 
-    def test_outside_a_tree_a_number_is_expected(self) -> None:
+    def test_auto_beta_outside_a_tree_is_rejected(self) -> None:
         with pytest.raises(ValueError, match="which only a tree chooses"):
             Borda(beta="auto").aggregate([[1, 2]])
         with pytest.raises(TypeError, match="expected a number or 'auto'"):
@@ -167,7 +167,7 @@ class TestAuto:
         with pytest.raises(ValueError, match="which only a tree chooses"):
             fitted.with_aggregator(Copeland(beta="auto")).predict(self.data.X)
 
-    def test_it_can_be_searched_and_compared(self) -> None:
+    def test_auto_beta_works_in_grid_search_and_compare(self) -> None:
         grid = {"aggregator__beta": ["auto", 0.5]}
         search = GridSearchCV(PartialLabelRankingTree(), grid, cv=2)
         search.fit(self.data.X, self.data.Y)
@@ -186,7 +186,7 @@ class TestBetaStudy:
     data = (small("a", 1), small("b", 2, labels=5))
     study = beta_study(data, betas=[0, 0.5, 1], missing=[0, 0.4], n_repeats=1, n_folds=4)
 
-    def test_every_threshold_is_that_of_a_plain_comparison(self) -> None:
+    def test_every_threshold_equals_a_separate_comparison(self) -> None:
         assert self.study.mean.shape == (2, 2, 2, 3)
         for index, beta in enumerate([0, 0.5, 1]):
             plain = compare(
@@ -220,7 +220,7 @@ class TestBetaStudy:
         assert incomplete.mean_buckets < complete.mean_buckets
 
     @pytest.mark.parametrize("given", [Borda(), [Borda("auto")], "borda", iter(["borda"])])
-    def test_aggregators_go_by_their_methods(self, given: Any) -> None:
+    def test_aggregators_are_named_by_their_methods(self, given: Any) -> None:
         study = beta_study(self.data, given, betas=0.5, missing=0.4, n_repeats=1, n_folds=4)
         assert study.aggregators == ["borda"]
         assert repr(study) == "BetaStudy(borda: 1 thresholds, 2 datasets, 1 levels)"
@@ -248,7 +248,7 @@ class TestBetaStudy:
 
 
 class TestRecommender:
-    def test_it_is_a_linear_regression_on_the_best_thresholds(self) -> None:
+    def test_recommender_is_a_linear_regression_on_the_best_thresholds(self) -> None:
         study = TestBetaStudy.study
         recommender = BetaRecommender("borda").fit(study)
         features = np.array(
@@ -264,7 +264,7 @@ class TestRecommender:
         np.testing.assert_allclose(features.T @ residual, 0, atol=1e-6)
         assert recommender.n_points_ == 4
 
-    def test_recommendations_are_possible_thresholds(self) -> None:
+    def test_recommendations_are_within_the_limits(self) -> None:
         for name, limit in (("borda", 2.0), ("copeland", 0.5)):
             recommender = BetaRecommender.default(name)
             for seed in range(3):
@@ -273,7 +273,7 @@ class TestRecommender:
                 assert 0 <= beta <= limit
                 assert recommender.aggregator_for(data.X, data.Y).beta == beta
 
-    def test_rankings_are_read_as_everywhere_else(self) -> None:
+    def test_meta_features_accept_all_forms_of_rankings(self) -> None:
         top_two = [[1, 2, np.inf, np.inf], [1, 1, np.inf, np.nan]]
         assert MetaFeatures.of(np.zeros((2, 3)), top_two) == MetaFeatures(2, 3, 4, 2.5, 0.125)
         recommend = BetaRecommender.default("borda").recommend
@@ -290,7 +290,7 @@ class TestRecommender:
         assert len(provenance["datasets"]) == 15
         assert len(provenance["missing"]) == 7
 
-    def test_a_comparison_asks_it_on_each_training_fold(self) -> None:
+    def test_compare_applies_the_recommender_per_training_fold(self) -> None:
         data = small("a", 1)
         recommender = BetaRecommender.default("borda")
         study = compare(

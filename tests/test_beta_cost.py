@@ -1,4 +1,4 @@
-"""What studying and choosing thresholds for ties costs, as ratios of times in one run."""
+"""Cost of studying and choosing thresholds for ties, as ratios of times in one run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DATA = make_rankings(4000, 12, 10, random_state=3)
 
 
 def seconds(call: Callable[[], object]) -> float:
-    """The best of several, in time of this process: other work on the machine must not count."""
+    """Best of several CPU times of this process, which exclude other load on the machine."""
     best = float("inf")
     for _ in range(4):
         started = time.process_time()
@@ -51,5 +51,5 @@ def test_choosing_for_smoothed_leaves_takes_a_few_fits_and_predictions(params: A
     fitted = seconds(lambda: usual.fit(DATA.X, DATA.Y).predict(DATA.X))
     chosen = seconds(lambda: auto.fit(DATA.X, DATA.Y).predict(DATA.X))
     print(f"{params}: {chosen / fitted:.2f} times")
-    # Every row has shares of its own with soft routing: nearly 4, and some room for noise.
+    # With soft routing every row has its own shares: nearly 4, with a margin for noise.
     assert chosen <= 5 * fitted

@@ -1,4 +1,4 @@
-"""Boosting: against the reference, laws, and what it does on degenerate data."""
+"""Boosting: comparison with the reference, invariants, and degenerate data."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_boosting_reaches_known_scores(
     comparisons("boosted test rows", count)
 
 
-def test_stages_are_what_shorter_boosting_predicts() -> None:
+def test_staged_predictions_equal_those_of_shorter_boosters() -> None:
     X, Y = random_data(3, rows=60)
     booster = PartialLabelRankingBooster(rounds=25, random_state=0).fit(X, Y)
     stages = list(booster.staged_predict(X))
@@ -179,12 +179,12 @@ def test_identical_rows_and_constant_features(rows: int) -> None:
     X, Y = np.ones((rows, 2)), np.tile([1, 2, 2], (rows, 1))
     booster = PartialLabelRankingBooster(random_state=0).fit(X, Y)
     if rows > 2:
-        # One or two rows are not enough evidence against the ridge.
+        # The ridge dominates one or two rows.
         assert booster.predict(X[:1]).tolist() == [[1, 2, 2]]
     assert np.isfinite(booster.predict_utilities(X)).all()
 
 
-def test_a_label_that_nobody_ranks_is_predicted() -> None:
+def test_a_label_without_rankings_is_predicted() -> None:
     X, Y = random_data(0, rows=50)
     Y = dense(np.column_stack([Y, np.full(50, np.nan)]))
     booster = PartialLabelRankingBooster(rounds=10, random_state=0).fit(X, Y)
@@ -195,7 +195,7 @@ def test_a_label_that_nobody_ranks_is_predicted() -> None:
     assert tau_x(Y, booster.predict(X), missing="ignore") > 0
 
 
-def test_rankings_without_pairs_teach_nothing() -> None:
+def test_rankings_without_pairs_have_no_effect() -> None:
     Y = np.full((20, 3), np.nan)
     Y[:, 0] = 1
     booster = PartialLabelRankingBooster(rounds=3).fit(np.arange(20.0).reshape(-1, 1), Y)
@@ -219,7 +219,7 @@ def test_aggregators_can_be_exchanged() -> None:
 
 @settings(max_examples=30)
 @given(st.data())
-def test_damaged_bytes_are_refused(data: st.DataObject) -> None:
+def test_damaged_bytes_are_rejected(data: st.DataObject) -> None:
     X, Y = random_data(0, rows=20)
     saved = PartialLabelRankingBooster(rounds=2, random_state=0).fit(X, Y).booster_.to_bytes()
     assert Booster.from_bytes(saved).to_bytes() == saved

@@ -1,4 +1,4 @@
-"""The offline licence check reads licence expressions as SPDX and crates write them."""
+"""The offline licence check: licence expressions of SPDX and of older crates."""
 
 from __future__ import annotations
 

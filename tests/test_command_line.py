@@ -1,4 +1,4 @@
-"""The command line, run as people run it."""
+"""The command line."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Result:
 
 
 def run(*arguments: str, stdin: str = "") -> Result:
-    """Run the command line in this process, which spares every test a start of Python."""
+    """Run the command line in this process, to save the start of Python per test."""
     out, err = io.StringIO(), io.StringIO()
     standard_input = io.TextIOWrapper(io.BytesIO(stdin.encode()))
     with redirect_stdout(out), redirect_stderr(err), mock.patch("sys.stdin", standard_input):
@@ -159,7 +159,7 @@ def test_bad_options(arguments: list[str], message: str) -> None:
     assert message in result.stderr
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_file(tmp_path: Path) -> None:
     result = run("aggregate", str(tmp_path / "nothing.csv"))
     assert result.returncode == 2
     assert "nothing.csv: No such file or directory" in result.stderr
@@ -171,7 +171,7 @@ def test_compare_runs() -> None:
     assert "tau_x" in result.stdout
 
 
-def test_a_header_may_hold_the_signs_of_text() -> None:
+def test_a_header_may_contain_relation_signs() -> None:
     result = run("aggregate", "-", "--format", "csv", stdin="price>10,a~b\n1,2\n1,2\n")
     assert result.stdout == "label,position\nprice>10,1\na~b,2\n"
     table = run("aggregate", "-", "--beta", "0", stdin="price>10,a~b,c\n1,2,2\n")

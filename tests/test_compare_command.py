@@ -1,4 +1,4 @@
-"""``bucketrank compare`` as people call it."""
+"""The command ``bucketrank compare``."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
     return place
 
 
-def test_a_table_and_what_to_try_next(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_prints_a_table_and_suggestions(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "--data", str(folder), *QUICK]) == 0
     out = capsys.readouterr().out
     assert "1 × 3 folds, seed 0" in out
@@ -97,7 +97,7 @@ def test_bad_input_has_exit_code_2(
     assert captured.out == ""
 
 
-def test_what_cannot_be_written_is_said_before_the_work(
+def test_unwritable_output_is_reported_before_the_study(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     call = ["compare", "--data", str(folder), "--out"]
@@ -107,7 +107,7 @@ def test_what_cannot_be_written_is_said_before_the_work(
     assert "there is no folder" in capsys.readouterr().err
 
 
-def test_a_bad_cell_is_found(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_cell_is_located(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "third.csv").write_text("A1,L1,L2\n0.5,1,2\nred,1,2\n")
     assert main(["compare", "--data", str(folder), *QUICK]) == 2
     message = capsys.readouterr().err
@@ -118,7 +118,7 @@ def test_a_bad_cell_is_found(folder: Path, capsys: pytest.CaptureFixture[str]) -
 
 @pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
 @pytest.mark.parametrize("no_colour", [False, True])
-def test_colour_and_progress_are_for_terminals(folder: Path, no_colour: bool) -> None:
+def test_colour_and_progress_only_on_terminals(folder: Path, no_colour: bool) -> None:
     controller, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
     environment = {**os.environ, "TERM": "xterm"}
@@ -146,7 +146,7 @@ def test_colour_and_progress_are_for_terminals(folder: Path, no_colour: bool) ->
     assert piped.stderr == b""
 
 
-def test_estimators_beside_the_aggregators(
+def test_estimators_are_compared_with_aggregators(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     methods = ["--methods", "linear", "booster", "shrunk_tree", "soft_tree"]

@@ -1,4 +1,4 @@
-"""The rules for golden files and data hold: tried on small runs of pytest of their own."""
+"""The rules for golden files and data, tested with separate small runs of pytest."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_plain():
 
 @pytest.fixture
 def inner(pytester: pytest.Pytester) -> pytest.Pytester:
-    """A project whose tests/ has our conftest.py, one folder down so that ../shared is its own."""
+    """A project with our conftest.py in tests/, in a subfolder so that it has its own ../shared."""
     tests = pytester.mkdir("project") / "tests"
     tests.mkdir()
     conftest = Path(__file__).with_name("conftest.py").read_text(encoding="utf-8")
@@ -64,7 +64,7 @@ def inner(pytester: pytest.Pytester) -> pytest.Pytester:
 def run(inner: pytest.Pytester, source: str) -> pytest.RunResult:
     path = inner.path / "project" / "tests" / "test_inner.py"
     path.write_text(source, encoding="utf-8")
-    # Hypothesis would be imported anew in each run.
+    # Hypothesis would be imported again in each run.
     return inner.runpytest_inprocess("-p", "no:hypothesispytest", "project")
 
 
@@ -93,7 +93,7 @@ def test_counts_comparisons(present: pytest.Pytester) -> None:
     )
 
 
-def test_says_that_nothing_was_compared(present: pytest.Pytester) -> None:
+def test_reports_zero_comparisons(present: pytest.Pytester) -> None:
     result = run(present, "def test_plain(): ...")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["0 comparisons with golden files and data (none ran)"])
@@ -131,11 +131,11 @@ def test_skip_is_a_skip_when_the_folder_is_absent(absent: pytest.Pytester, sourc
     run(absent, source).assert_outcomes(skipped=1)
 
 
-def test_expected_failure_is_no_skip(present: pytest.Pytester) -> None:
+def test_expected_failure_is_not_a_skip(present: pytest.Pytester) -> None:
     run(present, IS_EXPECTED_TO_FAIL).assert_outcomes(xfailed=1)
 
 
-def test_other_skips_are_left_alone(present: pytest.Pytester) -> None:
+def test_other_skips_are_unaffected(present: pytest.Pytester) -> None:
     result = run(present, SKIPS_SOMETHING_ELSE)
     result.assert_outcomes(skipped=1)
     assert result.ret == 0

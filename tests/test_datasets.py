@@ -1,4 +1,4 @@
-"""Datasets as values, their descriptions, and the embedded ones."""
+"""Datasets, their descriptions, and the embedded datasets."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_fields_are_arrays_that_cannot_be_changed() -> None:
         data.name = "yours"  # type: ignore[misc]
 
 
-def test_only_arrays_that_nobody_can_write_to_are_shared() -> None:
+def test_only_immutable_arrays_are_shared() -> None:
     X = np.zeros((2, 2))
     view = X[:]
     view.flags.writeable = False
@@ -69,7 +69,7 @@ def test_only_arrays_that_nobody_can_write_to_are_shared() -> None:
     assert Dataset("sealed", X, [[1, 2], [2, 1]]).X is X
 
 
-def test_data_frames_bring_names() -> None:
+def test_names_come_from_data_frames() -> None:
     X = pd.DataFrame({"hour": [1, 2], 7: [0.5, 1.5]})
     Y = pd.DataFrame({"tea": [1, 2], "milk": pd.array([1, None], dtype="Int64")})
     Y.loc[1, "tea"] = 1
@@ -83,7 +83,7 @@ def test_data_frames_bring_names() -> None:
     assert data.Y[0, 0] == 1
 
 
-def test_the_rest_of_a_top_k_list_gets_a_position() -> None:
+def test_infinite_positions_become_the_last_position() -> None:
     assert Dataset("top", [[0.0]], [[1, math.inf, math.inf]]).Y.tolist() == [[1, 2, 2]]
 
 
@@ -158,7 +158,7 @@ def test_bad_input(changes: dict[str, Any], error: type[Exception], message: str
         small(**{"name": "small", **changes})
 
 
-def test_a_bad_row_far_down_is_named_by_its_number() -> None:
+def test_an_invalid_row_beyond_the_first_block_has_the_right_number() -> None:
     Y = np.ones((150_000, 2))
     Y[140_001, 1] = 3
     with pytest.raises(ValueError, match="row 140001, label 1: position 3"):
@@ -257,7 +257,7 @@ def test_descriptions_are_those_of_the_paper(
     paper = pd.read_csv(shared_dir / "paper" / "datasets.csv", index_col="dataset")
     found = datasets.describe(datasets.read_folder(shared_dir / "data")).to_pandas()
     assert sorted(found.index) == sorted(paper.index)
-    # Where the table's numbers are not those of the data: breast's rows, and unique rankings counted as rows.
+    # Cells in which the published table differs from the data: rows of breast, and unique rankings counted as rows.
     paper.loc["breast", "instances"] = 106
     paper.loc["algae", "unique_rankings"] = 228
     paper.loc["movies", "unique_rankings"] = 257
@@ -282,7 +282,7 @@ def test_known_sizes_are_those_of_the_data(
     comparisons("dataset sizes", 4 * len(paper))
 
 
-# Mean buckets of the published datasets: iris and wine of the same data, pendigits (also ten digits) for digits.
+# Mean buckets of the published datasets: iris and wine, and pendigits (also ten digits) for digits.
 @pytest.mark.parametrize(
     ("name", "published", "tolerance"),
     [
@@ -333,7 +333,7 @@ def test_unknown_names_list_the_nearest_first() -> None:
         datasets.load(3)  # type: ignore[arg-type]
 
 
-def test_plain_imports_bring_neither_scikit_learn_nor_pandas() -> None:
+def test_importing_the_package_imports_neither_scikit_learn_nor_pandas() -> None:
     code = (
         "import sys, bucketrank; assert 'bucketrank.datasets' not in sys.modules; bucketrank.datasets.names();"
         "assert not {'sklearn', 'pandas'} & set(sys.modules)"

@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_list_names_all_with_their_sizes() -> None:
+def test_list_shows_all_datasets_with_their_sizes() -> None:
     result = run("datasets")
     assert (result.returncode, result.stderr) == (0, "")
     lines = [line.split() for line in result.stdout.splitlines()]

@@ -25,7 +25,7 @@ from reference import datasets as reference
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 
-# Hundredths: sums and drops then meet thresholds exactly, up to rounding.
+# Hundredths, so that differences equal thresholds exactly, up to rounding.
 score_rows = st.integers(2, 7).flatmap(
     lambda n: st.lists(
         st.lists(st.integers(0, 40).map(lambda h: h / 100), min_size=n, max_size=n),
@@ -36,7 +36,7 @@ score_rows = st.integers(2, 7).flatmap(
 
 
 @given(score_rows, st.sampled_from([0.0, 0.01, 0.05, 0.1, 0.3]))
-def test_scores_are_ranked_as_the_reference_does(scores: list[list[float]], tie: float) -> None:
+def test_ranked_scores_equal_the_reference(scores: list[list[float]], tie: float) -> None:
     expected = [reference.rank_scores(row, tie) for row in scores]
     assert rank_scores(scores, tie).tolist() == expected
 
@@ -56,7 +56,7 @@ def test_larger_thresholds_merge_buckets(scores: list[list[float]], a: float, b:
     assert (fine.max(axis=1) >= coarse.max(axis=1)).all()
 
 
-def test_ties_cascade_and_rounding_decides_nothing() -> None:
+def test_ties_cascade_and_rounding_errors_do_not_matter() -> None:
     assert rank_scores([[0.3, 0.2, 0.1]], 0.1).tolist() == [[1, 1, 1]]
     assert rank_scores([[0.9, 0.7 + 0.1]], 0.1).tolist() == [[1, 1]]
     assert rank_scores([[0.3, 0.3]]).tolist() == [[1, 1]]
@@ -85,7 +85,7 @@ def test_bad_scores(scores: Any, tie: Any, error: type[Exception], message: str)
 
 
 class Recorder(ClassifierMixin, BaseEstimator):
-    """Gives each row the share of the training rows of each class, and remembers which rows those were."""
+    """Predicts the shares of the classes in the training rows, and records the training rows."""
 
     fits: ClassVar[list[tuple[set[float], set[float]]]] = []
 
@@ -100,7 +100,7 @@ class Recorder(ClassifierMixin, BaseEstimator):
         return np.tile(self.shares_, (len(X), 1))
 
 
-def test_no_row_is_judged_by_a_model_that_saw_it() -> None:
+def test_probabilities_are_out_of_fold() -> None:
     X = np.arange(60.0)[:, None]
     y = np.repeat(["b", "a", "c"], [30, 20, 10])
     Recorder.fits.clear()
@@ -124,7 +124,7 @@ def test_a_fold_by_hand() -> None:
         assert data.Y[test].tolist() == [reference.rank_scores(row, 0.1) for row in shares.tolist()]
 
 
-def test_seeds_decide_everything() -> None:
+def test_equal_seeds_give_equal_rankings() -> None:
     forest = RandomForestClassifier(5)
     first, again = (from_classification(IRIS, SPECIES, forest, random_state=1) for _ in range(2))
     assert first == again
@@ -205,7 +205,7 @@ def test_bad_input(changes: dict[str, Any], error: type[Exception], message: str
         from_classification(**arguments)
 
 
-def test_probabilities_that_are_none() -> None:
+def test_invalid_probabilities() -> None:
     class Broken(GaussianNB):
         def predict_proba(self, X: Any) -> Any:
             return np.full((len(X), 3), math.nan)

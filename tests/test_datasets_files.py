@@ -1,4 +1,4 @@
-"""Datasets from CSV files: what is read, and what is said about files that cannot be."""
+"""Datasets from CSV files: accepted formats, and errors for invalid files."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_bad_columns(
         read_csv(write(tmp_path, "a,b,c\n1,2,3\n"), **arguments)
 
 
-def test_files_that_are_not_there(tmp_path: Path) -> None:
+def test_missing_files_and_folders(tmp_path: Path) -> None:
     with pytest.raises(BadFileError, match=r"nothing\.csv: No such file"):
         read_csv(tmp_path / "nothing.csv")
     with pytest.raises(BadFileError, match="found a folder; expected a file, or use read_folder"):
@@ -180,7 +180,7 @@ def tables(draw: st.DrawFn) -> tuple[list[list[float]], list[Ranking]]:
 
 @given(tables())
 @settings(deadline=None)
-def test_what_was_written_is_read_quickly_and_carefully(
+def test_fast_and_slow_parsers_read_written_files(
     tmp_path_factory: pytest.TempPathFactory, table: tuple[list[list[float]], list[Ranking]]
 ) -> None:
     X, Y = table
@@ -198,7 +198,7 @@ def test_what_was_written_is_read_quickly_and_carefully(
         assert read_csv(file) == quick
 
 
-def test_the_quick_way_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fast_parser_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(files, "_careful")
     for content in (
         "A1,L1,L2\n1,1,2\n2,1,1\n",

@@ -1,4 +1,4 @@
-"""Generated datasets: laws about seeds, noise, ties and missing labels."""
+"""Generated datasets: seeds, noise, ties and missing labels."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_longer_data_begin_as_shorter_ones(missing: float) -> None:
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("noise", [0.0, 1.0])
-def test_the_share_of_tied_neighbours_is_as_asked(relation: str, noise: float) -> None:
+def test_the_share_of_tied_neighbours_equals_the_parameter(relation: str, noise: float) -> None:
     buckets = []
     for ties in (0.0, 0.1, 0.25, 0.5, 0.9, 1.0):
         data = make_rankings(20_000, 6, 8, relation=relation, noise=noise, ties=ties)
@@ -85,7 +85,7 @@ def test_more_ties_never_make_more_buckets(a: float, b: float, seed: int) -> Non
     assert (few.max(axis=1) >= many.max(axis=1)).all()
 
 
-def test_missing_labels_are_as_many_as_asked() -> None:
+def test_the_share_of_missing_labels_equals_the_parameter() -> None:
     for missing in (0.0, 0.3, 0.6):
         data = make_rankings(20_000, 3, 6, missing=missing)
         assert np.isnan(data.Y).mean() == pytest.approx(missing, abs=0.01)
@@ -96,7 +96,7 @@ def test_missing_labels_are_as_many_as_asked() -> None:
 
 def test_linear_scores_without_noise_are_ranked_by_a_weighted_sum() -> None:
     data = make_rankings(3000, 4, 5, noise=0, ties=0)
-    # The difference of two weighted sums is one: a plane through the origin separates any two labels.
+    # The difference of two weighted sums is a weighted sum: a plane through the origin separates any two labels.
     for u in range(5):
         for v in range(u):
             ahead = data.Y[:, u] < data.Y[:, v]
@@ -126,13 +126,13 @@ def test_only_informative_features_matter() -> None:
     assert full.n_features == 2
 
 
-def test_memory_beyond_the_result_does_not_grow_with_the_rows() -> None:
+def test_temporary_memory_is_independent_of_the_rows() -> None:
     def extra(rows: int) -> int:
         tracemalloc.start()
         data = make_rankings(rows, 10, 10, missing=0.2)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        # Features once, positions as they were made and as they were checked.
+        # Features once, positions twice: before and after validation.
         return peak - data.X.nbytes - 2 * data.Y.nbytes
 
     assert extra(600_000) < extra(200_000) + 5_000_000

@@ -1,4 +1,4 @@
-"""Datasets from OpenML, served from a folder laid out as scikit-learn's cache: no test needs the network."""
+"""Datasets from OpenML, read from a folder in the format of scikit-learn's cache: no test needs the network."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def serve(
     name: str = "partial-label-ranking",
     target: str = "",
 ) -> None:
-    """Lay out what OpenML answers about a dataset as scikit-learn caches it."""
+    """Write the OpenML responses for a dataset in the format of scikit-learn's cache."""
     lines = [f"@RELATION {name}", *(f"@ATTRIBUTE {attribute}" for attribute in attributes)]
     arff = "\n".join([*lines, "@DATA", *(",".join(row) for row in rows)]).encode()
     file_id = 10 * number
@@ -98,13 +98,13 @@ def test_names_and_numbers(tmp_path: Path, target: str) -> None:
     assert (by_number, by_number.name) == (data, "algae")
 
 
-def test_any_other_dataset_is_called_as_openml_calls_it(tmp_path: Path) -> None:
+def test_other_datasets_are_named_by_openml(tmp_path: Path) -> None:
     serve(tmp_path, 77, name="drinks")
     assert fetch(np.int64(77), data_home=tmp_path).name == "drinks"  # type: ignore[arg-type]
 
 
 def test_positions_that_were_declared_as_categories(tmp_path: Path) -> None:
-    # The order of the categories is not that of the numbers: codes must not be taken for positions.
+    # The categories are not in numeric order: codes must not be used as positions.
     nominal = ("A1 REAL", "A2 {3,1,2}", "L1 {2,1}", "L2 {1,2}", "L3 {3,2,1}")
     serve(tmp_path, 42871, nominal)
     serve(tmp_path, 42872)
@@ -131,13 +131,13 @@ def test_other_columns(tmp_path: Path) -> None:
     assert (data.X.tolist(), data.Y.tolist()) == ([[8], [15]], [[1, 2], [1, 1]])
 
 
-def test_rankings_that_are_none(tmp_path: Path) -> None:
+def test_invalid_rankings(tmp_path: Path) -> None:
     serve(tmp_path, 8, ("A1 REAL", "L1 REAL", "L2 REAL"), [("1", "1", "2"), ("1", "2", "2")])
     with pytest.raises(ValueError, match=r"OpenML 8 .*row 1, label 0: position 2, but no label"):
         fetch(8, data_home=tmp_path)
 
 
-def test_without_network_it_says_what_to_do(tmp_path: Path) -> None:
+def test_without_network_the_error_suggests_alternatives(tmp_path: Path) -> None:
     with pytest.raises(ConnectionError, match="Name or service not known") as caught:
         fetch("movies", data_home=tmp_path)
     for hint in ("https://www.openml.org/d/45738", "read_csv", "load('iris')"):
@@ -152,7 +152,7 @@ def test_without_network_it_says_what_to_do(tmp_path: Path) -> None:
         (503, ConnectionError, "cannot download dataset 999 from OpenML"),
     ],
 )
-def test_answers_that_are_errors(
+def test_http_errors(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     code: int,
@@ -167,7 +167,7 @@ def test_answers_that_are_errors(
         fetch(999, data_home=tmp_path)
 
 
-def test_an_answer_that_breaks_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_incomplete_response(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def answer(*_: Any, **__: Any) -> Any:
         raise IncompleteRead(b"")
 

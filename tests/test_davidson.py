@@ -1,4 +1,4 @@
-"""The aggregator Davidson: against an independent optimiser, laws, bad parameters."""
+"""The aggregator Davidson: comparison with SciPy, invariants, invalid parameters."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_standard_errors_are_those_of_the_second_derivatives_at_the_optimum_of_s
                 for b in (1, -1)
             ]
             hessian[i, j] = sum(corners) / (4 * step**2)
-    # Utilities that are forced to add up to 0.
+    # Utilities constrained to the sum 0.
     allowed = np.linalg.svd([[1, 1, 1, 0, 0, 0]])[2][1:].T
     inverse = allowed @ np.linalg.inv(allowed.T @ hessian @ allowed) @ allowed.T
     errors = np.sqrt(np.diag(inverse))
@@ -76,8 +76,8 @@ def test_standard_errors_are_those_of_the_second_derivatives_at_the_optimum_of_s
     np.testing.assert_allclose(found, errors, rtol=1e-4)
 
 
-def test_errors_of_much_data_vanish() -> None:
-    # Every pair is seen in every relation, so that no utility runs away.
+def test_standard_errors_vanish_with_much_data() -> None:
+    # Every pair occurs in every relation, so that all utilities are finite.
     Y = np.array([[1, 2, 2], [2, 1, 3], [1, 1, 2], [3, 2, 1], [1, 2, 1], [2, NAN, 1]])
     few, many = (Davidson().explain(Y, np.full(6, w)).details for w in (1e3, 1e5))
     for name in ("utility_errors", "tie_term_errors"):
@@ -137,7 +137,7 @@ def test_bad_ridges(ridge: Any, error: type[Exception], message: str) -> None:
         Davidson(ridge)
 
 
-def test_what_it_needs() -> None:
+def test_rankings_are_required() -> None:
     assert get_aggregator("davidson", ridge=2) == Davidson(2.0)
     with pytest.raises(ValueError, match="needs rankings"):
         Davidson().aggregate_pair_order([[0.5, 0.5], [0.5, 0.5]])

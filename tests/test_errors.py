@@ -161,7 +161,7 @@ def test_a_ranking_error_has_row_label_and_found(kind: str) -> None:
     assert str(error).endswith(error.reason)
 
 
-def test_a_missing_label_is_found_as_nan() -> None:
+def test_found_is_nan_for_a_missing_label() -> None:
     with pytest.raises(RankingError, match=r"Y_pred, row 0, label 1: position missing") as caught:
         tau_x([[1, 2]], [[1, NAN]])
     assert (caught.value.row, caught.value.label) == (0, 1)
@@ -192,7 +192,7 @@ def test_copies_and_pickles_keep_the_attributes(
         lambda: PartialLabelRankingTree().fit([[1.0], [NAN]], [[1, 2], [2, 1]]),
     ],
 )
-def test_invalid_parameters_and_features_are_no_ranking_errors(provoke: Callable[[], Any]) -> None:
+def test_invalid_parameters_and_features_are_not_ranking_errors(provoke: Callable[[], Any]) -> None:
     with pytest.raises(ValueError) as caught:
         provoke()
     assert not isinstance(caught.value, RankingError)

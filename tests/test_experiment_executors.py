@@ -1,4 +1,4 @@
-"""Studies on workers: pools of this machine, and a Dask cluster of processes that talk over TCP."""
+"""Studies on executors: local pools, and a Dask cluster of processes connected by TCP."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_threads_and_processes() -> None:
         assert numbers(compare(data, executor=processes, **SETTINGS)) == expected
 
 
-def test_workers_that_do_not_see_the_files_get_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_without_access_to_the_files_get_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
     data = [small("a", 1)]
     expected = numbers(compare(data, **SETTINGS))
     monkeypatch.setattr(DatasetFile, "load", lambda _self: None)
@@ -54,7 +54,7 @@ class Failing(BaseEstimator):
         return X
 
 
-def test_a_worker_that_raises_is_named_with_its_job() -> None:
+def test_an_exception_on_a_worker_names_the_job() -> None:
     with (
         ThreadPoolExecutor(2) as threads,
         pytest.raises(JobError, match=r"a, .* % missing.*, bad\): ArithmeticError: the sum"),
@@ -63,7 +63,7 @@ def test_a_worker_that_raises_is_named_with_its_job() -> None:
 
 
 class TestDask:
-    """A real cluster: two worker processes, reached over TCP."""
+    """A cluster of two worker processes connected by TCP."""
 
     @pytest.fixture
     def client(self) -> Iterator[Any]:
@@ -109,7 +109,7 @@ class TestDask:
 
     @pytest.mark.filterwarnings("ignore")
     @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-    def test_a_killed_worker_changes_nothing(self, client: Any, tmp_path: Path) -> None:
+    def test_a_killed_worker_does_not_change_the_results(self, client: Any, tmp_path: Path) -> None:
         data = [small("a", 1, rows=300), small("b", 2, rows=200)]
         settings: dict[str, Any] = {"missing": [0, 0.3], "n_repeats": 2, "n_folds": 10}
         expected = numbers(compare(data, rankers={"slow": SlowRanker(0)}, **settings))
@@ -140,7 +140,7 @@ class TestDask:
 
 
 class SlowRanker(BaseEstimator):
-    """Takes its time, so that a worker can be killed while it works."""
+    """Sleeps in fit, so that a worker can be killed during a job."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -155,7 +155,7 @@ class SlowRanker(BaseEstimator):
 
 
 def record(executor: Executor) -> tuple[list[int], list[int]]:
-    """Measure what each job sends, and learn which process did it."""
+    """Record the size of the data sent per job, and the process that ran it."""
     sizes: list[int] = []
     workers: list[int] = []
     plain = executor.submit

@@ -1,4 +1,4 @@
-"""Stores: what was finished survives a kill, what belongs to another study is refused."""
+"""Stores: resuming after failures and kills, and rejection of other studies and damaged files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from test_experiments import numbers, small
 SETTINGS: dict[str, Any] = {"missing": [0, 0.3], "n_repeats": 2, "n_folds": 4}
 
 
-def test_a_study_from_a_store_is_the_study(tmp_path: Path) -> None:
+def test_a_loaded_study_equals_the_original(tmp_path: Path) -> None:
     data = [small("a", 1), small("b", 2)]
     plain = compare(data, **SETTINGS)
     stored = compare(data, store=tmp_path / "study.db", **SETTINGS)
@@ -53,7 +53,7 @@ class FailsOn(BaseEstimator):
         return np.ones((len(X), 4), dtype=int)
 
 
-def test_a_failing_job_keeps_what_was_finished_and_resumes(tmp_path: Path) -> None:
+def test_finished_jobs_are_kept_after_a_failure(tmp_path: Path) -> None:
     FailsOn.fits = 0
     settings: dict[str, Any] = {"tree": None, "rankers": {"r": FailsOn()}, **SETTINGS}
     store = tmp_path / "study.db"
@@ -81,7 +81,9 @@ def test_a_failing_job_keeps_what_was_finished_and_resumes(tmp_path: Path) -> No
         ({"datasets": [small("a", 3)]}, "its datasets is a: "),
     ],
 )
-def test_another_study_is_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+def test_the_store_of_another_study_is_rejected(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
     store = tmp_path / "study.db"
     good: dict[str, Any] = {"datasets": [small("a", 1)], **SETTINGS}
     first = compare(store=store, **good)
@@ -90,7 +92,7 @@ def test_another_study_is_refused(tmp_path: Path, change: dict[str, Any], messag
     assert numbers(Study.load(store)) == numbers(first)
 
 
-def test_stores_that_cannot_be_used(tmp_path: Path) -> None:
+def test_unusable_stores(tmp_path: Path) -> None:
     data = [small("a", 1)]
     text = tmp_path / "notes.txt"
     text.write_text("not a database, but a text of some length" * 100)
@@ -121,7 +123,7 @@ def test_a_store_in_a_folder_that_cannot_be_written() -> None:
         compare([small("a", 1)], store="/proc/study.db", **SETTINGS)
 
 
-def test_damage_is_noticed(tmp_path: Path) -> None:
+def test_damaged_stores_are_detected(tmp_path: Path) -> None:
     store = tmp_path / "study.db"
     data = [small("a", 1)]
     compare(data, store=store, **SETTINGS)
@@ -164,7 +166,7 @@ def test_a_kill_loses_only_running_jobs(tmp_path: Path) -> None:
     store = tmp_path / "study.db"
     expected = complete_study(repeats=10)
     counts = [0]
-    # Each attempt is killed a moment after it has written something new.
+    # Each attempt is killed shortly after it has written a new result.
     for _ in range(3):
         process = start(store, 10)
         deadline = time.monotonic() + 60
@@ -183,7 +185,7 @@ def test_a_kill_loses_only_running_jobs(tmp_path: Path) -> None:
     out, _ = finished.communicate(timeout=120)
     assert out.split() == ["ready", str(len(expected))]
     assert numbers(Study.load(store)) == numbers(expected)
-    assert 0 < counts[1] < len(expected), "the first kill came in the middle"
+    assert 0 < counts[1] < len(expected), "the first kill was before the end"
 
 
 def count(store: Path) -> int:
@@ -226,7 +228,7 @@ def test_two_processes_on_one_store(tmp_path: Path) -> None:
         ("UPDATE setting SET value = '{\"format\": 1}' WHERE name = 'study'", "lack datasets"),
     ],
 )
-def test_contents_that_no_study_has_are_damage(
+def test_invalid_contents_are_damage(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: str, message: str
 ) -> None:
     store = tmp_path / "study.db"
@@ -243,7 +245,7 @@ def test_contents_that_no_study_has_are_damage(
     assert re.search(message, capsys.readouterr().err)
 
 
-def test_scores_that_are_not_there_are_no_damage(tmp_path: Path) -> None:
+def test_missing_scores_are_not_damage(tmp_path: Path) -> None:
     store = tmp_path / "study.db"
     compare([small("a", 1)], ["borda"], baseline=False, store=store, **SETTINGS)
     with sqlite3.connect(store) as connection:

@@ -1,4 +1,4 @@
-"""Studies: the same numbers as a plain loop over folds, whatever the number of threads and the company."""
+"""Studies: equality with a plain loop over folds, for any number of threads and other datasets."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def small(name: str, seed: int, rows: int = 60, labels: int = 4) -> Dataset:
 
 
 def numbers(study: Study) -> dict[str, list[Any]]:
-    """All columns but the times, as lists that compare equal also for NaN."""
+    """All columns except the times, as lists in which NaN equals NaN."""
     return {
         name: [None if value != value else value for value in column.tolist()]
         for name, column in study.columns.items()
@@ -56,7 +56,7 @@ def rows_of(study: Study, dataset: str) -> dict[str, list[Any]]:
 
 
 class PairOrderRanker(BaseEstimator):
-    """Gives only the pair order of all training rankings."""
+    """Predicts only the pair order matrix of all training rankings."""
 
     def fit(self, _X: Any, Y: Any) -> PairOrderRanker:
         from bucketrank import pair_order_matrix
@@ -135,7 +135,7 @@ def test_each_row_is_held_out_once_in_a_repeat() -> None:
         assert sorted(np.bincount(folds).tolist()) == [10] * 7 + [11] * 3
 
 
-def test_threads_order_and_company_do_not_matter() -> None:
+def test_results_are_independent_of_threads_order_and_other_datasets() -> None:
     a, b = small("a", 1), small("b", 2, rows=40, labels=3)
     settings: dict[str, Any] = {"n_repeats": 2, "n_folds": 4, "missing": [0, 0.3]}
     both = compare([a, b], **settings)
@@ -175,7 +175,7 @@ def test_threads_order_and_company_do_not_matter() -> None:
     assert shared
 
 
-def test_seeds_matter_and_repeat() -> None:
+def test_results_depend_on_the_seed_and_are_reproducible() -> None:
     data = small("a", 1)
     first = compare([data], ["borda"], missing=0.3, n_repeats=1, n_folds=4, seed=1)
     again = compare([data], ["borda"], missing=0.3, n_repeats=1, n_folds=4, seed=1)
@@ -190,9 +190,9 @@ def test_levels_share_their_folds() -> None:
     np.testing.assert_array_equal(true[0], true[1])
 
 
-def test_a_ranker_sees_the_folds_and_labels_of_the_tree() -> None:
+def test_rankers_use_the_same_folds_and_missing_labels_as_the_tree() -> None:
     class SameTree(PartialLabelRankingTree):
-        """The slow path is for everything that is not exactly the tree."""
+        """A subclass of the tree, which is not run by the Rust engine."""
 
     data = small("a", 1)
     settings: dict[str, Any] = {"missing": [0, 0.4], "n_repeats": 1, "n_folds": 3}
@@ -246,7 +246,7 @@ def test_rankings_that_are_incomplete_from_the_start() -> None:
     assert study.datasets == ["data"]
 
 
-def test_parameters_show_in_the_names_of_methods() -> None:
+def test_parameters_are_in_the_names_of_methods() -> None:
     data = small("a", 1)
     study = compare(
         [data],
@@ -266,11 +266,11 @@ def test_parameters_show_in_the_names_of_methods() -> None:
     assert (named.methods, named.datasets) == (["none", "much", "all_tied"], ["b", "c"])
 
 
-def test_jobs_say_what_they_are() -> None:
+def test_jobs_are_described() -> None:
     assert str(Job("a", 0.3, 1, 2, "tree")) == "a, 30 % missing, repeat 1, fold 2, tree"
 
 
-def test_a_failing_ranker_is_named_with_its_job() -> None:
+def test_a_failing_ranker_names_the_job() -> None:
     data = small("a", 1)
     for n_jobs in (1, 2):
         with pytest.raises(RuntimeError, match=r"a, 0 % missing, repeat 0, fold \d.*no way"):
@@ -284,7 +284,7 @@ def test_a_failing_ranker_is_named_with_its_job() -> None:
             )
 
 
-def test_a_fold_without_anything_to_compare_is_named() -> None:
+def test_a_fold_without_pairs_names_the_job() -> None:
     Y = np.full((6, 3), np.nan)
     Y[:, 0] = 1
     with pytest.raises(RuntimeError, match="a, 0 % missing, repeat 0, fold"):
@@ -385,7 +385,7 @@ class TestSummary:
                     assert summary.mean[i, j, k] == pytest.approx(values.mean())
                     assert summary.sd[i, j, k] == pytest.approx(values.std(ddof=1))
 
-    def test_what_is_near_the_best(self) -> None:
+    def test_near_best_methods(self) -> None:
         summary = self.study.summary()
         for i, j in np.ndindex(2, 2):
             mean, sd = summary.mean[i, j], summary.sd[i, j]

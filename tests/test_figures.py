@@ -1,4 +1,4 @@
-"""Figures: what they show is what they were given, whatever it was."""
+"""Figures: the drawn values equal the arguments."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ def draw_all(ax: Any = None) -> dict[str, Any]:
 
 
 def values_by_label(axes: Any) -> dict[str, list[float]]:
-    """What is drawn for each entry of the legend."""
+    """The drawn line per legend entry."""
     named = [line for line in axes.lines if not line.get_label().startswith("_")]
     return {line.get_label(): list(np.asarray(line.get_ydata())) for line in named}
 
 
 def bars(axes: Any) -> set[tuple[float, float]]:
-    """The bars of a critical-difference diagram, from where to where."""
+    """The start and end of each bar of a critical difference diagram."""
     by_row: dict[tuple[float, int], list[float]] = {}
     row = 0
     previous = None
@@ -102,7 +102,7 @@ def test_every_figure_draws_on_new_axes_and_on_given_ones(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("k", [8, 12, 30])
-def test_methods_can_be_told_apart_in_grey(k: int) -> None:
+def test_methods_are_distinguishable_in_greyscale(k: int) -> None:
     chosen = list(looks(map(str, range(k))).values())
     assert len({(look.marker, str(look.line)) for look in chosen}) == k
     first = [to_rgb(look.colour or "black") for look in chosen[:8]]
@@ -159,12 +159,12 @@ def test_training_times_have_a_logarithmic_scale_and_a_reference() -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 9), st.floats(0, 2))
-def test_bars_are_the_largest_groups(seed: int, k: int, slope: float) -> None:
+def test_bars_are_the_maximal_groups(seed: int, k: int, slope: float) -> None:
     test = nemenyi(scores(seed, (10, k), slope))
     axes = plot_critical_difference(test)
     ranks, difference = test.ranks, test.critical_difference
     assert difference is not None
-    # By hand: from each rank as far right as the critical difference reaches, if that is further than before.
+    # Expected bars: from each rank to the last rank within the critical difference, unless inside the previous bar.
     places = sorted(ranks.ranks.tolist())
     expected, reached = set(), -1.0
     for start in places:

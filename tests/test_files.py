@@ -157,7 +157,7 @@ def test_a_kill_keeps_the_old_file(step: str, tmp_path: Path) -> None:
     assert path.read_text() == "old"
 
 
-def test_missing_folders_and_folders_are_refused(tmp_path: Path) -> None:
+def test_missing_folders_and_folders_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="missing"):
         write_file(tmp_path / "missing" / "file", "")
     with pytest.raises(OSError, match=tmp_path.name):

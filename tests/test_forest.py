@@ -93,7 +93,7 @@ def test_threads_and_warm_start_do_not_change_a_forest(variant: str) -> None:
 @pytest.mark.parametrize("variant", ["mixed", "bootstrap"])
 def test_out_of_bag_predictions_come_from_trees_without_the_row(variant: str) -> None:
     X, Y = data(rows=80)
-    # Every row has a place of its own: trees that know a row predict it as it is.
+    # Every row is in a separate leaf: trees trained with a row predict its ranking.
     X = np.column_stack([X, np.arange(len(X))])
     forest = Forest(variant=variant, n_estimators=40, random_state=0, oob_score=True).fit(X, Y)
     inside, outside = forest.predict_pair_shares(X), forest.predict_oob_pair_shares(X)
@@ -104,7 +104,7 @@ def test_out_of_bag_predictions_come_from_trees_without_the_row(variant: str) ->
     assert forest.oob_score_ == pytest.approx(br.tau_x(Y, predicted))
     fitted = br.tau_x(Y, br.TauX().aggregate_pair_shares(inside))
     assert forest.oob_score_ < fitted - 0.1
-    # Weights count in the score, and rows of weight 0 do not.
+    # Weights affect the score, and rows of weight 0 do not.
     weights = (np.arange(len(X)) % 2).astype(float)
     weighted = clone(forest).fit(X, Y, weights)
     kept = weighted.forest_.out_of_bag_counts() > 0
@@ -113,7 +113,7 @@ def test_out_of_bag_predictions_come_from_trees_without_the_row(variant: str) ->
     assert weighted.oob_score_ == pytest.approx(br.tau_x(Y[kept], predicted, weights[kept]))
 
 
-def test_the_guard_takes_another_strength_only_where_it_helps() -> None:
+def test_the_guard_changes_the_strength_only_where_it_helps() -> None:
     rng = np.random.default_rng(0)
     X = rng.random((150, 3))
     noise = br.to_dense_ranks(rng.integers(0, 4, (150, 5)).astype(float))
@@ -128,13 +128,13 @@ def test_the_guard_takes_another_strength_only_where_it_helps() -> None:
     assert kept.shrinkage_strength_ == 0.5
 
 
-def test_no_row_left_out_is_said() -> None:
+def test_no_out_of_bag_row_warns() -> None:
     with pytest.warns(UserWarning, match="no out-of-bag score; more trees leave out more rows"):
         forest = Forest(n_estimators=1, oob_score=True).fit([[0.0]], [[1, 2]])
     assert np.isnan(forest.oob_score_)
 
 
-def test_every_aggregator_that_can_predicts() -> None:
+def test_every_compatible_aggregator_predicts() -> None:
     X, Y = data()
     forest = Forest(n_estimators=10, random_state=0).fit(X, Y)
     rankings = ("mc1", "mc2", "mc3", "davidson")
@@ -148,7 +148,7 @@ def test_every_aggregator_that_can_predicts() -> None:
             Forest(name).fit(X, Y)
 
 
-def test_scikit_learn_can_handle_it() -> None:
+def test_forests_are_scikit_learn_estimators() -> None:
     X, Y = data()
     forest = Forest(n_estimators=5, random_state=0)
     assert len(cross_val_score(forest, X, Y, cv=3)) == 3
@@ -220,7 +220,7 @@ def test_bad_input() -> None:
     assert warm.set_params(n_estimators=5).fit(X, Y, np.ones(len(X))).forest_.n_trees == 5
 
 
-def test_a_score_of_an_earlier_fit_is_gone() -> None:
+def test_a_refit_removes_the_earlier_score() -> None:
     X, Y = random_data(1)
     forest = Forest(n_estimators=5, oob_score=True).fit(X, Y)
     assert np.isfinite(forest.oob_score_)
@@ -228,7 +228,7 @@ def test_a_score_of_an_earlier_fit_is_gone() -> None:
 
 
 @pytest.mark.parametrize("name", ["oob_score", "oob_guard", "warm_start"])
-def test_flags_are_flags(name: str) -> None:
+def test_flags_must_be_booleans(name: str) -> None:
     X, Y = random_data(1)
     with pytest.raises(TypeError, match=f"{name} is 'no'; expected True or False"):
         Forest(n_estimators=2).set_params(**{name: "no"}).fit(X, Y)
@@ -246,7 +246,7 @@ def test_a_forest_beats_a_tree(shared_dir: Path, comparisons: Any) -> None:
     comparisons("rows of vehicle", int(test.sum()))
 
 
-def test_a_study_holds_forests_and_shrunk_trees_beside_other_methods() -> None:
+def test_compare_includes_forests_and_shrunk_trees() -> None:
     X, Y = data()
     trees = {
         kind: br.PartialLabelRankingTree("tau_x", min_samples_split=2, shrinkage=kind)

@@ -1,4 +1,4 @@
-"""Pair order matrices and data sets against the golden files beside the checkout."""
+"""Pair order matrices and data sets compared with the golden files next to the checkout."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_data_sets_are_rankings_with_the_published_number_of_buckets(
         total_orders = np.tile(np.arange(1, Y.shape[1] + 1), (len(Y), 1))
         mean_buckets = Y.shape[1] + br.bucket_count_difference(total_orders, Y)
         expected = described[path.stem]
-        # The published table counts 109 rows of breast, the data has 106.
+        # The published table gives 109 rows for breast; the data have 106.
         tolerance = 0.05 if path.stem == "breast" else 6e-4
         assert mean_buckets == pytest.approx(float(expected["mean_buckets"]), abs=tolerance)
         comparisons("data sets", 1)

@@ -1,4 +1,4 @@
-"""What people pass: every kind of array that means the same gives the same, and bad input is told apart."""
+"""Input: equivalent arrays of all types give equal results, and invalid input raises specific errors."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_bad_rankings(
         function(Y)
 
 
-def test_sixty_thousand_labels_work_for_tau_x_and_are_refused_for_pairs() -> None:
+def test_sixty_thousand_labels_work_for_tau_x_and_are_rejected_for_pairs() -> None:
     Y = np.arange(1, 60_001).reshape(1, -1)
     assert br.tau_x(Y, Y[:, ::-1]) == -1.0
     with pytest.raises(ValueError, match=r"found 60000 labels; expected at most 8192"):
@@ -216,7 +216,7 @@ def test_bad_seeds(seed: Any, error: type[Exception]) -> None:
         br.drop_labels([[1, 2]], "0.5", seed=0)  # type: ignore[arg-type]
 
 
-def test_dense_ranks_refuse_minus_infinity_and_wrong_shapes() -> None:
+def test_dense_ranks_reject_minus_infinity_and_wrong_shapes() -> None:
     with pytest.raises(ValueError, match=r"row 0, label 1: -inf cannot be ranked"):
         br.to_dense_ranks([[1.0, -math.inf]])
     with pytest.raises(ValueError, match=r"has 1 dimension"):
@@ -237,11 +237,11 @@ def test_other_threads_run_during_a_long_call() -> None:
     while not done.wait(0.0005):
         ticks += 1
     thread.join()
-    # A call that kept the interpreter to itself would let this thread tick once at most.
+    # If the call did not release the GIL, this thread would run at most once.
     assert ticks > 5
 
 
-def test_numbers_that_lie_odd_strides_apart() -> None:
+def test_arrays_with_odd_strides() -> None:
     packed = np.zeros(4, [("weight", "f8"), ("other", "i4"), ("row", "f8", (3,))])
     Y = [[1, 2, 3], [2, 1, 3], [1, 2, 3], [1, 3, 2]]
     packed["weight"], packed["row"] = [1, 2, 3, 4], Y
@@ -269,7 +269,7 @@ def test_extreme_weights_do_not_vanish_or_overflow(scale: float) -> None:
     np.testing.assert_allclose(br.pair_order_matrix(Y, weights), br.pair_order_matrix(Y))
 
 
-def test_metrics_say_which_side_is_wrong() -> None:
+def test_metric_errors_name_the_argument() -> None:
     with pytest.raises(ValueError, match=r"^Y_pred, row 0, label 1: position 3"):
         br.tau_x([[1, 2]], [[1, 3]])
     with pytest.raises(ValueError, match=r"^Y_true, row 0, label 0: position 0"):

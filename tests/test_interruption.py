@@ -1,4 +1,4 @@
-"""Ctrl-C ends a long consensus within about a second, wherever the time goes."""
+"""Ctrl-C stops a long aggregation within about a second."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals work differently on Windows")
 
-# Each takes far longer than the test waits. Rankings spend the time on their pairs, matrices on pivots and elimination.
+# Each takes far longer than the test waits: rankings in pair counting, matrices in pivots and elimination.
 LONG_CALLS = {
     "lottery": "br.MaximalLottery().aggregate(Y)",
     "lottery, explained": "br.MaximalLottery().explain(Y)",

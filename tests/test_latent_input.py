@@ -1,4 +1,4 @@
-"""What boosters and linear models say about data and parameters that they cannot use."""
+"""Errors of boosters and linear models for invalid data and parameters."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def test_predictions_check_their_features(kind: type[Any], quick: dict[str, Any]
 
 
 @kinds
-def test_scores_of_other_labels_are_refused(kind: type[Any], quick: dict[str, Any]) -> None:
+def test_scores_of_other_labels_are_rejected(kind: type[Any], quick: dict[str, Any]) -> None:
     frame = pd.DataFrame(Y, columns=list("abcd"))
     model = kind(**quick).fit(X, frame)
     with pytest.raises(ValueError, match="was fitted on the labels"):

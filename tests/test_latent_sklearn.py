@@ -1,4 +1,4 @@
-"""Boosters and linear models among scikit-learn's tools."""
+"""Boosters and linear models with scikit-learn's tools."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def data() -> tuple[Array, Array]:
 
 
 class BoosterOfAnyTarget(PartialLabelRankingBooster):
-    """Turns whatever scikit-learn's checks pass as y into rankings; nothing else differs."""
+    """Converts any y of scikit-learn's checks to rankings; otherwise unchanged."""
 
     def fit(
         self, X: Any, y: Any, sample_weight: ArrayLike | None = None
@@ -65,7 +65,7 @@ class LinearOfAnyTarget(PartialLabelRankingLinear):
 
 @pytest.mark.parametrize(
     "model",
-    # row_share=1: scikit-learn checks that weights are repetitions, and draws are made row by row.
+    # row_share=1: scikit-learn checks that weights equal repetitions, but rows are sampled individually.
     [
         BoosterOfAnyTarget(rounds=5, row_share=1.0, min_samples_leaf=1, feature_share=1.0),
         LinearOfAnyTarget(tolerance=1e-8),
@@ -80,7 +80,7 @@ def test_check_estimator(model: Any) -> None:
 
 
 @models
-def test_clone_takes_parameters_and_nothing_learned(model: Any, data: tuple[Array, Array]) -> None:
+def test_clone_copies_only_parameters(model: Any, data: tuple[Array, Array]) -> None:
     model = clone(model).set_output(transform="pandas").fit(*data)
     other = clone(model)
     assert other.get_params() == model.get_params()
@@ -134,7 +134,7 @@ def test_cross_validation_with_missing_labels(model: Any, data: tuple[Array, Arr
 
 
 @models
-def test_frames_carry_names(model: Any) -> None:
+def test_names_come_from_data_frames(model: Any) -> None:
     X, Y = random_data(5, rows=60, features=2, labels=3)
     index = [f"row {i}" for i in range(len(X))]
     frame = pd.DataFrame(X, columns=["width", "height"], index=index)
@@ -153,7 +153,7 @@ def test_frames_carry_names(model: Any) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-def test_an_interrupted_fit_changes_nothing() -> None:
+def test_an_interrupted_fit_keeps_the_earlier_model() -> None:
     code = """
         import os, signal, sys, threading, time
         sys.path.insert(0, {tests!r})

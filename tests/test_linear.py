@@ -1,4 +1,4 @@
-"""The linear model: against an independent optimiser, laws, degenerate data."""
+"""The linear model: comparison with SciPy, invariants, degenerate data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tree_data import dense, random_data, with_missing_labels
 def penalised(
     flat: np.ndarray, inputs: np.ndarray, Y: np.ndarray, weights: np.ndarray
 ) -> tuple[float, np.ndarray]:
-    """The penalty less the log-likelihood, from the plain-Python reference, and its gradient."""
+    """The penalty minus the log-likelihood of the plain Python reference, and its gradient."""
     columns = inputs.shape[1]
     W = flat.reshape(columns, -1)
     ridge = np.full((columns, 1), 0.1)
@@ -116,14 +116,14 @@ def test_constant_features_and_one_row() -> None:
     assert np.isfinite(one.predict_pair_shares([[2.0]])).all()
 
 
-def test_a_label_that_nobody_ranks_is_predicted() -> None:
+def test_a_label_without_rankings_is_predicted() -> None:
     X, Y = random_data(0, rows=50)
     Y = dense(np.column_stack([Y, np.full(50, np.nan)]))
     linear = PartialLabelRankingLinear().fit(X, Y)
     np.testing.assert_allclose(linear.predict_pair_shares(X)[:, [3, 6, 8, 9]], 1 / 3)
 
 
-def test_rankings_without_pairs_teach_nothing() -> None:
+def test_rankings_without_pairs_have_no_effect() -> None:
     Y = np.full((20, 3), np.nan)
     Y[:, 0] = 1
     linear = PartialLabelRankingLinear().fit(np.arange(20.0).reshape(-1, 1), Y)

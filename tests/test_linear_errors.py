@@ -1,4 +1,4 @@
-"""Standard errors of the linear model: against second derivatives by finite differences, laws, limits."""
+"""Standard errors of the linear model: comparison with finite differences, invariants, limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RIDGE, INTERCEPT_RIDGE = 0.1, 0.001
 
 
 def errors_of(linear: PartialLabelRankingLinear) -> Array:
-    """All standard errors: inputs by scores, as the reference has its coefficients."""
+    """All standard errors, inputs × scores, in the layout of the reference."""
     coefficients = np.vstack([linear.coef_standard_error_, linear.tie_coef_standard_error_])
     intercepts = [linear.intercept_standard_error_, linear.tie_intercept_standard_error_]
     return np.vstack([coefficients.T, np.concatenate(intercepts)])
@@ -41,7 +41,7 @@ def scaled_inputs(X: Array, weights: Array) -> Array:
 
 
 def without_common_movement(matrix: Array, n_labels: int) -> Array:
-    """The variances of coefficients that are forced to add up to 0 over the utilities of an input."""
+    """The variances of coefficients that are constrained to the sum 0 over the utilities of an input."""
     n_inputs = len(matrix) // (2 * n_labels)
     sums = np.kron(np.eye(n_inputs), np.r_[np.ones(n_labels), np.zeros(n_labels)])
     allowed = np.linalg.svd(sums)[2][n_inputs:].T
@@ -50,7 +50,7 @@ def without_common_movement(matrix: Array, n_labels: int) -> Array:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_they_are_those_of_the_second_derivatives(seed: int) -> None:
+def test_standard_errors_equal_the_inverse_hessian(seed: int) -> None:
     rows, features, labels = 30, 2, 3
     X, Y = random_data(seed, rows=rows, features=features, labels=labels)
     X = X.astype(float)
@@ -69,7 +69,7 @@ def test_they_are_those_of_the_second_derivatives(seed: int) -> None:
     unit = np.r_[np.full(features, 1 / np.sqrt(features)), 1][:, None]
     expected = np.sqrt(variances).reshape(features + 1, 2 * labels) * unit
     np.testing.assert_allclose(errors_of(linear), expected, rtol=1e-5)
-    # The whole inverse has the error of the common movement on top, which is the penalty's.
+    # The full inverse also includes the variance of a common shift, which only the penalty determines.
     ridge = np.r_[np.full(features, RIDGE), INTERCEPT_RIDGE][:, None]
     common = np.where(np.arange(2 * labels) < labels, 1 / (labels * ridge), 0).ravel()
     whole = np.linalg.inv(matrix).diagonal()
@@ -87,21 +87,21 @@ def test_twice_the_weight_and_penalty_is_half_the_variance() -> None:
     np.testing.assert_allclose(found[0] ** 2, 2 * found[1] ** 2, rtol=1e-4)
 
 
-def test_errors_of_much_data_vanish() -> None:
+def test_standard_errors_vanish_with_much_data() -> None:
     X, Y = random_data(1, rows=200)
     fit = PartialLabelRankingLinear(standard_errors=True, tolerance=1e-8).fit
     few, many = errors_of(fit(X, Y, np.full(200, 100.0))), errors_of(fit(X, Y, np.full(200, 1e4)))
     np.testing.assert_allclose(many, few / 10, rtol=0.02)
 
 
-def test_they_cover_the_truth() -> None:
-    """Of data drawn from the model, about 95 % of the coefficients are within two errors of the truth."""
+def test_standard_errors_cover_the_truth() -> None:
+    """For data drawn from the model, about 95 % of the coefficients are within two standard errors of the truth."""
     rng = np.random.default_rng(0)
     truth = np.array([-1.0, 0.2, 0.8])
     hits = []
     for _ in range(40):
         X = rng.normal(size=(200, 1))
-        # Two of three labels a row: comparisons are independent, as the model has it.
+        # Two of three labels per row, so that the comparisons are independent, as in the model.
         pairs = np.array([(0, 1), (0, 2), (1, 2)])[rng.integers(3, size=200)]
         gap = (truth[pairs[:, 0]] - truth[pairs[:, 1]]) * X[:, 0]
         first = rng.random(200) < 1 / (1 + np.exp(-gap))
@@ -122,7 +122,7 @@ def test_labels_never_compared_and_constant_features_have_the_error_of_the_penal
     linear = PartialLabelRankingLinear(standard_errors=True).fit(X, Y)
     assert linear.coef_standard_error_[3, 0] == pytest.approx(1 / np.sqrt(RIDGE * 3))
     assert linear.intercept_standard_error_[3] == pytest.approx(1 / np.sqrt(INTERCEPT_RIDGE))
-    # Three labels without a common movement: two thirds of the variance.
+    # Three labels without a common shift: two thirds of the variance.
     assert linear.coef_standard_error_[0, 2] == pytest.approx(np.sqrt(2 / 3 / (RIDGE * 3)))
     assert linear.tie_coef_standard_error_[0, 2] == pytest.approx(1 / np.sqrt(RIDGE * 3))
     alone = np.where(np.arange(3) == 1, 1.0, np.nan) * np.ones((5, 1))
@@ -130,7 +130,7 @@ def test_labels_never_compared_and_constant_features_have_the_error_of_the_penal
     np.testing.assert_allclose(nothing.coef_standard_error_, 1 / np.sqrt(RIDGE))
 
 
-def test_they_do_not_depend_on_threads() -> None:
+def test_standard_errors_do_not_depend_on_threads() -> None:
     X, Y = random_data(1, rows=300, labels=5)
     fits = [PartialLabelRankingLinear(n_jobs=n, standard_errors=True).fit(X, Y) for n in (1, 2, 3)]
     for other in fits[1:]:
@@ -148,7 +148,7 @@ def test_small_penalties_and_extreme_weights() -> None:
         assert np.isfinite(errors_of(heavy)).all()
 
 
-def test_they_are_only_there_when_asked_for(tmp_path: Path) -> None:
+def test_standard_errors_are_optional(tmp_path: Path) -> None:
     X, Y = random_data(0, rows=40)
     linear = PartialLabelRankingLinear(standard_errors=True).fit(X, Y)
     assert linear.coef_standard_error_.shape == linear.coef_.shape == (4, 3)
@@ -162,7 +162,7 @@ def test_they_are_only_there_when_asked_for(tmp_path: Path) -> None:
     assert not set(ERROR_NAMES) & set(vars(linear))
 
 
-def test_too_many_coefficients_are_refused_before_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_coefficients_are_rejected_before_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bucketrank.estimators.linear._core", None)
     linear = PartialLabelRankingLinear(standard_errors=True)
     with pytest.raises(ValueError, match=r"= 4004 coefficients; standard_errors=True .* 4000"):
@@ -176,14 +176,14 @@ def test_the_option_is_a_bool(value: Any) -> None:
         PartialLabelRankingLinear(standard_errors=value).fit([[1], [2]], [[1, 2], [2, 1]])
 
 
-def test_what_cannot_be_inverted_is_an_error() -> None:
+def test_a_singular_matrix_is_an_error() -> None:
     compared = np.array([True, True])
     for information in (np.ones((8, 8)), np.full((8, 8), np.nan)):
         with pytest.raises(ValueError, match="no inverse that floats can hold"):
             standard_errors(information, compared, (0.1, 0.1))
 
 
-def test_bad_data_is_named_as_without_errors() -> None:
+def test_invalid_data_has_the_same_error_as_without_standard_errors() -> None:
     linear = PartialLabelRankingLinear(standard_errors=True)
     with pytest.raises(ValueError, match="X, row 0, column 0: NaN"):
         linear.fit([[np.nan], [1.0]], [[1, 2], [2, 1]])

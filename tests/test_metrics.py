@@ -1,4 +1,4 @@
-"""τ_X and friends against the reference, and the laws they obey."""
+"""Metrics: comparison with the reference, and invariants."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_medium_sized_rankings_equal_the_reference(
 
 
 @given(row_pairs())
-def test_itself_range_and_symmetry(rows: Pair) -> None:
+def test_tau_x_of_itself_range_and_symmetry(rows: Pair) -> None:
     truth, predicted = rows
     assert br.tau_x(truth, truth) == 1.0
     value = br.tau_x(truth, predicted)
@@ -100,7 +100,7 @@ def test_itself_range_and_symmetry(rows: Pair) -> None:
 
 
 @given(st.data())
-def test_relabelling_changes_nothing(data: st.DataObject) -> None:
+def test_metrics_are_invariant_to_relabelling(data: st.DataObject) -> None:
     truth, predicted = (np.array(side) for side in data.draw(row_pairs()))
     order = data.draw(st.permutations(range(truth.shape[1])))
     assert br.tau_x(truth[:, order], predicted[:, order]) == br.tau_x(truth, predicted)
@@ -138,7 +138,7 @@ def test_a_block_boundary_does_not_matter() -> None:
             assert each[row] == br.tau_x(truth[[row]], predicted[[row]])
 
 
-def test_top_k_lists_count_the_rest_as_tied_behind() -> None:
+def test_top_k_lists_tie_the_remaining_labels_last() -> None:
     assert br.tau_x([[1, 2, math.inf, math.inf]], [[1, 2, 3, 3]]) == 1.0
 
 

@@ -44,7 +44,7 @@ def test_names_come_from_columns_an_index_or_an_argument() -> None:
     assert br.to_text([2, 1]) == "1 > 0"
 
 
-def test_missing_labels_are_left_out_and_come_back_missing() -> None:
+def test_missing_labels_are_omitted_and_read_as_missing() -> None:
     assert br.to_text([2, np.nan, 1], list("abc")) == "c > a"
     assert br.to_text([np.nan, np.nan], list("ab")) == ""
     np.testing.assert_array_equal(
@@ -52,7 +52,7 @@ def test_missing_labels_are_left_out_and_come_back_missing() -> None:
     )
 
 
-def test_a_top_k_list_shows_its_rest() -> None:
+def test_a_top_k_list_shows_its_last_bucket() -> None:
     assert br.to_text([1, np.inf, np.inf], list("abc")) == "a > b ~ c"
 
 
@@ -111,7 +111,7 @@ def test_bad_types() -> None:
         (br.from_buckets, [[["a"], 3]], r"row 0: a bucket is 3; expected a list of label"),
     ],
 )
-def test_what_is_no_ranking_is_named(
+def test_errors_describe_values_that_are_not_rankings(
     function: Callable[[Any], Any], value: Any, message: str
 ) -> None:
     with pytest.raises(TypeError, match=message):
@@ -133,7 +133,7 @@ def test_what_is_no_ranking_is_named(
         ([pd.NA, "b"], TypeError, r"label 0 has the name <NA>; expected a text or a number"),
     ],
 )
-def test_what_is_no_list_of_names_is_named(
+def test_errors_describe_values_that_are_not_lists_of_names(
     labels: Any, error: type[Exception], message: str
 ) -> None:
     for function in (
@@ -147,20 +147,20 @@ def test_what_is_no_list_of_names_is_named(
             function()
 
 
-def test_sets_have_no_order() -> None:
+def test_sets_are_rejected() -> None:
     with pytest.raises(TypeError, match=r"texts is of type set, whose order is arbitrary"):
         br.from_text({"a > b", "b > a"})
     with pytest.raises(TypeError, match=r"row 0 is of type set, whose order is arbitrary"):
         br.from_buckets([{("a",), ("b",)}])
     with pytest.raises(TypeError, match=r"row 0: a bucket is of type set, whose order"):
         br.from_buckets([[{"a", "b"}, ["c"]]])
-    # Where the columns are known, a set of tied labels is as good as a list of them.
+    # With given columns, a bucket may be a set.
     assert br.from_buckets([[{"a", "b"}, ["c"]]], list("abc")).positions.tolist() == [[1, 1, 2]]
     with pytest.raises(TypeError, match=r"row 1: a label has the name \[1\]; expected a text"):
         br.from_buckets([[["a"]], [[[1]]]])  # type: ignore[list-item]
 
 
-def test_names_may_come_one_by_one() -> None:
+def test_names_may_be_an_iterator() -> None:
     assert br.from_text("a > b", (name for name in "ab")).labels == ["a", "b"]  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""What several project files must agree on."""
+"""Consistency of the project files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ranker: how its components are mixed, what it does when one fails, and its manners."""
+"""The ranker: mixture weights, failing components, and scikit-learn conventions."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_the_most_likely_stage_is_chosen() -> None:
         choose(evidence, {"forest": np.array([[np.nan, 1.0]])})
 
 
-def test_rows_choose_by_their_weight() -> None:
+def test_row_weights_affect_the_mixture() -> None:
     rows = 40
     Y = np.tile([1.0, 2.0], (rows, 1))
     early = np.arange(rows) < rows // 2
@@ -104,14 +104,14 @@ def test_rows_choose_by_their_weight() -> None:
     assert (first.stage, last.stage) == (0, 1)
     assert first.weights["linear"] > alike.weights["linear"] > last.weights["linear"]
     assert first.weights["forest"] < alike.weights["forest"] < last.weights["forest"]
-    # Only ratios count, and weights that are all the same are no weights.
+    # Only ratios of weights matter; equal weights equal no weights.
     assert choose(Evidence(Y, np.full(rows, 0.1)), tables) == alike
     for unit in (1e-120, 1e120):
         scaled = choose(Evidence(Y, np.where(early, 5.0, 0.5) * unit), tables)
         assert scaled.weights == pytest.approx(first.weights)
 
 
-def test_weight_where_the_linear_model_is_right_is_weight_for_it(
+def test_rows_that_favour_the_linear_model_increase_its_weight(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     rng = np.random.default_rng(0)
@@ -129,14 +129,14 @@ def test_weight_where_the_linear_model_is_right_is_weight_for_it(
         return np.array([fit.weights_["linear"] for fit in fits])
 
     by_weight = linear_weights()
-    # The same components, chosen by rows that all count the same.
+    # The same components, chosen with equal row weights.
     monkeypatch.setattr(ranker_module, "Evidence", lambda positions, _: Evidence(positions))
     alike = linear_weights()
     assert by_weight[0] > alike[0] + 0.05
     assert by_weight[1] < alike[1]
 
 
-def test_unit_weights_are_no_weights(data: tuple[Array, Array]) -> None:
+def test_unit_weights_equal_no_weights(data: tuple[Array, Array]) -> None:
     X, Y = data
     plain = PartialLabelRanker(**QUICK).fit(X, Y)
     unit = PartialLabelRanker(**QUICK).fit(X, Y, np.ones(len(X)))
@@ -230,7 +230,7 @@ def test_a_ranker_without_any_component_is_an_error(
 
 
 def break_shares(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a component give shares that are no numbers for rows that it has not seen."""
+    """Make a component predict NaN shares for unseen rows."""
     if name == "booster":
 
         def scores(_: Any, values: Array, rounds: list[int]) -> list[Array]:
@@ -287,7 +287,7 @@ def test_shares_that_stop_being_finite_are_left_out_of_a_prediction(
     np.testing.assert_allclose(shares.sum(axis=2), 1)
 
 
-def test_no_finite_shares_at_all_are_an_error(
+def test_only_non_finite_shares_are_an_error(
     data: tuple[Array, Array], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in COMPONENTS:
@@ -305,7 +305,7 @@ def test_few_and_identical_rows(rows: int, fast: bool) -> None:
     assert ranker.predict(X[:1]).tolist() == [[1, 2, 2]]
 
 
-def test_labels_that_nobody_ranks_and_folds_without_a_label() -> None:
+def test_labels_without_rankings_and_folds_without_a_label() -> None:
     X, Y = random_data(0, rows=30)
     never = np.full(30, np.nan)
     once = never.copy()
@@ -325,7 +325,7 @@ def test_any_profile_can_be_learned(Y: list[list[float]]) -> None:
     assert np.isfinite(ranker.predict_pair_shares(X)).all()
 
 
-def test_rankings_without_pairs_teach_nothing() -> None:
+def test_rankings_without_pairs_have_no_effect() -> None:
     Y = np.full((20, 3), np.nan)
     Y[:, 0] = 1
     ranker = PartialLabelRanker(**QUICK).fit(np.arange(20.0).reshape(-1, 1), Y)
@@ -399,9 +399,7 @@ def test_parameters(
         (lambda X, Y: (X, Y[:, :1]), r"found 1 label\(s\)"),
     ],
 )
-def test_data_that_no_component_can_use(
-    change: Any, message: str, data: tuple[Array, Array]
-) -> None:
+def test_unusable_data(change: Any, message: str, data: tuple[Array, Array]) -> None:
     with pytest.raises(ValueError, match=message):
         PartialLabelRanker(**QUICK).fit(*change(*data))
     with pytest.raises(ValueError, match="row 4: weight -2"):
@@ -409,7 +407,7 @@ def test_data_that_no_component_can_use(
 
 
 class OfAnyTarget(PartialLabelRanker):
-    """Turns whatever scikit-learn's checks pass as y into rankings; nothing else differs."""
+    """Converts any y of scikit-learn's checks to rankings; otherwise unchanged."""
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> PartialLabelRanker:
         return super().fit(X, None if y is None else as_rankings(y), sample_weight)
@@ -420,7 +418,7 @@ class OfAnyTarget(PartialLabelRanker):
 
 def test_check_estimator() -> None:
     model = OfAnyTarget(n_estimators=2, rounds=3, n_parts=2)
-    # Draws are made row by row, so a weight is not the same as a repetition.
+    # Rows are sampled individually, so a weight does not equal repetitions.
     drawn = "rows are drawn, and copies are drawn one by one"
     checks = check_estimator(
         model,

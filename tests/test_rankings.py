@@ -1,4 +1,4 @@
-"""Pair order matrix, dense ranks and omission of labels against the reference, and their laws."""
+"""Pair order matrix, dense ranks and dropped labels: comparison with the reference, and invariants."""
 
 from __future__ import annotations
 
@@ -80,12 +80,14 @@ def test_dense_ranks_equal_the_reference_keep_the_order_and_are_idempotent(
                 assert (x < y) == (ranks[0, u] < ranks[0, v])
 
 
-def test_large_integers_are_not_merged_by_a_detour_over_floats() -> None:
+def test_large_integers_are_not_converted_to_floats() -> None:
     assert br.to_dense_ranks([[2**53 + 1, 2**53, 2**53 + 2]]).tolist() == [[2, 1, 3]]
 
 
 @given(st.integers(2, 6).flatmap(incomplete_rankings), st.floats(0, 1), st.integers(0, 2**64 - 1))
-def test_dropping_only_drops(row: Ranking, fraction: float, seed: int) -> None:
+def test_dropping_labels_keeps_the_order_of_the_others(
+    row: Ranking, fraction: float, seed: int
+) -> None:
     dropped = br.drop_labels([row], fraction, seed)[0]
     kept = [
         value if not math.isnan(new) else math.nan for value, new in zip(row, dropped, strict=True)
@@ -94,14 +96,14 @@ def test_dropping_only_drops(row: Ranking, fraction: float, seed: int) -> None:
     np.testing.assert_array_equal(dropped, expected)
 
 
-def test_the_share_of_dropped_labels_is_what_was_asked_for() -> None:
+def test_the_share_of_dropped_labels_equals_the_fraction() -> None:
     Y = np.tile(np.arange(1, 21), (20_000, 1))
     share = np.isnan(br.drop_labels(Y, 0.3, seed=5)).mean()
     # Five standard deviations of 400,000 independent draws.
     assert share == pytest.approx(0.3, abs=5 * math.sqrt(0.3 * 0.7 / 400_000))
 
 
-def test_a_seed_is_a_promise() -> None:
+def test_a_seed_determines_the_dropped_labels() -> None:
     Y = np.tile(np.arange(1, 9), (2, 1))
     expected = np.array(
         [[np.nan, np.nan, 1, 2, 3, np.nan, np.nan, 4], [1, np.nan, np.nan, 2, *[np.nan] * 4]]

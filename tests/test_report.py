@@ -1,4 +1,4 @@
-"""Reports: the words follow from the numbers, and the page holds what the study holds."""
+"""Reports: sentences agree with the results, and the page contains the complete study."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from bucketrank.datasets import make_rankings
 from bucketrank.experiments import Study, beta_study, compare
 from bucketrank.experiments.report.findings import findings
 from bucketrank.statistics import holm
-from studies import leading, made_up_study
+from studies import leading, synthetic_study
 
 FOURTEEN = 14
 
 
 def said(means: Any, **options: Any) -> str:
-    return findings(made_up_study(means, **options))[0]
+    return findings(synthetic_study(means, **options))[0]
 
 
 def test_a_method_that_leads_everywhere_is_significantly_ahead() -> None:
@@ -36,7 +36,7 @@ def test_a_method_that_leads_everywhere_is_significantly_ahead() -> None:
     assert text.endswith("The mean τ_X of m0, 0.700, is the highest as well.")
 
 
-def test_the_leader_is_whoever_wins() -> None:
+def test_the_leader_has_the_best_average_rank() -> None:
     text = said(leading(FOURTEEN, [0.2, 0.1, 0]), methods=["borda", "mc4", "copeland"])
     assert "copeland leads with an average rank of 1.00" in text
     assert "significantly ahead of all others" in text
@@ -56,7 +56,7 @@ def test_a_close_second_is_named_with_its_p_value() -> None:
     )
 
 
-def test_of_many_close_methods_only_some_are_named() -> None:
+def test_a_long_list_of_close_methods_is_cut() -> None:
     rng = np.random.default_rng(0)
     means = 0.5 + 0.01 * rng.random((1, 30, 9))
     means[0, :, 8] -= 0.4
@@ -70,11 +70,11 @@ def test_of_many_close_methods_only_some_are_named() -> None:
 def test_the_same_change_of_all_methods() -> None:
     means = np.array(leading(3, [0, 0.1], n_levels=2))
     means[1] += 0.05
-    text = " ".join(findings(made_up_study(means)))
+    text = " ".join(findings(synthetic_study(means)))
     assert "to 30 % missing labels the mean τ_X of every method changes by +0.050." in text
 
 
-def test_without_a_difference_nobody_leads() -> None:
+def test_no_leader_without_a_significant_difference() -> None:
     means = np.array(leading(6, [0, 0, 0]))
     means[0, [0, 1], 0] += 0.01
     means[0, [2, 3], 1] += 0.01
@@ -85,7 +85,7 @@ def test_without_a_difference_nobody_leads() -> None:
     assert "m0 and m1 share the best average rank" in text
 
 
-def test_ties_everywhere() -> None:
+def test_equal_scores() -> None:
     text = said(leading(5, [0, 0, 0]))
     assert "m0, m1 and m2 share the best average rank, 2.00 over 5 datasets" in text
     assert "Friedman p = 1.000" in text
@@ -121,7 +121,7 @@ def test_one_dataset_allows_no_test() -> None:
 
 
 def test_one_method_has_only_a_mean() -> None:
-    text = findings(made_up_study(leading(3, [0])))
+    text = findings(synthetic_study(leading(3, [0])))
     assert text == ("At 0 % missing labels m0 reaches a mean τ_X of 0.700 over 3 datasets.",)
 
 
@@ -129,7 +129,7 @@ def test_levels_are_compared() -> None:
     means = np.array(leading(4, [0, 0.1], n_levels=3))
     means[2, :, 0] -= 0.2
     means[2, :, 1] -= 0.05
-    text = " ".join(findings(made_up_study(means)))
+    text = " ".join(findings(synthetic_study(means)))
     assert (
         "From 0 % to 60 % missing labels the mean τ_X of m1 holds up best (-0.050) "
         "and that of m0 worst (-0.200)." in text
@@ -141,17 +141,19 @@ def test_levels_are_compared() -> None:
 
 def test_times_are_compared() -> None:
     means = leading(4, [0] * 40)
-    text = findings(made_up_study(means))[-1]
+    text = findings(synthetic_study(means))[-1]
     assert text.startswith("Training takes from 26 ms (m0) to 65 ms (m39) per fold on average")
     assert "2.5 times as long, at 0 % missing labels." in text
 
 
-def test_the_baseline_is_a_yardstick_not_a_contestant() -> None:
+def test_the_baseline_is_reported_separately() -> None:
     means = np.array(leading(3, [0, 0.1, 0.3], n_levels=2))
     methods = ["m0", "m1", "all_tied"]
     means[1, :, :2] -= 0.2
-    text = findings(made_up_study(means, methods=methods))
-    assert "the mean τ_X of every method changes by -0.200." in text[2], "not of what never changes"
+    text = findings(synthetic_study(means, methods=methods))
+    assert "the mean τ_X of every method changes by -0.200." in text[2], (
+        "not of the constant baseline"
+    )
     assert "m1 is farthest" in text[3]
     assert "(m0) to" in text[4] or "with every method" in text[4]
     assert "all_tied" not in text[4]
@@ -164,16 +166,16 @@ def test_the_baseline_is_a_yardstick_not_a_contestant() -> None:
     assert text_of_baseline(means).endswith("and beats a method in 1 of 6 results.")
     means[0, 2, 2] = 0.99
     assert text_of_baseline(means).endswith("and beats every method on d2.")
-    page = made_up_study(means, methods=methods).report(format="markdown")
+    page = synthetic_study(means, methods=methods).report(format="markdown")
     assert r"The all-tied baseline (all\_tied) is in the tables only" in page
 
 
 def text_of_baseline(means: Any) -> str:
-    return findings(made_up_study(means, methods=["m0", "m1", "all_tied"]))[-1]
+    return findings(synthetic_study(means, methods=["m0", "m1", "all_tied"]))[-1]
 
 
 class Page(HTMLParser):
-    """What a page refers to, its tables by title, and its names."""
+    """Parser of the links, the tables by title, and the ids of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -209,7 +211,7 @@ class Page(HTMLParser):
 def study() -> Study:
     rng = np.random.default_rng(0)
     means = rng.uniform(0.3, 0.9, (3, 6, 4)) - np.array([0, 0.05, 0.1, 0.3])
-    return made_up_study(means, methods=["borda", "mc_1", "a<b>&c", 'quo"te'])
+    return synthetic_study(means, methods=["borda", "mc_1", "a<b>&c", 'quo"te'])
 
 
 @pytest.fixture(scope="module")
@@ -217,7 +219,7 @@ def page(study: Study) -> str:
     return study.report()
 
 
-def test_the_page_needs_nothing_else(page: str) -> None:
+def test_the_page_is_self_contained(page: str) -> None:
     found = Page(page)
     outside = [ref for ref in found.references if not ref.startswith(("#", "data:"))]
     assert outside == []
@@ -226,21 +228,21 @@ def test_the_page_needs_nothing_else(page: str) -> None:
     assert "default-src 'none'" in page
 
 
-def test_names_on_the_page_are_different(page: str) -> None:
+def test_ids_on_the_page_are_unique(page: str) -> None:
     found = Page(page)
     assert len(found.names) == len(set(found.names)) > 100
     targets = {ref[1:] for ref in found.references if ref.startswith("#")}
     assert targets <= set(found.names)
 
 
-def test_the_page_holds_all_tables_and_figures(page: str, study: Study) -> None:
+def test_the_page_contains_all_tables_and_figures(page: str, study: Study) -> None:
     found = Page(page)
     for level in ("0 %", "30 %", "60 %"):
         assert f"τ_X at {level} missing labels" in found.titles
         assert f"Predicted − true number of buckets at {level} missing labels" in found.titles
     assert sum(title.startswith("Holm, control") for title in found.titles) == 3
     assert sum(title.startswith("Wilcoxon") for title in found.titles) == 3
-    # One of agreement; two diagrams, buckets and times for each level.
+    # One figure of agreement; two diagrams, buckets and times per level.
     assert found.figures == 1 + 3 * 4
     assert page.count("<svg ") == found.figures
     for dataset, content_hash in study.settings["datasets"].items():
@@ -267,13 +269,13 @@ def test_figures_follow_the_colour_of_the_text(page: str) -> None:
 
 
 def test_a_study_that_is_not_finished_has_a_report() -> None:
-    whole = made_up_study(leading(4, [0, 0.1], n_levels=2))
-    part = made_up_study(leading(4, [0, 0.1], n_levels=2), finished=len(whole) - 13)
+    whole = synthetic_study(leading(4, [0, 0.1], n_levels=2))
+    part = synthetic_study(leading(4, [0, 0.1], n_levels=2), finished=len(whole) - 13)
     page = part.report()
     assert "This study is not finished: 51 of 64 results are available." in page
     assert "4 datasets at 0 % and 2 datasets at 30 % missing labels" in page
     assert "not finished" not in whole.report(format="markdown")
-    nothing = made_up_study(leading(4, [0, 0.1]), finished=0)
+    nothing = synthetic_study(leading(4, [0, 0.1]), finished=0)
     assert "At 0 % missing labels no dataset is finished yet." in nothing.report()
     assert "0 of 32 results" in nothing.report(format="markdown")
     with pytest.raises(ValueError, match=r"incomplete results at missing=0.3: m0 on d2 \(2 of 4\)"):
@@ -282,21 +284,21 @@ def test_a_study_that_is_not_finished_has_a_report() -> None:
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (1, 1, 3), (1, 3, 1), (2, 2, 2)])
 def test_the_smallest_studies_have_reports(shape: tuple[int, int, int]) -> None:
-    small = made_up_study(np.full(shape, 0.5), noise=0)
+    small = synthetic_study(np.full(shape, 0.5), noise=0)
     for form in ("html", "latex", "markdown"):
         text = small.report(format=form)
         assert "0.500" in text
         assert "nan" not in text.lower().replace("nanosecond", "")
 
 
-def test_many_methods_have_room() -> None:
+def test_figures_grow_with_the_number_of_methods() -> None:
     # matplotlib warns when a legend leaves no room for the axes, and warnings are errors here.
     scores = np.random.default_rng(0).random((1, 4, 40))
-    assert made_up_study(scores).report().count("<svg ") == 4
+    assert synthetic_study(scores).report().count("<svg ") == 4
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no pdflatex here")
-def test_latex_compiles_without_complaints(study: Study, tmp_path: Path) -> None:
+def test_latex_compiles_without_warnings(study: Study, tmp_path: Path) -> None:
     study.report(tmp_path / "report.tex", format="latex")
     call = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "report.tex"]
     done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, timeout=120)
@@ -426,7 +428,7 @@ def test_the_command_line_writes_reports(
     assert "there is no store" in capsys.readouterr().err
 
 
-def test_a_plain_report_does_not_load_matplotlib() -> None:
+def test_text_reports_do_not_import_matplotlib() -> None:
     code = (
         "import sys; import bucketrank.experiments, bucketrank.experiments.report, bucketrank.figures;"
         "sys.exit('matplotlib' in sys.modules)"

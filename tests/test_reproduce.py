@@ -1,4 +1,4 @@
-"""What make reproduce prints and reports, fed with numbers that are known."""
+"""Output and report of ``make reproduce`` for known results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bucketrank.datasets import read_csv
 from bucketrank.experiments import BetaRecommender, Study, compare
 from published import Published, sections
 from real_betas import SCORING, beta_table
-from studies import made_up_study
+from studies import synthetic_study
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def published(shared_dir: Path) -> Published:
 
 @pytest.fixture(scope="module")
 def printed(published: Published) -> Study:
-    """A study whose means are the numbers that the paper prints."""
+    """A study whose means equal the published scores."""
     datasets = list(dict.fromkeys(row["dataset"] for row in published.accuracy))
     methods = list(PAPER_AGGREGATORS)
     means = np.array(
@@ -33,10 +33,10 @@ def printed(published: Published) -> Study:
             for level in (0, 30, 60)
         ]
     )
-    return made_up_study(means, methods=methods, datasets=datasets)
+    return synthetic_study(means, methods=methods, datasets=datasets)
 
 
-def test_the_paper_beside_itself_has_no_differences(
+def test_the_paper_compared_with_itself_has_no_differences(
     printed: Study, published: Published, comparisons: Callable[[str, int], None]
 ) -> None:
     cells = list(published.cells(printed))
@@ -83,12 +83,12 @@ def test_thresholds_of_the_real_datasets(
     ):
         assert columns[name] == pytest.approx(columns[paper], abs=bound), name
     for recommended, best in zip(columns["τ_X"], columns["τ_X at best"], strict=True):
-        # The sweep has values next to every recommendation.
+        # The sweep includes values close to every recommendation.
         assert recommended <= best + 0.01
     comparisons("the paper's thresholds", 3 * len(columns["dataset"]))
 
 
-def test_tables_that_are_not_there_are_empty(tmp_path: Path, printed: Study) -> None:
+def test_missing_tables_are_empty(tmp_path: Path, printed: Study) -> None:
     with (tmp_path / "accuracy.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["dataset", "missing", "aggregator", "tau_x_mean", "tau_x_sd"])

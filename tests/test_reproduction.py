@@ -1,4 +1,4 @@
-"""The published accuracies come out: small datasets, one repeat, bounds that a wrong aggregator would miss."""
+"""Reproduction of the published accuracies on small datasets, with bounds that a wrong aggregator would violate."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_small_datasets(shared_dir: Path, comparisons: Callable[[str, int], None
     for i, level in enumerate(summary.missing):
         missing = round(100 * level)
         for k, method in enumerate(summary.methods):
-            # Where several lotteries are maximal, the published one is whichever a solver returned.
+            # If several lotteries are maximal, the published one is an arbitrary result of a solver.
             if method == "maximal_lottery" and missing > 0:
                 continue
             paper = np.array([published[name, missing, method] for name in summary.datasets])

@@ -1,4 +1,4 @@
-"""Damaged models say what they were: in bytes, in pickles and in model files."""
+"""Errors for damaged models name the model: in bytes, pickles and model files."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def signed(body: bytes) -> bytes:
 
 
 def damaged(saved: bytes) -> Iterator[bytes]:
-    """Bytes of each kind of damage; some get behind the checksum."""
+    """Bytes with each kind of damage; some have a valid checksum."""
     yield b""
     yield saved[:10]
     yield saved[:-1]
@@ -86,7 +86,7 @@ def test_models_of_another_kind_are_named(name: str) -> None:
 
 
 def with_damaged_blob(path: Path, kernel: str) -> None:
-    """Damage the first kernel of a kind, under a checksum of the file that fits."""
+    """Damage the first kernel of a kind, with a valid checksum of the file."""
     data = bytearray(path.read_bytes()[:-4])
     length = int.from_bytes(data[12:20], "little")
     described = json.loads(data[20 : 20 + length])

@@ -1,4 +1,4 @@
-"""Saved models, the commands that make and use them, and files that are no models."""
+"""Saved models, the commands fit and predict, and invalid model files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ models = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).
 
 
 def rewritten(path: Path, change: Any) -> Path:
-    """A file with another description under a checksum that fits."""
+    """A file with another description and a valid checksum."""
     data = path.read_bytes()
     length = int.from_bytes(data[12:20], "little")
     described = json.loads(data[20 : 20 + length])
@@ -52,7 +52,7 @@ def rewritten(path: Path, change: Any) -> Path:
 
 
 @models
-def test_models_come_back(model: Any, tmp_path: Path) -> None:
+def test_loaded_models_equal_saved_ones(model: Any, tmp_path: Path) -> None:
     model.set_output(transform="default").fit(X, Y, np.arange(40))
     save_model(model, tmp_path / "model.bin")
     other = load_model(tmp_path / "model.bin")
@@ -64,14 +64,14 @@ def test_models_come_back(model: Any, tmp_path: Path) -> None:
     assert vars(other).keys() == vars(model).keys()
 
 
-def test_seeds_that_are_objects_are_left_out(tmp_path: Path) -> None:
+def test_random_generators_are_not_saved(tmp_path: Path) -> None:
     model = PartialLabelRankingBooster(rounds=2, random_state=np.random.RandomState(3)).fit(X, Y)
     save_model(model, tmp_path / "model.bin")
     assert load_model(tmp_path / "model.bin").random_state is None
 
 
 @models
-def test_every_damaged_byte_is_noticed(model: Any, tmp_path: Path) -> None:
+def test_every_damaged_byte_is_detected(model: Any, tmp_path: Path) -> None:
     path = tmp_path / "model.bin"
     save_model(model.fit(X, Y), path)
     data = path.read_bytes()
@@ -86,7 +86,7 @@ def test_every_damaged_byte_is_noticed(model: Any, tmp_path: Path) -> None:
             load_model(path)
 
 
-def test_foreign_files_are_refused(tmp_path: Path) -> None:
+def test_foreign_files_are_rejected(tmp_path: Path) -> None:
     path = tmp_path / "model.bin"
     path.write_bytes(pickle.dumps(PartialLabelRankingLinear().fit(X, Y)))
     with pytest.raises(ValueError, match="is not a saved model of bucketrank"):
@@ -117,14 +117,14 @@ def test_foreign_files_are_refused(tmp_path: Path) -> None:
         lambda d: d.update(model=3),
     ],
 )
-def test_a_fitting_checksum_makes_no_other_objects(change: Any, tmp_path: Path) -> None:
+def test_a_valid_checksum_does_not_allow_other_classes(change: Any, tmp_path: Path) -> None:
     path = tmp_path / "model.bin"
     save_model(PartialLabelRankingLinear().fit(X, Y), path)
     with pytest.raises(ValueError, match=r"model\.bin"):
         load_model(rewritten(path, change))
 
 
-def test_what_cannot_be_saved(tmp_path: Path) -> None:
+def test_unsupported_models(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="expected an estimator of bucketrank"):
         save_model(LinearRegression(), tmp_path / "model.bin")
     with pytest.raises(ValueError, match="PartialLabelRankingTree is not fitted"):
@@ -134,7 +134,7 @@ def test_what_cannot_be_saved(tmp_path: Path) -> None:
 
 @pytest.fixture
 def drinks(tmp_path: Path) -> Path:
-    """Mornings are for coffee, evenings for tea."""
+    """Rankings with coffee first in the morning and tea first in the evening."""
     path = tmp_path / "drinks.csv"
     rows = [f"{hour},x,{1 + (hour > 12)},{2 - (hour > 12)},2" for hour in range(24)] * 2
     path.write_text("\n".join(["hour,note,coffee,tea,juice", *rows]).replace(",x,", ",1,") + "\n")
@@ -172,7 +172,7 @@ def test_fit_and_predict(drinks: Path, tmp_path: Path, capsys: pytest.CaptureFix
         ("hour,note\n3\n", "new.csv, line 2, column 2: a cell is missing: 1 cells; expected 2"),
     ],
 )
-def test_rows_that_cannot_be_read(
+def test_invalid_rows(
     drinks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, message: str
 ) -> None:
     model = tmp_path / "model.bin"
@@ -184,9 +184,7 @@ def test_rows_that_cannot_be_read(
     assert re.search(message, capsys.readouterr().err)
 
 
-def test_commands_complain(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], drinks: Path
-) -> None:
+def test_command_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str], drinks: Path) -> None:
     out = ["--out", str(tmp_path / "model.bin")]
     assert run_command(["fit", str(drinks), *out, "--method", "boster"]) == 2
     assert "unknown method 'boster'; known: booster" in capsys.readouterr().err
@@ -198,7 +196,7 @@ def test_commands_complain(
     assert re.search(r"none\.bin: No such file", capsys.readouterr().err)
 
 
-def test_a_place_that_cannot_hold_the_model_is_refused_before_the_fit(
+def test_an_unwritable_output_is_rejected_before_the_fit(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,

@@ -1,4 +1,4 @@
-"""Statistics against their definitions, other libraries, and the paper's printed tables."""
+"""Statistics: comparison with their definitions, other libraries, and the published tables."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PAPERS_EIGHT = (
 
 @st.composite
 def score_lists(draw: st.DrawFn, *, least_methods: int = 2) -> list[list[float]]:
-    """Few different scores, so that equal ones are common."""
+    """Scores with few distinct values, so that equal scores are common."""
     k = draw(st.integers(least_methods, 6))
     cell = st.integers(0, 8).map(lambda number: number / 8)
     return draw(st.lists(st.lists(cell, min_size=k, max_size=k), min_size=2, max_size=12))
@@ -178,7 +178,7 @@ def test_nemenyi_is_scikit_posthocs(seed: int) -> None:
 def test_holm_is_scikit_posthocs(seed: int) -> None:
     scores = random_scores(seed, (14, 6))
     test = holm(scores)
-    # Siegel and Castellan's comparisons of all pairs are the same z; Holm is over the control's row only.
+    # Siegel and Castellan's test has the same z for all pairs; Holm uses only the control's row.
     pairwise = scikit_posthocs.posthoc_siegel_friedman(scores.values)
     control = scores.index(test.control)
     row = [pairwise.iloc[control, scores.index(name)] for name in test.methods]
@@ -247,7 +247,7 @@ def test_holm_adjustment_matches_the_definition(p_values: list[float]) -> None:
 
 
 @pytest.mark.parametrize("test", [friedman, holm, nemenyi, wilcoxon])
-def test_ties_everywhere_show_no_difference(test: Any) -> None:
+def test_equal_scores_show_no_difference(test: Any) -> None:
     result = test(np.full((5, 3), 0.5))
     if test is friedman:
         assert (result.statistic, result.p_value, result.rejected) == (0, 1, False)
@@ -292,7 +292,7 @@ def test_two_methods_and_two_data_sets_suffice() -> None:
     assert wilcoxon(scores).p_value("method 1", "method 2") == 0.5
 
 
-def test_scores_come_in_several_forms() -> None:
+def test_scores_are_accepted_in_several_forms() -> None:
     values = [[0.9, 0.8], [0.7, 0.75]]
     table = ScoreTable(values, ["iris", "wine"], ["a", "b"])
     frame = pd.DataFrame(values, index=["iris", "wine"], columns=["a", "b"])
@@ -426,7 +426,7 @@ def test_bad_input(make: Callable[[], object], error: type[Exception], message: 
 
 
 @pytest.mark.parametrize("test", [average_ranks, friedman, holm, nemenyi, wilcoxon, win_tie_loss])
-def test_results_have_every_form(test: Any) -> None:
+def test_results_have_every_format(test: Any) -> None:
     scores = ScoreTable(random_scores(3, (8, 3)).values, methods=["bucket_pivot", "a|b", "50 %"])
     result = test(scores)
     assert len(result.to_pandas()) == 3

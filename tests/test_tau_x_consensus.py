@@ -23,7 +23,7 @@ OTHERS = [
 
 
 def table(shares: reference.Shares, n: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The shares in the order in which bucketrank takes them."""
+    """The shares in the order that bucketrank expects."""
     pairs = [(u, v) for u in range(n) for v in range(u + 1, n)]
     return np.array([[float(share) for share in shares[pair]] for pair in pairs])
 
@@ -76,7 +76,7 @@ def test_cutting_an_order_is_never_worse_than_the_method_itself(
 ) -> None:
     shares = reference.pair_shares(Y)
     own = br.aggregate(Y, name).tolist()
-    # Buckets of an order that ties nothing are cuts of that order, whatever it does within them.
+    # The result is a sequence of cuts of the given order, for any order within the buckets.
     assume(len(set(own)) == len(own))
     found = br.TauX(order=name).aggregate(Y).tolist()
     order = sorted(range(len(own)), key=own.__getitem__)
@@ -84,7 +84,7 @@ def test_cutting_an_order_is_never_worse_than_the_method_itself(
 
 
 @given(st.integers(2, 8).flatmap(bucket_orders), st.integers(1, 30))
-def test_unanimous_complete_rankings_come_back(row: Ranking, copies: int) -> None:
+def test_unanimous_complete_rankings_are_the_consensus(row: Ranking, copies: int) -> None:
     for search in SEARCHES:
         np.testing.assert_array_equal(br.TauX(search).aggregate([row] * copies), row)
 
@@ -123,7 +123,7 @@ def test_many_sets_and_tables_do_not_depend_on_the_number_of_threads() -> None:
             np.testing.assert_array_equal(again, by_tables)
 
 
-def test_boundaries_say_what_they_add() -> None:
+def test_boundaries_have_their_gain() -> None:
     Y = [[1, 2, 3], [1, 2, 3], [1, 3, 2], [1, 1, 2]]
     explanation = br.TauX().explain(Y)
     assert explanation.positions.tolist() == [1, 2, 3]
@@ -202,13 +202,13 @@ def test_the_exact_search_has_a_limit() -> None:
         br.PartialLabelRanker,
     ],
 )
-def test_too_many_labels_for_the_exact_search_are_refused_before_the_fit(estimator: Any) -> None:
+def test_too_many_labels_for_the_exact_search_are_rejected_before_the_fit(estimator: Any) -> None:
     Y = np.tile(np.arange(1, 16), (4, 1))
     with pytest.raises(ValueError, match=r"'exact' takes at most 14 labels, found 15"):
         estimator(br.TauX("exact")).fit(np.arange(4.0).reshape(-1, 1), Y)
 
 
-def test_orders_that_cannot_be_asked_are_refused() -> None:
+def test_unsupported_orders_are_rejected() -> None:
     with pytest.raises(TypeError, match=r"order is 3; expected a name or an aggregator"):
         br.TauX(order=3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"whose beta is chosen by a tree"):

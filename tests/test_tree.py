@@ -1,4 +1,4 @@
-"""The tree against its reference, scikit-learn, golden trees and the laws that it obeys."""
+"""The tree: comparison with the reference, scikit-learn and golden trees, and invariants."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def preorder(tree: PartialLabelRankingTree) -> Iterator[int]:
 
 
 def structure(tree: PartialLabelRankingTree) -> list[tuple[int, list[float], float]]:
-    """Feature, thresholds and impurity of each node: all that repeated rows do not change."""
+    """Feature, thresholds and impurity of each node, which are invariant to repeated rows."""
     nodes = tree.tree_.nodes()
     return [
         (int(nodes["feature"][i]), nodes["thresholds"][i], float(nodes["impurity"][i]))
@@ -154,7 +154,7 @@ def test_consensus_criteria_follow_their_definitions(
 
 
 @pytest.mark.parametrize("weights", ["none", "whole", "real"])
-def test_leaves_answer_for_every_aggregator(weights: str) -> None:
+def test_leaves_predict_with_every_aggregator(weights: str) -> None:
     X, Y = random_data(7, rows=60)
     Y = with_missing_labels(Y, 0.3, 7)
     w = weights_of_kind(weights, len(X), 7)
@@ -181,7 +181,7 @@ def test_leaves_answer_for_every_aggregator(weights: str) -> None:
     assert tree.score(X, dense(complete)) == tau_x(dense(complete), tree.predict(X))
 
 
-def test_more_aggregators_than_are_remembered() -> None:
+def test_more_aggregators_than_the_cache_holds() -> None:
     X, Y = random_data(1)
     tree = grown(max_depth=1).fit(X, Y)
     betas: list[Aggregator] = [Borda(beta=0.1 * i) for i in range(20)]
@@ -251,7 +251,7 @@ def test_fractions_and_names_are_numbers_of_rows_and_features() -> None:
 
 
 def assert_best_of_sklearn(X: Array, Y: Array, nodes: int) -> int:
-    """Compare the improvement of up to so many nodes (the top, and a sample) with scikit-learn's depth-1 trees."""
+    """Compare the improvements of the top nodes and a sample of others with those of scikit-learn's depth-1 trees."""
     tree = grown().fit(X, Y)
     inner = np.flatnonzero(tree.tree_.nodes()["feature"] >= 0)
     if len(inner) > nodes:
@@ -261,7 +261,7 @@ def assert_best_of_sklearn(X: Array, Y: Array, nodes: int) -> int:
     for index in inner.tolist():
         rows = tree.tree_.node_rows(index)
         own = codes[rows]
-        # A pair on which all rows agree adds 0 to the mean; leaving it out saves most of the time.
+        # A pair on which all rows agree adds 0 to the mean; skipping it saves most of the time.
         mixed = own[:, (own != own[0]).any(axis=0)]
         stump = DecisionTreeClassifier(criterion="entropy", max_depth=1, random_state=0)
         result = stump.fit(X[rows], mixed).tree_
@@ -282,7 +282,7 @@ def test_splits_are_as_good_as_sklearns() -> None:
 def test_splits_are_as_good_as_sklearns_on_the_data_sets(
     name: str, shared_dir: Path, comparisons: Callable[[str, int], None]
 ) -> None:
-    # Every node where there are few; elsewhere the five at the top and a sample: all would take minutes.
+    # Every node of small trees; for others the top five and a sample, because all would take minutes.
     X, Y = load(shared_dir, name)
     comparisons("nodes with scikit-learn", assert_best_of_sklearn(X, Y, nodes=300))
 
@@ -351,7 +351,7 @@ def test_golden_trees(shared_dir: Path, comparisons: Callable[[str, int], None])
 
 
 def leaves_with_a_pivot_tie(tree: PartialLabelRankingTree) -> list[int]:
-    """Leaves in which another label is as good a pivot as the first: the golden answer is one of several."""
+    """Leaves with several equally good pivots: the golden result is one of several."""
     tied = []
     for leaf in tree.tree_.leaves().tolist():
         C = pair_order(tree.leaf_rankings(leaf).tolist())
@@ -363,7 +363,7 @@ def leaves_with_a_pivot_tie(tree: PartialLabelRankingTree) -> list[int]:
 def pivot_is_tied(
     C: aggregators.PairOrder, items: Sequence[int], doubt: Sequence[Fraction]
 ) -> bool:
-    """Whether a list that bucket pivot makes of the items has two labels of least indecision."""
+    """Whether bucket pivot meets a list of items with two labels of least indecision."""
     if len(items) < 2:
         return False
     least = min(doubt[u] for u in items)
@@ -382,7 +382,7 @@ def pivot_is_tied(
     ids=["complete", "missing"],
 )
 def test_the_same_tree_on_every_machine(missing: bool, expected: str) -> None:
-    """A hash of the splits: equal on every processor, or the processors grow different trees."""
+    """A hash of the splits, which must be equal on every processor."""
     X, Y = letter_like()
     if missing:
         Y = dense(np.where(np.arange(Y.size).reshape(Y.shape) * 7 % 10 < 3, np.nan, Y))

@@ -1,4 +1,4 @@
-"""Trees for people."""
+"""Text, Graphviz and matplotlib exports of trees."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def tree() -> PartialLabelRankingTree:
 
 @pytest.fixture
 def drawing() -> None:
-    """Drawing without a screen; matplotlib is an extra."""
+    """matplotlib without a display; skips the test if it is not installed."""
     pytest.importorskip("matplotlib").use("agg")
 
 
@@ -51,7 +51,7 @@ def test_text_shows_splits_and_bucket_orders(tree: PartialLabelRankingTree) -> N
     assert export_text(tree, max_depth=0) == "... (6 rows)"
 
 
-def test_every_leaf_says_what_is_predicted() -> None:
+def test_every_leaf_shows_its_prediction() -> None:
     X, Y = random_data(1, rows=60)
     tree = PartialLabelRankingTree("copeland", splitter="equal_frequency", max_splits=4).fit(X, Y)
     text = export_text(tree)
@@ -77,7 +77,7 @@ def test_graphviz_escapes_names(tree: PartialLabelRankingTree) -> None:
 
 
 @pytest.mark.usefixtures("drawing")
-def test_names_with_signs_stand_in_quotes() -> None:
+def test_names_with_relation_signs_are_quoted() -> None:
     Y = pd.DataFrame([[1, 2, 2], [2, 1, 1]], columns=["a>x", "b ~ y", 'say "c"\n'])
     tree = PartialLabelRankingTree(min_samples_split=2).fit([[0.0], [1.0]], Y)
     order = r'''"a>x" > "b ~ y" ~ "say \"c\"\n"'''

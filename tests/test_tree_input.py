@@ -1,4 +1,4 @@
-"""What a tree says about data and parameters that it cannot use."""
+"""Errors of the tree for invalid data and parameters."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_numbers_beyond_the_data_are_fine() -> None:
         lambda tree: tree.get_n_leaves(),
     ],
 )
-def test_nothing_can_be_asked_before_the_fit(ask: Any) -> None:
+def test_unfitted_trees_raise(ask: Any) -> None:
     with pytest.raises(NotFittedError, match="not fitted yet"):
         ask(PartialLabelRankingTree())
 
@@ -195,7 +195,7 @@ def test_other_labels_in_score() -> None:
         tree.score(X, nothing)
 
 
-def test_nodes_that_are_no_leaves() -> None:
+def test_nodes_that_are_not_leaves() -> None:
     tree = PartialLabelRankingTree(min_samples_split=2).fit(X, Y)
     for index in (0, -1, 10**6):
         with pytest.raises(ValueError, match=f"node {index} is not a leaf"):
@@ -210,7 +210,7 @@ def test_nodes_that_are_no_leaves() -> None:
         tree.with_aggregator(3)  # type: ignore[arg-type]
 
 
-def test_labels_that_stand_twice() -> None:
+def test_duplicate_labels() -> None:
     with pytest.raises(ValueError, match="label name 'p' appears twice"):
         PartialLabelRankingTree().fit(X, pd.DataFrame(Y, columns=list("pqrp")))
 

@@ -38,12 +38,12 @@ VERSION = slice(8, 12)
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and fork of POSIX")
 
 
-def test_bytes_come_back_as_the_same_tree() -> None:
+def test_a_tree_read_from_bytes_is_equal() -> None:
     assert Tree.from_bytes(SAVED).to_bytes() == SAVED
 
 
 @given(st.integers(0, len(SAVED) - 1), st.integers(1, 255))
-def test_a_changed_byte_is_noticed(place: int, change: int) -> None:
+def test_a_changed_byte_is_detected(place: int, change: int) -> None:
     damaged = bytearray(SAVED)
     damaged[place] ^= change
     with pytest.raises(ValueError, match="saved tree"):
@@ -52,7 +52,7 @@ def test_a_changed_byte_is_noticed(place: int, change: int) -> None:
 
 @given(st.data())
 def test_bytes_of_a_pickle_are_checked(data: st.DataObject) -> None:
-    """Damage to the payload never gives a tree, not even through the estimator's pickle."""
+    """A damaged payload is always rejected, also in a pickled estimator."""
     pickled = bytearray(pickle.dumps(TREE))
     start = bytes(pickled).index(SAVED)
     places = st.integers(start, start + len(SAVED) - 1)
@@ -62,7 +62,7 @@ def test_bytes_of_a_pickle_are_checked(data: st.DataObject) -> None:
         pickle.loads(bytes(pickled))
 
 
-def test_changed_attributes_of_a_pickle_are_noticed() -> None:
+def test_changed_attributes_of_a_pickle_are_detected() -> None:
     names = pd.DataFrame(Y, columns=["tea", "milk", "rum", "ale"])
     tree = PartialLabelRankingTree(Borda(0.5), min_samples_split=8).fit(X, names)
     pickled = pickle.dumps(tree)
@@ -77,7 +77,7 @@ def test_changed_attributes_of_a_pickle_are_noticed() -> None:
             pickle.loads(pickled.replace(old, new))
 
 
-def test_every_estimator_checks_what_it_holds() -> None:
+def test_every_estimator_checks_its_state() -> None:
     for model in (
         PartialLabelRankingTree(),
         PartialLabelRankingForest(n_estimators=3, random_state=0),
@@ -103,13 +103,13 @@ def test_pickles_without_a_checksum_are_read() -> None:
 
 
 @given(st.integers(0, len(SAVED) - 1))
-def test_truncated_bytes_are_refused(length: int) -> None:
+def test_truncated_bytes_are_rejected(length: int) -> None:
     with pytest.raises(ValueError, match="cannot read the saved tree"):
         Tree.from_bytes(SAVED[:length])
 
 
 @given(st.binary(max_size=200))
-def test_foreign_bytes_are_refused(foreign: bytes) -> None:
+def test_foreign_bytes_are_rejected(foreign: bytes) -> None:
     for data in (foreign, SAVED[:12] + foreign, SAVED + foreign + b"!"):
         with pytest.raises(ValueError, match="cannot read the saved tree"):
             Tree.from_bytes(data)
@@ -123,7 +123,7 @@ def test_a_future_version_is_named() -> None:
 
 
 def run(code: str) -> str:
-    """Run a program of its own, so that neither forks nor signals meet the test run."""
+    """Run a separate program, so that forks and signals do not affect the test run."""
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)],
         check=True,

@@ -1,4 +1,4 @@
-"""Shrinkage and soft routing of the tree, against the definitions in plain Python."""
+"""Shrinkage and soft routing of the tree: comparison with the definitions in plain Python."""
 
 from __future__ import annotations
 
@@ -134,12 +134,12 @@ def test_shrinking_without_strength_changes_nothing() -> None:
     own, smoothed = plain.predict_pair_shares(X), shrunk.predict_pair_shares(X)
     seen = own.sum(axis=2) > 0
     np.testing.assert_allclose(smoothed[seen], own[seen], atol=1e-12)
-    # Far too much strength leaves the root everywhere.
+    # With a very large strength every leaf equals the root.
     root = clone(shrunk).set_params(shrinkage_strength=1e12).fit(X, Y).predict_pair_shares(X)
     np.testing.assert_allclose(root, np.broadcast_to(root[0], root.shape), atol=1e-9)
 
 
-def test_every_aggregator_that_can_predicts_from_smoothed_shares() -> None:
+def test_every_compatible_aggregator_predicts_from_smoothed_shares() -> None:
     X, Y = data(0.2)
     for routing in ("hard", "soft"):
         tree = br.PartialLabelRankingTree(
@@ -155,7 +155,7 @@ def test_every_aggregator_that_can_predicts_from_smoothed_shares() -> None:
 
 
 @pytest.mark.parametrize("name", ["mc1", "mc2", "mc3"])
-def test_chains_that_need_rankings_are_refused(name: str) -> None:
+def test_chains_that_need_rankings_are_rejected(name: str) -> None:
     X, Y = data(0.0)
     options: list[dict[str, Any]] = [{"shrinkage": "path"}, {"routing": "soft"}]
     for params in options:
@@ -198,7 +198,7 @@ def test_pickles_keep_soft_routing() -> None:
     np.testing.assert_array_equal(again.predict_pair_shares(X), tree.predict_pair_shares(X))
 
 
-def test_the_papers_tree_is_one_line_away() -> None:
+def test_the_papers_tree_has_a_constructor() -> None:
     tree = br.PartialLabelRankingTree.paper("mc3", n_jobs=2)
     assert tree.get_params() == {**br.PartialLabelRankingTree("mc3").get_params(), "n_jobs": 2}
 
@@ -216,7 +216,7 @@ def test_shrinkage_helps_where_leaves_are_small(shared_dir: Path, comparisons: A
     comparisons("rows of vowel", int(test.sum()))
 
 
-def test_pairs_stand_in_the_order_of_their_labels() -> None:
+def test_pairs_are_in_the_order_of_their_labels() -> None:
     tree = br.PartialLabelRankingTree("tau_x").fit([[0.0]], [[2, 1, 3, 3]])
     shares = tree.predict_pair_shares([[0.0]])[0]
     for (u, v), found in zip(combinations(range(4), 2), shares.tolist(), strict=True):

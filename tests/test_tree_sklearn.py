@@ -1,4 +1,4 @@
-"""The tree among scikit-learn's tools."""
+"""The tree with scikit-learn's tools."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from tree_data import Array, dense, random_data, with_missing_labels
 
 
 class OfAnyTarget(PartialLabelRankingTree):
-    """Turns whatever scikit-learn's checks pass as y into rankings; nothing else differs."""
+    """Converts any y of scikit-learn's checks to rankings; otherwise unchanged."""
 
     def fit(
         self, X: Any, y: Any, sample_weight: ArrayLike | None = None
@@ -86,15 +86,15 @@ def routing() -> Iterator[None]:
 
 @pytest.mark.parametrize("params", [{}, {"criterion": "distance"}, {"splitter": "equal_width"}])
 def test_check_estimator(params: dict[str, Any]) -> None:
-    # min_samples_split=2: scikit-learn checks that weights are repetitions, and min_samples_split counts rows.
+    # min_samples_split=2: scikit-learn checks that weights equal repetitions, but min_samples_split counts rows.
     checks = check_estimator(OfAnyTarget(min_samples_split=2, **params), on_skip=None)
     assert len(checks) > 40
     assert not any(check["expected_to_fail"] for check in checks)
-    # Skipped unless the environment asks for arrays of other libraries.
+    # Skipped unless array API support is enabled in the environment.
     assert {c["check_name"] for c in checks if c["status"] != "passed"} <= {"check_array_api_input"}
 
 
-def test_clone_takes_parameters_and_nothing_learned(data: tuple[Array, Array]) -> None:
+def test_clone_copies_only_parameters(data: tuple[Array, Array]) -> None:
     tree = PartialLabelRankingTree(Borda(0.3), max_depth=2, n_jobs=2).set_output(transform="pandas")
     other = clone(tree.fit(*data))
     assert other.get_params() == tree.get_params()
@@ -197,7 +197,7 @@ def test_copies_predict_the_same(data: tuple[Array, Array], tmp_path: Path) -> N
         )
 
 
-def test_frames_carry_names(frames: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+def test_names_come_from_data_frames(frames: tuple[pd.DataFrame, pd.DataFrame]) -> None:
     X, Y = frames
     tree = PartialLabelRankingTree().fit(X, Y)
     assert tree.feature_names_in_.tolist() == ["width", "height"]
@@ -217,14 +217,14 @@ def test_frames_carry_names(frames: tuple[pd.DataFrame, pd.DataFrame]) -> None:
         tree.set_output(transform="arrow")
 
 
-def test_arrays_have_numbers_for_names(data: tuple[Array, Array]) -> None:
+def test_arrays_have_generated_names(data: tuple[Array, Array]) -> None:
     tree = PartialLabelRankingTree().fit(*data)
     assert not hasattr(tree, "feature_names_in_")
     assert tree.label_names_in_.tolist() == [0, 1, 2, 3]
     assert list(tree.set_output(transform="pandas").predict(data[0]).columns) == [0, 1, 2, 3]
 
 
-def test_plain_arrays_are_treated_as_all_others(data: tuple[Array, Array]) -> None:
+def test_plain_arrays_give_the_same_result(data: tuple[Array, Array]) -> None:
     X, Y = data
     tree = PartialLabelRankingTree(min_samples_split=2).fit(X.tolist(), Y.tolist())
     expected = tree.predict(X.tolist())
@@ -241,7 +241,7 @@ def test_plain_arrays_are_treated_as_all_others(data: tuple[Array, Array]) -> No
         tree.predict(np.empty((0, X.shape[1])))
 
 
-def test_names_of_an_earlier_fit_are_forgotten(
+def test_a_refit_removes_earlier_names(
     frames: tuple[pd.DataFrame, pd.DataFrame],
 ) -> None:
     X, Y = frames
@@ -286,6 +286,6 @@ def test_apply_and_decision_path_agree(data: tuple[Array, Array]) -> None:
     assert tree.feature_importances_.sum() == pytest.approx(1)
 
 
-def test_a_plain_import_does_not_import_sklearn() -> None:
+def test_importing_the_package_does_not_import_sklearn() -> None:
     code = "import sys, bucketrank; sys.exit('sklearn' in sys.modules or 'scipy' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

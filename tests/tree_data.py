@@ -1,4 +1,4 @@
-"""Data for the tests of trees: random rankings, the data sets beside the checkout, pair codes."""
+"""Data for the tests of trees: random rankings, the datasets next to the checkout, pair codes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def random_data(
 
 
 def with_missing_labels(Y: Array, share: float, seed: int) -> Array:
-    """Leave labels out at random and rank the rest densely."""
+    """Drop labels at random and rank the others densely."""
     dropped = np.random.default_rng(seed).random(Y.shape) < share
     return dense(np.where(dropped, np.nan, Y))
 
@@ -36,7 +36,7 @@ def dense(raw: Array) -> Array:
 
 
 def load(shared_dir: Path, name: str) -> tuple[Array, Array]:
-    """Features and positions of one of the data sets."""
+    """Features and positions of a dataset."""
     table = pd.read_csv(shared_dir / "data" / f"{name}.csv")
     return (
         table.filter(regex="^A").to_numpy(dtype=float),
@@ -51,7 +51,7 @@ def pair_codes(Y: Array) -> Array:
 
 
 def letter_like(rows: int = 20_000) -> tuple[Array, Array]:
-    """Data of the shape of the letter data set, by a generator whose stream never changes."""
+    """Data with the shape of the letter dataset, from a generator with a fixed stream."""
     rng = np.random.RandomState(26)
     letters = rng.randint(0, 26, rows)
     X = (letters[:, None] * np.arange(3, 19) + rng.randint(0, 6, (rows, 16))) % 16

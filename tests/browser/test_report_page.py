@@ -1,6 +1,6 @@
 """The report in a real browser: headless Chromium, driven by Selenium.
 
-``make browser`` installs what is needed where it can. Without Chromium, its driver or Selenium the tests are skipped.
+``make browser`` installs the requirements if possible. Without Chromium, its driver or Selenium the tests are skipped.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from studies import made_up_study
+from studies import synthetic_study
 
 webdriver: Any = pytest.importorskip(
     "selenium.webdriver", reason="Selenium is not installed; make browser installs it"
@@ -60,7 +60,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = np.random.default_rng(1)
     shape = (3, len(DATASETS), len(METHODS))
     means = rng.uniform(0.4, 0.9, shape) - np.linspace(0, 0.4, len(METHODS))
-    study = made_up_study(means, methods=METHODS, datasets=DATASETS)
+    study = synthetic_study(means, methods=METHODS, datasets=DATASETS)
     path = tmp_path_factory.mktemp("report") / "report.html"
     study.report(path)
     return path
@@ -70,13 +70,13 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def open_page(browser: Any, page: Path) -> Callable[[int, str], Any]:
     def load(width: int, scheme: str) -> Any:
         for kind in ("browser", "performance"):
-            browser.get_log(kind)  # what was logged before belongs to another page
+            browser.get_log(kind)  # discard log entries of earlier pages
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         browser.get(page.as_uri())
-        # On a busy machine the driver may return while the page is still being read.
+        # Under load the driver may return before the page has loaded.
         wait_until(lambda: browser.execute_script("return document.readyState") == "complete")
         return browser
 
@@ -116,7 +116,7 @@ def test_every_figure_has_size_and_nothing_overflows(
         assert across > 300
         assert down > 100
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-    # What is wider than the page must be inside a part that scrolls by itself.
+    # Elements wider than the page must be inside a scrollable container.
     wide = browser.execute_script(
         "return [...document.querySelectorAll('body *')].filter(each =>"
         "each.getBoundingClientRect().right > innerWidth + 1 && !each.closest('.scroll, .drawing'))"

@@ -1,1 +1,1 @@
-"""Slow, exact, pure-Python definitions that the tests hold the fast kernels against."""
+"""Slow, exact definitions in pure Python, with which the tests compare the fast kernels."""

@@ -10,7 +10,7 @@ from .rankings import cascade
 PairOrder: TypeAlias = Sequence[Sequence[Fraction]]
 
 TOLERANCE = Fraction(1, 10**9)
-"""A value this close to a threshold counts as equal to it, so rounding decides nothing."""
+"""A value this close to a threshold counts as equal to it, so that rounding errors do not matter."""
 
 QUARTER = Fraction(1, 4)
 
@@ -59,14 +59,14 @@ def copeland_scores(C: PairOrder, beta: float | Fraction = 0.4) -> list[Fraction
 
 
 def copeland(C: PairOrder, beta: float | Fraction = 0.4) -> list[int]:
-    """Rank by Copeland score; equal scores, and only those, are tied."""
+    """Rank by Copeland score; only equal scores are tied."""
     return cascade(copeland_scores(C, beta), Fraction(0))
 
 
 def indecision(C: PairOrder) -> list[Fraction]:
     """Return the mean over v != u of |C(u,v) - U(u,v)|.
 
-    U(u,v) is 1, 1/2 or 0 for C(u,v) above, within or below [1/4, 3/4], whatever beta is.
+    U(u,v) is 1, 1/2 or 0 for C(u,v) above, within or below [1/4, 3/4], for any beta.
     """
     n = len(C)
     result = []
@@ -87,7 +87,7 @@ def partition(
 ) -> tuple[list[int], list[int]]:
     """Put items, in order, left of, into or right of the central bucket; return left and right.
 
-    q is the mean of C(c, item) over the central bucket as it stands: below 1/2 - margin the
+    q is the mean of C(c, item) over the current central bucket: below 1/2 - margin the
     item is left, up to 1/2 + margin it is central (and counts in later means), else right.
     """
     left, right = [], []
@@ -111,7 +111,7 @@ def pivot_buckets(
     pivot = least_indecision_pivot(items, doubt)
     central = [pivot]
     left, right = partition(C, central, [u for u in items if u != pivot], margin)
-    # The central bucket has grown since the first items were placed: place them once more.
+    # The central bucket has grown since the first items were placed: place them again.
     left, right = partition(C, central, left + right, margin)
     better, left_pivots = pivot_buckets(C, left, doubt, margin)
     worse, right_pivots = pivot_buckets(C, right, doubt, margin)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 def rank_scores(scores: Sequence[float], tie_threshold: float) -> list[int]:
-    """Positions of one row: go down the scores, open a bucket where the drop is too large."""
+    """Positions of one row: in descending order of score, open a bucket where the drop is too large."""
     order = sorted(range(len(scores)), key=lambda label: -scores[label])
     positions = [0] * len(scores)
     bucket = 1

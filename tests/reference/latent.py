@@ -1,4 +1,4 @@
-"""The latent model with ties and gradient boosting of it, slowly and without any draws."""
+"""Slow reference of the latent model with ties and its gradient boosting, without random sampling."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def sums(derived: list[tuple[Scores, Scores]], rows: list[int]) -> tuple[Scores,
 def newton_step(
     derived: list[tuple[Scores, Scores]], rows: list[int], rate: float, ridge: float
 ) -> Scores:
-    """Return the clipped step of all rows together."""
+    """Return the clipped step for all rows."""
     gradient, curvature = sums(derived, rows)
     steps = [rate * g / (h + ridge) for g, h in zip(gradient, curvature, strict=True)]
     return [max(-CLIP, min(CLIP, step)) for step in steps]
@@ -103,7 +103,7 @@ def leaves(
     depth: int,
     options: dict[str, Any],
 ) -> list[list[int]]:
-    """Return the rows of each leaf of the tree that the best splits grow."""
+    """Return the rows of each leaf of the tree of best splits."""
     ridge, least = options["ridge"], options["min_samples_leaf"]
     best = worth(derived, rows, ridge)
     split = None

@@ -56,8 +56,8 @@ def stuck(C: PairOrder, fixed: dict[int, Fraction], level: Fraction) -> list[int
 def maximal_lottery(C: PairOrder) -> list[Fraction]:
     """Return the leximin-fairest maximal lottery.
 
-    Maximise the smallest probability, fix the labels that cannot have more, and go on with the
-    smallest probability of the rest. Convexity makes the result unique: if each free label
+    Maximise the smallest probability, fix the labels that cannot exceed it, and repeat with the
+    other labels. Convexity makes the result unique: if each free label
     could exceed the level, so could all at once, in the average of those lotteries.
     """
     fixed: dict[int, Fraction] = {}

@@ -21,7 +21,7 @@ LARGEST_DROP = Fraction(1, 10**10)
 
 
 def at_least_as_high(Y: Sequence[Row], weights: Weights) -> Matrix:
-    """Return ge(v,u), the weight of rows that rank both and v at least as high; ge(u,u) = N(u)."""
+    """Return ge(v,u), the weight of rows that rank v before or tied with u; ge(u,u) = N(u)."""
     before, tied = pair_counts(Y, weights)
     ranked = times_ranked(Y, weights)
     n = len(ranked)
@@ -31,7 +31,7 @@ def at_least_as_high(Y: Sequence[Row], weights: Weights) -> Matrix:
 
 
 def fill_diagonal(P: Matrix) -> None:
-    """Give each diagonal entry, so far 0, what its row lacks to sum to 1."""
+    """Set each diagonal entry, so far 0, such that its row sums to 1."""
     for u, row in enumerate(P):
         row[u] = 1 - sum(row, Fraction(0))
 
@@ -49,9 +49,9 @@ def chain_1(Y: Sequence[Row], weights: Weights) -> Matrix:
 
 
 def chain_2(Y: Sequence[Row], weights: Weights) -> Matrix:
-    """MC2: draw a row that ranks u, then one of its labels at least as high as u.
+    """MC2: draw a row that ranks u, then one of its labels before or tied with u.
 
-    P(u,v) = 1/N(u) * sum over rows of weight * [v at least as high as u] / (how many are).
+    P(u,v) = 1/N(u) * sum over rows of weight * [v before or tied with u] / (number of such v).
     """
     n = len(Y[0])
     P = zeros(n)
@@ -68,7 +68,7 @@ def chain_2(Y: Sequence[Row], weights: Weights) -> Matrix:
 
 
 def chain_3(Y: Sequence[Row], weights: Weights) -> Matrix:
-    """MC3: P(u,v) = ge(v,u) / (N(u) * n) for v != u, the diagonal is the rest."""
+    """MC3: P(u,v) = ge(v,u) / (N(u) * n) for v != u, the diagonal is the remainder."""
     ge = at_least_as_high(Y, weights)
     n = len(ge)
     P = zeros(n)
@@ -81,7 +81,7 @@ def chain_3(Y: Sequence[Row], weights: Weights) -> Matrix:
 
 
 def transition_matrix_mc4(C: PairOrder) -> Matrix:
-    """MC4: P(u,v) = 1/n for v != u with C(u,v) <= 1/2, else 0; the diagonal is the rest."""
+    """MC4: P(u,v) = 1/n for v != u with C(u,v) <= 1/2, else 0; the diagonal is the remainder."""
     n = len(C)
     P = zeros(n)
     for u in range(n):
@@ -105,7 +105,7 @@ def transition_matrix(Y: Sequence[Row], variant: int, weights: Weights = None) -
 
 
 def reachability(P: Sequence[Sequence[Fraction]]) -> list[list[bool]]:
-    """Return whether v can be reached from u in any number of steps, also none."""
+    """Return whether v can be reached from u in zero or more steps."""
     n = len(P)
     reach = [[u == v or P[u][v] > 0 for v in range(n)] for u in range(n)]
     for middle in range(n):
@@ -131,8 +131,8 @@ def recurrent_classes(P: Sequence[Sequence[Fraction]]) -> list[list[int]]:
 def irreducible_stationary(P: Sequence[Sequence[Fraction]]) -> list[Fraction]:
     """Return the one p with p P = p of an irreducible chain (Grassmann, Taksar, Heyman 1985).
 
-    The last state is removed again and again; a walk that would enter it goes on to where the
-    state leads. Then p is built up in reverse order and normalised.
+    The last state is removed repeatedly, and transitions into it are redirected to its
+    successors. Then p is built up in reverse order and normalised.
     """
     Q = [list(row) for row in P]
     n = len(Q)

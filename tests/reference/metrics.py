@@ -1,4 +1,4 @@
-"""How well predicted rankings agree with true ones."""
+"""Metrics that compare predicted with true rankings."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -8,7 +8,7 @@ from .rankings import CleanRow, Row, buckets, clean_row
 
 
 def ahead_or_tied(positions: CleanRow, u: int, v: int) -> int:
-    """Return a(u,v): +1 if u is ahead of or tied with v, else -1."""
+    """Return a(u,v): +1 if u is before or tied with v, else -1."""
     p, q = positions[u], positions[v]
     if p is None or q is None:
         raise ValueError("a missing label has no order")

@@ -1,4 +1,4 @@
-"""Mixing components by expectation and maximisation, slowly."""
+"""Slow reference of the mixture weights by expectation maximisation."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def weights(
     row_weights: Sequence[float],
     start: Sequence[float],
 ) -> list[float]:
-    """Return the weights of components from what each says about each observed pair of each row.
+    """Return the weights of the components from their predictions for each observed pair of each row.
 
-    ``shares[row][pair][component]`` is the share that the component gives to what was observed.
+    ``shares[row][pair][component]`` is the share that the component predicts for the observed relation.
     """
     found = list(start)
     rows = [(row, weight) for row, weight in zip(shares, row_weights, strict=True) if row]

@@ -29,7 +29,7 @@ def zeros(n: int) -> Matrix:
 
 
 def pair_counts(Y: Sequence[Row], weights: Weights = None) -> tuple[Matrix, Matrix]:
-    """Return (before, tied): the weights of the rows with u ahead of v, and with u tied with v.
+    """Return (before, tied): the weights of the rows with u before v, and with u tied with v.
 
     Only rows that rank both labels count. Both diagonals are 0.
     """

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 Row: TypeAlias = Sequence[float | None]
-"""Positions of the labels: 1 is best, equal is tied, None or NaN unknown, inf a top-k rest."""
+"""Positions of the labels: 1 is best, equal is tied, None or NaN missing, inf below a top-k cut."""
 
 CleanRow: TypeAlias = list[int | None]
 """A row after `clean_row`: integer positions, None for a missing label."""
@@ -37,7 +37,7 @@ def to_dense(values: Row) -> CleanRow:
 
 
 def buckets(positions: Row) -> list[list[int]]:
-    """List the label indices of each bucket, best bucket first; missing labels are left out."""
+    """List the label indices of each bucket, best bucket first; missing labels are omitted."""
     cleaned = clean_row(positions)
     levels = sorted({p for p in cleaned if p is not None})
     return [[u for u, p in enumerate(cleaned) if p == level] for level in levels]
@@ -57,7 +57,7 @@ def cascade(scores: Sequence[Fraction], largest_drop: Fraction) -> list[int]:
     """Sort labels by descending score and join neighbours that are close.
 
     An item joins the bucket of the previous item if its score is at most `largest_drop` lower
-    than that of the previous item (not of the bucket's first item). Equal scores stand in the
+    than that of the previous item (not of the bucket's first item). Equal scores are in the
     order of the label indices, which cannot change the result as long as `largest_drop` >= 0.
     """
     order = sorted(range(len(scores)), key=lambda u: (-scores[u], u))

@@ -35,7 +35,7 @@ class Tableau:
         self.basis[at] = column
 
     def reduced_cost(self, objective: Vector, column: int) -> Fraction:
-        """Return how much the objective gains for each unit of a column that enters."""
+        """Return the gain of the objective per unit of an entering column."""
         used = sum(
             (objective[b] * row[column] for b, row in zip(self.basis, self.rows, strict=True)),
             Fraction(0),
@@ -88,7 +88,7 @@ def feasible_tableau(program: Program) -> Tableau:
 def without_artificial(tableau: Tableau, real: int) -> Tableau:
     """Pivot artificial variables, all 0, out of the basis and drop their columns.
 
-    An equation without any real column left says 0 = 0 and is dropped too.
+    An equation without any remaining real column is 0 = 0 and is dropped, too.
     """
     kept = []
     for i in range(len(tableau.rows)):

@@ -28,7 +28,7 @@ def friedman_statistic(scores: Scores) -> Fraction:
 
 
 def holm_p_values(scores: Scores, control: int) -> dict[int, float]:
-    """Adjusted p-values of all methods but the control."""
+    """Adjusted p-values of all methods except the control."""
     ranks = average_ranks(scores)
     n, k = len(scores), len(ranks)
     error = math.sqrt(k * (k + 1) / (6 * n))
@@ -59,7 +59,7 @@ def win_tie_loss(scores: Scores, i: int, j: int, decimals: int) -> tuple[int, in
 
 
 def largest_groups(alike: list[list[bool]]) -> set[frozenset[int]]:
-    """All sets of two or more in which everyone is alike, without those inside a larger one."""
+    """All maximal sets of two or more methods that do not differ."""
     k = len(alike)
     groups = [
         frozenset(members)

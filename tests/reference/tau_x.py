@@ -25,7 +25,7 @@ def pair_shares(Y: Sequence[Row], weights: Weights = None) -> Shares:
 
 
 def expected_tau_x(shares: Shares, positions: Sequence[int]) -> Fraction:
-    """Return the mean over pairs of what the order earns: b - a, t or a - b."""
+    """Return the mean over pairs of the gain of the order: b - a, t or a - b."""
     n = len(positions)
     total = Fraction(0)
     for u in range(n):

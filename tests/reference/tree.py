@@ -17,7 +17,7 @@ Counts: TypeAlias = list[list[Number]]
 """For each pair u < v the weights [before, tied, after] of the rows that rank both."""
 
 IMPROVEMENT_TOLERANCE = 1e-12
-"""A later candidate must be better by more than this, so rounding decides nothing."""
+"""A later candidate must be better by more than this, so that rounding errors do not matter."""
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Sample:
 
 @dataclass
 class Limits:
-    """When to stop; the two minima count rows, not weights."""
+    """Stopping rules; the two minima count rows, not weights."""
 
     min_samples_split: int
     min_samples_leaf: int
@@ -57,7 +57,7 @@ class Limits:
 
 @dataclass
 class Split:
-    """A candidate: how much it improves and where the rows go."""
+    """A candidate split: its improvement and the rows of each child."""
 
     improvement: float
     feature: int
@@ -94,7 +94,7 @@ def subtract(total: Counts, part: Counts) -> Counts:
 def entropy(counts: Counts) -> float:
     """Return the mean over all pairs of the base-2 entropy of the shares before, tied, after.
 
-    A pair that nobody ranks contributes 0 but counts in the mean.
+    A pair without rankings contributes 0 but counts in the mean.
     """
     terms = []
     for pair in counts:
@@ -146,7 +146,7 @@ def candidates(sample: Sample, rows: Sequence[int], limits: Limits) -> Iterator[
 
 
 def best_split(sample: Sample, rows: Sequence[int], limits: Limits) -> Split | None:
-    """Return the first candidate that no later one beats by more than the tolerance."""
+    """Return the first candidate that no later candidate exceeds by more than the tolerance."""
     best: Split | None = None
     for split in candidates(sample, rows, limits):
         if best is None or split.improvement > best.improvement + IMPROVEMENT_TOLERANCE:
@@ -157,7 +157,7 @@ def best_split(sample: Sample, rows: Sequence[int], limits: Limits) -> Split | N
 def grow_node(sample: Sample, rows: list[int], limits: Limits, depth: int) -> Node:
     """Grow the subtree of some rows.
 
-    A node that no rule makes a leaf is split even if the best improvement is not positive,
+    A node that meets no stopping rule is split even if the best improvement is not positive,
     which missing labels make possible.
     """
     counts = count_rows(sample, rows)
@@ -204,7 +204,7 @@ def leaf_of(node: Node, x: Sequence[float]) -> Node:
 def mean_pair_cost(
     Y: Sequence[Row], weights: Weights, consensus: Sequence[int], costs: dict[str, tuple[int, ...]]
 ) -> Fraction:
-    """Return the mean over all pairs u < v of cost / T; a pair nobody ranks costs 0.
+    """Return the mean over all pairs u < v of cost / T; a pair without rankings costs 0.
 
     `costs` gives the cost of a row that has the better label of the consensus before, tied
     with, after the other one ("strict"), and that of each for two labels tied there ("tie").
