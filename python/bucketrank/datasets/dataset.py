@@ -95,7 +95,7 @@ class Dataset:
         positions = _checked_positions(Y, name)
         if len(features) != len(positions):
             raise ValueError(
-                f"X has {len(features)} rows but Y has {len(positions)}; expected one ranking a row of features"
+                f"X has {len(features)} rows but Y has {len(positions)}; expected one ranking per row of features"
             )
         self.__setstate__(
             {
