@@ -81,7 +81,7 @@ impl MarkovChain {
                     method: "MarkovChain(2)",
                     needed: "the rankings themselves",
                     known: evidence.known(),
-                })?)
+                })?);
             }
             ChainVariant::Mc3 => chain.fill_mc3(counts(evidence, "MarkovChain(3)")?),
             ChainVariant::Mc4 => chain.fill_mc4(evidence.pair_order()),
