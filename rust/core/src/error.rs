@@ -320,9 +320,9 @@ pub enum Error {
     #[error("cannot read the saved {what}: {problem}")]
     SavedModel {
         /// The kind of model.
-        what: &'static str,
+        what: String,
         /// What is wrong with the bytes.
-        problem: &'static str,
+        problem: String,
     },
     /// A model saved by a newer release.
     #[error(
@@ -330,7 +330,7 @@ pub enum Error {
     )]
     SavedModelVersion {
         /// The kind of model.
-        what: &'static str,
+        what: String,
         /// The version found.
         found: u32,
         /// The newest version that can be read.
