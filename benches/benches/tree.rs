@@ -69,7 +69,7 @@ fn grow(c: &mut Criterion) {
     });
     let borda = Aggregator::Borda(Borda::default());
     let features = Features::new(x.view()).expect("finite features");
-    let fitted = FittedTree::fit(&features, complete, &params, &borda, &|| false);
+    let fitted = FittedTree::fit(&features, complete, &params, &borda, &Interrupt::never());
     let bytes = fitted.expect("not interrupted").to_bytes();
     group.bench_function("from_bytes", |b| {
         b.iter(|| FittedTree::from_bytes(black_box(&bytes)).expect("just saved"));

@@ -270,7 +270,7 @@ proptest! {
         let tree = data.fit(options(2, 1), None);
         let borda = Aggregator::Borda(Borda::default());
         let params = TreeParams::new(options(2, 1)).unwrap();
-        let fitted = FittedTree::fit(&data.features(), data.rankings(None), &params, &borda, &|| false).unwrap();
+        let fitted = FittedTree::fit(&data.features(), data.rankings(None), &params, &borda, &Interrupt::never()).unwrap();
         prop_assert_eq!(fitted.tree(), &tree);
         let mut bytes = fitted.to_bytes();
         prop_assert_eq!(&FittedTree::from_bytes(&bytes).unwrap(), &fitted);

@@ -5,7 +5,7 @@
 //! element type as u8, number of dimensions as u8, each dimension as u64); CRC-32 of all bytes before it.
 //!
 //! The records have no offsets: arrays follow each other in the order of the table, so every byte belongs to exactly one
-//! array. CRC-32 detects every damage within 4 neighbouring bytes, and the length in the header every truncation.
+//! array. The text `kind` names the kind of object that the container holds. CRC-32 detects every damage within 4 neighbouring bytes, and the length in the header every truncation.
 
 use std::collections::BTreeMap;
 
@@ -19,6 +19,8 @@ pub(super) const VERSION: u32 = 1;
 pub const HEADER_BYTES: usize = 32;
 pub(super) const CHECKSUM_BYTES: usize = 4;
 const MAX_DIMENSIONS: u8 = 4;
+/// Name of the text that says what the container holds.
+pub(super) const KIND: &str = "kind";
 
 /// An array as it stands in the container.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +45,10 @@ pub struct Container<'a> {
 /// [`Error::SavedModelVersion`] for a newer format, [`Error::SavedModel`] for foreign or truncated bytes.
 pub fn check_header(header: &[u8], length: usize, what: &str) -> Result<()> {
     if !header.starts_with(&MAGIC) {
-        return Err(problem(what, "the bytes are not a saved model"));
+        return Err(problem(
+            what,
+            "the bytes are not a saved model of bucketrank",
+        ));
     }
     let Some(header) = header.get(..HEADER_BYTES) else {
         return Err(problem(what, "the bytes are truncated"));
@@ -72,11 +77,11 @@ fn problem(what: &str, problem: &str) -> Error {
 }
 
 impl<'a> Container<'a> {
-    /// Checks header, checksum and table. Needs memory for the table only.
+    /// Checks header, checksum, table and the kind of object. Needs memory for the table only.
     ///
     /// # Errors
-    /// As [`check_header`]; also a wrong checksum, or a table that does not describe the bytes.
-    pub fn open(bytes: &'a [u8], what: &str) -> Result<Self> {
+    /// As [`check_header`]; also a wrong checksum, a table that does not describe the bytes, or an object of another kind.
+    pub fn open(bytes: &'a [u8], what: &str, kind: &str) -> Result<Self> {
         check_header(bytes, bytes.len(), what)?;
         let Some((body, checksum)) = bytes.split_last_chunk::<CHECKSUM_BYTES>() else {
             return Err(problem(what, "the bytes are truncated"));
@@ -89,29 +94,26 @@ impl<'a> Container<'a> {
         }
         let arrays = parse_table(body)
             .ok_or_else(|| problem(what, "the table of arrays does not describe the bytes"))?;
-        Ok(Self {
+        let mut container = Self {
             what: what.into(),
             arrays,
-        })
-    }
-
-    /// The arrays whose names start with `prefix`.
-    pub fn section(&mut self, prefix: &str) -> Section<'_, 'a> {
-        Section {
-            what: self.what.clone(),
-            prefix: format!("{prefix}."),
-            container: self,
+        };
+        let mut section = container.root();
+        match section.text(KIND)? {
+            found if found == kind => Ok(container),
+            found => {
+                Err(section.problem(&format!("expected a saved {kind}, found a saved {found}")))
+            }
         }
     }
 
-    /// Reads a model that was written to the section `prefix`.
-    ///
-    /// # Errors
-    /// As [`SavedModel::read`], with the name of the model.
-    pub fn model<M: SavedModel>(&mut self, prefix: &str) -> Result<M> {
-        let mut section = self.section(prefix);
-        section.what = M::NAME.into();
-        M::read(&mut section)
+    /// The section of all arrays.
+    pub fn root(&mut self) -> Section<'_, 'a> {
+        Section {
+            what: self.what.clone(),
+            prefix: String::new(),
+            container: self,
+        }
     }
 
     /// Checks that all arrays were taken.
@@ -186,6 +188,15 @@ impl<'a> Section<'_, 'a> {
             prefix: format!("{}{name}.", self.prefix),
             container: self.container,
         }
+    }
+
+    /// Reads a model that was written to this section.
+    ///
+    /// # Errors
+    /// As [`SavedModel::read`], with the name of the model.
+    pub fn model<M: SavedModel>(mut self) -> Result<M> {
+        self.what = M::NAME.into();
+        M::read(&mut self)
     }
 
     /// An error about the content of the section.

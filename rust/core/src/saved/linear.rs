@@ -44,3 +44,33 @@ impl SavedModel for LinearModel {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::damage::{check_refusals, check_repaired};
+    use super::*;
+    use crate::linear::LinearParams;
+    use crate::rankings::Rankings;
+    use crate::run::Interrupt;
+    use ndarray::Array2;
+
+    #[test]
+    fn damaged_models_are_refused_and_repaired_ones_are_safe() {
+        let x = Array2::from_shape_fn((30, 2), |(i, j)| ((i * (7 + j)) % 13) as f64);
+        let y = Array2::from_shape_fn((30, 3), |(i, j)| ((i + j) % 3) as i64 + 1);
+        let rankings = Rankings::new(y.view(), None).unwrap();
+        let model = LinearModel::fit(
+            x.view(),
+            &rankings,
+            &LinearParams::default(),
+            &Interrupt::never(),
+        );
+        let model = model.unwrap();
+        check_refusals(&model);
+        let read = check_repaired(&model, |model| {
+            let zeros = Array2::zeros((3, model.features()));
+            assert_eq!(model.scores(zeros.view()).unwrap().nrows(), 3);
+        });
+        assert!(read > 0);
+    }
+}

@@ -269,3 +269,59 @@ fn check_rows(rows: &[u32], training_rows: usize) -> std::result::Result<(), &'s
         Err("a row is listed twice or does not exist")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::damage::{check_refusals, check_repaired};
+    use super::*;
+    use crate::aggregate::{Aggregator, Borda};
+    use crate::features::Features;
+    use crate::run::Interrupt;
+    use crate::tree::TreeParams;
+    use ndarray::{arr1, Array2};
+
+    const BORDA: fn() -> Aggregator = || Aggregator::Borda(Borda::default());
+
+    /// A tree on rankings with missing labels.
+    fn fit(weights: Option<&[f64]>) -> (FittedTree, Features) {
+        let x = Array2::from_shape_fn((12, 2), |(i, j)| ((i * (7 + j)) % 13) as f64);
+        let mut y = Array2::from_shape_fn((12, 3), |(i, j)| match (i + j) % 5 {
+            0 => f64::NAN,
+            _ => 1.0,
+        });
+        y.row_mut(3).assign(&arr1(&[2.0, 1.0, f64::NAN]));
+        let features = Features::new(x.view(), &Interrupt::never()).unwrap();
+        let rankings = Rankings::new(y.view(), weights).unwrap();
+        let params = TreeParams::default();
+        let tree =
+            FittedTree::fit(&features, rankings, &params, &BORDA(), &Interrupt::never()).unwrap();
+        (tree, features)
+    }
+
+    #[test]
+    fn damaged_trees_are_refused() {
+        let weights: Vec<f64> = (0..12).map(|i| f64::from(i % 3)).collect();
+        for weights in [None, Some(weights.as_slice())] {
+            let (tree, features) = fit(weights);
+            check_refusals(&tree);
+            check_refusals(&tree.with_soft_routing(&features).unwrap());
+        }
+    }
+
+    #[test]
+    fn trees_with_a_repaired_checksum_are_safe() {
+        let (tree, features) = fit(None);
+        let read = check_repaired(&tree.with_soft_routing(&features).unwrap(), |tree| {
+            let leaves: Vec<u32> = tree.tree().leaf_indices().collect();
+            let orders = tree
+                .consensus(&BORDA(), &leaves, 1, &Interrupt::never())
+                .unwrap();
+            assert_eq!(orders.len(), leaves.len());
+            if tree.tree().features() < 1000 {
+                let zeros = Array2::zeros((3, tree.tree().features()));
+                assert_eq!(tree.tree().apply(zeros.view()).unwrap().len(), 3);
+            }
+        });
+        assert!(read > 0);
+    }
+}

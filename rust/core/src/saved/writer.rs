@@ -1,6 +1,6 @@
 //! [`ContainerWriter`]: builds a container in the layout that `container.rs` describes.
 
-use super::container::{CHECKSUM_BYTES, HEADER_BYTES, MAGIC, VERSION};
+use super::container::{CHECKSUM_BYTES, HEADER_BYTES, KIND, MAGIC, VERSION};
 use super::element::{Element, ElementType};
 
 /// Builds a container.
@@ -11,27 +11,23 @@ pub struct ContainerWriter {
     arrays: u32,
 }
 
-impl Default for ContainerWriter {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl ContainerWriter {
-    /// A container without arrays.
+    /// A container for an object of this kind, without its arrays.
     #[must_use]
-    pub fn new() -> Self {
-        Self {
+    pub fn new(kind: &str) -> Self {
+        let mut container = Self {
             bytes: vec![0; HEADER_BYTES],
             table: Vec::new(),
             arrays: 0,
-        }
+        };
+        container.root().text(KIND, kind);
+        container
     }
 
-    /// A section: all its arrays have names that start with `prefix`.
-    pub fn section(&mut self, prefix: &str) -> SectionWriter<'_> {
+    /// The section of all arrays.
+    pub fn root(&mut self) -> SectionWriter<'_> {
         SectionWriter {
-            prefix: format!("{prefix}."),
+            prefix: String::new(),
             container: self,
         }
     }
@@ -73,7 +69,7 @@ pub struct SectionWriter<'c> {
 }
 
 impl SectionWriter<'_> {
-    /// A section of this section.
+    /// A section of this section: the names of its arrays start with `name` and a dot.
     pub fn section(&mut self, name: &str) -> SectionWriter<'_> {
         SectionWriter {
             prefix: format!("{}{name}.", self.prefix),
