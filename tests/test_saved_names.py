@@ -81,7 +81,10 @@ def test_bytes_and_pickles_name_the_model(name: str) -> None:
 def test_models_of_another_kind_are_named(name: str) -> None:
     kernel = type(FITTED[name][1])
     for other in set(FITTED) - {name}:
-        with pytest.raises(ValueError, match=f"cannot read the saved {name}: the bytes are some"):
+        with pytest.raises(
+            ValueError,
+            match=f"cannot read the saved {name}: expected a saved {name}, found a saved {other}",
+        ):
             kernel.from_bytes(FITTED[other][1].to_bytes())
 
 

@@ -3,11 +3,13 @@
 
 use std::hint::black_box;
 
+use bucketrank_core::aggregate::{Aggregator, Borda};
 use bucketrank_core::features::Features;
 use bucketrank_core::missing::{drop_labels, to_dense_ranks};
 use bucketrank_core::rankings::Rankings;
 use bucketrank_core::run::Interrupt;
-use bucketrank_core::tree::{Tree, TreeParams};
+use bucketrank_core::saved::SavedModel as _;
+use bucketrank_core::tree::{FittedTree, Tree, TreeParams};
 use criterion::{criterion_group, criterion_main, Criterion};
 use ndarray::Array2;
 use rand::{RngExt, SeedableRng};
@@ -65,9 +67,12 @@ fn grow(c: &mut Criterion) {
     group.bench_function("apply", |b| {
         b.iter(|| tree.apply(black_box(x.view())).expect("as in training"));
     });
-    let bytes = tree.to_bytes();
+    let borda = Aggregator::Borda(Borda::default());
+    let features = Features::new(x.view(), &Interrupt::never()).expect("finite features");
+    let fitted = FittedTree::fit(&features, complete, &params, &borda, &Interrupt::never());
+    let bytes = fitted.expect("not interrupted").to_bytes();
     group.bench_function("from_bytes", |b| {
-        b.iter(|| Tree::from_bytes(black_box(&bytes)).expect("just saved"));
+        b.iter(|| FittedTree::from_bytes(black_box(&bytes)).expect("just saved"));
     });
     group.finish();
 }

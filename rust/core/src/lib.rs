@@ -23,7 +23,7 @@ pub mod parallel;
 pub mod rankings;
 pub mod raw_position;
 pub mod run;
-mod saved;
+pub mod saved;
 mod simd;
 pub mod tree;
 pub mod weights;

@@ -7,6 +7,7 @@ use bucketrank_core::pairs::PairShares;
 use bucketrank_core::parallel::Jobs;
 use bucketrank_core::rankings::{Rankings, MISSING};
 use bucketrank_core::run::Interrupt;
+use bucketrank_core::saved::SavedModel as _;
 use bucketrank_core::tree::{Splitter, Tree, TreeOptions, TreeParams};
 use ndarray::Array2;
 

@@ -1,12 +1,14 @@
 //! Laws of trees on random data: the engines equal a slow reference, weights are repetitions, and neither the order
 //! of the rows nor the number of threads matters.
 
+use bucketrank_core::aggregate::{Aggregator, Borda};
 use bucketrank_core::error::Error;
 use bucketrank_core::features::Features;
 use bucketrank_core::missing::to_dense_ranks;
 use bucketrank_core::rankings::Rankings;
 use bucketrank_core::run::Interrupt;
-use bucketrank_core::tree::{Tree, TreeOptions, TreeParams};
+use bucketrank_core::saved::SavedModel as _;
+use bucketrank_core::tree::{FittedTree, Tree, TreeOptions, TreeParams};
 use ndarray::{Array2, Axis};
 use proptest::prelude::*;
 
@@ -266,12 +268,16 @@ proptest! {
     #[test]
     fn saved_trees_come_back_and_damage_is_noticed(data in data(40), at in any::<prop::sample::Index>(), flip in 1_u8..=255) {
         let tree = data.fit(options(2, 1), None);
-        let mut bytes = tree.to_bytes();
-        prop_assert_eq!(&Tree::from_bytes(&bytes).unwrap(), &tree);
+        let borda = Aggregator::Borda(Borda::default());
+        let params = TreeParams::new(options(2, 1)).unwrap();
+        let fitted = FittedTree::fit(&data.features(), data.rankings(None), &params, &borda, &Interrupt::never()).unwrap();
+        prop_assert_eq!(fitted.tree(), &tree);
+        let mut bytes = fitted.to_bytes();
+        prop_assert_eq!(&FittedTree::from_bytes(&bytes).unwrap(), &fitted);
         let at = at.index(bytes.len());
         bytes[at] ^= flip;
-        prop_assert!(Tree::from_bytes(&bytes).is_err());
-        prop_assert!(Tree::from_bytes(&bytes[..at]).is_err());
+        prop_assert!(FittedTree::from_bytes(&bytes).is_err());
+        prop_assert!(FittedTree::from_bytes(&bytes[..at]).is_err());
     }
 }
 

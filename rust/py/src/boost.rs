@@ -3,6 +3,7 @@
 use bucketrank_core::boost::{
     BoostOptions, BoostParams, Booster as Fitted, EarlyStopping, Observer,
 };
+use bucketrank_core::saved::SavedModel as _;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};

@@ -5,6 +5,7 @@ use bucketrank_core::features::Features;
 use bucketrank_core::forest::{Forest as CoreForest, ForestOptions, Variant, Voters};
 use bucketrank_core::pairs::PairShares;
 use bucketrank_core::parallel::Jobs;
+use bucketrank_core::saved::SavedModel as _;
 use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;

@@ -1,6 +1,7 @@
 //! Bindings of `bucketrank_core::linear`.
 
 use bucketrank_core::linear::{LinearModel as Fitted, LinearOptions, LinearParams};
+use bucketrank_core::saved::SavedModel as _;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};

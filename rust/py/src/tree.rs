@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use bucketrank_core::features::Features;
 use bucketrank_core::pairs::PairShares;
 use bucketrank_core::parallel::Jobs;
+use bucketrank_core::saved::SavedModel as _;
 use bucketrank_core::tree::{Criterion, FittedTree, Node, Splitter, TreeOptions, TreeParams};
 use ndarray::{Array3, Axis};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};

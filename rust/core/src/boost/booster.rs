@@ -15,16 +15,16 @@ const ROWS_AT_ONCE: usize = 64;
 /// A constant plus a sum of trees.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Booster {
-    pub(super) features: usize,
+    pub(crate) features: usize,
     /// n utilities, n tie terms.
-    pub(super) start: Vec<f32>,
-    pub(super) trees: Vec<ScoreTree>,
+    pub(crate) start: Vec<f32>,
+    pub(crate) trees: Vec<ScoreTree>,
     /// Per label: whether the training rankings compare it with another label.
-    pub(super) compared: Vec<bool>,
+    pub(crate) compared: Vec<bool>,
     /// Total gain of the splits per feature.
-    pub(super) gains: Vec<f64>,
+    pub(crate) gains: Vec<f64>,
     /// Mean log-likelihood per validation pair after each round; empty without early stopping.
-    pub(super) validation: Vec<f64>,
+    pub(crate) validation: Vec<f64>,
 }
 
 impl Booster {

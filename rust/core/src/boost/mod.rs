@@ -21,7 +21,6 @@
 
 mod bins;
 mod booster;
-mod bytes;
 mod candidates;
 mod fit;
 mod gradient;
@@ -31,6 +30,8 @@ mod params;
 mod row_sample;
 mod scale;
 mod split_scores;
+
+pub(crate) use model::{ScoreNode, ScoreTree, LEAF};
 
 pub use booster::Booster;
 pub use fit::Observer;

@@ -3,25 +3,25 @@
 use ndarray::ArrayView2;
 
 /// The feature of a leaf.
-pub(super) const LEAF: u32 = u32::MAX;
+pub(crate) const LEAF: u32 = u32::MAX;
 
 /// A node. The two children of an inner node are adjacent and come after it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct ScoreNode {
+pub(crate) struct ScoreNode {
     /// Values up to this one go left.
-    pub(super) threshold: f64,
+    pub(crate) threshold: f64,
     /// Feature of the split; [`LEAF`] for a leaf.
-    pub(super) feature: u32,
+    pub(crate) feature: u32,
     /// Index of the left child; for a leaf, its number among the leaves.
-    pub(super) child: u32,
+    pub(crate) child: u32,
 }
 
 /// A tree whose leaves hold additions to the scores.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct ScoreTree {
-    pub(super) nodes: Vec<ScoreNode>,
+pub(crate) struct ScoreTree {
+    pub(crate) nodes: Vec<ScoreNode>,
     /// Leaf by leaf: n utilities, then n tie terms.
-    pub(super) values: Vec<f32>,
+    pub(crate) values: Vec<f32>,
 }
 
 impl ScoreTree {

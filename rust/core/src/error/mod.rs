@@ -325,9 +325,9 @@ pub enum Error {
     #[error("cannot read the saved {what}: {problem}")]
     SavedModel {
         /// The kind of model.
-        what: &'static str,
+        what: String,
         /// Why the bytes are invalid.
-        problem: &'static str,
+        problem: String,
     },
     /// A model saved by a newer release.
     #[error(
@@ -335,7 +335,7 @@ pub enum Error {
     )]
     SavedModelVersion {
         /// The kind of model.
-        what: &'static str,
+        what: String,
         /// The version found.
         found: u32,
         /// The newest supported version.

@@ -1,6 +1,5 @@
 //! Forests: many trees on the same rankings, whose pair shares are averaged.
 
-mod bytes;
 mod shares;
 
 pub use shares::Voters;
@@ -44,7 +43,7 @@ impl Variant {
 
 /// How one tree was grown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum Kind {
     Bootstrap,
     ExtraTrees,
 }
@@ -90,15 +89,22 @@ pub struct ForestOptions {
 pub struct Forest {
     features: usize,
     rankings: Rankings,
-    members: Vec<Member>,
+    pub(crate) members: Vec<Member>,
 }
 
 /// A tree and what its weights can be computed from again.
 #[derive(Debug, Clone, PartialEq)]
-struct Member {
-    tree: Tree,
-    kind: Kind,
-    seed: u64,
+pub(crate) struct Member {
+    pub(crate) tree: Tree,
+    pub(crate) kind: Kind,
+    pub(crate) seed: u64,
+}
+
+/// The bootstrap sample of a tree: as many draws with replacement as there are rows of positive weight.
+pub(crate) fn bootstrap_draws(seed: u64, rows: usize) -> impl Iterator<Item = usize> {
+    // Another stream than that of the tree's own draws.
+    let mut rng = Pcg64::seed_from_u64(child_seed(seed, 1));
+    (0..rows).map(move |_| ((u64::from(rng.next_u32()) * rows as u64) >> 32) as usize)
 }
 
 impl Forest {
@@ -198,11 +204,8 @@ impl Forest {
             .filter(|&row| own.get(row) > 0.0)
             .collect();
         let mut weights = vec![0.0; self.rankings.len()];
-        // Another stream than that of the tree's own draws.
-        let mut rng = Pcg64::seed_from_u64(child_seed(seed, 1));
-        for _ in &rows {
-            let drawn = (u64::from(rng.next_u32()) * rows.len() as u64) >> 32;
-            let row = rows[drawn as usize];
+        for drawn in bootstrap_draws(seed, rows.len()) {
+            let row = rows[drawn];
             weights[row] += own.get(row);
         }
         Weights::Each(weights)

@@ -18,7 +18,6 @@
 //! # Ok::<(), bucketrank_core::error::Error>(())
 //! ```
 
-mod bytes;
 mod curvature;
 mod derivatives;
 #[cfg(test)]
@@ -30,6 +29,8 @@ mod params;
 mod quasi_newton;
 mod rows;
 mod standardise;
+
+pub(crate) use standardise::Standardiser;
 
 pub use model::LinearModel;
 pub use params::{LinearOptions, LinearParams};

@@ -21,13 +21,13 @@ const LARGEST_SCORE: f64 = 25.0;
 /// Scores as linear functions of standardised features.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinearModel {
-    pub(super) scale: Standardiser,
+    pub(crate) scale: Standardiser,
     /// For each feature, then for the intercept: n utilities, n tie terms.
-    pub(super) coefficients: Vec<f64>,
+    pub(crate) coefficients: Vec<f64>,
     /// Per label: whether the training rankings compare it with another label.
-    pub(super) compared: Vec<bool>,
-    pub(super) steps: usize,
-    pub(super) converged: bool,
+    pub(crate) compared: Vec<bool>,
+    pub(crate) steps: usize,
+    pub(crate) converged: bool,
 }
 
 impl LinearModel {

@@ -9,10 +9,10 @@ const LIMIT: f64 = 6.0;
 
 /// Mean and standard deviation of each feature. Values of a constant feature become 0.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Standardiser {
-    pub(super) means: Vec<f64>,
+pub(crate) struct Standardiser {
+    pub(crate) means: Vec<f64>,
     /// 0 for a constant feature.
-    pub(super) deviations: Vec<f64>,
+    pub(crate) deviations: Vec<f64>,
 }
 
 impl Standardiser {

@@ -9,7 +9,6 @@ use crate::parallel::{run, Jobs};
 use crate::rankings::Rankings;
 use crate::run::Interrupt;
 
-use super::fitted_bytes::FORMAT;
 use super::leaves::soft::SoftRouting;
 use super::model::Tree;
 use super::params::TreeParams;
@@ -76,23 +75,13 @@ impl FittedTree {
         Ok(self)
     }
 
-    /// Puts together what was saved.
-    pub(super) fn new(tree: Tree, rankings: Rankings, soft: Option<SoftRouting>) -> Result<Self> {
-        if tree.labels() != rankings.labels() || tree.training_rows() != rankings.len() {
-            return Err(FORMAT.problem("the rankings do not belong to the tree"));
-        }
-        let weights = rankings.weights();
-        let positive = (0..rankings.len()).filter(|&row| weights.get(row) > 0.0);
-        let in_leaves = tree.node_rows(0);
-        let weighted = in_leaves.iter().all(|&row| weights.get(row as usize) > 0.0);
-        if !weighted || positive.count() != in_leaves.len() {
-            return Err(FORMAT.problem("the leaves do not hold the rows that have weight"));
-        }
-        Ok(Self {
+    /// A tree read from a container, with its rankings.
+    pub(crate) fn from_parts(tree: Tree, rankings: Rankings, soft: Option<SoftRouting>) -> Self {
+        Self {
             tree,
             rankings,
             soft,
-        })
+        }
     }
 
     /// The tree alone.

@@ -22,10 +22,8 @@
 //! ```
 
 mod apply;
-mod bytes;
 mod draw;
 mod fitted;
-pub(crate) mod fitted_bytes;
 mod grow;
 mod leaves;
 mod model;
@@ -33,7 +31,7 @@ mod params;
 mod split;
 
 pub(crate) use draw::child_seed;
-pub(crate) use grow::SharedEncoding;
+pub(crate) use grow::{Grown, SharedEncoding, Subtree, LEAF};
 pub(crate) use leaves::{LeafWalk, ShareConsensus};
 
 pub use fitted::FittedTree;

@@ -23,8 +23,8 @@ pub struct Tree {
     /// Rows of the training data, including those of weight 0.
     pub(super) training_rows: usize,
     pub(super) nodes: Vec<Node>,
-    pub(super) thresholds: Vec<f64>,
-    pub(super) rows: Vec<u32>,
+    pub(crate) thresholds: Vec<f64>,
+    pub(crate) rows: Vec<u32>,
     pub(super) steps: Vec<Step>,
 }
 
@@ -99,7 +99,7 @@ impl Tree {
     }
 
     /// Numbers the nodes so that siblings stand side by side.
-    pub(super) fn assemble(
+    pub(crate) fn assemble(
         features: usize,
         labels: usize,
         training_rows: usize,
@@ -160,7 +160,7 @@ impl Tree {
     }
 
     /// The tree in preorder, as it was grown.
-    pub(super) fn preorder(&self) -> Vec<Grown> {
+    pub(crate) fn preorder(&self) -> Vec<Grown> {
         let mut out = Vec::with_capacity(self.nodes.len());
         let mut stack = vec![0];
         while let Some(index) = stack.pop() {

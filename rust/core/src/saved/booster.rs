@@ -1,0 +1,138 @@
+//! Boosters in a container: the nodes and leaf values of all trees, and what was measured at the fit.
+
+use super::{SavedModel, Section, SectionWriter};
+use crate::boost::{Booster, ScoreNode, ScoreTree, LEAF};
+use crate::error::Result;
+use crate::rankings::MAX_LABELS;
+
+impl SavedModel for Booster {
+    const NAME: &'static str = "booster";
+
+    fn write(&self, section: &mut SectionWriter<'_>) {
+        section.vector("compared", &self.compared);
+        section.vector("start", &self.start);
+        section.vector("gains", &self.gains);
+        section.vector("validation", &self.validation);
+        let shape = [self.trees.len()];
+        let nodes = self.trees.iter().map(|tree| tree.nodes.len() as u64);
+        section.unsigned("nodes_per_tree", &shape, nodes);
+        let values = self.trees.iter().map(|tree| tree.values.len() as u64);
+        section.unsigned("values_per_tree", &shape, values);
+        let nodes = self.trees.iter().flat_map(|tree| &tree.nodes);
+        let shape = [nodes.clone().count()];
+        section.array("thresholds", &shape, nodes.clone().map(|n| n.threshold));
+        // 0 stands for a leaf, so that the features fit into a narrow type.
+        let features = nodes.clone().map(|node| node.feature.wrapping_add(1));
+        section.unsigned("features", &shape, features);
+        section.unsigned("children", &shape, nodes.map(|node| node.child));
+        let values = self.trees.iter().flat_map(|tree| &tree.values).copied();
+        section.array("values", &[values.clone().count()], values);
+    }
+
+    fn read(section: &mut Section<'_, '_>) -> Result<Self> {
+        let compared: Vec<bool> = section.vector("compared")?;
+        let start: Vec<f32> = section.vector("start")?;
+        let gains: Vec<f64> = section.vector("gains")?;
+        let validation: Vec<f64> = section.vector("validation")?;
+        let (features, labels) = (gains.len(), compared.len());
+        let possible = (1..LEAF as usize).contains(&features)
+            && (2..=MAX_LABELS).contains(&labels)
+            && start.len() == 2 * labels;
+        if !possible {
+            return Err(section.problem("the number of features, labels or scores is out of range"));
+        }
+        if !(start.iter().all(|v| v.is_finite()) && gains.iter().all(|v| v.is_finite())) {
+            return Err(section.problem("a score or a gain is not finite"));
+        }
+        Ok(Self {
+            features,
+            trees: read_trees(section, features, 2 * labels)?,
+            start,
+            compared,
+            gains,
+            validation,
+        })
+    }
+}
+
+fn read_trees(
+    section: &mut Section<'_, '_>,
+    features: usize,
+    outputs: usize,
+) -> Result<Vec<ScoreTree>> {
+    let node_counts: Vec<usize> = section.unsigned("nodes_per_tree")?;
+    let value_counts: Vec<usize> = section.unsigned("values_per_tree")?;
+    let mut values = section.vector::<f32>("values")?.into_iter();
+    let nodes = read_nodes(section)?;
+    let mut nodes = nodes.into_iter();
+    if node_counts.len() != value_counts.len() {
+        return Err(section.problem("expected as many counts of values as of nodes"));
+    }
+    let mut trees = Vec::new();
+    for (node_count, value_count) in node_counts.into_iter().zip(value_counts) {
+        if node_count > nodes.len() || value_count > values.len() {
+            return Err(section.problem("the arrays of the trees are too short"));
+        }
+        let tree = ScoreTree {
+            nodes: nodes.by_ref().take(node_count).collect(),
+            values: values.by_ref().take(value_count).collect(),
+        };
+        check(&tree, features, outputs).map_err(|text| section.problem(text))?;
+        trees.push(tree);
+    }
+    if nodes.len() == 0 && values.len() == 0 {
+        Ok(trees)
+    } else {
+        Err(section.problem("there are nodes or values after the last tree"))
+    }
+}
+
+fn read_nodes(section: &mut Section<'_, '_>) -> Result<Vec<ScoreNode>> {
+    let thresholds: Vec<f64> = section.vector("thresholds")?;
+    let features: Vec<u32> = section.unsigned("features")?;
+    let children: Vec<u32> = section.unsigned("children")?;
+    if features.len() != thresholds.len() || children.len() != thresholds.len() {
+        return Err(section.problem("the arrays of the nodes have different lengths"));
+    }
+    let nodes = thresholds.into_iter().zip(features).zip(children);
+    Ok(nodes
+        .map(|((threshold, feature), child)| ScoreNode {
+            threshold,
+            feature: feature.wrapping_sub(1),
+            child,
+        })
+        .collect())
+}
+
+/// Checks that walks end, that leaves have values, and that these are finite.
+fn check(
+    tree: &ScoreTree,
+    features: usize,
+    outputs: usize,
+) -> std::result::Result<(), &'static str> {
+    let leaves = tree.values.len() / outputs;
+    if tree.nodes.is_empty() || leaves * outputs != tree.values.len() {
+        return Err("the tree is not complete");
+    }
+    if !tree.values.iter().all(|value| value.is_finite()) {
+        return Err("a value of a leaf is not finite");
+    }
+    for (index, node) in tree.nodes.iter().enumerate() {
+        let child = node.child as usize;
+        if node.feature == LEAF {
+            if child >= leaves {
+                return Err("a leaf has no values");
+            }
+            continue;
+        }
+        if node.feature as usize >= features || !node.threshold.is_finite() {
+            return Err(
+                "a node splits a feature that does not exist, or a threshold is not finite",
+            );
+        }
+        if child <= index || child + 1 >= tree.nodes.len() {
+            return Err("a node has children that do not exist");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,76 @@
+//! Linear models in a container: standardisation, coefficients and how the fit ended.
+
+use super::{SavedModel, Section, SectionWriter};
+use crate::error::Result;
+use crate::linear::{LinearModel, Standardiser};
+use crate::rankings::MAX_LABELS;
+
+impl SavedModel for LinearModel {
+    const NAME: &'static str = "linear model";
+
+    fn write(&self, section: &mut SectionWriter<'_>) {
+        section.vector("compared", &self.compared);
+        section.vector("means", &self.scale.means);
+        section.vector("deviations", &self.scale.deviations);
+        let shape = [self.features() + 1, 2 * self.labels()];
+        section.array("coefficients", &shape, self.coefficients.iter().copied());
+        section.number("steps", self.steps as u64);
+        section.number("converged", u64::from(self.converged));
+    }
+
+    fn read(section: &mut Section<'_, '_>) -> Result<Self> {
+        let compared: Vec<bool> = section.vector("compared")?;
+        let means: Vec<f64> = section.vector("means")?;
+        let deviations: Vec<f64> = section.vector("deviations")?;
+        let (shape, coefficients) = section.array::<f64>("coefficients")?;
+        let (features, labels) = (means.len(), compared.len());
+        let possible = features > 0
+            && (2..=MAX_LABELS).contains(&labels)
+            && deviations.len() == features
+            && shape == [features + 1, 2 * labels];
+        if !possible {
+            return Err(section.problem("the numbers of features or labels do not agree"));
+        }
+        let mut numbers = means.iter().chain(&deviations).chain(&coefficients);
+        if !numbers.all(|number| number.is_finite()) || deviations.iter().any(|&d| d < 0.0) {
+            return Err(section.problem("a coefficient or a scale is not finite"));
+        }
+        Ok(Self {
+            scale: Standardiser { means, deviations },
+            coefficients,
+            compared,
+            steps: section.number("steps")?,
+            converged: section.number("converged")? == 1,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::damage::{check_refusals, check_repaired};
+    use super::*;
+    use crate::linear::LinearParams;
+    use crate::rankings::Rankings;
+    use crate::run::Interrupt;
+    use ndarray::Array2;
+
+    #[test]
+    fn damaged_models_are_refused_and_repaired_ones_are_safe() {
+        let x = Array2::from_shape_fn((30, 2), |(i, j)| ((i * (7 + j)) % 13) as f64);
+        let y = Array2::from_shape_fn((30, 3), |(i, j)| ((i + j) % 3) as i64 + 1);
+        let rankings = Rankings::new(y.view(), None).unwrap();
+        let model = LinearModel::fit(
+            x.view(),
+            &rankings,
+            &LinearParams::default(),
+            &Interrupt::never(),
+        );
+        let model = model.unwrap();
+        check_refusals(&model);
+        let read = check_repaired(&model, |model| {
+            let zeros = Array2::zeros((3, model.features()));
+            assert_eq!(model.scores(zeros.view()).unwrap().nrows(), 3);
+        });
+        assert!(read > 0);
+    }
+}

@@ -1,0 +1,327 @@
+//! Trees in a container: the nodes of all trees in preorder, their thresholds and the rows of their leaves.
+
+use super::rankings::{read_rankings, write_rankings};
+use super::{SavedModel, Section, SectionWriter};
+use crate::error::Result;
+use crate::rankings::{Rankings, MAX_LABELS};
+use crate::tree::{FittedTree, Grown, SoftRouting, Subtree, Tree, LEAF};
+
+impl SavedModel for FittedTree {
+    const NAME: &'static str = "tree";
+
+    fn write(&self, section: &mut SectionWriter<'_>) {
+        section.number("features", self.tree().features() as u64);
+        write_rankings(self.rankings(), &mut section.section("rankings"));
+        write_trees([self.tree()].into_iter(), &mut section.section("trees"));
+        if let Some(soft) = self.soft_routing() {
+            let ends = soft.windows.iter().flatten().copied();
+            section.array("soft_windows", &[soft.windows.len(), 2], ends);
+        }
+    }
+
+    fn read(section: &mut Section<'_, '_>) -> Result<Self> {
+        let features = section.number("features")?;
+        let rankings = read_rankings(&mut section.section("rankings"))?;
+        let trees = read_trees(&mut section.section("trees"), features, &rankings)?;
+        let Ok([tree]) = <[Tree; 1]>::try_from(trees) else {
+            return Err(section.problem("expected one tree"));
+        };
+        let soft = if section.has("soft_windows") {
+            Some(read_windows(section, &tree)?)
+        } else {
+            None
+        };
+        let weights = rankings.weights();
+        let positive = (0..rankings.len()).filter(|&row| weights.get(row) > 0.0);
+        let in_leaves = tree.node_rows(0);
+        let weighted = in_leaves.iter().all(|&row| weights.get(row as usize) > 0.0);
+        if !weighted || positive.count() != in_leaves.len() {
+            return Err(section.problem("the leaves do not hold the rows of positive weight"));
+        }
+        Ok(Self::from_parts(tree, rankings, soft))
+    }
+}
+
+fn read_windows(section: &mut Section<'_, '_>, tree: &Tree) -> Result<SoftRouting> {
+    let (shape, ends) = section.array::<f64>("soft_windows")?;
+    if shape != [tree.nodes().len(), 2] {
+        return Err(section.problem("expected one interval of soft routing per node"));
+    }
+    let windows: Vec<[f64; 2]> = ends.chunks_exact(2).map(|end| [end[0], end[1]]).collect();
+    for (index, &[low, high]) in windows.iter().enumerate() {
+        if let Some(split) = tree.split(index as u32) {
+            let contains = |&threshold: &f64| low <= threshold && threshold <= high;
+            let is_interval = low.is_finite() && high.is_finite() && low < high;
+            if split.thresholds.len() != 1 || !is_interval || !split.thresholds.iter().all(contains)
+            {
+                let text = "an interval of soft routing does not contain its threshold";
+                return Err(section.problem(text));
+            }
+        }
+    }
+    Ok(SoftRouting { windows })
+}
+
+/// Writes trees on the same rankings.
+pub(super) fn write_trees<'t>(
+    trees: impl ExactSizeIterator<Item = &'t Tree> + Clone,
+    section: &mut SectionWriter<'_>,
+) {
+    let nodes: Vec<Grown> = trees.clone().flat_map(Tree::preorder).collect();
+    let counts = trees.clone().map(|tree| tree.nodes().len() as u64);
+    section.unsigned("nodes_per_tree", &[trees.len()], counts);
+    let shape = [nodes.len()];
+    section.unsigned("node_rows", &shape, nodes.iter().map(|node| node.rows));
+    let weights: Vec<f64> = nodes.iter().map(|node| node.weight).collect();
+    section.reals("node_weights", &weights);
+    section.array(
+        "node_impurities",
+        &shape,
+        nodes.iter().map(|node| node.impurity),
+    );
+    // 0 stands for a leaf, so that the features fit into a narrow type.
+    let features = nodes.iter().map(|node| node.feature.wrapping_add(1));
+    section.unsigned("node_features", &shape, features);
+    section.unsigned(
+        "node_thresholds",
+        &shape,
+        nodes.iter().map(|node| node.thresholds),
+    );
+    let thresholds: Vec<f64> = trees
+        .clone()
+        .flat_map(|tree| &tree.thresholds)
+        .copied()
+        .collect();
+    section.vector("thresholds", &thresholds);
+    let rows = trees.clone().flat_map(|tree| &tree.rows).copied();
+    section.unsigned("rows", &[rows.clone().count()], rows);
+}
+
+/// The arrays of [`write_trees`], from which the trees are taken one after the other.
+struct TreeArrays {
+    rows: std::vec::IntoIter<u32>,
+    weights: std::vec::IntoIter<f64>,
+    impurities: std::vec::IntoIter<f64>,
+    features: std::vec::IntoIter<u32>,
+    threshold_counts: std::vec::IntoIter<u32>,
+    thresholds: std::vec::IntoIter<f64>,
+    leaf_rows: std::vec::IntoIter<u32>,
+}
+
+impl TreeArrays {
+    fn read(section: &mut Section<'_, '_>) -> Result<Self> {
+        let arrays = Self {
+            rows: section.unsigned("node_rows")?.into_iter(),
+            weights: section.reals("node_weights")?.into_iter(),
+            impurities: section.vector("node_impurities")?.into_iter(),
+            features: section.unsigned("node_features")?.into_iter(),
+            threshold_counts: section.unsigned("node_thresholds")?.into_iter(),
+            thresholds: section.vector("thresholds")?.into_iter(),
+            leaf_rows: section.unsigned("rows")?.into_iter(),
+        };
+        let nodes = arrays.rows.len();
+        let same = arrays.weights.len() == nodes
+            && arrays.impurities.len() == nodes
+            && arrays.features.len() == nodes
+            && arrays.threshold_counts.len() == nodes;
+        if same {
+            Ok(arrays)
+        } else {
+            Err(section.problem("the arrays of the nodes have different lengths"))
+        }
+    }
+
+    fn next_node(&mut self) -> Option<Grown> {
+        Some(Grown {
+            rows: self.rows.next()?,
+            weight: self.weights.next()?,
+            impurity: self.impurities.next()?,
+            feature: self.features.next()?.wrapping_sub(1),
+            thresholds: self.threshold_counts.next()?,
+        })
+    }
+
+    /// The next tree; `None` when the arrays are too short.
+    fn next_tree(&mut self, nodes: usize) -> Option<Subtree> {
+        if nodes > self.rows.len() {
+            return None;
+        }
+        let nodes: Vec<Grown> = (0..nodes).map_while(|_| self.next_node()).collect();
+        let thresholds = nodes.iter().map(|node| u64::from(node.thresholds)).sum();
+        let rows = u64::from(nodes.first()?.rows);
+        Some(Subtree {
+            thresholds: take(&mut self.thresholds, thresholds)?,
+            rows: take(&mut self.leaf_rows, rows)?,
+            nodes,
+        })
+    }
+
+    fn is_empty(&self) -> bool {
+        self.rows.len() == 0 && self.thresholds.len() == 0 && self.leaf_rows.len() == 0
+    }
+}
+
+fn take<T>(values: &mut std::vec::IntoIter<T>, count: u64) -> Option<Vec<T>> {
+    let count = usize::try_from(count).ok()?;
+    (count <= values.len()).then(|| values.by_ref().take(count).collect())
+}
+
+/// Reads trees on these rankings and checks each of them.
+pub(super) fn read_trees(
+    section: &mut Section<'_, '_>,
+    features: usize,
+    rankings: &Rankings,
+) -> Result<Vec<Tree>> {
+    let labels = rankings.labels();
+    if features == 0 || features >= LEAF as usize || labels > MAX_LABELS {
+        return Err(section.problem("the number of features or labels is out of range"));
+    }
+    let counts: Vec<usize> = section.unsigned("nodes_per_tree")?;
+    let mut arrays = TreeArrays::read(section)?;
+    let mut trees = Vec::new();
+    for nodes in counts {
+        let grown = arrays
+            .next_tree(nodes)
+            .ok_or_else(|| section.problem("the arrays of the trees are too short"))?;
+        check(features, rankings.len(), &grown).map_err(|text| section.problem(text))?;
+        trees.push(Tree::assemble(features, labels, rankings.len(), grown));
+    }
+    if arrays.is_empty() {
+        Ok(trees)
+    } else {
+        Err(section.problem("there are nodes, thresholds or rows after the last tree"))
+    }
+}
+
+/// Checks everything that the rest of the crate relies on.
+fn check(
+    features: usize,
+    training_rows: usize,
+    grown: &Subtree,
+) -> std::result::Result<(), &'static str> {
+    if u32::try_from(grown.nodes.len()).is_err() || u32::try_from(training_rows).is_err() {
+        return Err("more nodes or rows than a tree can have");
+    }
+    let mut thresholds = grown.thresholds.as_slice();
+    // Rows and children that each open node still expects.
+    let mut open: Vec<(u64, u64)> = vec![(grown.rows.len() as u64, 1)];
+    for node in &grown.nodes {
+        while open.last().is_some_and(|frame| *frame == (0, 0)) {
+            open.pop();
+        }
+        let frame = open.last_mut().ok_or("there are nodes after the tree")?;
+        let rows = u64::from(node.rows);
+        if rows == 0 || frame.0 < rows || frame.1 == 0 {
+            return Err("the rows of a node do not add up");
+        }
+        frame.0 -= rows;
+        frame.1 -= 1;
+        check_node(node, features, &mut thresholds)?;
+        if node.feature != LEAF {
+            open.push((rows, u64::from(node.thresholds) + 1));
+        }
+    }
+    if !thresholds.is_empty() || open.iter().any(|frame| *frame != (0, 0)) {
+        return Err("the tree is not complete");
+    }
+    check_rows(&grown.rows, training_rows)
+}
+
+/// Checks one node and takes its thresholds.
+fn check_node(
+    node: &Grown,
+    features: usize,
+    thresholds: &mut &[f64],
+) -> std::result::Result<(), &'static str> {
+    if !(node.weight.is_finite() && node.weight > 0.0 && node.impurity.is_finite()) {
+        return Err("a weight is not positive and finite, or an impurity not finite");
+    }
+    if node.feature == LEAF {
+        let has_none = node.thresholds == 0;
+        return has_none.then_some(()).ok_or("a leaf has thresholds");
+    }
+    if node.feature as usize >= features {
+        return Err("a node splits a feature that does not exist");
+    }
+    if node.thresholds == 0 {
+        return Err("an inner node has no threshold");
+    }
+    let own = thresholds
+        .split_off(..node.thresholds as usize)
+        .ok_or("there are too few thresholds")?;
+    if !own.iter().all(|t| t.is_finite()) || !own.windows(2).all(|w| w[0] < w[1]) {
+        return Err("the thresholds of a node are not finite and ascending");
+    }
+    Ok(())
+}
+
+/// Checks that rows are distinct and exist. Sorting needs memory in proportion to the rows read only.
+fn check_rows(rows: &[u32], training_rows: usize) -> std::result::Result<(), &'static str> {
+    let mut rows = rows.to_vec();
+    rows.sort_unstable();
+    let distinct = rows.windows(2).all(|w| w[0] < w[1]);
+    let exist = rows
+        .last()
+        .is_none_or(|&last| (last as usize) < training_rows);
+    if distinct && exist {
+        Ok(())
+    } else {
+        Err("a row is listed twice or does not exist")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::damage::{check_refusals, check_repaired};
+    use super::*;
+    use crate::aggregate::{Aggregator, Borda};
+    use crate::features::Features;
+    use crate::run::Interrupt;
+    use crate::tree::TreeParams;
+    use ndarray::{arr1, Array2};
+
+    const BORDA: fn() -> Aggregator = || Aggregator::Borda(Borda::default());
+
+    /// A tree on rankings with missing labels.
+    fn fit(weights: Option<&[f64]>) -> (FittedTree, Features) {
+        let x = Array2::from_shape_fn((12, 2), |(i, j)| ((i * (7 + j)) % 13) as f64);
+        let mut y = Array2::from_shape_fn((12, 3), |(i, j)| match (i + j) % 5 {
+            0 => f64::NAN,
+            _ => 1.0,
+        });
+        y.row_mut(3).assign(&arr1(&[2.0, 1.0, f64::NAN]));
+        let features = Features::new(x.view(), &Interrupt::never()).unwrap();
+        let rankings = Rankings::new(y.view(), weights).unwrap();
+        let params = TreeParams::default();
+        let tree =
+            FittedTree::fit(&features, rankings, &params, &BORDA(), &Interrupt::never()).unwrap();
+        (tree, features)
+    }
+
+    #[test]
+    fn damaged_trees_are_refused() {
+        let weights: Vec<f64> = (0..12).map(|i| f64::from(i % 3)).collect();
+        for weights in [None, Some(weights.as_slice())] {
+            let (tree, features) = fit(weights);
+            check_refusals(&tree);
+            check_refusals(&tree.with_soft_routing(&features).unwrap());
+        }
+    }
+
+    #[test]
+    fn trees_with_a_repaired_checksum_are_safe() {
+        let (tree, features) = fit(None);
+        let read = check_repaired(&tree.with_soft_routing(&features).unwrap(), |tree| {
+            let leaves: Vec<u32> = tree.tree().leaf_indices().collect();
+            let orders = tree
+                .consensus(&BORDA(), &leaves, 1, &Interrupt::never())
+                .unwrap();
+            assert_eq!(orders.len(), leaves.len());
+            if tree.tree().features() < 1000 {
+                let zeros = Array2::zeros((3, tree.tree().features()));
+                assert_eq!(tree.tree().apply(zeros.view()).unwrap().len(), 3);
+            }
+        });
+        assert!(read > 0);
+    }
+}
