@@ -139,7 +139,7 @@ impl Forest {
             voters,
             jobs,
             ShareConsensus::new,
-            |consensus, shares| consensus.of(aggregator, shares),
+            |consensus, shares| consensus.aggregate(aggregator, shares),
         )
     }
 
