@@ -5,7 +5,7 @@ use crate::saved::{sign, Format};
 use crate::tree::fitted_bytes::{read_rankings, write_rankings};
 use crate::tree::Tree;
 
-use super::{Forest, Kind, Member};
+use super::{Forest, ForestTree, TreeKind};
 
 const FORMAT: Format = Format {
     what: "forest",
@@ -24,7 +24,7 @@ impl Forest {
         write_rankings(&self.rankings, &mut out);
         for member in &self.members {
             let tree = member.tree.to_bytes();
-            let kind = u64::from(member.kind == Kind::ExtraTrees);
+            let kind = u64::from(member.kind == TreeKind::ExtraTrees);
             for number in [kind, member.seed, tree.len() as u64] {
                 out.extend_from_slice(&number.to_le_bytes());
             }
@@ -44,12 +44,12 @@ impl Forest {
         let mut forest = Self::new(rankings, features);
         for _ in 0..trees {
             let [kind, seed, length] = reader.sizes()?;
-            let member = Member {
+            let member = ForestTree {
                 tree: Tree::from_bytes(reader.slice(length)?)
                     .map_err(|error| FORMAT.part(error))?,
                 kind: match kind {
-                    0 => Kind::Bootstrap,
-                    1 => Kind::ExtraTrees,
+                    0 => TreeKind::Bootstrap,
+                    1 => TreeKind::ExtraTrees,
                     _ => return Err(FORMAT.problem("a tree is of an unknown kind")),
                 },
                 seed: seed as u64,
@@ -61,7 +61,7 @@ impl Forest {
         Ok(forest)
     }
 
-    fn check(&self, member: &Member) -> Result<()> {
+    fn check(&self, member: &ForestTree) -> Result<()> {
         let tree = &member.tree;
         let fits = tree.labels() == self.rankings.labels()
             && tree.training_rows() == self.rankings.len()
