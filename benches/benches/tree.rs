@@ -1,5 +1,5 @@
-//! Growing and applying trees on data shaped like the largest of the usual benchmarks: 20000 rows, 16 features of 16
-//! values each, 26 labels in a few buckets.
+//! Benchmarks of growing and applying trees on data of the size of the largest benchmark dataset: 20000 rows, 16 features
+//! of 16 values each, 26 labels in a few buckets.
 
 use std::hint::black_box;
 
@@ -19,7 +19,7 @@ const ROWS: usize = 20_000;
 const FEATURES: usize = 16;
 const LABELS: usize = 26;
 
-/// Rows scatter around one centre a label; labels with near centres are ranked before far ones.
+/// Rows scatter around one centre per label; labels are ranked by the distance of their centres.
 fn data() -> (Array2<f64>, Rankings) {
     let mut rng = Pcg64::seed_from_u64(1);
     let centres = Array2::from_shape_fn((LABELS, FEATURES), |_| rng.random::<f64>() * 15.0);
@@ -35,7 +35,7 @@ fn data() -> (Array2<f64>, Rankings) {
         for other in 0..LABELS {
             let difference = &x.row(row) - &centres.row(other);
             let distance = difference.dot(&difference).sqrt();
-            // Far labels share a last bucket.
+            // All far labels are tied in the last bucket.
             y[[row, other]] = (distance / 2.0).floor().min(7.0);
         }
     }
@@ -49,8 +49,7 @@ fn grow(c: &mut Criterion) {
     let params = TreeParams::default();
     let fit = |rankings: &Rankings| {
         let features = Features::new(x.view(), &Interrupt::never()).expect("finite features");
-        Tree::fit(&features, rankings, &params, None, &Interrupt::never())
-            .expect("nobody interrupts")
+        Tree::fit(&features, rankings, &params, None, &Interrupt::never()).expect("not interrupted")
     };
     let mut group = c.benchmark_group("tree");
     group.sample_size(10);

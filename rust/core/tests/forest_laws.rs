@@ -1,7 +1,7 @@
-//! Laws of forests: threads and the history do not matter, weights are repetitions, saved forests come back.
+//! Properties of forests: they do not depend on the number of threads or on staged growing, and saved forests round-trip.
 
 use bucketrank_core::features::Features;
-use bucketrank_core::forest::{Forest, ForestOptions, Variant, Voters};
+use bucketrank_core::forest::{Forest, ForestOptions, ForestVariant, Voters};
 use bucketrank_core::missing::{drop_labels, to_dense_ranks};
 use bucketrank_core::pairs::PairShares;
 use bucketrank_core::parallel::Jobs;
@@ -11,7 +11,11 @@ use bucketrank_core::saved::SavedModel as _;
 use bucketrank_core::tree::{Splitter, Tree, TreeOptions, TreeParams};
 use ndarray::Array2;
 
-const VARIANTS: [Variant; 3] = [Variant::Bootstrap, Variant::ExtraTrees, Variant::Mixed];
+const VARIANTS: [ForestVariant; 3] = [
+    ForestVariant::Bootstrap,
+    ForestVariant::ExtraTrees,
+    ForestVariant::Mixed,
+];
 
 fn data(rows: usize) -> (Array2<f64>, Rankings) {
     let x = Array2::from_shape_fn((rows, 3), |(i, j)| ((i * (7 + 3 * j)) % 29) as f64 / 4.0);
@@ -29,7 +33,7 @@ fn jobs(n_jobs: usize) -> Jobs<'static> {
     }
 }
 
-fn options(variant: Variant, seed: u64) -> ForestOptions {
+fn options(variant: ForestVariant, seed: u64) -> ForestOptions {
     ForestOptions {
         variant,
         tree: TreeOptions {
@@ -61,7 +65,7 @@ fn shares(forest: &Forest, x: &Array2<f64>, voters: Voters, n_jobs: usize) -> Ve
 }
 
 #[test]
-fn threads_and_history_do_not_matter() {
+fn forests_do_not_depend_on_threads_or_staged_growing() {
     let (x, y) = data(150);
     let y = drop_labels(&y, 0.2, 1).unwrap();
     let features = Features::new(x.view(), &Interrupt::never()).unwrap();
@@ -83,21 +87,20 @@ fn threads_and_history_do_not_matter() {
 }
 
 #[test]
-fn averages_are_those_of_the_trees() {
+fn shares_are_averaged_over_the_voting_trees() {
     let (x, y) = data(60);
-    let whole = forest(&x, &y, &options(Variant::Mixed, 1), 1);
+    let whole = forest(&x, &y, &options(ForestVariant::Mixed, 1), 1);
     let averaged = shares(&whole, &x, Voters::All, 1);
     let sums: Vec<f64> = averaged
         .iter()
         .map(|shares| shares.as_slice().iter().sum())
         .collect();
-    // Ten pairs, each adding up to 1.
+    // Ten pairs, whose shares sum to 1 each.
     assert!(sums.iter().all(|sum| (sum - 10.0).abs() < 1e-9));
-    // Every tree was grown on rows that it was given: most rows are predicted well.
     let counts = whole.out_of_bag_counts();
     assert!(counts.iter().all(|&count| count <= 6));
     let total: usize = counts.iter().sum();
-    // A row is left out by a tree on drawn rows with probability 1/e.
+    // A bootstrap sample omits a row with probability 1/e.
     let expected = 6.0 * 60.0 * (-1.0_f64).exp();
     assert!((total as f64 - expected).abs() < 40.0, "{total}");
     let outside = shares(&whole, &x, Voters::OutOfBag, 1);
@@ -115,18 +118,18 @@ fn averages_are_those_of_the_trees() {
 }
 
 #[test]
-fn a_tree_on_drawn_rows_does_not_see_the_others() {
+fn bootstrap_trees_contain_only_drawn_rows() {
     let (x, y) = data(40);
-    let whole = forest(&x, &y, &options(Variant::Bootstrap, 2), 1);
+    let whole = forest(&x, &y, &options(ForestVariant::Bootstrap, 2), 1);
     let tree = whole.tree(0).unwrap();
     assert!(tree.node_rows(0).len() < 35);
     assert_eq!(tree.nodes()[0].weight, 40.0);
-    let extra = forest(&x, &y, &options(Variant::ExtraTrees, 2), 1);
+    let extra = forest(&x, &y, &options(ForestVariant::ExtraTrees, 2), 1);
     assert_eq!(extra.tree(0).unwrap().node_rows(0).len(), 40);
 }
 
 #[test]
-fn rows_of_weight_zero_are_nowhere() {
+fn rows_of_weight_zero_are_ignored() {
     let (x, y) = data(50);
     let weights: Vec<f64> = (0..50).map(|i| f64::from(i % 3)).collect();
     let positions = Array2::from_shape_fn((50, 5), |(r, l)| match y.row(r)[l] {
@@ -146,7 +149,7 @@ fn rows_of_weight_zero_are_nowhere() {
 }
 
 #[test]
-fn the_engines_draw_the_same_thresholds() {
+fn engines_draw_the_same_thresholds() {
     let (x, y) = data(300);
     let features = Features::new(x.view(), &Interrupt::never()).unwrap();
     for missing in [0.0, 0.3] {
@@ -155,7 +158,7 @@ fn the_engines_draw_the_same_thresholds() {
             MISSING => f64::NAN,
             position => f64::from(position),
         });
-        // Weights too large to be spelled out as repetitions leave the fast engine.
+        // Weights too large to expand into repetitions select the general engine.
         let heavy = Rankings::new(positions.view(), Some(&[1000.0; 300])).unwrap();
         for seed in 0..5 {
             let options = TreeOptions {
@@ -185,12 +188,12 @@ fn the_engines_draw_the_same_thresholds() {
 }
 
 #[test]
-fn saved_forests_come_back_and_damaged_ones_are_refused() {
+fn saved_forests_round_trip_and_damage_is_detected() {
     let (x, y) = data(12);
     let mut small = Forest::new(y, 3);
     let features = Features::new(x.view(), &Interrupt::never()).unwrap();
     small
-        .grow(&features, &options(Variant::Mixed, 9), 2, jobs(1))
+        .grow(&features, &options(ForestVariant::Mixed, 9), 2, jobs(1))
         .unwrap();
     let bytes = small.to_bytes();
     assert_eq!(Forest::from_bytes(&bytes).unwrap(), small);
@@ -205,7 +208,7 @@ fn saved_forests_come_back_and_damaged_ones_are_refused() {
 }
 
 #[test]
-fn a_stop_and_foreign_data_are_errors() {
+fn interruption_and_mismatched_data_are_errors() {
     let (x, y) = data(30);
     let features = Features::new(x.view(), &Interrupt::never()).unwrap();
     let mut stopped = Forest::new(y.clone(), 3);
@@ -215,13 +218,13 @@ fn a_stop_and_foreign_data_are_errors() {
         interrupt: &interrupt,
         ..jobs(1)
     };
-    let many = stopped.grow(&features, &options(Variant::Mixed, 1), 100_000, stop);
+    let many = stopped.grow(&features, &options(ForestVariant::Mixed, 1), 100_000, stop);
     assert!(many.is_err() && stopped.trees() == 0);
     let mut other = Forest::new(y.clone(), 2);
     assert!(other
-        .grow(&features, &options(Variant::Mixed, 1), 1, jobs(1))
+        .grow(&features, &options(ForestVariant::Mixed, 1), 1, jobs(1))
         .is_err());
-    let whole = forest(&x, &y, &options(Variant::Mixed, 1), 1);
+    let whole = forest(&x, &y, &options(ForestVariant::Mixed, 1), 1);
     let part = x.slice_axis(ndarray::Axis(0), (0..5).into());
     let outside = whole.map_shares(part, 0.5, Voters::OutOfBag, jobs(1), || (), |(), _| Ok(()));
     assert!(outside.is_err());

@@ -1,4 +1,5 @@
-//! Trees of the reference implementation, node by node. Skips, saying so, where the golden files are absent.
+//! Compares trees with those of the reference implementation, node by node. Skipped, with a message, if the golden files
+//! are absent.
 
 use std::path::PathBuf;
 
@@ -9,7 +10,7 @@ use bucketrank_core::tree::{Tree, TreeOptions, TreeParams};
 use ndarray::Array2;
 use serde_json::Value;
 
-/// The folder with golden files and data, next to the workspace unless the environment names another.
+/// The folder with golden files and data: `BUCKETRANK_SHARED`, or `shared` next to the workspace.
 fn shared() -> PathBuf {
     std::env::var_os("BUCKETRANK_SHARED").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
@@ -17,7 +18,7 @@ fn shared() -> PathBuf {
     )
 }
 
-/// Features (columns A…) and positions (columns L…) of a data file.
+/// Reads features (columns A…) and positions (columns L…) of a data file.
 fn read(dataset: &str) -> (Array2<f64>, Array2<f64>) {
     let text = std::fs::read_to_string(shared().join(format!("data/{dataset}.csv"))).unwrap();
     let mut lines = text.lines();
@@ -64,7 +65,7 @@ fn trees_equal_the_reference() {
     assert!(compared > 100);
 }
 
-/// Walks the tree in preorder beside the golden nodes; returns how many there are.
+/// Compares the tree with the golden nodes in preorder; returns their number.
 fn compare(tree: &Tree, golden: &[Value]) -> usize {
     assert_eq!(tree.nodes().len(), golden.len());
     let mut stack = vec![0];

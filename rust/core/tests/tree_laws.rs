@@ -1,5 +1,5 @@
-//! Laws of trees on random data: the engines equal a slow reference, weights are repetitions, and neither the order
-//! of the rows nor the number of threads matters.
+//! Properties of trees on random data: all engines equal a slow reference, weights equal repetitions, and trees depend
+//! neither on the order of the rows nor on the number of threads.
 
 use bucketrank_core::aggregate::{Aggregator, Borda};
 use bucketrank_core::error::Error;
@@ -12,14 +12,14 @@ use bucketrank_core::tree::{FittedTree, Tree, TreeOptions, TreeParams};
 use ndarray::{Array2, Axis};
 use proptest::prelude::*;
 
-/// Features and raw positions (NaN where missing), to be ranked densely.
+/// Features and raw positions (NaN where missing), which are converted to dense ranks.
 #[derive(Debug, Clone)]
-struct Data {
+struct Dataset {
     x: Array2<f64>,
     y: Array2<f64>,
 }
 
-impl Data {
+impl Dataset {
     fn features(&self) -> Features {
         Features::new(self.x.view(), &Interrupt::never()).unwrap()
     }
@@ -55,8 +55,8 @@ impl Data {
     }
 }
 
-/// Random data: few-valued and continuous features, ties, and maybe missing labels.
-fn data(max_rows: usize) -> impl Strategy<Value = Data> {
+/// Random data: features with few or many distinct values, ties, and optionally missing labels.
+fn data(max_rows: usize) -> impl Strategy<Value = Dataset> {
     let shape = (1..=max_rows, 1_usize..5, 2_usize..6);
     (shape, any::<u64>(), 0_u32..3, 1_u32..7).prop_map(
         |((rows, columns, labels), seed, missing, levels)| {
@@ -79,13 +79,13 @@ fn data(max_rows: usize) -> impl Strategy<Value = Data> {
                     f64::from(position)
                 }
             });
-            Data { x, y }
+            Dataset { x, y }
         },
     )
 }
 
-/// Mean entropy over the pairs, straight from the definition.
-fn entropy(data: &Data, rows: &[usize], weights: &[f64]) -> f64 {
+/// Mean entropy over the pairs, computed from its definition.
+fn entropy(data: &Dataset, rows: &[usize], weights: &[f64]) -> f64 {
     let labels = data.y.ncols();
     let mut sum = 0.0;
     for u in 0..labels {
@@ -108,11 +108,11 @@ fn entropy(data: &Data, rows: &[usize], weights: &[f64]) -> f64 {
     sum / (labels * (labels - 1) / 2) as f64
 }
 
-/// A node of the slow reference: rows, impurity, and the split.
-type Reference = (Vec<usize>, f64, Option<(usize, f64)>);
+/// A node of the slow reference: rows, impurity and split.
+type ReferenceNode = (Vec<usize>, f64, Option<(usize, f64)>);
 
-/// Grows by trying every cut of every feature and counting from scratch; nodes in preorder.
-fn reference(data: &Data, weights: &[f64], options: &TreeOptions) -> Vec<Reference> {
+/// Grows a tree by evaluating every threshold of every feature with fresh counts; returns the nodes in preorder.
+fn grow_reference(data: &Dataset, weights: &[f64], options: &TreeOptions) -> Vec<ReferenceNode> {
     let rows = (0..weights.len())
         .filter(|&row| weights[row] > 0.0)
         .collect();
@@ -126,7 +126,7 @@ fn reference(data: &Data, weights: &[f64], options: &TreeOptions) -> Vec<Referen
         let split = if leaf {
             None
         } else {
-            reference_split(data, weights, options, &rows, impurity)
+            find_reference_split(data, weights, options, &rows, impurity)
         };
         if let Some((feature, threshold)) = split {
             let goes_left = |row: &usize| data.x[[*row, feature]] <= threshold;
@@ -139,8 +139,8 @@ fn reference(data: &Data, weights: &[f64], options: &TreeOptions) -> Vec<Referen
     nodes
 }
 
-fn reference_split(
-    data: &Data,
+fn find_reference_split(
+    data: &Dataset,
     weights: &[f64],
     options: &TreeOptions,
     rows: &[usize],
@@ -170,8 +170,11 @@ fn reference_split(
     best.map(|(_, split)| split)
 }
 
-/// Compares a tree with the reference, node by node.
-fn check(tree: &Tree, nodes: &[Reference]) -> std::result::Result<(), TestCaseError> {
+/// Asserts that a tree equals the reference, node by node.
+fn assert_equals_reference(
+    tree: &Tree,
+    nodes: &[ReferenceNode],
+) -> std::result::Result<(), TestCaseError> {
     prop_assert_eq!(tree.nodes().len(), nodes.len());
     let mut stack = vec![0];
     for (rows, impurity, split) in nodes {
@@ -189,7 +192,7 @@ fn check(tree: &Tree, nodes: &[Reference]) -> std::result::Result<(), TestCaseEr
     Ok(())
 }
 
-/// The shape of a tree without row numbers: each node with feature, thresholds, rows and impurity.
+/// Feature, thresholds, number of rows and impurity of each node.
 fn shape(tree: &Tree) -> Vec<(Option<u32>, Vec<f64>, u32, f64)> {
     (0..tree.nodes().len() as u32)
         .map(|index| {
@@ -217,14 +220,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn the_fast_engine_equals_the_reference(data in data(130), split in 2_usize..9, leaf in 1_usize..4) {
+    fn fast_engine_equals_the_reference(data in data(130), split in 2_usize..9, leaf in 1_usize..4) {
         let options = options(split, leaf);
         let weights = vec![1.0; data.x.nrows()];
-        check(&data.fit(options, None), &reference(&data, &weights, &options))?;
+        assert_equals_reference(&data.fit(options, None), &grow_reference(&data, &weights, &options))?;
     }
 
     #[test]
-    fn the_general_engine_equals_the_reference(
+    fn general_engine_equals_the_reference(
         data in data(40),
         seed in any::<u64>(),
         fractional in any::<bool>(),
@@ -235,11 +238,11 @@ proptest! {
         let mut weights: Vec<f64> = (0..data.x.nrows()).map(|row| draw(row) * scale).collect();
         weights[0] = 2.0 * scale;
         let options = TreeOptions { max_depth: Some(5), ..options(split, 1) };
-        check(&data.fit(options, Some(&weights)), &reference(&data, &weights, &options))?;
+        assert_equals_reference(&data.fit(options, Some(&weights)), &grow_reference(&data, &weights, &options))?;
     }
 
     #[test]
-    fn a_weight_is_a_repetition(data in data(60), seed in any::<u64>()) {
+    fn integer_weights_equal_repetitions(data in data(60), seed in any::<u64>()) {
         let draw = |row: usize| (seed.rotate_left(row as u32 * 5) % 3) as usize;
         let mut counts: Vec<usize> = (0..data.x.nrows()).map(draw).collect();
         counts[0] = 2;
@@ -257,7 +260,7 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_the_rows_does_not_matter(data in data(150), seed in any::<u64>()) {
+    fn trees_do_not_depend_on_the_order_of_rows(data in data(150), seed in any::<u64>()) {
         let mut rows: Vec<usize> = (0..data.x.nrows()).collect();
         rows.sort_by_key(|&row| (row as u64 + 1).wrapping_mul(seed | 1).rotate_left(17));
         let tree = data.fit(options(2, 1), None);
@@ -266,7 +269,7 @@ proptest! {
     }
 
     #[test]
-    fn saved_trees_come_back_and_damage_is_noticed(data in data(40), at in any::<prop::sample::Index>(), flip in 1_u8..=255) {
+    fn saved_trees_round_trip_and_damage_is_detected(data in data(40), at in any::<prop::sample::Index>(), flip in 1_u8..=255) {
         let tree = data.fit(options(2, 1), None);
         let borda = Aggregator::Borda(Borda::default());
         let params = TreeParams::new(options(2, 1)).unwrap();
@@ -285,8 +288,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(6))]
 
     #[test]
-    fn the_number_of_threads_does_not_matter(data in data(130), max_features in prop::option::of(1_usize..4)) {
-        // Enough rows for the parallel path, different enough to make a deep tree.
+    fn trees_do_not_depend_on_the_number_of_threads(data in data(130), max_features in prop::option::of(1_usize..4)) {
+        // Enough rows for the parallel path, and enough distinct values for a deep tree.
         let rows: Vec<usize> = (0..3000).map(|i| (i * 31) % data.x.nrows()).collect();
         let mut data = data.select(&rows);
         for (row, mut values) in data.x.rows_mut().into_iter().enumerate() {
@@ -300,10 +303,10 @@ proptest! {
 }
 
 #[test]
-fn growing_stops_when_asked() {
+fn growing_stops_when_interrupted() {
     let x = Array2::from_shape_fn((500, 3), |(i, j)| ((i * (31 + j)) % 97) as f64);
     let y = Array2::from_shape_fn((500, 4), |(i, j)| ((i * (j + 3)) % 5) as f64);
-    let data = Data { x, y };
+    let data = Dataset { x, y };
     let weights = vec![2.0; 500];
     for (n_jobs, weights) in [(1, None), (1, Some(weights.as_slice())), (2, None)] {
         let params = TreeParams::new(TreeOptions {
@@ -319,9 +322,9 @@ fn growing_stops_when_asked() {
     }
 }
 
-/// Large nodes without signal, where no bound spares an evaluation.
+/// Large nodes without signal, where the bounds prune nothing.
 #[test]
-fn the_engines_agree_on_many_values() {
+fn engines_agree_on_features_with_many_values() {
     let mut state = 7_u64;
     let mut random = move |below: u32| {
         state ^= state << 13;
@@ -341,7 +344,7 @@ fn the_engines_agree_on_many_values() {
                 position
             }
         });
-        let data = Data { x, y };
+        let data = Dataset { x, y };
         let fit = |n_jobs, weights| {
             let limits = TreeOptions {
                 n_jobs,
@@ -350,7 +353,7 @@ fn the_engines_agree_on_many_values() {
             };
             data.fit(limits, weights)
         };
-        // Weights too large to be spelled out as repetitions leave the fast engine.
+        // Weights too large to expand into repetitions select the general engine.
         let weights = vec![8.0; 3000];
         let general = shape(&fit(1, Some(&weights)));
         let fast = fit(1, None);

@@ -2,7 +2,7 @@
 
 use bucketrank_core::error;
 use bucketrank_core::features::Features;
-use bucketrank_core::forest::{Forest as CoreForest, ForestOptions, Variant, Voters};
+use bucketrank_core::forest::{Forest as CoreForest, ForestOptions, ForestVariant, Voters};
 use bucketrank_core::pairs::PairShares;
 use bucketrank_core::parallel::Jobs;
 use bucketrank_core::saved::SavedModel as _;
@@ -26,11 +26,11 @@ pub struct Forest {
     forest: CoreForest,
 }
 
-fn variant(name: &str) -> Result<Variant> {
+fn variant(name: &str) -> Result<ForestVariant> {
     match name {
-        "bootstrap" => Ok(Variant::Bootstrap),
-        "extra_trees" => Ok(Variant::ExtraTrees),
-        "mixed" => Ok(Variant::Mixed),
+        "bootstrap" => Ok(ForestVariant::Bootstrap),
+        "extra_trees" => Ok(ForestVariant::ExtraTrees),
+        "mixed" => Ok(ForestVariant::Mixed),
         other => Err(BorderError::value(format!("unknown variant {other:?}"))),
     }
 }

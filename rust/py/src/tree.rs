@@ -6,7 +6,7 @@ use bucketrank_core::features::Features;
 use bucketrank_core::pairs::PairShares;
 use bucketrank_core::parallel::Jobs;
 use bucketrank_core::saved::SavedModel as _;
-use bucketrank_core::tree::{Criterion, FittedTree, Node, Splitter, TreeOptions, TreeParams};
+use bucketrank_core::tree::{Criterion, FittedTree, Splitter, TreeNode, TreeOptions, TreeParams};
 use ndarray::{Array3, Axis};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyIndexError;
@@ -276,7 +276,7 @@ impl Tree {
         let tree = self.fitted.tree();
         let indices = 0..tree.nodes().len() as u32;
         let whole = |of: &dyn Fn(u32) -> i64| indices.clone().map(of).collect::<Vec<i64>>();
-        let real = |of: fn(&Node) -> f64| tree.nodes().iter().map(of).collect::<Vec<f64>>();
+        let real = |of: fn(&TreeNode) -> f64| tree.nodes().iter().map(of).collect::<Vec<f64>>();
         let feature = |i| tree.split(i).map_or(-1, |split| split.feature.into());
         let thresholds: Vec<Vec<f64>> = indices
             .clone()

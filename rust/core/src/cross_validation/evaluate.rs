@@ -1,4 +1,5 @@
-//! One job of a cross-validation: grow one tree, ask every aggregator for its leaves, compare with the truth.
+//! [`Job`]: one split of a cross-validation. Grows one tree, applies every aggregator to its leaves and scores the
+//! predictions.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -16,9 +17,10 @@ use crate::run::Interrupt;
 use crate::tree::{Tree, TreeOptions, TreeParams};
 use crate::weights::Weights;
 
-/// Data to cross-validate on, and the seed of everything that is drawn for it.
+/// A dataset to cross-validate on, with the seed of all its random draws.
 ///
-/// Proven by the constructor: features are finite, there is one ranking per row, and every weight is positive.
+/// Invariants, checked by the constructor: features are finite, there is one ranking per row, and every weight is
+/// positive.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
     values: Array2<f64>,
@@ -27,10 +29,10 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Takes features and rankings. Weights count in growing, aggregating and comparing alike.
+    /// Checks and copies the data. Weights apply to growing, aggregating and scoring.
     ///
     /// # Errors
-    /// Different numbers of rows, a feature that is NaN or infinite, or a weight of 0.
+    /// Different numbers of rows, no features, a NaN or infinite feature, or a weight of 0.
     pub fn new(values: ArrayView2<'_, f64>, rankings: Rankings, seed: u64) -> Result<Self> {
         if values.nrows() != rankings.len() {
             return Err(Error::RowCounts {
@@ -62,24 +64,24 @@ impl Problem {
         self.rankings.len()
     }
 
-    /// A rough number of elementary steps for one tree.
-    pub(super) fn steps(&self) -> usize {
+    /// Estimated cost of growing one tree.
+    pub(super) fn cost(&self) -> usize {
         self.values.len() * self.rankings.labels().pow(2)
     }
 }
 
-/// What is to be done on one split of a problem.
+/// The evaluation of all aggregators on one split of a problem.
 #[derive(Debug, Clone)]
 pub struct Job<'a> {
     /// The data.
     pub problem: &'a Problem,
-    /// The part that is held out, and the share of labels that the rest loses.
+    /// The held-out fold, and the share of labels dropped from the training rankings.
     pub split: Split,
-    /// Number of folds of a repeat.
+    /// Number of folds per repeat.
     pub n_folds: u32,
-    /// How the tree is grown; its seed is replaced by one of the split's own.
+    /// Parameters of the tree; the split replaces its seed.
     pub tree: &'a TreeParams,
-    /// Aggregator of the criteria that compare rows with a consensus.
+    /// Aggregator for the criteria that compare rows with their consensus.
     pub tree_aggregator: &'a Aggregator,
     /// Aggregators applied to the leaves.
     pub aggregators: &'a [Aggregator],
@@ -88,38 +90,38 @@ pub struct Job<'a> {
 /// The result of a [`Job`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluation {
-    /// Leaves of the tree.
+    /// Number of leaves of the tree.
     pub leaves: usize,
     /// Depth of the tree.
     pub depth: usize,
-    /// Time to grow the tree, features presorted included.
+    /// Time to grow the tree, including sorting the features.
     pub tree_time: Duration,
-    /// Mean number of buckets of the rankings held out.
+    /// Mean number of buckets of the held-out rankings.
     pub true_buckets: f64,
-    /// One for each aggregator, in their order.
+    /// One outcome per aggregator, in the same order.
     pub outcomes: Vec<Outcome>,
 }
 
-/// How one aggregator did on the leaves of the tree.
+/// Score and time of one aggregator.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outcome {
-    /// Mean τ_X of the predictions with the rankings held out.
+    /// Mean τ_X between predictions and held-out rankings.
     pub tau_x: f64,
     /// Mean number of buckets of the predictions.
     pub predicted_buckets: f64,
-    /// Time for the consensus of all leaves, pair statistics included.
+    /// Time to aggregate all leaves, including their pair statistics.
     pub consensus_time: Duration,
 }
 
 impl Job<'_> {
-    /// Does the job on the calling thread. The result, times apart, depends on the job alone.
+    /// Runs the job on the calling thread. Except for the times, the result depends on the job alone.
     ///
     /// # Errors
     /// An impossible number of folds; what growing and aggregating may say; [`Error::NothingToCompare`] when no row
     /// held out ranks two labels; [`Error::Interrupted`].
     pub fn evaluate(&self, interrupt: &Interrupt) -> Result<Evaluation> {
         let Problem { values, seed, .. } = self.problem;
-        let (training, test) = self.rows()?;
+        let (training, test) = self.split_rows()?;
         let rankings = self.problem.rankings.select(&training);
         let rankings = if self.split.missing > 0.0 {
             drop_labels(
@@ -149,21 +151,25 @@ impl Job<'_> {
 
         let truth = self.problem.rankings.select(&test);
         let leaf_of = tree.apply(values.select(Axis(0), &test).view())?;
-        let leaves = Leaves {
+        let leaves = LeafAggregation {
             tree: &tree,
             rankings: &rankings,
             interrupt,
         };
-        let tables = leaves.consensus_of_all(self.aggregators)?;
-        let mut outcomes: Vec<Outcome> = Vec::with_capacity(tables.len());
-        for (index, table) in tables.iter().enumerate() {
-            // Thresholds next to each other often make the same bucket orders.
+        let orders_by_aggregator = leaves.aggregate_all(self.aggregators)?;
+        let mut outcomes: Vec<Outcome> = Vec::with_capacity(orders_by_aggregator.len());
+        for (index, leaf_orders) in orders_by_aggregator.iter().enumerate() {
+            // Aggregators with neighbouring thresholds often give the same bucket orders.
             let outcome = match outcomes.last() {
-                Some(last) if tables[index - 1].positions == table.positions => Outcome {
-                    consensus_time: table.time,
-                    ..*last
-                },
-                _ => table.compare(&leaf_of, &truth)?,
+                Some(last)
+                    if orders_by_aggregator[index - 1].positions == leaf_orders.positions =>
+                {
+                    Outcome {
+                        consensus_time: leaf_orders.time,
+                        ..*last
+                    }
+                }
+                _ => leaf_orders.score(&leaf_of, &truth)?,
             };
             outcomes.push(outcome);
         }
@@ -176,8 +182,8 @@ impl Job<'_> {
         })
     }
 
-    /// The rows to learn from and the rows held out, both in order.
-    fn rows(&self) -> Result<(Vec<usize>, Vec<usize>)> {
+    /// The training rows and the held-out rows, both ascending.
+    fn split_rows(&self) -> Result<(Vec<usize>, Vec<usize>)> {
         let Split { repeat, fold, .. } = self.split;
         let fold_of = fold_of_rows(self.problem.rows(), self.n_folds, self.problem.seed, repeat)?;
         if fold >= self.n_folds {
@@ -191,30 +197,30 @@ impl Job<'_> {
     }
 }
 
-/// A tree's leaves and the rankings in them.
-struct Leaves<'a> {
+/// Applies aggregators to the leaves of a tree.
+struct LeafAggregation<'a> {
     tree: &'a Tree,
     rankings: &'a Rankings,
     interrupt: &'a Interrupt,
 }
 
-/// The bucket order of every leaf by one aggregator.
-struct Table {
+/// The bucket order of every leaf, by one aggregator.
+struct LeafOrders {
     labels: usize,
-    /// Positions by node; those of inner nodes are never read.
+    /// Positions per node and label; unused for inner nodes.
     positions: Vec<u16>,
     time: Duration,
 }
 
-impl Leaves<'_> {
-    /// Aggregators that read the same statistics share them, leaf by leaf; each is charged for computing them, as if
-    /// it had been alone.
-    fn consensus_of_all(&self, aggregators: &[Aggregator]) -> Result<Vec<Table>> {
+impl LeafAggregation<'_> {
+    /// Applies all aggregators to all leaves. Aggregators that need the same pair statistics share them, but the time of
+    /// each includes computing them.
+    fn aggregate_all(&self, aggregators: &[Aggregator]) -> Result<Vec<LeafOrders>> {
         let labels = self.rankings.labels();
         let size = self.tree.nodes().len() * labels;
-        let mut tables: Vec<Table> = aggregators
+        let mut orders_by_aggregator: Vec<LeafOrders> = aggregators
             .iter()
-            .map(|_| Table {
+            .map(|_| LeafOrders {
                 labels,
                 positions: vec![0; size],
                 time: Duration::ZERO,
@@ -223,44 +229,44 @@ impl Leaves<'_> {
         let mut workspace = Workspace::new();
         let levels: BTreeSet<Needs> = aggregators.iter().map(Aggregator::needs).collect();
         for needs in levels {
-            let mut group: Vec<(&Aggregator, &mut Table)> = aggregators
+            let mut group: Vec<(&Aggregator, &mut LeafOrders)> = aggregators
                 .iter()
-                .zip(&mut tables)
+                .zip(&mut orders_by_aggregator)
                 .filter(|(aggregator, _)| aggregator.needs() == needs)
                 .collect();
-            // What differs in a threshold only takes the same time: reading the clock would take most of it.
-            let one_kind = group
+            // Aggregators that differ only in a threshold take equally long; timing each would take longer than running it.
+            let same_method = group
                 .iter()
-                .all(|one| differ_in_threshold(one.0, group[0].0));
+                .all(|one| differ_only_in_threshold(one.0, group[0].0));
             let mut evidence = Evidence::new(labels, needs)?;
             for leaf in self.tree.leaf_indices() {
                 self.interrupt.check()?;
-                let mut before = Instant::now();
+                let mut timer = Instant::now();
                 let rows = self.tree.node_rows(leaf).iter().map(|&row| row as usize);
                 evidence.fill(self.rankings, rows)?;
-                let statistics = lap(&mut before);
-                for (aggregator, table) in &mut group {
+                let statistics = restart_timer(&mut timer);
+                for (aggregator, leaf_orders) in &mut group {
                     let order = aggregator.aggregate(&evidence, &mut workspace)?;
                     let start = leaf as usize * labels;
-                    table.positions[start..start + labels].copy_from_slice(order.positions());
-                    if !one_kind {
-                        table.time += statistics + lap(&mut before);
+                    leaf_orders.positions[start..start + labels].copy_from_slice(order.positions());
+                    if !same_method {
+                        leaf_orders.time += statistics + restart_timer(&mut timer);
                     }
                 }
-                if one_kind {
-                    let each = lap(&mut before) / group.len() as u32;
-                    for (_, table) in &mut group {
-                        table.time += statistics + each;
+                if same_method {
+                    let mean_time = restart_timer(&mut timer) / group.len() as u32;
+                    for (_, leaf_orders) in &mut group {
+                        leaf_orders.time += statistics + mean_time;
                     }
                 }
             }
         }
-        Ok(tables)
+        Ok(orders_by_aggregator)
     }
 }
 
-impl Table {
-    fn compare(&self, leaf_of: &[u32], truth: &Rankings) -> Result<Outcome> {
+impl LeafOrders {
+    fn score(&self, leaf_of: &[u32], truth: &Rankings) -> Result<Outcome> {
         let mut predicted = Vec::with_capacity(leaf_of.len() * self.labels);
         for &leaf in leaf_of {
             let start = leaf as usize * self.labels;
@@ -275,7 +281,7 @@ impl Table {
     }
 }
 
-fn differ_in_threshold(one: &Aggregator, other: &Aggregator) -> bool {
+fn differ_only_in_threshold(one: &Aggregator, other: &Aggregator) -> bool {
     matches!(
         (one, other),
         (Aggregator::Borda(_), Aggregator::Borda(_))
@@ -284,8 +290,8 @@ fn differ_in_threshold(one: &Aggregator, other: &Aggregator) -> bool {
     )
 }
 
-/// The time since `since`, which becomes now.
-fn lap(since: &mut Instant) -> Duration {
+/// Returns the time elapsed since `since` and sets `since` to now.
+fn restart_timer(since: &mut Instant) -> Duration {
     let now = Instant::now();
     let passed = now - *since;
     *since = now;

@@ -1,4 +1,4 @@
-//! Which rows are tested together, and the seeds of everything that is drawn.
+//! Folds of a cross-validation, and the seeds of all its random draws.
 
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
@@ -6,48 +6,48 @@ use rand_pcg::Pcg64;
 
 use crate::error::{Error, Result};
 
-/// What a seed is for. Each purpose has a stream of its own, so that the draws of one never show in another.
+/// Purpose of a derived seed. Each purpose has its own stream, so that draws for one do not affect another.
 #[derive(Debug, Clone, Copy)]
-enum Purpose {
+enum SeedPurpose {
     Folds = 1,
     MissingLabels = 2,
     Tree = 3,
 }
 
-/// One part of a cross-validation: a repeat of the shuffled folds, one of its folds held out, and the share of labels
-/// that the other folds lose.
+/// One split of a repeated cross-validation: the repeat, the held-out fold, and the share of labels dropped from the
+/// training rankings.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Split {
-    /// Probability with which each label of a training ranking is dropped.
+    /// Probability of dropping each label of a training ranking.
     pub missing: f64,
-    /// Which shuffle of the rows.
+    /// Index of the repeat, which determines the shuffle of the rows.
     pub repeat: u32,
-    /// Which fold is held out.
+    /// Index of the held-out fold.
     pub fold: u32,
 }
 
 impl Split {
-    /// The seed of the labels that are dropped from the training rankings.
+    /// Seed for dropping labels from the training rankings.
     #[must_use]
     pub fn missing_seed(&self, seed: u64) -> u64 {
-        self.derived(seed, Purpose::MissingLabels)
+        self.derive(seed, SeedPurpose::MissingLabels)
     }
 
-    /// The seed of whatever a learner draws on this split.
+    /// Seed for the random draws of a learner on this split.
     #[must_use]
     pub fn learner_seed(&self, seed: u64) -> u64 {
-        self.derived(seed, Purpose::Tree)
+        self.derive(seed, SeedPurpose::Tree)
     }
 
-    fn derived(&self, seed: u64, purpose: Purpose) -> u64 {
+    fn derive(&self, seed: u64, purpose: SeedPurpose) -> u64 {
         let parts = [self.missing.to_bits(), self.repeat.into(), self.fold.into()];
-        derived_seed(seed, purpose, &parts)
+        derive_seed(seed, purpose, &parts)
     }
 }
 
-/// The fold of each row in one repeat: the rows are shuffled and dealt into `n_folds` runs whose lengths differ by at
-/// most one, the longer ones first. The folds depend on seed and repeat only, so every share of missing labels is
-/// measured on the same ones.
+/// The fold of each row in one repeat. The rows are shuffled and cut into `n_folds` consecutive parts whose sizes differ
+/// by at most one, the larger ones first. Folds depend on seed and repeat only, so they are the same for every share of
+/// missing labels.
 ///
 /// # Errors
 /// [`Error::Folds`] for fewer than two folds or more folds than rows.
@@ -67,7 +67,7 @@ pub fn fold_of_rows(rows: usize, n_folds: u32, seed: u64, repeat: u32) -> Result
         return Err(Error::Folds { found: count, rows });
     }
     let mut order: Vec<u32> = (0..rows as u32).collect();
-    let seed = derived_seed(seed, Purpose::Folds, &[repeat.into()]);
+    let seed = derive_seed(seed, SeedPurpose::Folds, &[repeat.into()]);
     order.shuffle(&mut Pcg64::seed_from_u64(seed));
     let (size, longer) = (rows / count, rows % count);
     let mut fold_of = vec![0; rows];
@@ -82,16 +82,16 @@ pub fn fold_of_rows(rows: usize, n_folds: u32, seed: u64, repeat: u32) -> Result
     Ok(fold_of)
 }
 
-/// A seed for each purpose and each tuple of parts: every part passes through the generator once, so that neighbouring
-/// parts give unrelated seeds.
-fn derived_seed(seed: u64, purpose: Purpose, parts: &[u64]) -> u64 {
-    let of_purpose = next(next(seed) ^ purpose as u64);
+/// Derives a seed from a purpose and a tuple of numbers. Each number passes through the generator, so that neighbouring
+/// numbers give unrelated seeds.
+fn derive_seed(seed: u64, purpose: SeedPurpose, parts: &[u64]) -> u64 {
+    let purpose_seed = advance(advance(seed) ^ purpose as u64);
     parts
         .iter()
-        .fold(of_purpose, |seed, &part| next(seed ^ part))
+        .fold(purpose_seed, |seed, &part| advance(seed ^ part))
 }
 
-fn next(seed: u64) -> u64 {
+fn advance(seed: u64) -> u64 {
     Pcg64::seed_from_u64(seed).next_u64()
 }
 
@@ -101,7 +101,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn folds_differ_between_repeats_and_seeds_only() {
+    fn folds_depend_on_repeat_and_seed_only() {
         let folds = fold_of_rows(50, 5, 3, 0).unwrap();
         assert_eq!(folds, fold_of_rows(50, 5, 3, 0).unwrap());
         assert_ne!(folds, fold_of_rows(50, 5, 3, 1).unwrap());
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_numbers_of_folds_are_refused() {
+    fn invalid_numbers_of_folds_are_rejected() {
         for n_folds in [0, 1, 6] {
             assert!(fold_of_rows(5, n_folds, 0, 0).is_err(), "{n_folds}");
         }
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn every_split_has_seeds_of_its_own() {
+    fn every_split_has_its_own_seeds() {
         let mut seeds = HashSet::new();
         let mut count = 0;
         for seed in 0..3 {

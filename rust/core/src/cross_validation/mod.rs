@@ -1,8 +1,8 @@
 //! Cross-validation of many aggregators on the same trees.
 //!
-//! An entropy tree does not depend on the aggregator. So each split of the data grows one tree, and every aggregator
-//! is asked for its leaves. All splits of all problems are jobs of one queue, the largest first; what a job
-//! computes depends on its problem and split alone.
+//! An entropy tree does not depend on the aggregator, so each split of the data grows one tree, and every aggregator is
+//! applied to its leaves. The splits of all problems are jobs of one queue, the most expensive first. The result of a job
+//! depends on its problem and split only.
 
 mod evaluate;
 mod folds;
@@ -15,15 +15,15 @@ use crate::parallel::{stream, Jobs};
 use crate::run::Interrupt;
 use crate::tree::Criterion;
 
-/// All jobs together of no more steps end before a thread has started.
-const SHORT: usize = 1 << 21;
+/// Jobs with a smaller total cost run on the calling thread, because they finish before another thread has started.
+const MIN_PARALLEL_COST: usize = 1 << 21;
 
-/// An error, and the job in which it arose.
+/// The error of a failed job.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FailedJob {
     /// Index of the job.
     pub job: usize,
-    /// What went wrong.
+    /// The error.
     pub error: crate::error::Error,
 }
 
@@ -39,12 +39,12 @@ pub fn cross_validate(
     interrupt: &Interrupt,
     finished: &mut dyn FnMut(usize, Evaluation),
 ) -> Result<std::result::Result<(), FailedJob>> {
-    // A large job that starts last would keep one thread busy while the others have nothing left to do.
+    // Most expensive first: an expensive job that starts last would leave the other threads idle.
     let mut order: Vec<usize> = (0..jobs.len()).collect();
-    order.sort_by_key(|&job| std::cmp::Reverse(jobs[job].steps()));
-    let steps = jobs.iter().map(Job::steps);
-    if steps.fold(0, usize::saturating_add) <= SHORT {
-        return in_turn(jobs, &order, interrupt, finished);
+    order.sort_by_key(|&job| std::cmp::Reverse(jobs[job].cost()));
+    let cost = jobs.iter().map(Job::cost);
+    if cost.fold(0, usize::saturating_add) <= MIN_PARALLEL_COST {
+        return run_sequentially(jobs, &order, interrupt, finished);
     }
     let mut failed = None;
     let pool = Jobs {
@@ -73,8 +73,8 @@ pub fn cross_validate(
     Ok(failed.map_or(Ok(()), Err))
 }
 
-/// Does short jobs on the calling thread.
-fn in_turn(
+/// Runs the jobs on the calling thread.
+fn run_sequentially(
     jobs: &[Job<'_>],
     order: &[usize],
     interrupt: &Interrupt,
@@ -91,10 +91,10 @@ fn in_turn(
 }
 
 impl Job<'_> {
-    /// A rough measure of the work.
-    fn steps(&self) -> usize {
-        let per_tree = self.problem.steps();
-        // Other criteria aggregate at every candidate.
+    /// Estimated cost of the job.
+    fn cost(&self) -> usize {
+        let per_tree = self.problem.cost();
+        // Criteria other than entropy aggregate the rows of every candidate split.
         if self.tree.options().criterion == Criterion::Entropy {
             per_tree
         } else {

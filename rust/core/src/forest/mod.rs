@@ -15,35 +15,35 @@ use crate::run::Interrupt;
 use crate::tree::{child_seed, SharedEncoding, Splitter, Tree, TreeOptions, TreeParams};
 use crate::weights::Weights;
 
-/// What makes the trees of a forest differ.
+/// How the trees of a forest are randomised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Variant {
-    /// Every tree is grown on rows drawn with replacement.
+pub enum ForestVariant {
+    /// Every tree is grown on a bootstrap sample of the rows.
     Bootstrap,
     /// Every tree is grown on all rows, with random thresholds.
     ExtraTrees,
-    /// The two in turn, the first one with drawn rows.
+    /// Alternates between the two, starting with a bootstrap sample.
     Mixed,
 }
 
-impl Variant {
-    fn kind(self, tree: usize) -> Kind {
+impl ForestVariant {
+    fn kind_of_tree(self, tree: usize) -> TreeKind {
         let draws_rows = match self {
             Self::Bootstrap => true,
             Self::ExtraTrees => false,
             Self::Mixed => tree.is_multiple_of(2),
         };
         if draws_rows {
-            Kind::Bootstrap
+            TreeKind::Bootstrap
         } else {
-            Kind::ExtraTrees
+            TreeKind::ExtraTrees
         }
     }
 }
 
-/// How one tree was grown.
+/// How one tree is randomised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum TreeKind {
     Bootstrap,
     ExtraTrees,
 }
@@ -51,26 +51,26 @@ pub(crate) enum Kind {
 /// The options of a forest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ForestOptions {
-    /// What makes the trees differ.
-    pub variant: Variant,
-    /// Options of the trees. `max_features` holds for trees on drawn rows only: random thresholds look at all
-    /// features. Splitter, seed and threads are the forest's business.
+    /// How the trees are randomised.
+    pub variant: ForestVariant,
+    /// Options of the trees. `max_features` applies to trees on bootstrap samples only; trees with random thresholds use
+    /// all features. The forest overrides splitter, seed and number of threads.
     pub tree: TreeOptions,
     /// Seed of all draws.
     pub seed: u64,
 }
 
-/// A forest with the rankings that it was grown on.
+/// A forest with its training rankings.
 ///
-/// A tree keeps its nodes and rows, and no shares: those are computed when they are asked for, so that the memory is
-/// that of the trees. Tree i depends on the seed and on i only.
+/// Trees store nodes and rows, but no shares; these are computed on demand, which saves memory. Tree i depends on the
+/// seed and i only.
 ///
 /// References: L. Breiman, *Random forests*, Machine Learning 45, 2001; P. Geurts, D. Ernst and L. Wehenkel, *Extremely
 /// randomized trees*, Machine Learning 63, 2006.
 ///
 /// # Examples
 /// ```
-/// use bucketrank_core::forest::{Forest, ForestOptions, Variant};
+/// use bucketrank_core::forest::{Forest, ForestOptions, ForestVariant};
 /// use bucketrank_core::parallel::Jobs;
 /// use bucketrank_core::{features::Features, rankings::Rankings, tree::TreeOptions};
 /// use bucketrank_core::run::Interrupt;
@@ -78,7 +78,7 @@ pub struct ForestOptions {
 ///
 /// let features = Features::new(array![[0.0], [1.0], [2.0], [3.0]].view(), &Interrupt::never())?;
 /// let rankings = Rankings::new(array![[1, 2], [1, 2], [2, 1], [2, 1_i64]].view(), None)?;
-/// let options = ForestOptions { variant: Variant::Mixed, tree: TreeOptions::default(), seed: 1 };
+/// let options = ForestOptions { variant: ForestVariant::Mixed, tree: TreeOptions::default(), seed: 1 };
 /// let jobs = Jobs { n_jobs: 1, chunk: 1, interrupt: &Interrupt::never() };
 /// let mut forest = Forest::new(rankings, features.columns());
 /// forest.grow(&features, &options, 10, jobs)?;
@@ -89,20 +89,20 @@ pub struct ForestOptions {
 pub struct Forest {
     features: usize,
     rankings: Rankings,
-    pub(crate) members: Vec<Member>,
+    pub(crate) members: Vec<ForestTree>,
 }
 
-/// A tree and what its weights can be computed from again.
+/// A tree of a forest, with the kind and seed that determine its bootstrap weights.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Member {
+pub(crate) struct ForestTree {
     pub(crate) tree: Tree,
-    pub(crate) kind: Kind,
+    pub(crate) kind: TreeKind,
     pub(crate) seed: u64,
 }
 
 /// The bootstrap sample of a tree: as many draws with replacement as there are rows of positive weight.
 pub(crate) fn bootstrap_draws(seed: u64, rows: usize) -> impl Iterator<Item = usize> {
-    // Another stream than that of the tree's own draws.
+    // A separate stream from the tree's own draws.
     let mut rng = Pcg64::seed_from_u64(child_seed(seed, 1));
     (0..rows).map(move |_| ((u64::from(rng.next_u32()) * rows as u64) >> 32) as usize)
 }
@@ -118,11 +118,11 @@ impl Forest {
         }
     }
 
-    /// Grows more trees, until there are `trees`, in parallel. The trees do not depend on the number of threads, nor on
-    /// how many were there before.
+    /// Grows further trees, in parallel, up to a total of `trees`. The trees depend neither on the number of threads nor on
+    /// how many trees existed before.
     ///
     /// # Errors
-    /// As [`Tree::fit`]; an error leaves the forest as it was.
+    /// As [`Tree::fit`]; after an error the forest is unchanged.
     pub fn grow(
         &mut self,
         features: &Features,
@@ -137,44 +137,44 @@ impl Forest {
             });
         }
         let first = self.members.len();
-        let wanted = trees.saturating_sub(first);
-        let mut grown: Vec<Option<Result<Member>>> = Vec::new();
-        grown.resize_with(wanted, || None);
+        let missing = trees.saturating_sub(first);
+        let mut grown: Vec<Option<Result<ForestTree>>> = Vec::new();
+        grown.resize_with(missing, || None);
         let mut failed = false;
         let this = &*self;
-        let start = SharedEncoding::default();
+        let encoding = SharedEncoding::default();
         stream(
             jobs,
-            wanted,
-            |item| this.member(&start, features, options, first + item, jobs.interrupt),
-            &mut |item, member: Result<Member>| {
+            missing,
+            |item| this.grow_tree(&encoding, features, options, first + item, jobs.interrupt),
+            &mut |item, member: Result<ForestTree>| {
                 failed |= member.is_err();
                 grown[item] = Some(member);
                 !failed
             },
         )?;
-        // The first error is that of the first tree that has one: trees are taken in order.
-        let grown: Vec<Member> = grown.into_iter().flatten().collect::<Result<_>>()?;
+        // Trees are collected in order, so the error is that of the first tree that failed.
+        let grown: Vec<ForestTree> = grown.into_iter().flatten().collect::<Result<_>>()?;
         self.members.extend(grown);
         Ok(())
     }
 
-    fn member(
+    fn grow_tree(
         &self,
-        start: &SharedEncoding,
+        encoding: &SharedEncoding,
         features: &Features,
         options: &ForestOptions,
         index: usize,
         interrupt: &Interrupt,
-    ) -> Result<Member> {
-        let kind = options.variant.kind(index);
+    ) -> Result<ForestTree> {
+        let kind = options.variant.kind_of_tree(index);
         let seed = child_seed(options.seed, index);
         let tree = match kind {
-            Kind::Bootstrap => TreeOptions {
+            TreeKind::Bootstrap => TreeOptions {
                 splitter: Splitter::BestBinary,
                 ..options.tree
             },
-            Kind::ExtraTrees => TreeOptions {
+            TreeKind::ExtraTrees => TreeOptions {
                 splitter: Splitter::RandomBinary,
                 max_features: None,
                 ..options.tree
@@ -186,18 +186,18 @@ impl Forest {
             ..tree
         })?;
         let rankings = match kind {
-            Kind::ExtraTrees => None,
-            Kind::Bootstrap => Some(self.rankings.with_weights(self.weights(kind, seed))),
+            TreeKind::ExtraTrees => None,
+            TreeKind::Bootstrap => Some(self.rankings.with_weights(self.weights(kind, seed))),
         };
         let rankings = rankings.as_ref().unwrap_or(&self.rankings);
-        let tree = Tree::fit_from(start, features, rankings, &params, None, interrupt)?;
-        Ok(Member { tree, kind, seed })
+        let tree = Tree::fit_with_encoding(encoding, features, rankings, &params, None, interrupt)?;
+        Ok(ForestTree { tree, kind, seed })
     }
 
-    /// The weights that a tree was grown with.
-    fn weights(&self, kind: Kind, seed: u64) -> Weights {
+    /// The weights of a tree's rows: bootstrap counts times the weights of the rankings.
+    fn weights(&self, kind: TreeKind, seed: u64) -> Weights {
         let own = self.rankings.weights();
-        if kind == Kind::ExtraTrees {
+        if kind == TreeKind::ExtraTrees {
             return own.clone();
         }
         let rows: Vec<usize> = (0..self.rankings.len())
@@ -217,7 +217,7 @@ impl Forest {
         self.members.len()
     }
 
-    /// One of the trees.
+    /// The tree with this index.
     #[must_use]
     pub fn tree(&self, index: usize) -> Option<&Tree> {
         self.members.get(index).map(|member| &member.tree)
@@ -229,13 +229,13 @@ impl Forest {
         self.features
     }
 
-    /// The rankings that the forest was grown on.
+    /// The training rankings.
     #[must_use]
     pub fn rankings(&self) -> &Rankings {
         &self.rankings
     }
 
-    /// Mean over the trees of the share of each feature in the decrease of impurity; all 0 when nothing decreases.
+    /// Importance per feature, averaged over the trees and normalised to sum 1; all 0 if no impurity decreases.
     #[must_use]
     pub fn feature_importances(&self) -> Vec<f64> {
         let mut sums = vec![0.0; self.features];
@@ -260,7 +260,7 @@ mod tests {
     use ndarray::Array2;
 
     #[test]
-    fn trees_that_share_their_start_are_those_grown_alone() {
+    fn trees_with_a_shared_encoding_equal_trees_grown_alone() {
         let rows = 300;
         let x = Array2::from_shape_fn((rows, 4), |(row, column)| {
             ((row * (7 + column) + row * row / 11) % 23) as f64
@@ -269,7 +269,7 @@ mod tests {
             1 + i64::from((row * row / 5 + row * label) % 3 != label % 3) * i64::from(label > 0)
         });
         let features = Features::new(x.view(), &Interrupt::never()).unwrap();
-        // Three times as many rows as rankings: more than the shared tables are made for.
+        // The weights sum to three times the number of rankings, which exceeds the size of the shared tables.
         let heavy: Vec<f64> = (0..rows).map(|row| (row % 7) as f64).collect();
         for weights in [None, Some(&heavy[..])] {
             let rankings = Rankings::new(y.view(), weights).unwrap();
@@ -278,7 +278,7 @@ mod tests {
                 ..TreeOptions::default()
             };
             let options = ForestOptions {
-                variant: Variant::Mixed,
+                variant: ForestVariant::Mixed,
                 tree,
                 seed: 4,
             };
@@ -291,7 +291,7 @@ mod tests {
             forest.grow(&features, &options, 6, jobs).unwrap();
             for (index, member) in forest.members.iter().enumerate() {
                 let alone = forest
-                    .member(
+                    .grow_tree(
                         &SharedEncoding::default(),
                         &features,
                         &options,

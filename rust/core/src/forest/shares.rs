@@ -1,4 +1,4 @@
-//! Averages of pair shares over the trees of a forest.
+//! Predictions of a forest: pair shares averaged over its trees.
 
 use ndarray::{ArrayView2, Axis};
 
@@ -10,27 +10,27 @@ use crate::parallel::{run, Jobs};
 use crate::simd::{dispatch, Kernel};
 use crate::tree::{LeafWalk, ShareConsensus, Shrinkage};
 
-use super::{Forest, Kind, Member};
+use super::{Forest, ForestTree, TreeKind};
 
-/// Numbers that one group of trees adds up at the same time: 16 MB.
-const SUMS_AT_ONCE: usize = 1 << 21;
+/// Sums held in memory per group of trees: 16 MB.
+const SUMS_PER_BATCH: usize = 1 << 21;
 
-/// Trees are added up in this many groups, and the groups in order: sums do not depend on the number of threads.
+/// Trees are summed in this many groups, and the groups in order, so that sums do not depend on the number of threads.
 const GROUPS: usize = 8;
 
 /// Which trees vote for a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Voters<'a> {
-    /// All of them.
+    /// All trees.
     All,
-    /// The rows are those of the training data, and only trees grown without a row vote for it.
+    /// The rows are the training rows, and only trees grown without a row vote for it.
     OutOfBag,
-    /// As `OutOfBag`, for these rows of the training data.
+    /// As `OutOfBag`, for the training rows with these indices.
     OutOfBagOf(&'a [usize]),
 }
 
 impl Voters<'_> {
-    /// Which row of the training data a row is, if only trees grown without it may vote.
+    /// Index of the training row that must be out of bag, if any.
     fn training_row(self, row: usize) -> Option<usize> {
         match self {
             Self::All => None,
@@ -39,7 +39,7 @@ impl Voters<'_> {
         }
     }
 
-    /// Whether there are as many rows as this is about.
+    /// Whether the number of rows and the indices are valid.
     fn fits(self, rows: usize, training_rows: usize) -> bool {
         match self {
             Self::All => true,
@@ -52,12 +52,12 @@ impl Voters<'_> {
 }
 
 impl Forest {
-    /// Computes `f` from the averaged shares of each row, smoothed by an m-estimate of this strength. Rows without a voting
-    /// tree have shares of 0.
+    /// Computes `f` from the averaged shares of each row. The shares of a tree are smoothed by an m-estimate of this
+    /// strength. Rows without a voting tree have shares of 0.
     ///
     /// # Errors
-    /// As [`crate::tree::Tree::apply`], what `f` reports, [`Error::RowCounts`] when out-of-bag rows are not those of the
-    /// training data, or [`Error::Interrupted`].
+    /// As [`crate::tree::Tree::apply`]; any error of `f`; [`Error::RowCounts`] if out-of-bag rows are not those of the
+    /// training data; [`Error::Interrupted`].
     pub fn map_shares<S, T: Send>(
         &self,
         values: ArrayView2<'_, f64>,
@@ -76,11 +76,11 @@ impl Forest {
         }
         let labels = self.rankings.labels();
         let numbers = 3 * pair_count(labels);
-        let at_once = (SUMS_AT_ONCE / numbers).max(1);
+        let batch_rows = (SUMS_PER_BATCH / numbers).max(1);
         let mut results = Vec::with_capacity(values.nrows());
-        for start in (0..values.nrows()).step_by(at_once) {
-            let end = values.nrows().min(start + at_once);
-            let block = RowBatch {
+        for start in (0..values.nrows()).step_by(batch_rows) {
+            let end = values.nrows().min(start + batch_rows);
+            let batch = RowBatch {
                 values: values.slice_axis(Axis(0), (start..end).into()),
                 start,
                 voters,
@@ -95,7 +95,7 @@ impl Forest {
                 |(), group| {
                     let mut sums = vec![0.0; (end - start) * numbers];
                     for member in self.members.iter().skip(group * size).take(size) {
-                        self.add(member, &block, &mut sums)?;
+                        self.add(member, &batch, &mut sums)?;
                     }
                     Ok(sums)
                 },
@@ -107,7 +107,7 @@ impl Forest {
                     *total += sum;
                 }
             }
-            // Rows are few and quick by now: enough at once that a thread is worth its start.
+            // Rows are fast here, so a task takes several of them.
             let rows = Jobs { chunk: 64, ..jobs };
             let state = || (state(), PairShares::unknown(labels));
             results.extend(run(rows, end - start, state, |(state, shares), row| {
@@ -121,7 +121,7 @@ impl Forest {
         Ok(results)
     }
 
-    /// The consensus of each row's averaged shares.
+    /// Consensus of the averaged shares of each row.
     ///
     /// # Errors
     /// As [`Self::map_shares`] and [`Aggregator::aggregate`].
@@ -139,16 +139,20 @@ impl Forest {
             voters,
             jobs,
             ShareConsensus::new,
-            |consensus, shares| consensus.of(aggregator, shares),
+            |consensus, shares| consensus.aggregate(aggregator, shares),
         )
     }
 
-    /// For each training row how many trees were grown without it.
+    /// Per training row the number of trees grown without it.
     #[must_use]
     pub fn out_of_bag_counts(&self) -> Vec<usize> {
         let mut counts = vec![0; self.rankings.len()];
         let own = self.rankings.weights();
-        for member in self.members.iter().filter(|m| m.kind == Kind::Bootstrap) {
+        for member in self
+            .members
+            .iter()
+            .filter(|m| m.kind == TreeKind::Bootstrap)
+        {
             let weights = self.weights(member.kind, member.seed);
             for (row, count) in counts.iter_mut().enumerate() {
                 *count += usize::from(weights.get(row) == 0.0 && own.get(row) > 0.0);
@@ -157,28 +161,28 @@ impl Forest {
         counts
     }
 
-    /// Adds the shares that a tree gives the rows of a block.
-    fn add(&self, member: &Member, block: &RowBatch<'_>, sums: &mut [f64]) -> Result<()> {
-        if block.voters != Voters::All && member.kind == Kind::ExtraTrees {
+    /// Adds the shares that a tree predicts for the rows of a batch.
+    fn add(&self, member: &ForestTree, batch: &RowBatch<'_>, sums: &mut [f64]) -> Result<()> {
+        if batch.voters != Voters::All && member.kind == TreeKind::ExtraTrees {
             return Ok(());
         }
         let numbers = 3 * pair_count(self.rankings.labels());
         let weights = self.weights(member.kind, member.seed);
-        let leaves = member.tree.apply(block.values)?;
+        let leaves = member.tree.apply(batch.values)?;
         let mut visits: Vec<(u32, u32)> = leaves.iter().copied().zip(0..).collect();
         let own = self.rankings.weights();
         visits.retain(|&(_, row)| {
-            let training_row = block.voters.training_row(block.start + row as usize);
+            let training_row = batch.voters.training_row(batch.start + row as usize);
             training_row.is_none_or(|row| weights.get(row) == 0.0 && own.get(row) > 0.0)
         });
         visits.sort_unstable();
-        let asked = visits.iter().map(|visit| visit.0);
+        let leaves_of_rows = visits.iter().map(|visit| visit.0);
         let walk = LeafWalk::new(
             &member.tree,
             &self.rankings,
             &weights,
-            block.shrinkage,
-            asked,
+            batch.shrinkage,
+            leaves_of_rows,
         );
         walk.visit(|leaf, shares| {
             let from = visits.partition_point(|visit| visit.0 < leaf);
@@ -210,10 +214,10 @@ impl Kernel for AddShares<'_> {
     }
 }
 
-/// Rows that are asked for together.
+/// Rows that are predicted together.
 struct RowBatch<'a> {
     values: ArrayView2<'a, f64>,
-    /// Number of the first one.
+    /// Index of the first row.
     start: usize,
     voters: Voters<'a>,
     shrinkage: Shrinkage,

@@ -4,7 +4,7 @@ use super::rankings::{read_rankings, write_rankings};
 use super::tree::{read_trees, write_trees};
 use super::{SavedModel, Section, SectionWriter};
 use crate::error::Result;
-use crate::forest::{bootstrap_draws, Forest, Kind, Member};
+use crate::forest::{bootstrap_draws, Forest, ForestTree, TreeKind};
 use crate::tree::Tree;
 
 impl SavedModel for Forest {
@@ -14,7 +14,7 @@ impl SavedModel for Forest {
         section.number("features", self.features() as u64);
         write_rankings(self.rankings(), &mut section.section("rankings"));
         let shape = [self.members.len()];
-        let kinds = self.members.iter().map(|m| m.kind == Kind::ExtraTrees);
+        let kinds = self.members.iter().map(|m| m.kind == TreeKind::ExtraTrees);
         section.array("is_extra_trees", &shape, kinds);
         section.array("seeds", &shape, self.members.iter().map(|m| m.seed));
         let trees = self.members.iter().map(|member| &member.tree);
@@ -34,14 +34,14 @@ impl SavedModel for Forest {
         let mut check = RowCheck::new(&forest);
         for ((tree, is_extra), seed) in trees.into_iter().zip(kinds).zip(seeds) {
             let kind = if is_extra {
-                Kind::ExtraTrees
+                TreeKind::ExtraTrees
             } else {
-                Kind::Bootstrap
+                TreeKind::Bootstrap
             };
             if !check.accepts(&tree, kind, seed) {
                 return Err(section.problem("the leaves do not hold the rows of positive weight"));
             }
-            forest.members.push(Member { tree, kind, seed });
+            forest.members.push(ForestTree { tree, kind, seed });
         }
         Ok(forest)
     }
@@ -73,14 +73,14 @@ impl RowCheck {
         }
     }
 
-    fn accepts(&mut self, tree: &Tree, kind: Kind, seed: u64) -> bool {
+    fn accepts(&mut self, tree: &Tree, kind: TreeKind, seed: u64) -> bool {
         let rows = tree.node_rows(0);
         let places = rows.iter().map(|row| self.positive.binary_search(row));
         let Ok(places) = places.collect::<std::result::Result<Vec<usize>, usize>>() else {
             return false;
         };
         let count = self.positive.len();
-        if kind == Kind::ExtraTrees {
+        if kind == TreeKind::ExtraTrees {
             return rows.len() == count;
         }
         if count > MANY_ROWS && rows.len() < count / 4 {

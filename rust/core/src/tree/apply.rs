@@ -1,38 +1,40 @@
-//! Sending rows down the tree.
+//! Finding the leaves of rows.
 
 use ndarray::ArrayView2;
 
 use crate::error::{Error, Result};
 use crate::features::check_finite;
 
-use super::model::{Node, Tree};
+use super::model::Tree;
+use super::node::TreeNode;
 
-/// What a walk needs of a node, side by side in memory. A leaf leads back to itself, so that rows of different
-/// depths can walk together.
+/// A node in the compact layout of the walk. A leaf is its own child, so that rows can stay at leaves of different depths
+/// while others go on.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Step {
+pub(super) struct WalkNode {
     threshold: f64,
     feature: u32,
+    /// Index of the left child; the right child follows it.
     child: u32,
 }
 
-/// Rows that walk together: enough to hide the latency of memory.
+/// Rows that walk together, enough to hide the latency of memory.
 const LANES: usize = 16;
 
-/// Steps between two looks at which rows have arrived. Leaves differ much in depth: without looking, all rows would
-/// go as many steps as the deepest.
-const STEPS: usize = 4;
+/// Steps between checks for rows that have reached a leaf. Leaves differ in depth; without checks, all rows would take
+/// as many steps as the deepest leaf needs.
+const STEPS_PER_CHECK: usize = 4;
 
-/// Rows whose places are kept at once.
-const BLOCK: usize = 512;
+/// Rows per batch.
+const BATCH_ROWS: usize = 512;
 
-impl Step {
-    /// The steps of a binary tree; empty when a node has more than two children.
-    pub(super) fn all(nodes: &[Node], thresholds: &[f64]) -> Vec<Self> {
+impl WalkNode {
+    /// The compact nodes of a binary tree; empty if a node has more than two children.
+    pub(super) fn flatten(nodes: &[TreeNode], thresholds: &[f64]) -> Vec<Self> {
         if nodes.iter().any(|node| node.children > 2) {
             return Vec::new();
         }
-        let step = |(index, node): (usize, &Node)| {
+        let flatten_node = |(index, node): (usize, &TreeNode)| {
             if node.is_leaf() {
                 Self {
                     threshold: f64::INFINITY,
@@ -47,7 +49,7 @@ impl Step {
                 }
             }
         };
-        nodes.iter().enumerate().map(step).collect()
+        nodes.iter().enumerate().map(flatten_node).collect()
     }
 }
 
@@ -55,7 +57,7 @@ impl Tree {
     /// The leaf of each row.
     ///
     /// # Errors
-    /// Another number of features than in training, or a value that is not finite.
+    /// Another number of features than in training, or a NaN or infinite value.
     pub fn apply(&self, values: ArrayView2<'_, f64>) -> Result<Vec<u32>> {
         let (rows, columns) = values.dim();
         if columns != self.features {
@@ -68,11 +70,11 @@ impl Tree {
         let values = values.as_standard_layout();
         let mut leaves = vec![0; rows];
         if let Some(values) = values.as_slice() {
-            let blocks = values.chunks(BLOCK * columns);
-            for (values, leaves) in blocks.zip(leaves.chunks_mut(BLOCK)) {
-                if self.steps.is_empty() {
+            let batches = values.chunks(BATCH_ROWS * columns);
+            for (values, leaves) in batches.zip(leaves.chunks_mut(BATCH_ROWS)) {
+                if self.walk_nodes.is_empty() {
                     for (row, leaf) in values.chunks_exact(columns).zip(leaves) {
-                        *leaf = self.leaf(row);
+                        *leaf = self.find_leaf(row);
                     }
                 } else {
                     self.walk(values, leaves);
@@ -98,7 +100,7 @@ impl Tree {
     /// The nodes from the root to a node.
     ///
     /// # Panics
-    /// When there is no such node.
+    /// If `node` is not a node of the tree.
     #[must_use]
     pub fn path(&self, node: u32) -> Vec<u32> {
         let mut path = vec![node];
@@ -111,34 +113,35 @@ impl Tree {
         path
     }
 
-    /// Walks a block of rows through a binary tree: some at once, a few steps, then on with those not yet at a leaf.
+    /// Finds the leaves of a batch of rows in a binary tree. Takes a few steps with all active rows, drops those that have
+    /// reached a leaf, and repeats.
     fn walk(&self, values: &[f64], leaves: &mut [u32]) {
-        let mut walking = [0_u16; BLOCK];
+        let mut active = [0_u16; BATCH_ROWS];
         let mut count = leaves.len();
-        for (row, walking) in (0..).zip(&mut walking[..count]) {
-            *walking = row;
+        for (row, active) in (0..).zip(&mut active[..count]) {
+            *active = row;
         }
         while count > 0 {
             let mut kept = 0;
             for start in (0..count).step_by(LANES) {
                 let lanes = LANES.min(count - start);
-                let mut rows = [walking[start]; LANES];
-                rows[..lanes].copy_from_slice(&walking[start..start + lanes]);
+                let mut rows = [active[start]; LANES];
+                rows[..lanes].copy_from_slice(&active[start..start + lanes]);
                 let mut at = rows.map(|row| leaves[usize::from(row)]);
                 let firsts = rows.map(|row| usize::from(row) * self.features);
                 let mut before = at;
-                for _ in 0..STEPS {
+                for _ in 0..STEPS_PER_CHECK {
                     before = at;
                     for (at, &first) in at.iter_mut().zip(&firsts) {
-                        let step = self.steps[*at as usize];
-                        let value = values[first + step.feature as usize];
-                        *at = step.child + u32::from(value > step.threshold);
+                        let node = self.walk_nodes[*at as usize];
+                        let value = values[first + node.feature as usize];
+                        *at = node.child + u32::from(value > node.threshold);
                     }
                 }
                 for lane in 0..lanes {
                     leaves[usize::from(rows[lane])] = at[lane];
-                    // Written behind what has been read, and kept or overwritten.
-                    walking[kept] = rows[lane];
+                    // Branch-free: every row is written, and overwritten by the next unless it is still active.
+                    active[kept] = rows[lane];
                     kept += usize::from(at[lane] != before[lane]);
                 }
             }
@@ -146,8 +149,8 @@ impl Tree {
         }
     }
 
-    /// Walks one row through any tree.
-    fn leaf(&self, row: &[f64]) -> u32 {
+    /// Finds the leaf of one row in any tree.
+    fn find_leaf(&self, row: &[f64]) -> u32 {
         let mut index = 0;
         while let Some(split) = self.split(index) {
             let value = row[split.feature as usize];
@@ -184,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_arrive_where_they_were_in_training() {
+    fn training_rows_reach_their_own_leaves() {
         let (x, trees) = trees();
         for tree in &trees {
             assert!(tree.leaves() > 4);
@@ -203,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_data_is_refused() {
+    fn mismatched_data_is_rejected() {
         let (_, [tree, _]) = trees();
         assert!(tree.apply(array![[1.0]].view()).is_err());
         assert!(tree.apply(array![[1.0, f64::NAN]].view()).is_err());

@@ -3,11 +3,11 @@
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 
-/// A candidate replaces the best split only if its improvement is larger by more than this, so that rounding
-/// decides nothing.
+/// A candidate replaces the best split only if its improvement is larger by more than this, so that the choice does not
+/// depend on rounding.
 pub(super) const TOLERANCE: f64 = 1e-12;
 
-/// Seed of a child's draws: it depends on the path to the child only, not on the order in which nodes are grown.
+/// Seed of a child node. It depends only on the path from the root, not on the order in which nodes are grown.
 pub(crate) fn child_seed(parent: u64, child: usize) -> u64 {
     // The finaliser of SplitMix64.
     let mut z = parent
@@ -33,13 +33,13 @@ pub(super) fn draw_features(candidates: &mut Vec<u32>, max_features: Option<usiz
     candidates.sort_unstable();
 }
 
-/// A threshold for a feature of a node, drawn evenly between its smallest and its largest value there. It depends on
-/// the node's seed and the feature only. `low <= threshold < high` always holds.
+/// Draws a threshold uniformly between the smallest and the largest value of a feature in a node. It depends only on the
+/// node's seed and the feature. `low <= threshold < high` always holds.
 pub(super) fn random_threshold(seed: u64, feature: u32, (low, high): (f64, f64)) -> f64 {
-    // Draws of features use the seed itself.
+    // `!seed`, because `draw_features` uses `seed`.
     let bits = child_seed(!seed, feature as usize);
     let share = (bits >> 11) as f64 / (1_u64 << 53) as f64;
-    // As a mean of the ends: their difference could overflow.
+    // A weighted mean of the ends: their difference could overflow.
     let threshold = low * (1.0 - share) + high * share;
     if threshold >= low && threshold < high {
         threshold
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn every_feature_is_drawn_about_equally_often() {
+    fn features_are_drawn_uniformly() {
         let mut counts = [0_u32; 6];
         for seed in 0..6000 {
             let mut features: Vec<u32> = (0..6).collect();
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn random_thresholds_are_spread_evenly_and_stay_inside() {
+    fn random_thresholds_are_uniform_and_in_range() {
         let mut below = [0_u32; 4];
         for seed in 0..8000 {
             let threshold = random_threshold(seed, 3, (1.0, 5.0));

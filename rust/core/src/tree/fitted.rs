@@ -1,4 +1,4 @@
-//! [`FittedTree`]: a tree together with the rankings that it was grown on, which answer for its leaves.
+//! [`FittedTree`]: a tree with its training rankings, from which its leaves are aggregated.
 
 use crate::aggregate::{Aggregator, Evidence, Needs, Workspace};
 use crate::bucket_order::BucketOrder;
@@ -14,13 +14,13 @@ use super::model::Tree;
 use super::params::TreeParams;
 use super::split::criterion::{Consensus, Sample};
 
-/// Leaves that a thread takes at once: the smallest leaves take a microsecond each.
-const LEAVES_AT_ONCE: usize = 64;
+/// Leaves per task of a thread: the smallest leaves take a microsecond each.
+const LEAVES_PER_TASK: usize = 64;
 
-/// A tree and its training rankings, so that any aggregator can be asked for any leaf.
+/// A tree and its training rankings, so that any aggregator can be applied to any leaf.
 ///
-/// Proven by the constructors: the tree has as many labels and training rows as there are rankings, and exactly
-/// the rows of positive weight belong to its leaves.
+/// Invariants, checked by the constructors: tree and rankings have the same numbers of labels and rows, and the leaves
+/// hold exactly the rows of positive weight.
 ///
 /// # Examples
 /// ```
@@ -46,8 +46,7 @@ pub struct FittedTree {
 }
 
 impl FittedTree {
-    /// Grows a tree and keeps its rankings. Only the criteria that compare rows with their consensus ask the
-    /// aggregator.
+    /// Grows a tree and keeps its rankings. Only the criteria that compare rows with their consensus use the aggregator.
     ///
     /// # Errors
     /// As [`Tree::fit`].
@@ -66,7 +65,7 @@ impl FittedTree {
         })
     }
 
-    /// Adds what soft routing needs, from the features that the tree was grown on.
+    /// Adds soft routing, computed from the training features.
     ///
     /// # Errors
     /// As [`SoftRouting::new`].
@@ -84,32 +83,32 @@ impl FittedTree {
         }
     }
 
-    /// The tree alone.
+    /// The tree.
     #[must_use]
     pub fn tree(&self) -> &Tree {
         &self.tree
     }
 
-    /// The rankings that the tree was grown on.
+    /// The training rankings.
     #[must_use]
     pub fn rankings(&self) -> &Rankings {
         &self.rankings
     }
 
-    /// The intervals of soft routing, if the tree has them.
+    /// The soft routing, if present.
     #[must_use]
     pub fn soft_routing(&self) -> Option<&SoftRouting> {
         self.soft.as_ref()
     }
 
-    /// The consensus of the training rows of each of some nodes, on `n_jobs` threads (0: as many as there are).
+    /// Consensus of the training rows of each node in `nodes`, on `n_jobs` threads (0: all).
     /// The result does not depend on `n_jobs`. `interrupt` ends it early.
     ///
     /// # Errors
     /// As [`Aggregator::aggregate`], or [`crate::error::Error::Interrupted`].
     ///
     /// # Panics
-    /// When there is no such node.
+    /// If an index is not a node of the tree.
     pub fn consensus(
         &self,
         aggregator: &Aggregator,
@@ -119,10 +118,10 @@ impl FittedTree {
     ) -> Result<Vec<BucketOrder>> {
         let jobs = Jobs {
             n_jobs,
-            chunk: LEAVES_AT_ONCE,
+            chunk: LEAVES_PER_TASK,
             interrupt,
         };
-        // Buffers are made once per thread; making them may fail, so each thread keeps its attempt.
+        // Buffers are created once per thread; creating them may fail, so each thread keeps the result.
         let state = || {
             let evidence = Evidence::new(self.tree.labels(), aggregator.needs());
             (evidence, Workspace::new())
@@ -134,13 +133,13 @@ impl FittedTree {
         })
     }
 
-    /// The pair order matrix of the training rows of each of some nodes.
+    /// Pair order matrix of the training rows of each node in `nodes`.
     ///
     /// # Errors
     /// Too many labels for pair statistics.
     ///
     /// # Panics
-    /// When there is no such node.
+    /// If an index is not a node of the tree.
     pub fn pair_orders(&self, nodes: &[u32]) -> Result<Vec<PairOrderMatrix>> {
         let mut evidence = Evidence::new(self.tree.labels(), Needs::PairOrder)?;
         let matrices = nodes.iter().map(|&node| {

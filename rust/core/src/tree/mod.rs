@@ -1,8 +1,8 @@
 //! Trees for partial label ranking.
 //!
-//! A node's statistic is, for each pair of labels, the weight of the rows that place one before the other, tie
-//! them, or place it after. Nothing is aggregated while an entropy tree grows: every leaf keeps its rows, and any
-//! aggregator can be asked later.
+//! The statistics of a node are, per pair of labels, the weights of the rows that rank the first label before, tied with
+//! or after the second. Growing an entropy tree aggregates nothing: every leaf keeps its rows, and any aggregator can be
+//! applied to them later.
 //!
 //! # Examples
 //! ```
@@ -27,6 +27,7 @@ mod fitted;
 mod grow;
 mod leaves;
 mod model;
+mod node;
 mod params;
 mod split;
 
@@ -36,6 +37,7 @@ pub(crate) use leaves::{LeafWalk, ShareConsensus};
 
 pub use fitted::FittedTree;
 pub use leaves::{Shrinkage, SoftRouting};
-pub use model::{Node, NodeSplit, Tree};
+pub use model::Tree;
+pub use node::{NodeSplit, TreeNode};
 pub use params::{Criterion, Splitter, TreeOptions, TreeParams};
 pub use split::{Consensus, Sample};

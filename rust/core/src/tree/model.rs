@@ -1,4 +1,4 @@
-//! [`Tree`]: the grown tree in flat arrays.
+//! [`Tree`]: a fitted tree in flat arrays.
 
 use crate::error::Result;
 use crate::features::Features;
@@ -6,68 +6,39 @@ use crate::pairs::PairCounts;
 use crate::rankings::Rankings;
 use crate::run::Interrupt;
 
-use super::apply::Step;
+use super::apply::WalkNode;
 use super::grow::{grow, Grown, SharedEncoding, Subtree, LEAF};
+use super::node::{NodeSplit, TreeNode};
 use super::params::TreeParams;
 use super::split::criterion::Consensus;
 
 /// A fitted tree.
 ///
-/// Node 0 is the root; the children of a node stand side by side behind it. Every node owns a range of the
-/// training rows, and the ranges of its children make up its own, so that any aggregator can be asked for any
-/// node later. Rows of weight 0 belong to no node.
+/// Node 0 is the root. The children of a node have consecutive indices, larger than its own. Every node owns a range of
+/// `rows` that is the concatenation of its children's ranges, so that any aggregator can be applied to any node later.
+/// Rows of weight 0 belong to no node.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tree {
     pub(super) features: usize,
     pub(super) labels: usize,
     /// Rows of the training data, including those of weight 0.
     pub(super) training_rows: usize,
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Vec<TreeNode>,
     pub(crate) thresholds: Vec<f64>,
+    /// Training rows in the order of the leaves.
     pub(crate) rows: Vec<u32>,
-    pub(super) steps: Vec<Step>,
-}
-
-/// One node of a [`Tree`].
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Node {
-    /// Number of training rows.
-    pub rows: u32,
-    /// Sum of their weights.
-    pub weight: f64,
-    /// Impurity of the rows.
-    pub impurity: f64,
-    /// Distance from the root.
-    pub depth: u32,
-    /// The node above; the root is its own parent.
-    pub parent: u32,
-    pub(super) feature: u32,
-    pub(super) first_child: u32,
-    pub(super) first_threshold: u32,
-    pub(super) children: u32,
-    pub(super) first_row: u32,
-}
-
-/// How an inner node sends rows to its children: child i takes values above `thresholds[i - 1]` and up to
-/// `thresholds[i]`; its index is `first_child + i`.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct NodeSplit<'a> {
-    /// The feature that is compared.
-    pub feature: u32,
-    /// Ascending; one less than children.
-    pub thresholds: &'a [f64],
-    /// Index of the first child.
-    pub first_child: u32,
+    /// Compact copy of the nodes for prediction; empty for multiway trees.
+    pub(super) walk_nodes: Vec<WalkNode>,
 }
 
 impl Tree {
     /// Grows a tree.
     ///
-    /// `consensus` is needed by the criteria that compare rows with their consensus, and ignored by entropy.
+    /// `consensus` is required by the criteria that compare rows with their consensus and ignored by entropy.
     /// `interrupt` is checked many times per second. O(rows · log rows · features · labels²).
     ///
     /// # Errors
-    /// Different numbers of rows, a missing consensus or what it reports, too many labels, or
+    /// Different numbers of rows, a missing consensus, any error of the consensus, too many labels, or
     /// [`crate::error::Error::Interrupted`].
     pub fn fit(
         features: &Features,
@@ -76,20 +47,20 @@ impl Tree {
         consensus: Option<&dyn Consensus>,
         interrupt: &Interrupt,
     ) -> Result<Self> {
-        let start = SharedEncoding::default();
-        Self::fit_from(&start, features, rankings, params, consensus, interrupt)
+        let encoding = SharedEncoding::default();
+        Self::fit_with_encoding(&encoding, features, rankings, params, consensus, interrupt)
     }
 
-    /// As [`Self::fit`], with a start that all trees on the same rankings, with any weights, may share.
-    pub(crate) fn fit_from(
-        start: &SharedEncoding,
+    /// As [`Self::fit`], with an encoding that all trees on the same rankings share, whatever their weights.
+    pub(crate) fn fit_with_encoding(
+        encoding: &SharedEncoding,
         features: &Features,
         rankings: &Rankings,
         params: &TreeParams,
         consensus: Option<&dyn Consensus>,
         interrupt: &Interrupt,
     ) -> Result<Self> {
-        let grown = grow(features, rankings, params, consensus, start, interrupt)?;
+        let grown = grow(features, rankings, params, consensus, encoding, interrupt)?;
         Ok(Self::assemble(
             features.columns(),
             rankings.labels(),
@@ -98,25 +69,27 @@ impl Tree {
         ))
     }
 
-    /// Numbers the nodes so that siblings stand side by side.
+    /// Builds the tree from nodes in preorder, giving siblings consecutive indices.
     pub(crate) fn assemble(
         features: usize,
         labels: usize,
         training_rows: usize,
         grown: Subtree,
     ) -> Self {
-        let mut nodes = vec![Node::UNSET; grown.nodes.len()];
-        // The next child to come of each open node: (its index, how many are left, its parent).
+        let mut nodes = vec![TreeNode::UNSET; grown.nodes.len()];
+        // Per node with pending children: (index of its next child, number of pending children, its own index).
         let mut open: Vec<(u32, u32, u32)> = vec![(0, 1, 0)];
-        let (mut free, mut first_threshold, mut first_row) = (1, 0, 0);
+        let (mut next_index, mut first_threshold, mut first_row) = (1, 0, 0);
         for from in &grown.nodes {
-            while open.last().is_some_and(|frame| frame.1 == 0) {
+            while open.last().is_some_and(|parent_frame| parent_frame.1 == 0) {
                 open.pop();
             }
-            let Some(frame) = open.last_mut() else { break };
-            let (index, parent) = (frame.0, frame.2);
-            frame.0 += 1;
-            frame.1 -= 1;
+            let Some(parent_frame) = open.last_mut() else {
+                break;
+            };
+            let (index, parent) = (parent_frame.0, parent_frame.2);
+            parent_frame.0 += 1;
+            parent_frame.1 -= 1;
             let depth = if index == 0 {
                 0
             } else {
@@ -127,14 +100,14 @@ impl Tree {
             } else {
                 from.thresholds + 1
             };
-            nodes[index as usize] = Node {
+            nodes[index as usize] = TreeNode {
                 rows: from.rows,
                 weight: from.weight,
                 impurity: from.impurity,
                 depth,
                 parent,
                 feature: from.feature,
-                first_child: free,
+                first_child: next_index,
                 first_threshold,
                 children,
                 first_row,
@@ -142,12 +115,12 @@ impl Tree {
             if children == 0 {
                 first_row += from.rows;
             } else {
-                open.push((free, children, index));
-                free += children;
+                open.push((next_index, children, index));
+                next_index += children;
                 first_threshold += from.thresholds;
             }
         }
-        let steps = Step::all(&nodes, &grown.thresholds);
+        let walk_nodes = WalkNode::flatten(&nodes, &grown.thresholds);
         Self {
             features,
             labels,
@@ -155,11 +128,11 @@ impl Tree {
             nodes,
             thresholds: grown.thresholds,
             rows: grown.rows,
-            steps,
+            walk_nodes,
         }
     }
 
-    /// The tree in preorder, as it was grown.
+    /// The nodes in preorder.
     pub(crate) fn preorder(&self) -> Vec<Grown> {
         let mut out = Vec::with_capacity(self.nodes.len());
         let mut stack = vec![0];
@@ -189,7 +162,7 @@ impl Tree {
         self.labels
     }
 
-    /// Number of rows of the training data, including rows of weight 0.
+    /// Number of training rows, including rows of weight 0.
     #[must_use]
     pub fn training_rows(&self) -> usize {
         self.training_rows
@@ -197,17 +170,17 @@ impl Tree {
 
     /// All nodes; the root is the first.
     #[must_use]
-    pub fn nodes(&self) -> &[Node] {
+    pub fn nodes(&self) -> &[TreeNode] {
         &self.nodes
     }
 
     /// One node.
     #[must_use]
-    pub fn node(&self, index: u32) -> &Node {
+    pub fn node(&self, index: u32) -> &TreeNode {
         &self.nodes[index as usize]
     }
 
-    /// How an inner node splits; `None` for a leaf.
+    /// The split of an inner node; `None` for a leaf.
     #[must_use]
     pub fn split(&self, index: u32) -> Option<NodeSplit<'_>> {
         let node = self.node(index);
@@ -244,7 +217,7 @@ impl Tree {
         self.nodes.iter().filter(|node| node.is_leaf()).count()
     }
 
-    /// Depth of the deepest leaf; 0 for a tree that is only a root.
+    /// Depth of the deepest leaf; 0 if the root is a leaf.
     #[must_use]
     pub fn depth(&self) -> usize {
         let depths = self.nodes.iter().map(|node| node.depth);
@@ -257,7 +230,7 @@ impl Tree {
     /// Too many labels for pair counts.
     ///
     /// # Panics
-    /// When `rankings` are not those that the tree was fitted on.
+    /// If `rankings` has fewer rows or labels than the training data.
     pub fn pair_counts(&self, index: u32, rankings: &Rankings) -> Result<PairCounts> {
         let mut counts = PairCounts::empty(self.labels)?;
         for &row in self.node_rows(index) {
@@ -269,19 +242,19 @@ impl Tree {
         Ok(counts)
     }
 
-    /// For each feature the weighted decrease of impurity over the nodes that it splits, as shares of the sum;
-    /// all 0 when nothing decreases.
+    /// Per feature the weighted decrease of impurity over the nodes that it splits, normalised to sum 1; all 0 if no
+    /// impurity decreases.
     #[must_use]
     pub fn feature_importances(&self) -> Vec<f64> {
         let mut importances = vec![0.0; self.features];
         for index in 0..self.nodes.len() as u32 {
             if let Some(split) = self.split(index) {
-                let mass = |node: &Node| node.weight * node.impurity;
+                let weighted_impurity = |node: &TreeNode| node.weight * node.impurity;
                 let below: f64 = self
                     .children(index)
-                    .map(|child| mass(self.node(child)))
+                    .map(|child| weighted_impurity(self.node(child)))
                     .sum();
-                importances[split.feature as usize] += mass(self.node(index)) - below;
+                importances[split.feature as usize] += weighted_impurity(self.node(index)) - below;
             }
         }
         let total: f64 = importances.iter().sum();
@@ -293,27 +266,6 @@ impl Tree {
             };
         }
         importances
-    }
-}
-
-impl Node {
-    const UNSET: Self = Self {
-        rows: 0,
-        weight: 0.0,
-        impurity: 0.0,
-        depth: 0,
-        parent: 0,
-        feature: LEAF,
-        first_child: 0,
-        first_threshold: 0,
-        children: 0,
-        first_row: 0,
-    };
-
-    /// Whether the node has no children.
-    #[must_use]
-    pub fn is_leaf(&self) -> bool {
-        self.children == 0
     }
 }
 
@@ -352,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn siblings_stand_together_and_ranges_nest() {
+    fn siblings_are_consecutive_and_row_ranges_nest() {
         let (x, y) = example();
         let tree = fit(&x, &y, TreeOptions::default());
         assert_eq!((tree.leaves(), tree.nodes().len()), (3, 5));
@@ -407,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn leaf_rules_hold() {
+    fn stopping_rules_are_respected() {
         let (x, y) = example();
         let base = TreeOptions::default();
         let stump = fit(

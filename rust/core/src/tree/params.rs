@@ -2,56 +2,57 @@
 
 use crate::error::{Error, Result};
 
-/// What makes a node impure.
+/// Impurity measure of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Criterion {
-    /// Mean entropy (base 2) of before / tied / after over the pairs of labels.
+    /// Entropy (base 2) of before / tied / after, averaged over the pairs of labels.
     #[default]
     Entropy,
-    /// Mean share of the rows that disagree with the node's consensus on a pair.
+    /// Share of the rows that disagree with the node's consensus, averaged over the pairs of labels.
     Disagreements,
-    /// Mean distance to the node's consensus: 2 for an opposite order, 1 where only one side ties.
+    /// Distance from the node's consensus, averaged over rows and pairs of labels: 2 for opposite orders, 1 if exactly one
+    /// of row and consensus ties the pair.
     Distance,
 }
 
 /// How a node is split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Splitter {
-    /// In two, at the best boundary between distinct values.
+    /// Into two children, at the best threshold between consecutive distinct values.
     #[default]
     BestBinary,
-    /// In two, at the best of one random threshold for each feature.
+    /// Into two children, at the best of one random threshold per feature.
     RandomBinary,
     /// Into at most `max_splits` children of about equal weight.
     EqualFrequency {
         /// Largest number of children.
         max_splits: usize,
     },
-    /// Into at most `max_splits` children that cover equally wide intervals.
+    /// Into at most `max_splits` children of equally wide intervals of values.
     EqualWidth {
         /// Largest number of children.
         max_splits: usize,
     },
 }
 
-/// The options of a tree, not yet checked.
+/// Unchecked options of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TreeOptions {
-    /// What makes a node impure.
+    /// Impurity measure.
     pub criterion: Criterion,
     /// How a node is split.
     pub splitter: Splitter,
-    /// Depth at which nodes become leaves; the root has depth 0.
+    /// Maximal depth; the root has depth 0.
     pub max_depth: Option<usize>,
-    /// A node with fewer rows is a leaf.
+    /// Minimal number of rows of a node to be split.
     pub min_samples_split: usize,
-    /// Each child must have this many rows.
+    /// Minimal number of rows of each child.
     pub min_samples_leaf: usize,
-    /// Number of features to draw at each node among those that are not constant there; `None`: all.
+    /// Number of features drawn per node, among those that are not constant in it; `None`: all.
     pub max_features: Option<usize>,
-    /// Seed of those draws.
+    /// Seed of all random draws.
     pub seed: u64,
-    /// Number of threads. The tree does not depend on it.
+    /// Number of threads; does not affect the result.
     pub n_jobs: usize,
 }
 
@@ -70,7 +71,7 @@ impl Default for TreeOptions {
     }
 }
 
-/// Options whose values are possible.
+/// Checked options of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TreeParams {
     options: TreeOptions,
@@ -97,16 +98,16 @@ impl TreeParams {
                 max_splits
             }
         };
-        let at_least = [
+        let minima = [
             ("min_samples_split", options.min_samples_split, 2),
             ("min_samples_leaf", options.min_samples_leaf, 1),
             ("max_features", options.max_features.unwrap_or(1), 1),
             ("max_splits", max_splits, 2),
             ("n_jobs", options.n_jobs, 1),
         ];
-        for (name, found, least) in at_least {
-            if found < least {
-                let expected = if least == 1 {
+        for (name, found, minimum) in minima {
+            if found < minimum {
+                let expected = if minimum == 1 {
                     "at least 1"
                 } else {
                     "at least 2"
@@ -142,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn impossible_options_are_refused() {
+    fn invalid_options_are_rejected() {
         let good = TreeOptions::default();
         let bad = [
             TreeOptions {

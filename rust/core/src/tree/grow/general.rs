@@ -1,5 +1,7 @@
-//! The general split search: every criterion, every splitter, any weights. Each set of rows is counted on its own,
-//! from the left and from the right, so that nothing is ever subtracted.
+//! [`GeneralSearch`]: split search for every criterion, every splitter and any weights.
+//!
+//! Left sides are counted in ascending order and right sides in descending order, so that counts are never subtracted,
+//! which would be inexact for fractional weights.
 
 use crate::error::Result;
 use crate::features::Features;
@@ -11,7 +13,7 @@ use crate::tree::draw::{draw_features, random_threshold, TOLERANCE};
 use crate::tree::params::{Splitter, TreeOptions};
 use crate::tree::split::criterion::{Consensus, Cost, Impurity, Sample};
 
-/// How a node is split: child i takes the rows with values above threshold i - 1 and up to threshold i.
+/// A split into two or more children: child i takes the rows with values above threshold i - 1 and up to threshold i.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct MultiwaySplit {
     pub(crate) feature: usize,
@@ -20,19 +22,22 @@ pub(crate) struct MultiwaySplit {
     pub(crate) last_ranks: Vec<u32>,
 }
 
-/// What is known of a node before it is split.
+/// Statistics of a node.
 pub(crate) struct NodeStats {
     pub(crate) weight: f64,
     pub(crate) cost: Cost,
-    pub(crate) pure: bool,
+    pub(crate) is_pure: bool,
 }
 
+/// Searches the best split of a node.
 pub(crate) struct GeneralSearch<'a> {
     features: &'a Features,
     rankings: &'a Rankings,
     options: &'a TreeOptions,
     impurity: Impurity<'a>,
+    /// Buffer for the counts of a set of rows.
     counts: PairCounts,
+    /// Buffer for the rows of a node, sorted by a feature.
     sorted: Vec<u32>,
 }
 
@@ -57,19 +62,19 @@ impl<'a> GeneralSearch<'a> {
         self.impurity.impurity(node.weight, node.cost)
     }
 
-    /// Counts the rows of a node.
-    pub(crate) fn stats(&mut self, rows: &[u32]) -> Result<NodeStats> {
+    /// Computes the statistics of a node.
+    pub(crate) fn count_node(&mut self, rows: &[u32]) -> Result<NodeStats> {
         let weight = self.weight(rows);
-        let cost = self.cost(weight, rows)?.1;
+        let cost = self.cost(weight, rows)?;
         Ok(NodeStats {
             weight,
             cost,
-            pure: crate::tree::split::criterion::is_pure(&self.counts),
+            is_pure: crate::tree::split::criterion::is_pure(&self.counts),
         })
     }
 
-    /// The best split of a node, if any is possible.
-    pub(crate) fn best(
+    /// Finds the best split of a node; `None` if no split is possible.
+    pub(crate) fn find_best_split(
         &mut self,
         rows: &[u32],
         node: &NodeStats,
@@ -90,32 +95,33 @@ impl<'a> GeneralSearch<'a> {
             let mut sorted = std::mem::take(&mut self.sorted);
             sorted.clear();
             sorted.extend_from_slice(rows);
-            // By row within a value: with fractional weights the sums must not depend on the history.
+            // Ties by row: sums of fractional weights must not depend on the order of `rows`.
             sorted.sort_unstable_by_key(|&row| (ranks[row as usize], row));
-            let found = match self.options.splitter {
+            let searched = match self.options.splitter {
                 Splitter::BestBinary => {
-                    self.binary(feature as usize, &sorted, node, meter, &mut best)
+                    self.search_binary(feature as usize, &sorted, node, meter, &mut best)
                 }
                 Splitter::RandomBinary => {
-                    let cuts = self.random(feature, &sorted, seed);
-                    self.multiway(feature as usize, &sorted, node, meter, &cuts, &mut best)
+                    let cuts = self.random_cut(feature, &sorted, seed);
+                    self.evaluate_multiway(feature as usize, &sorted, node, meter, &cuts, &mut best)
                 }
                 Splitter::EqualFrequency { max_splits } => {
-                    let cuts = self.equal_frequency(feature as usize, &sorted, max_splits);
-                    self.multiway(feature as usize, &sorted, node, meter, &cuts, &mut best)
+                    let cuts = self.equal_frequency_cuts(feature as usize, &sorted, max_splits);
+                    self.evaluate_multiway(feature as usize, &sorted, node, meter, &cuts, &mut best)
                 }
                 Splitter::EqualWidth { max_splits } => {
-                    let cuts = self.equal_width(feature as usize, &sorted, max_splits);
-                    self.multiway(feature as usize, &sorted, node, meter, &cuts, &mut best)
+                    let cuts = self.equal_width_cuts(feature as usize, &sorted, max_splits);
+                    self.evaluate_multiway(feature as usize, &sorted, node, meter, &cuts, &mut best)
                 }
             };
             self.sorted = sorted;
-            found?;
+            searched?;
         }
         Ok(best.map(|(_, split)| split))
     }
 
-    fn binary(
+    /// Evaluates all thresholds of a feature and keeps the best split in `best`.
+    fn search_binary(
         &mut self,
         feature: usize,
         sorted: &[u32],
@@ -125,17 +131,17 @@ impl<'a> GeneralSearch<'a> {
     ) -> Result<()> {
         let ranks = self.features.ranks(feature);
         let rank = |i: usize| ranks[sorted[i] as usize];
-        let leaf = self.options.min_samples_leaf;
-        let cuts: Vec<usize> = (leaf..(sorted.len() + 1).saturating_sub(leaf))
+        let min_rows = self.options.min_samples_leaf;
+        let cuts: Vec<usize> = (min_rows..(sorted.len() + 1).saturating_sub(min_rows))
             .filter(|&i| rank(i - 1) < rank(i))
             .collect();
         if cuts.is_empty() {
             return Ok(());
         }
-        let left = self.sweep(sorted, cuts.iter().map(|&cut| (0, cut)), node, meter)?;
+        let left = self.score_ranges(sorted, cuts.iter().map(|&cut| (0, cut)), node, meter)?;
         let reversed: Vec<u32> = sorted.iter().rev().copied().collect();
         let ends = cuts.iter().rev().map(|&cut| (0, sorted.len() - cut));
-        let right = self.sweep(&reversed, ends, node, meter)?;
+        let right = self.score_ranges(&reversed, ends, node, meter)?;
         for ((&cut, &left), &right) in cuts.iter().zip(&left).zip(right.iter().rev()) {
             let improvement = self
                 .impurity
@@ -153,7 +159,8 @@ impl<'a> GeneralSearch<'a> {
         Ok(())
     }
 
-    fn multiway(
+    /// Evaluates the split of a feature at all `cuts` (position in `sorted`, threshold) at once.
+    fn evaluate_multiway(
         &mut self,
         feature: usize,
         sorted: &[u32],
@@ -168,11 +175,11 @@ impl<'a> GeneralSearch<'a> {
             .map(|cut| cut.0)
             .chain(std::iter::once(sorted.len()));
         let children: Vec<(usize, usize)> = starts.zip(ends).collect();
-        let leaf = self.options.min_samples_leaf;
-        if cuts.is_empty() || children.iter().any(|(start, end)| end - start < leaf) {
+        let min_rows = self.options.min_samples_leaf;
+        if cuts.is_empty() || children.iter().any(|(start, end)| end - start < min_rows) {
             return Ok(());
         }
-        let costs = self.sweep(sorted, children.into_iter(), node, meter)?;
+        let costs = self.score_ranges(sorted, children.into_iter(), node, meter)?;
         let improvement = self.impurity.improvement((node.weight, node.cost), &costs);
         if improves(best.as_ref(), improvement) {
             let ranks = self.features.ranks(feature);
@@ -189,9 +196,9 @@ impl<'a> GeneralSearch<'a> {
         Ok(())
     }
 
-    /// Weight and cost of ranges of rows with ascending ends; a range that starts where the last one started goes
-    /// on counting, any other starts anew.
-    fn sweep(
+    /// Weight and cost of each range of `sorted`, in ascending order. A range with the same start as the previous one
+    /// extends its counts.
+    fn score_ranges(
         &mut self,
         sorted: &[u32],
         ranges: impl Iterator<Item = (usize, usize)>,
@@ -200,19 +207,19 @@ impl<'a> GeneralSearch<'a> {
     ) -> Result<Vec<(f64, Cost)>> {
         let pairs = (self.rankings.labels() * self.rankings.labels()) as u64;
         let mut costs = Vec::new();
-        let (mut from, mut done, mut weight) = (usize::MAX, 0, 0.0);
+        let (mut range_start, mut counted, mut weight) = (usize::MAX, 0, 0.0);
         for (start, end) in ranges {
-            if start != from {
+            if start != range_start {
                 self.counts.clear();
-                (from, done, weight) = (start, start, 0.0);
+                (range_start, counted, weight) = (start, start, 0.0);
             }
-            for &row in &sorted[done..end] {
+            for &row in &sorted[counted..end] {
                 meter.add(pairs)?;
                 let row_weight = self.rankings.weights().get(row as usize);
                 weight += row_weight;
                 self.counts.add(self.rankings.row(row as usize), row_weight);
             }
-            done = end;
+            counted = end;
             meter.add(4 * pairs)?;
             let sample = Sample {
                 rankings: self.rankings,
@@ -224,8 +231,8 @@ impl<'a> GeneralSearch<'a> {
         Ok(costs)
     }
 
-    /// The cut at a random threshold.
-    fn random(&self, feature: u32, sorted: &[u32], seed: u64) -> [(usize, f64); 1] {
+    /// The cut at the random threshold of a feature.
+    fn random_cut(&self, feature: u32, sorted: &[u32], seed: u64) -> [(usize, f64); 1] {
         let ranks = self.features.ranks(feature as usize);
         let values = self.features.distinct(feature as usize);
         let value = |row: u32| values[ranks[row as usize] as usize];
@@ -235,8 +242,8 @@ impl<'a> GeneralSearch<'a> {
         [(cut, threshold)]
     }
 
-    /// Cuts behind the first value at which a further share of the weight is reached.
-    fn equal_frequency(
+    /// Cuts after each value at which the cumulative weight reaches a further 1 / `max_splits` of the total.
+    fn equal_frequency_cuts(
         &self,
         feature: usize,
         sorted: &[u32],
@@ -263,8 +270,14 @@ impl<'a> GeneralSearch<'a> {
         cuts
     }
 
-    /// Cuts at equal distances between the smallest and the largest value; those that separate nothing are left out.
-    fn equal_width(&self, feature: usize, sorted: &[u32], max_splits: usize) -> Vec<(usize, f64)> {
+    /// Cuts at equally spaced thresholds between the smallest and the largest value, without those that would leave a
+    /// child empty.
+    fn equal_width_cuts(
+        &self,
+        feature: usize,
+        sorted: &[u32],
+        max_splits: usize,
+    ) -> Vec<(usize, f64)> {
         let ranks = self.features.ranks(feature);
         let values = self.features.distinct(feature);
         let value = |i: usize| values[ranks[sorted[i] as usize] as usize];
@@ -273,15 +286,15 @@ impl<'a> GeneralSearch<'a> {
         let mut position = 0;
         for j in 1..max_splits {
             let share = j as f64 / max_splits as f64;
-            // As a mean of the ends: their difference could overflow.
+            // A weighted mean of the ends: their difference could overflow.
             let mean = low * (1.0 - share) + high * share;
-            // Between neighbouring numbers rounding may leave the ends; a cut below the largest value separates it.
+            // Rounding could leave the interval [low, high); a threshold below `high` always separates a row.
             let threshold = mean.max(low).min(high.next_down());
             while position < sorted.len() && value(position) <= threshold {
                 position += 1;
             }
-            let new = cuts.last().map_or(0, |cut| cut.0) < position;
-            if new && position < sorted.len() {
+            let is_new = cuts.last().map_or(0, |cut| cut.0) < position;
+            if is_new && position < sorted.len() {
                 cuts.push((position, threshold));
             }
         }
@@ -294,7 +307,8 @@ impl<'a> GeneralSearch<'a> {
             .sum()
     }
 
-    fn cost(&mut self, node: f64, rows: &[u32]) -> Result<(f64, Cost)> {
+    /// Counts the rows of a node of this weight and returns its cost.
+    fn cost(&mut self, weight: f64, rows: &[u32]) -> Result<Cost> {
         self.counts.clear();
         for &row in rows {
             self.counts.add(
@@ -307,10 +321,11 @@ impl<'a> GeneralSearch<'a> {
             rows,
             counts: &self.counts,
         };
-        Ok((node, self.impurity.cost(node, node, &sample)?))
+        self.impurity.cost(weight, weight, &sample)
     }
 }
 
+/// Whether a candidate replaces the best split.
 fn improves(best: Option<&(f64, MultiwaySplit)>, improvement: f64) -> bool {
     best.is_none_or(|(best, _)| improvement > best + TOLERANCE)
 }

@@ -1,4 +1,4 @@
-//! Growing: leaf rules, the order of nodes, and the choice of the engine.
+//! Growing trees: stopping rules, the order of nodes, and the choice of the engine.
 
 mod bitset;
 mod coded;
@@ -19,7 +19,7 @@ use crate::tree::params::{TreeOptions, TreeParams};
 /// The feature of a leaf.
 pub(crate) const LEAF: u32 = u32::MAX;
 
-/// A node in preorder: its children follow it, each with its whole subtree.
+/// A node of a tree in preorder: its children follow it, each with its whole subtree.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Grown {
     pub(crate) rows: u32,
@@ -31,8 +31,8 @@ pub(crate) struct Grown {
     pub(crate) thresholds: u32,
 }
 
-/// Nodes in preorder, the thresholds of all of them, and the rows of all leaves, each in the order of the nodes.
-/// Subtrees are put together by appending.
+/// A subtree in preorder: its nodes, the thresholds of its inner nodes and the rows of its leaves, each in the order of
+/// the nodes. Subtrees are joined by concatenation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Subtree {
     pub(crate) nodes: Vec<Grown>,
@@ -40,23 +40,23 @@ pub(crate) struct Subtree {
     pub(crate) rows: Vec<u32>,
 }
 
-/// What all engines grow from.
+/// Input of all engines.
 #[derive(Clone, Copy)]
 pub(crate) struct GrowTask<'a> {
-    pub(crate) start: &'a SharedEncoding,
+    pub(crate) encoding: &'a SharedEncoding,
     pub(crate) features: &'a Features,
     pub(crate) rankings: &'a Rankings,
     pub(crate) options: &'a TreeOptions,
     pub(crate) interrupt: &'a Interrupt,
 }
 
-/// Grows the tree with the fastest engine that can.
+/// Grows the tree with the fastest engine that supports the options.
 pub(crate) fn grow(
     features: &Features,
     rankings: &Rankings,
     params: &TreeParams,
     consensus: Option<&dyn Consensus>,
-    start: &SharedEncoding,
+    encoding: &SharedEncoding,
     interrupt: &Interrupt,
 ) -> Result<Subtree> {
     if features.len() != rankings.len() {
@@ -66,7 +66,7 @@ pub(crate) fn grow(
         });
     }
     let task = GrowTask {
-        start,
+        encoding,
         features,
         rankings,
         options: params.options(),
@@ -74,19 +74,22 @@ pub(crate) fn grow(
     };
     match coded::grow(&task) {
         Some(grown) => grown,
-        None => general(&task, consensus),
+        None => grow_general(&task, consensus),
     }
 }
 
-/// A node that is not grown yet.
+/// A node that is not yet split.
 struct PendingNode {
     rows: Vec<u32>,
     depth: usize,
     seed: u64,
 }
 
-/// Grows any tree, node by node.
-pub(crate) fn general(task: &GrowTask<'_>, consensus: Option<&dyn Consensus>) -> Result<Subtree> {
+/// Grows a tree with the general engine.
+pub(crate) fn grow_general(
+    task: &GrowTask<'_>,
+    consensus: Option<&dyn Consensus>,
+) -> Result<Subtree> {
     let options = task.options;
     let mut meter = WorkMeter::new(task.interrupt);
     let mut search = GeneralSearch::new(task.features, task.rankings, options, consensus)?;
@@ -101,14 +104,14 @@ pub(crate) fn general(task: &GrowTask<'_>, consensus: Option<&dyn Consensus>) ->
     }];
     while let Some(node) = stack.pop() {
         meter.add(1000)?;
-        let stats = search.stats(&node.rows)?;
-        let leaf = options.max_depth.is_some_and(|max| node.depth >= max)
+        let stats = search.count_node(&node.rows)?;
+        let is_leaf = options.max_depth.is_some_and(|max| node.depth >= max)
             || node.rows.len() < options.min_samples_split
-            || stats.pure;
-        let split = if leaf {
+            || stats.is_pure;
+        let split = if is_leaf {
             None
         } else {
-            search.best(&node.rows, &stats, node.seed, &mut meter)?
+            search.find_best_split(&node.rows, &stats, node.seed, &mut meter)?
         };
         grown.nodes.push(Grown {
             rows: node.rows.len() as u32,
@@ -124,7 +127,7 @@ pub(crate) fn general(task: &GrowTask<'_>, consensus: Option<&dyn Consensus>) ->
             Some(split) => {
                 grown.thresholds.extend_from_slice(&split.thresholds);
                 let children = partition(task.features, &node.rows, &split);
-                // The stack gives back the last first: preorder wants the leftmost child next.
+                // Pushed in reverse: preorder continues with the leftmost child.
                 for (child, rows) in children.into_iter().enumerate().rev() {
                     stack.push(PendingNode {
                         rows,
@@ -138,6 +141,7 @@ pub(crate) fn general(task: &GrowTask<'_>, consensus: Option<&dyn Consensus>) ->
     Ok(grown)
 }
 
+/// Distributes the rows of a node over its children.
 fn partition(features: &Features, rows: &[u32], split: &MultiwaySplit) -> Vec<Vec<u32>> {
     let ranks = features.ranks(split.feature);
     let mut children = vec![Vec::new(); split.last_ranks.len() + 1];

@@ -1,8 +1,8 @@
-//! Pair shares of the leaves: shrinkage towards the nodes above, soft routing and the consensus of the shares.
+//! Pair shares of the leaves: shrinkage towards the ancestors, soft routing and consensus.
 
 mod node_shares;
 mod predict;
-mod rules;
+mod share_formula;
 mod shrinkage;
 pub(crate) mod soft;
 mod walk;

@@ -1,15 +1,15 @@
-//! Smoothed pair shares of the children of a node.
+//! [`NodeShares`]: pair counts and smoothed pair shares of a node, computed from those of its parent.
 
 use crate::error::Result;
 use crate::pairs::{PairShares, PairTable};
 use crate::simd::{dispatch, Kernel};
 
-use super::rules::{ApplyFormula, ShareFormula, ShrinkageRule};
+use super::share_formula::{PairLoop, ShareFormula, ShrinkageRule};
 
-/// The statistics of a node that its children build on.
+/// Pair counts and smoothed pair shares of a node.
 #[derive(Debug, Clone)]
 pub(crate) struct NodeShares {
-    /// Weights of before, tied and after of each pair.
+    /// Weights of before, tied and after per pair.
     pub(crate) counts: PairTable<f64>,
     pub(crate) shares: PairShares,
 }
@@ -22,53 +22,53 @@ impl NodeShares {
         })
     }
 
-    /// Smooths the shares of the root, whose counts are known.
-    pub(crate) fn fill_root(&mut self, choice: &ShrinkageRule<'_>) {
-        let mut nothing = self.clone();
-        nothing.counts.clear();
-        nothing.shares.as_mut_slice().fill(1.0 / 3.0);
-        self.fill_below(choice, &nothing);
+    /// Computes the shares of the root from its counts; its imaginary parent has shares of ⅓ and no rows.
+    pub(crate) fn smooth_root(&mut self, rule: &ShrinkageRule<'_>) {
+        let mut parent = self.clone();
+        parent.counts.clear();
+        parent.shares.as_mut_slice().fill(1.0 / 3.0);
+        self.smooth(rule, &parent);
     }
 
-    /// Smooths the shares of a node whose counts are known.
-    pub(crate) fn fill_below(&mut self, choice: &ShrinkageRule<'_>, parent: &Self) {
-        choice.make(ShrinkChild {
+    /// Computes the shares of a node from its counts and its parent.
+    pub(crate) fn smooth(&mut self, rule: &ShrinkageRule<'_>, parent: &Self) {
+        rule.apply(SmoothChild {
             own: self.counts.planes(),
             parent,
             shares: &mut self.shares,
         });
     }
 
-    /// Smooths the shares of a node whose counts are in these planes.
-    pub(crate) fn fill_from<C: PairWeight>(
+    /// As [`Self::smooth`], with the counts in `own` instead of `self.counts`.
+    pub(crate) fn smooth_counts<C: PairWeight>(
         &mut self,
-        choice: &ShrinkageRule<'_>,
+        rule: &ShrinkageRule<'_>,
         own: [&[C]; 3],
         parent: &Self,
     ) {
-        choice.make(ShrinkChild {
+        rule.apply(SmoothChild {
             own,
             parent,
             shares: &mut self.shares,
         });
     }
 
-    /// Turns the statistics of a node into those of one of its two children; those of the other one are given.
-    pub(crate) fn become_sibling<C: PairWeight>(
+    /// Replaces a node by one of its two children, whose counts are the node's minus those of the other child.
+    pub(crate) fn replace_by_sibling<C: PairWeight>(
         &mut self,
-        choice: &ShrinkageRule<'_>,
+        rule: &ShrinkageRule<'_>,
         other: [&[C]; 3],
     ) {
-        choice.make(ShrinkSibling { node: self, other });
+        rule.apply(SmoothSibling { node: self, other });
     }
 
-    /// Takes over counts.
+    /// Copies byte counts into `self.counts`.
     pub(crate) fn set_counts(&mut self, counts: [&[u8]; 3]) {
         dispatch(SetCounts { node: self, counts });
     }
 }
 
-/// A number of rows, or a sum of weights.
+/// A weight of a pair: a row count in a byte, or a sum of weights.
 pub(crate) trait PairWeight: Copy {
     fn value(self) -> f64;
 }
@@ -87,13 +87,13 @@ impl PairWeight for f64 {
     }
 }
 
-struct ShrinkChild<'a, C> {
+struct SmoothChild<'a, C> {
     own: [&'a [C]; 3],
     parent: &'a NodeShares,
     shares: &'a mut PairShares,
 }
 
-struct ShrinkSibling<'a, C> {
+struct SmoothSibling<'a, C> {
     node: &'a mut NodeShares,
     other: [&'a [C]; 3],
 }
@@ -103,49 +103,17 @@ struct SetCounts<'a> {
     counts: [&'a [u8]; 3],
 }
 
-/// Work on all pairs by a rule.
-struct WithFormula<'a, W, R> {
-    work: W,
-    rule: R,
-    strengths: &'a [f64],
-}
-
-impl<C: PairWeight> ApplyFormula for ShrinkChild<'_, C> {
-    fn with<R: ShareFormula>(self, rule: R, strengths: &[f64]) {
-        let work = self;
-        dispatch(WithFormula {
-            work,
-            rule,
-            strengths,
-        });
-    }
-}
-
-impl<C: PairWeight> ApplyFormula for ShrinkSibling<'_, C> {
-    fn with<R: ShareFormula>(self, rule: R, strengths: &[f64]) {
-        let work = self;
-        dispatch(WithFormula {
-            work,
-            rule,
-            strengths,
-        });
-    }
-}
-
-impl<C: PairWeight, R: ShareFormula> Kernel for WithFormula<'_, ShrinkChild<'_, C>, R> {
-    type Output = ();
-
+impl<C: PairWeight> PairLoop for SmoothChild<'_, C> {
     #[inline(always)]
-    fn run(self) {
-        let Self { work, rule, .. } = self;
-        let pairs = work.shares.pairs();
-        let strengths = &self.strengths[..pairs];
-        let [b, t, a] = work.own.map(|plane| &plane[..pairs]);
-        let [pb, pt, pa] = work.parent.counts.planes().map(|plane| &plane[..pairs]);
-        let [qb, qt, qa] = work.parent.shares.planes().map(|plane| &plane[..pairs]);
-        let [ob, ot, oa] = work.shares.planes_mut().map(|plane| &mut plane[..pairs]);
+    fn run<F: ShareFormula>(self, formula: F, strengths: &[f64]) {
+        let pairs = self.shares.pairs();
+        let strengths = &strengths[..pairs];
+        let [b, t, a] = self.own.map(|plane| &plane[..pairs]);
+        let [pb, pt, pa] = self.parent.counts.planes().map(|plane| &plane[..pairs]);
+        let [qb, qt, qa] = self.parent.shares.planes().map(|plane| &plane[..pairs]);
+        let [ob, ot, oa] = self.shares.planes_mut().map(|plane| &mut plane[..pairs]);
         for i in 0..pairs {
-            [ob[i], ot[i], oa[i]] = rule.shares(
+            [ob[i], ot[i], oa[i]] = formula.shares(
                 strengths[i],
                 [b[i].value(), t[i].value(), a[i].value()],
                 [pb[i], pt[i], pa[i]],
@@ -155,30 +123,28 @@ impl<C: PairWeight, R: ShareFormula> Kernel for WithFormula<'_, ShrinkChild<'_, 
     }
 }
 
-impl<C: PairWeight, R: ShareFormula> Kernel for WithFormula<'_, ShrinkSibling<'_, C>, R> {
-    type Output = ();
-
+impl<C: PairWeight> PairLoop for SmoothSibling<'_, C> {
     #[inline(always)]
-    fn run(self) {
-        let Self { work, rule, .. } = self;
-        let pairs = work.node.shares.pairs();
-        let strengths = &self.strengths[..pairs];
-        let [b, t, a] = work.other.map(|plane| &plane[..pairs]);
-        let [pb, pt, pa] = work
+    fn run<F: ShareFormula>(self, formula: F, strengths: &[f64]) {
+        let pairs = self.node.shares.pairs();
+        let strengths = &strengths[..pairs];
+        let [b, t, a] = self.other.map(|plane| &plane[..pairs]);
+        let [pb, pt, pa] = self
             .node
             .counts
             .planes_mut()
             .map(|plane| &mut plane[..pairs]);
-        let shares = work.node.shares.planes_mut();
+        let shares = self.node.shares.planes_mut();
         let [qb, qt, qa] = shares.map(|plane| &mut plane[..pairs]);
         for i in 0..pairs {
-            let above = [pb[i], pt[i], pa[i]];
+            let parent = [pb[i], pt[i], pa[i]];
             let own = [
-                above[0] - b[i].value(),
-                above[1] - t[i].value(),
-                above[2] - a[i].value(),
+                parent[0] - b[i].value(),
+                parent[1] - t[i].value(),
+                parent[2] - a[i].value(),
             ];
-            [qb[i], qt[i], qa[i]] = rule.shares(strengths[i], own, above, [qb[i], qt[i], qa[i]]);
+            [qb[i], qt[i], qa[i]] =
+                formula.shares(strengths[i], own, parent, [qb[i], qt[i], qa[i]]);
             [pb[i], pt[i], pa[i]] = own;
         }
     }
@@ -211,7 +177,7 @@ mod tests {
         node
     }
 
-    fn choice(
+    fn rule(
         shrinkage: Shrinkage,
         strengths: &[f64],
         weights: Option<[f64; 2]>,
@@ -224,12 +190,12 @@ mod tests {
     }
 
     #[test]
-    fn a_path_of_two_nodes_by_hand() {
+    fn path_shrinkage_of_two_nodes_matches_the_formula() {
         let path = Shrinkage::Path { strength: 2.0 };
         let mut root = node([2.0, 1.0, 1.0]);
-        root.fill_root(&choice(path, &[2.0], None));
+        root.smooth_root(&rule(path, &[2.0], None));
         assert_eq!(root.shares.as_slice(), [0.5, 0.25, 0.25]);
-        // Half the difference remains and a third of it is taken back: 1 + 2/4 = 3/2.
+        // The difference to the root is divided by 1 + λ/N = 1 + 2/4 = 3/2.
         let weight = 2.0 / 3.0;
         let expected = [
             f64::midpoint(1.0, weight),
@@ -237,11 +203,11 @@ mod tests {
             0.25 - 0.25 * weight,
         ];
         for weights in [None, Some([1.0, 4.0])] {
-            let choice = choice(path, &[2.0], weights);
+            let rule = rule(path, &[2.0], weights);
             let mut child = node([1.0, 0.0, 0.0]);
-            child.fill_below(&choice, &root);
+            child.smooth(&rule, &root);
             let mut sibling = root.clone();
-            sibling.become_sibling(&choice, [&[1.0], &[1.0], &[1.0]]);
+            sibling.replace_by_sibling(&rule, [&[1.0], &[1.0], &[1.0]]);
             for (found, expected) in child.shares.as_slice().iter().zip(expected) {
                 assert!((found - expected).abs() < 1e-15);
             }
@@ -249,24 +215,24 @@ mod tests {
             assert_eq!(sibling.shares, child.shares);
         }
         let mut empty = node([0.0; 3]);
-        empty.fill_below(&choice(path, &[2.0], None), &root);
+        empty.smooth(&rule(path, &[2.0], None), &root);
         assert_eq!(empty.shares, root.shares);
         let mut unseen = node([0.0; 3]);
-        unseen.fill_root(&choice(path, &[0.0], None));
+        unseen.smooth_root(&rule(path, &[0.0], None));
         assert_eq!(unseen.shares.as_slice(), [1.0 / 3.0; 3]);
     }
 
     #[test]
-    fn an_m_estimate_by_hand() {
+    fn m_estimate_matches_the_formula() {
         let estimate = Shrinkage::MEstimate { strength: 1.0 };
         let mut root = node([2.0, 0.0, 0.0]);
-        root.fill_root(&choice(estimate, &[1.0], None));
+        root.smooth_root(&rule(estimate, &[1.0], None));
         let shares = root.shares.as_slice();
         assert!((shares[0] - (2.0 + 1.0 / 3.0) / 3.0).abs() < 1e-15);
         for weights in [None, Some([1.0, 2.0])] {
             let mut child = node([0.0; 3]);
             let own: [&[u8]; 3] = [&[0], &[1], &[0]];
-            child.fill_from(&choice(estimate, &[1.0], weights), own, &root);
+            child.smooth_counts(&rule(estimate, &[1.0], weights), own, &root);
             let found = child.shares.as_slice();
             assert!((found[1] - f64::midpoint(1.0, shares[1])).abs() < 1e-15);
             assert!((found.iter().sum::<f64>() - 1.0).abs() < 1e-15);

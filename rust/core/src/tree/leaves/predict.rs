@@ -1,4 +1,4 @@
-//! What a fitted tree predicts from smoothed pair shares, with hard and with soft routing.
+//! Predictions of a fitted tree from smoothed pair shares, with hard or soft routing.
 
 use ndarray::{ArrayView2, Axis};
 
@@ -12,17 +12,17 @@ use super::shrinkage::Shrinkage;
 use super::walk::LeafWalk;
 use crate::tree::fitted::FittedTree;
 
-/// Numbers that are added up at the same time: 16 MB.
-const SUMS_AT_ONCE: usize = 1 << 21;
+/// Sums held in memory per batch of rows: 16 MB.
+const SUMS_PER_BATCH: usize = 1 << 21;
 
 impl FittedTree {
-    /// The consensus of the smoothed shares of each of some leaves, in the form of [`FittedTree::consensus`].
+    /// Consensus of the smoothed shares of each leaf in `leaves`.
     ///
     /// # Errors
-    /// As [`Aggregator::aggregate`], which refuses methods that need rankings, or [`Error::Interrupted`].
+    /// As [`Aggregator::aggregate`], which rejects methods that need rankings; [`Error::Interrupted`].
     ///
     /// # Panics
-    /// When there is no such node.
+    /// If an index is not a node of the tree.
     pub fn smoothed_consensus(
         &self,
         aggregator: &Aggregator,
@@ -30,38 +30,38 @@ impl FittedTree {
         leaves: &[u32],
         jobs: Jobs<'_>,
     ) -> Result<Vec<BucketOrder>> {
-        let orders = self.leaf_shares(shrinkage, leaves).map(
+        let orders = self.walk(shrinkage, leaves.iter().copied()).map(
             jobs,
             ShareConsensus::new,
-            |consensus, _, shares| consensus.of(aggregator, shares),
+            |consensus, _, shares| consensus.aggregate(aggregator, shares),
         )?;
-        // Every leaf asked for has been visited.
+        // Unless interrupted, all requested leaves have been visited.
         let order = |&leaf: &u32| orders[leaf as usize].clone().ok_or(Error::Interrupted);
         leaves.iter().map(order).collect()
     }
 
-    /// Calls `visit` with the smoothed shares of each of some leaves, each once, in any order.
+    /// Calls `visit` once per leaf in `leaves` with its smoothed shares, in any order.
     ///
     /// # Errors
-    /// What `visit` reports.
+    /// Any error of `visit`.
     ///
     /// # Panics
-    /// When there is no such node.
+    /// If an index is not a node of the tree.
     pub fn visit_pair_shares(
         &self,
         shrinkage: Shrinkage,
         leaves: &[u32],
         visit: impl FnMut(u32, &PairShares) -> Result<()>,
     ) -> Result<()> {
-        self.leaf_shares(shrinkage, leaves).visit(visit)
+        self.walk(shrinkage, leaves.iter().copied()).visit(visit)
     }
 
-    /// Computes `f` from the shares of each row: the mean of those of the leaves that it reaches by soft routing. The
-    /// result does not depend on the number of threads.
+    /// Computes `f` from the shares of each row: the weighted mean of the shares of the leaves that it reaches by soft
+    /// routing. The result does not depend on the number of threads.
     ///
     /// # Errors
-    /// As [`crate::tree::SoftRouting::route`], what `f` reports, [`Error::NoSoftRouting`] for a tree without, or
-    /// [`Error::Interrupted`].
+    /// As [`crate::tree::SoftRouting::route`]; any error of `f`; [`Error::NoSoftRouting`] for a tree without soft
+    /// routing; [`Error::Interrupted`].
     pub fn map_soft_shares<S, T: Send>(
         &self,
         shrinkage: Shrinkage,
@@ -72,24 +72,27 @@ impl FittedTree {
     ) -> Result<Vec<T>> {
         let soft = self.soft_routing().ok_or(Error::NoSoftRouting)?;
         let numbers = 3 * pair_count(self.tree().labels());
-        let at_once = (SUMS_AT_ONCE / numbers).max(1);
-        let blocks = run(
+        let batch_rows = (SUMS_PER_BATCH / numbers).max(1);
+        let batches = run(
             Jobs { chunk: 1, ..jobs },
-            values.nrows().div_ceil(at_once),
+            values.nrows().div_ceil(batch_rows),
             &state,
-            |state, block| {
-                let end = values.nrows().min((block + 1) * at_once);
-                let rows = values.slice_axis(Axis(0), (block * at_once..end).into());
-                let mut parts: Vec<(u32, u32, f64)> = Vec::new();
+            |state, batch| {
+                let end = values.nrows().min((batch + 1) * batch_rows);
+                let rows = values.slice_axis(Axis(0), (batch * batch_rows..end).into());
+                // (leaf, row, share of the row that reaches the leaf).
+                let mut visits: Vec<(u32, u32, f64)> = Vec::new();
                 soft.route(self.tree(), rows, |row, leaf, share| {
-                    parts.push((leaf, row as u32, share));
+                    visits.push((leaf, row as u32, share));
                 })?;
-                parts.sort_unstable_by_key(|&(leaf, row, _)| (leaf, row));
+                visits.sort_unstable_by_key(|&(leaf, row, _)| (leaf, row));
                 let mut sums = vec![0.0; rows.nrows() * numbers];
-                let leaves = parts.iter().map(|part| part.0);
+                let leaves = visits.iter().map(|visit| visit.0);
                 self.walk(shrinkage, leaves).visit(|leaf, shares| {
-                    let from = parts.partition_point(|part| part.0 < leaf);
-                    for &(_, row, share) in parts[from..].iter().take_while(|part| part.0 == leaf) {
+                    let from = visits.partition_point(|visit| visit.0 < leaf);
+                    for &(_, row, share) in
+                        visits[from..].iter().take_while(|visit| visit.0 == leaf)
+                    {
                         let sums = &mut sums[row as usize * numbers..][..numbers];
                         for (sum, value) in sums.iter_mut().zip(shares.as_slice()) {
                             *sum += share * value;
@@ -107,10 +110,10 @@ impl FittedTree {
                 .collect::<Result<Vec<T>>>()
             },
         )?;
-        Ok(blocks.into_iter().flatten().collect())
+        Ok(batches.into_iter().flatten().collect())
     }
 
-    /// The consensus of each row with soft routing.
+    /// Consensus of each row with soft routing.
     ///
     /// # Errors
     /// As [`Self::map_soft_shares`] and [`Aggregator::aggregate`].
@@ -126,12 +129,8 @@ impl FittedTree {
             values,
             jobs,
             ShareConsensus::new,
-            |consensus, shares| consensus.of(aggregator, shares),
+            |consensus, shares| consensus.aggregate(aggregator, shares),
         )
-    }
-
-    fn leaf_shares(&self, shrinkage: Shrinkage, leaves: &[u32]) -> LeafWalk<'_> {
-        self.walk(shrinkage, leaves.iter().copied())
     }
 
     fn walk(&self, shrinkage: Shrinkage, leaves: impl Iterator<Item = u32>) -> LeafWalk<'_> {
@@ -140,7 +139,7 @@ impl FittedTree {
     }
 }
 
-/// Makes bucket orders of shares, one after the other, with the same buffers.
+/// Aggregates pair shares into bucket orders, reusing buffers between calls.
 pub(crate) struct ShareConsensus {
     evidence: Option<Evidence>,
     workspace: Workspace,
@@ -154,7 +153,8 @@ impl ShareConsensus {
         }
     }
 
-    pub(crate) fn of(
+    /// Aggregates the shares into a bucket order.
+    pub(crate) fn aggregate(
         &mut self,
         aggregator: &Aggregator,
         shares: &PairShares,

@@ -1,24 +1,25 @@
-//! [`Shrinkage`]: pair shares of a node, pulled towards those of the nodes above it.
+//! [`Shrinkage`]: how the pair shares of a node are shrunk towards those of its ancestors.
 
 use crate::error::{Error, Result};
 
-/// How the shares of a node are smoothed. N is the weight of a node's rows that rank both labels of a pair.
+/// How the shares of a node are smoothed. N is the weight of the node's rows that rank both labels of a pair.
 ///
-/// References: A. Agarwal, Y. S. Tan, O. Ronen, C. Singh and B. Yu, *Hierarchical shrinkage*, ICML 2022, for the sum
-/// along the path; B. Cestnik, *Estimating probabilities*, ECAI 1990, for the m-estimate.
+/// References: A. Agarwal, Y. S. Tan, O. Ronen, C. Singh and B. Yu, *Hierarchical shrinkage*, ICML 2022, for `Path`; B. Cestnik, *Estimating probabilities*, ECAI 1990, for `MEstimate`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Shrinkage {
-    /// The shares of the node's own rows; 0 where none of them ranks both labels.
+    /// The shares of the node's own rows; 0 for a pair that none of them ranks.
     None,
-    /// From the root's shares by the differences of neighbours on the path, the difference below a node divided by
-    /// 1 + λ/N, with λ = `strength` · √(N of the root / weight of the root). A pair that no row ranks gets ⅓ each.
+    /// The root's shares plus the differences between child and parent along the path, each divided by 1 + λ/N with
+    /// the parent's N. λ = `strength` · √(N of the root / weight of the root). A pair that no row ranks has shares
+    /// of ⅓.
     Path {
         /// λ for a pair that every row ranks.
         strength: f64,
     },
-    /// (weights of the node + `strength` · shares of its parent) / (N + `strength`); ⅓ each above the root.
+    /// (weights of the node + `strength` · shares of its parent) / (N + `strength`); the root's parent has shares of
+    /// ⅓.
     MEstimate {
-        /// How many rows the parent's shares count for.
+        /// Weight of the parent's shares, in rows.
         strength: f64,
     },
 }
@@ -27,15 +28,15 @@ impl Shrinkage {
     /// Checks the strength.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a strength that is negative, NaN or infinite, or 0 for the m-estimate, which would leave
-    /// nothing where no row ranks a pair.
+    /// [`Error::Parameter`] for a negative, NaN or infinite strength, and for 0 with the m-estimate, whose denominator
+    /// would be 0 for a pair that no row ranks.
     pub fn check(self) -> Result<Self> {
-        let (strength, possible) = match self {
+        let (strength, in_range) = match self {
             Self::None => return Ok(self),
             Self::Path { strength } => (strength, strength >= 0.0),
             Self::MEstimate { strength } => (strength, strength > 0.0),
         };
-        if possible && strength.is_finite() {
+        if in_range && strength.is_finite() {
             return Ok(self);
         }
         Err(Error::Parameter {
@@ -51,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn impossible_strengths_are_refused() {
+    fn invalid_strengths_are_rejected() {
         for strength in [-1.0, f64::NAN, f64::INFINITY] {
             assert!(Shrinkage::Path { strength }.check().is_err());
             assert!(Shrinkage::MEstimate { strength }.check().is_err());

@@ -1,4 +1,4 @@
-//! Soft routing: a row near a threshold goes both ways.
+//! [`SoftRouting`]: a row near a threshold follows both branches with weights.
 
 use ndarray::{ArrayView1, ArrayView2};
 
@@ -7,24 +7,26 @@ use crate::features::{check_finite, Features};
 
 use crate::tree::model::Tree;
 
-/// Branches that a smaller share of the row takes are left out.
-const SMALLEST: f64 = 0.005;
+/// Branches that receive at most this share of a row are pruned.
+const MIN_SHARE: f64 = 0.005;
 
-/// For each inner node the interval around its threshold in which rows go both ways.
+/// Per inner node the interval around its threshold in which rows follow both branches.
 ///
-/// At a node whose smaller child has c rows, it reaches from the value ⌈c/2⌉ places to the left of the largest value of
-/// the left child, but not beyond its smallest, to the mirrored value on the right.
+/// Let c be the number of rows of the smaller child. The lower end is the value ⌈c/2⌉ positions before the largest value
+/// in the sorted values of the left child (at least its smallest value); the upper end is the value ⌈c/2⌉ positions
+/// after the smallest value of the right child (at most its largest value).
 #[derive(Debug, Clone, PartialEq)]
 pub struct SoftRouting {
-    /// Ends of the interval; both are the threshold in a leaf.
+    /// Lower and upper end per node; both 0 for a leaf.
     pub(crate) windows: Vec<[f64; 2]>,
 }
 
 impl SoftRouting {
-    /// Measures the intervals on the training data.
+    /// Computes the intervals from the training features.
     ///
     /// # Errors
-    /// [`Error::RowCounts`] for features of other rows, [`Error::SoftMultiway`] for a node with more than two children.
+    /// [`Error::RowCounts`] if `features` has another number of rows than the training data; [`Error::SoftMultiway`] for
+    /// a node with more than two children.
     pub fn new(tree: &Tree, features: &Features) -> Result<Self> {
         if features.len() != tree.training_rows() {
             return Err(Error::RowCounts {
@@ -44,17 +46,17 @@ impl SoftRouting {
             let feature = split.feature as usize;
             let (ranks, distinct) = (features.ranks(feature), features.distinct(feature));
             let [left, right] = [split.first_child, split.first_child + 1];
-            let places = tree.node(left).rows.min(tree.node(right).rows).div_ceil(2) as usize;
+            let offset = tree.node(left).rows.min(tree.node(right).rows).div_ceil(2) as usize;
             let mut nth = |child: u32, from_left: bool| {
                 values.clear();
                 values.extend(tree.node_rows(child).iter().map(|&row| ranks[row as usize]));
                 let last = values.len() - 1;
-                let place = if from_left {
-                    places.min(last)
+                let position = if from_left {
+                    offset.min(last)
                 } else {
-                    last.saturating_sub(places)
+                    last.saturating_sub(offset)
                 };
-                let (_, &mut rank, _) = values.select_nth_unstable(place);
+                let (_, &mut rank, _) = values.select_nth_unstable(position);
                 distinct[rank as usize]
             };
             windows[index as usize] = [nth(left, false), nth(right, true)];
@@ -62,8 +64,8 @@ impl SoftRouting {
         Ok(Self { windows })
     }
 
-    /// Calls `visit` with each row, each leaf that it reaches, and the share of it that arrives there. The shares of a
-    /// row add up to 1 but for the branches that were left out.
+    /// Calls `visit(row, leaf, share)` for each row and each leaf that it reaches. The shares of a row sum to 1 minus
+    /// the pruned branches.
     ///
     /// # Errors
     /// As [`Tree::apply`].
@@ -84,12 +86,12 @@ impl SoftRouting {
         for (row, values) in values.rows().into_iter().enumerate() {
             stack.push((0, 1.0));
             while let Some((node, share)) = stack.pop() {
-                let Some((left, goes_left)) = self.goes_left(tree, node, values) else {
+                let Some((left, left_share)) = self.left_share(tree, node, values) else {
                     visit(row, node, share);
                     continue;
                 };
-                for (child, part) in [(left + 1, 1.0 - goes_left), (left, goes_left)] {
-                    if share * part > SMALLEST {
+                for (child, part) in [(left + 1, 1.0 - left_share), (left, left_share)] {
+                    if share * part > MIN_SHARE {
                         stack.push((child, share * part));
                     }
                 }
@@ -98,8 +100,8 @@ impl SoftRouting {
         Ok(())
     }
 
-    /// The left child of a node and the share of a row that goes there; `None` for a leaf.
-    fn goes_left(&self, tree: &Tree, node: u32, row: ArrayView1<'_, f64>) -> Option<(u32, f64)> {
+    /// The left child of a node and the share of a row that it receives; `None` for a leaf.
+    fn left_share(&self, tree: &Tree, node: u32, row: ArrayView1<'_, f64>) -> Option<(u32, f64)> {
         let split = tree.split(node)?;
         let (value, threshold) = (row[split.feature as usize], split.thresholds[0]);
         let [low, high] = self.windows[node as usize];
@@ -108,7 +110,7 @@ impl SoftRouting {
         } else if value >= high {
             0.0
         } else if value <= threshold {
-            // Halves first: the width of the interval could overflow.
+            // Halved before subtracting: the width of the interval could overflow.
             0.5 + 0.5 * ((threshold / 2.0 - value / 2.0) / (threshold / 2.0 - low / 2.0))
         } else {
             0.5 * ((high / 2.0 - value / 2.0) / (high / 2.0 - threshold / 2.0))
@@ -126,7 +128,7 @@ mod tests {
     use ndarray::array;
 
     #[test]
-    fn shares_fall_linearly_on_both_sides_of_the_threshold() {
+    fn shares_decrease_linearly_around_the_threshold() {
         let x = array![[0.0], [1.0], [2.0], [3.0], [5.0], [6.0]];
         let y = array![[1, 2], [1, 2], [1, 2], [1, 2], [2, 1], [2, 1_i64]];
         let features = Features::new(x.view(), &Interrupt::never()).unwrap();
@@ -140,7 +142,7 @@ mod tests {
         );
         let tree = tree.unwrap();
         let soft = SoftRouting::new(&tree, &features).unwrap();
-        // The threshold is 4; the smaller child has 2 rows, so the interval goes one place further: 2 to 6.
+        // The threshold is 4; the smaller child has 2 rows, so the ends are one position from 3 and 5: 2 and 6.
         assert_eq!(soft.windows[0], [2.0, 6.0]);
         let left_share = |value: f64| {
             let mut share = 0.0;

@@ -1,7 +1,7 @@
-//! Pair shares of leaves, computed on the way down from the root.
+//! [`LeafWalk`]: smoothed pair shares of leaves, computed in one traversal from the root.
 //!
-//! Smoothed shares of a leaf depend on all nodes above it. They are not stored: a walk through the tree carries those
-//! of the nodes on its path, so that the memory does not grow with the tree.
+//! The smoothed shares of a leaf depend on all its ancestors. They are not stored: the traversal keeps only the shares
+//! of the nodes on its stack, so memory does not grow with the number of nodes.
 
 use crate::error::Result;
 use crate::pairs::{ByteCounter, PairShares, RowCounter};
@@ -10,45 +10,45 @@ use crate::rankings::Rankings;
 use crate::weights::Weights;
 
 use super::node_shares::NodeShares;
-use super::rules::ShrinkageRule;
+use super::share_formula::ShrinkageRule;
 use super::shrinkage::Shrinkage;
 use crate::tree::model::Tree;
 
-/// A subtree of fewer rows is walked through by one thread.
-const ROWS_AT_ONCE: usize = 2000;
+/// Subtrees with at most this many training rows are traversed by one thread.
+const ROWS_PER_TASK: usize = 2000;
 
-/// Walks through a tree that was grown on these rankings.
+/// Traverses a tree and computes the smoothed shares of the requested leaves.
 pub(crate) struct LeafWalk<'a> {
     tree: &'a Tree,
     rows: RowCounter<'a>,
     shrinkage: Shrinkage,
-    /// Strength for each pair.
+    /// One strength per pair; set by [`Self::start`].
     strengths: Vec<f64>,
-    /// Whether the node lies on the path to a requested leaf.
-    needed: Vec<bool>,
+    /// Per node: whether it lies on the path to a requested leaf.
+    is_required: Vec<bool>,
 }
 
-/// A node on the walk's stack, with its shares.
+/// A node on the stack of the traversal, with its shares.
 struct PendingShares {
     node: u32,
     smoothed: NodeShares,
 }
 
-/// Buffers reused during a walk.
+/// Buffers reused during a traversal.
 #[derive(Default)]
-struct Buffers {
+struct WalkBuffers {
     free: Vec<NodeShares>,
     bytes: ByteCounter,
 }
 
-impl Buffers {
-    fn smoothed(&mut self, labels: usize) -> Result<NodeShares> {
+impl WalkBuffers {
+    fn take(&mut self, labels: usize) -> Result<NodeShares> {
         self.free.pop().map_or_else(|| NodeShares::new(labels), Ok)
     }
 }
 
 impl<'a> LeafWalk<'a> {
-    /// Prepares the walk to some leaves. The weights are those that the tree was grown with.
+    /// Prepares the traversal to `leaves`. `weights` are those that the tree was grown with.
     pub(crate) fn new(
         tree: &'a Tree,
         rankings: &'a Rankings,
@@ -56,11 +56,11 @@ impl<'a> LeafWalk<'a> {
         shrinkage: Shrinkage,
         leaves: impl Iterator<Item = u32>,
     ) -> Self {
-        let mut needed = vec![false; tree.nodes().len()];
+        let mut is_required = vec![false; tree.nodes().len()];
         for leaf in leaves {
             let mut node = leaf;
-            while !needed[node as usize] {
-                needed[node as usize] = true;
+            while !is_required[node as usize] {
+                is_required[node as usize] = true;
                 node = tree.node(node).parent;
             }
         }
@@ -69,34 +69,35 @@ impl<'a> LeafWalk<'a> {
             rows: RowCounter::new(rankings, weights),
             shrinkage,
             strengths: Vec::new(),
-            needed,
+            is_required,
         }
     }
 
-    /// Calls `visit` with each of the leaves and its shares, in an order that only depends on the tree.
+    /// Calls `visit` with each requested leaf and its shares, in an order that depends on the tree only.
     pub(crate) fn visit(
         mut self,
         mut visit: impl FnMut(u32, &PairShares) -> Result<()>,
     ) -> Result<()> {
-        let mut buffers = Buffers::default();
-        let root = self.root(&mut buffers)?;
+        let mut buffers = WalkBuffers::default();
+        let root = self.start(&mut buffers)?;
         self.walk(root, &mut buffers, &mut visit)
     }
 
-    /// Computes `f` for each of the leaves on several threads; by node in the result, empty for other nodes.
+    /// Computes `f` for each requested leaf, in parallel. The result is indexed by node, with `None` for all other
+    /// nodes.
     pub(crate) fn map<S, T: Send>(
         mut self,
         jobs: Jobs<'_>,
         state: impl Fn() -> S + Sync,
         f: impl Fn(&mut S, u32, &PairShares) -> Result<T> + Sync,
     ) -> Result<Vec<Option<T>>> {
-        let mut buffers = Buffers::default();
-        let mut tops = vec![self.root(&mut buffers)?];
+        let mut buffers = WalkBuffers::default();
+        let mut tops = vec![self.start(&mut buffers)?];
         let mut subtrees = Vec::new();
         while let Some(top) = tops.pop() {
-            let large = self.tree.node(top.node).rows as usize > ROWS_AT_ONCE;
+            let large = self.tree.node(top.node).rows as usize > ROWS_PER_TASK;
             if large && !self.tree.node(top.node).is_leaf() {
-                self.descend(top, &mut buffers, &mut tops)?;
+                self.push_children(top, &mut buffers, &mut tops)?;
             } else {
                 subtrees.push(top);
             }
@@ -105,7 +106,7 @@ impl<'a> LeafWalk<'a> {
         let parts = run(
             Jobs { chunk: 1, ..jobs },
             subtrees.len(),
-            || (state(), Buffers::default()),
+            || (state(), WalkBuffers::default()),
             |(state, buffers), item| {
                 let mut found = Vec::new();
                 let top = PendingShares {
@@ -127,9 +128,9 @@ impl<'a> LeafWalk<'a> {
         Ok(by_node)
     }
 
-    /// Counts the root and settles the strength for each pair.
-    fn root(&mut self, buffers: &mut Buffers) -> Result<PendingShares> {
-        let mut smoothed = buffers.smoothed(self.tree.labels())?;
+    /// Counts the pairs of the root and computes the strength per pair.
+    fn start(&mut self, buffers: &mut WalkBuffers) -> Result<PendingShares> {
+        let mut smoothed = buffers.take(self.tree.labels())?;
         let rows = self.tree.node_rows(0);
         self.rows
             .count(rows, &mut smoothed.counts, &mut buffers.bytes);
@@ -147,7 +148,7 @@ impl<'a> LeafWalk<'a> {
                 seen.map(|seen| strength * (seen / weight).sqrt()).collect()
             }
         };
-        smoothed.fill_root(&ShrinkageRule {
+        smoothed.smooth_root(&ShrinkageRule {
             shrinkage: self.shrinkage,
             strengths: &self.strengths,
             weights: None,
@@ -155,10 +156,11 @@ impl<'a> LeafWalk<'a> {
         Ok(PendingShares { node: 0, smoothed })
     }
 
+    /// Visits the requested leaves below `top`.
     fn walk(
         &self,
         top: PendingShares,
-        buffers: &mut Buffers,
+        buffers: &mut WalkBuffers,
         visit: &mut dyn FnMut(u32, &PairShares) -> Result<()>,
     ) -> Result<()> {
         let mut stack = vec![top];
@@ -167,72 +169,73 @@ impl<'a> LeafWalk<'a> {
                 visit(pending.node, &pending.smoothed.shares)?;
                 buffers.free.push(pending.smoothed);
             } else {
-                self.descend(pending, buffers, &mut stack)?;
+                self.push_children(pending, buffers, &mut stack)?;
             }
         }
         Ok(())
     }
 
-    /// Puts the children that are needed on the stack, the largest first, which keeps the stack short.
-    fn descend(
+    /// Pushes the required children onto the stack, the largest first, so that the stack stays short.
+    fn push_children(
         &self,
         parent: PendingShares,
-        buffers: &mut Buffers,
+        buffers: &mut WalkBuffers,
         stack: &mut Vec<PendingShares>,
     ) -> Result<()> {
         let mut children: Vec<u32> = self.tree.children(parent.node).collect();
         children.sort_by_key(|&child| std::cmp::Reverse(self.tree.node(child).rows));
         if let (&[large, small], true) = (children.as_slice(), self.rows.is_exact()) {
-            return self.descend_exactly(parent, [large, small], buffers, stack);
+            return self.push_two_children(parent, [large, small], buffers, stack);
         }
-        for node in children.into_iter().filter(|&child| self.is_needed(child)) {
-            let mut smoothed = buffers.smoothed(self.tree.labels())?;
+        for node in children.into_iter().filter(|&child| self.requires(child)) {
+            let mut smoothed = buffers.take(self.tree.labels())?;
             let rows = self.tree.node_rows(node);
             self.rows
                 .count(rows, &mut smoothed.counts, &mut buffers.bytes);
-            smoothed.fill_below(&self.choice(node), &parent.smoothed);
+            smoothed.smooth(&self.rule(node), &parent.smoothed);
             stack.push(PendingShares { node, smoothed });
         }
         buffers.free.push(parent.smoothed);
         Ok(())
     }
 
-    /// The same for two children: the small one is counted, and the parent's statistics become those of the large one.
-    fn descend_exactly(
+    /// As [`Self::push_children`] for two children and exact counts: counts the small child and subtracts it from the
+    /// parent to get the large child.
+    fn push_two_children(
         &self,
         mut parent: PendingShares,
         [large, small]: [u32; 2],
-        buffers: &mut Buffers,
+        buffers: &mut WalkBuffers,
         stack: &mut Vec<PendingShares>,
     ) -> Result<()> {
-        let mut smoothed = buffers.smoothed(self.tree.labels())?;
+        let mut smoothed = buffers.take(self.tree.labels())?;
         let (rows, weight) = (self.tree.node_rows(small), self.tree.node(small).weight);
         let bytes = &mut buffers.bytes;
         let in_bytes = self.rows.count_in_bytes(rows, weight, bytes);
         if !in_bytes {
             self.rows.count(rows, &mut smoothed.counts, bytes);
         }
-        if self.is_needed(small) {
-            let choice = self.choice(small);
+        if self.requires(small) {
+            let rule = self.rule(small);
             if in_bytes {
-                smoothed.fill_from(&choice, bytes.table().planes(), &parent.smoothed);
+                smoothed.smooth_counts(&rule, bytes.table().planes(), &parent.smoothed);
                 if !self.tree.node(small).is_leaf() {
                     smoothed.set_counts(bytes.table().planes());
                 }
             } else {
-                smoothed.fill_below(&choice, &parent.smoothed);
+                smoothed.smooth(&rule, &parent.smoothed);
             }
         }
-        if self.is_needed(large) {
-            let (node, choice) = (&mut parent.smoothed, self.choice(large));
+        if self.requires(large) {
+            let (node, rule) = (&mut parent.smoothed, self.rule(large));
             if in_bytes {
-                node.become_sibling(&choice, bytes.table().planes());
+                node.replace_by_sibling(&rule, bytes.table().planes());
             } else {
-                node.become_sibling(&choice, smoothed.counts.planes());
+                node.replace_by_sibling(&rule, smoothed.counts.planes());
             }
         }
         for (node, smoothed) in [(large, parent.smoothed), (small, smoothed)] {
-            if self.is_needed(node) {
+            if self.requires(node) {
                 stack.push(PendingShares { node, smoothed });
             } else {
                 buffers.free.push(smoothed);
@@ -241,12 +244,12 @@ impl<'a> LeafWalk<'a> {
         Ok(())
     }
 
-    fn is_needed(&self, node: u32) -> bool {
-        self.needed[node as usize]
+    fn requires(&self, node: u32) -> bool {
+        self.is_required[node as usize]
     }
 
-    /// What decides the rule for a node below another one.
-    fn choice(&self, node: u32) -> ShrinkageRule<'_> {
+    /// The shrinkage rule of a node other than the root.
+    fn rule(&self, node: u32) -> ShrinkageRule<'_> {
         let weight = |node: u32| self.tree.node(node).weight;
         let parent = self.tree.node(node).parent;
         ShrinkageRule {

@@ -1,11 +1,11 @@
-//! Impurity of any set of rows: the entropy criteria and those that need a consensus.
+//! [`Impurity`]: impurity of a set of rows, by entropy or by distance from the consensus.
 
 use crate::bucket_order::BucketOrder;
 use crate::error::{Error, Result};
 use crate::pairs::PairCounts;
 use crate::rankings::Rankings;
 
-use super::entropy::{Exact, Seen};
+use super::entropy::{IntegerEntropy, RoundedEntropy};
 use crate::tree::params::Criterion;
 
 /// Rows of a data set with their pair counts.
@@ -13,18 +13,18 @@ use crate::tree::params::Criterion;
 pub struct Sample<'a> {
     /// All rankings of the data set.
     pub rankings: &'a Rankings,
-    /// The rows that belong to the sample, in no particular order.
+    /// Indices of the sample's rows, in any order.
     pub rows: &'a [u32],
-    /// The pair counts of those rows.
+    /// Pair counts of those rows.
     pub counts: &'a PairCounts,
 }
 
-/// Makes a bucket order of a sample; the criteria that compare rows with their consensus ask for it.
+/// Aggregates a sample into a bucket order, for the criteria that compare rows with their consensus.
 pub trait Consensus: Sync {
     /// The consensus of the rows.
     ///
     /// # Errors
-    /// Whatever the aggregation reports.
+    /// Any error of the aggregation.
     fn consensus(&self, sample: &Sample<'_>) -> Result<BucketOrder>;
 }
 
@@ -34,17 +34,21 @@ impl<F: Fn(&Sample<'_>) -> Result<BucketOrder> + Sync> Consensus for F {
     }
 }
 
-/// Impurity of sets of rows in the form that splits are compared in.
+/// Computes the impurity of sets of rows.
 pub(crate) enum Impurity<'a> {
-    Exact(Exact),
-    Seen(Seen),
+    /// Entropy of complete rankings with integer weights.
+    IntegerEntropy(IntegerEntropy),
+    /// Entropy with missing labels or fractional weights.
+    RoundedEntropy(RoundedEntropy),
+    /// Mean cost of the rows relative to their consensus.
     Consensus {
         consensus: &'a dyn Consensus,
         costs: PairCosts,
     },
 }
 
-/// A set's part in an improvement. Integers for entropy; the impurity itself for the consensus criteria.
+/// Contribution of a set of rows to the improvement of a split: an integer score for entropy, the impurity itself for
+/// the consensus criteria.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Cost {
     Integer(i64),
@@ -60,61 +64,69 @@ impl<'a> Impurity<'a> {
         let pairs = rankings.labels() * (rankings.labels() - 1) / 2;
         let costs = match criterion {
             Criterion::Entropy => {
-                return Ok(match whole_total(rankings) {
-                    Some(total) if rankings.is_complete() => Self::Exact(Exact::new(pairs, total)),
-                    _ => Self::Seen(Seen::new(pairs)),
+                return Ok(match integer_total_weight(rankings) {
+                    Some(total) if rankings.is_complete() => {
+                        Self::IntegerEntropy(IntegerEntropy::new(pairs, total))
+                    }
+                    _ => Self::RoundedEntropy(RoundedEntropy::new(pairs)),
                 });
             }
             Criterion::Disagreements => PairCosts {
                 opposite: 1.0,
-                half: 1.0,
+                one_tied: 1.0,
             },
             Criterion::Distance => PairCosts {
                 opposite: 2.0,
-                half: 1.0,
+                one_tied: 1.0,
             },
         };
         let consensus = consensus.ok_or(Error::NoConsensus)?;
         Ok(Self::Consensus { consensus, costs })
     }
 
-    /// Cost of a sample as part of a node of weight `node`.
-    pub(crate) fn cost(&self, node: f64, weight: f64, sample: &Sample<'_>) -> Result<Cost> {
+    /// Cost of a sample of weight `weight` in a node of weight `node_weight`.
+    pub(crate) fn cost(&self, node_weight: f64, weight: f64, sample: &Sample<'_>) -> Result<Cost> {
         let counts = sample.counts;
         let n = counts.labels();
         let pairs = (0..n).flat_map(|u| (u + 1..n).map(move |v| (u, v)));
         let triples =
             pairs.map(|(u, v)| [counts.before(u, v), counts.tied(u, v), counts.before(v, u)]);
         Ok(match self {
-            Self::Exact(exact) => {
-                let class = exact.class(node as u64);
-                let whole = class.get(weight as u64);
+            Self::IntegerEntropy(entropy) => {
+                let table = entropy.table_for(node_weight as u64);
+                let whole = table.get(weight as u64);
                 Cost::Integer(
                     triples
                         .map(|[b, t, a]| {
-                            class.get(b as u64) + class.get(a as u64) + class.get(t as u64) - whole
+                            table.get(b as u64) + table.get(a as u64) + table.get(t as u64) - whole
                         })
                         .sum(),
                 )
             }
-            Self::Seen(seen) => Cost::Integer(triples.map(|[b, t, a]| seen.entropy(b, t, a)).sum()),
+            Self::RoundedEntropy(rounding) => {
+                Cost::Integer(triples.map(|[b, t, a]| rounding.entropy(b, t, a)).sum())
+            }
             Self::Consensus { consensus, costs } => {
                 Cost::Real(costs.mean(counts, &consensus.consensus(sample)?))
             }
         })
     }
 
-    /// Impurity of a node from its own cost.
+    /// Impurity of a node, given its weight and cost.
     pub(crate) fn impurity(&self, weight: f64, cost: Cost) -> f64 {
         match (self, cost) {
-            (Self::Exact(exact), Cost::Integer(score)) => exact.impurity(weight as u64, score),
-            (Self::Seen(seen), Cost::Integer(entropy)) => seen.impurity(entropy),
+            (Self::IntegerEntropy(entropy), Cost::Integer(score)) => {
+                entropy.impurity(weight as u64, score)
+            }
+            (Self::RoundedEntropy(rounding), Cost::Integer(entropies)) => {
+                rounding.impurity(entropies)
+            }
             (_, Cost::Integer(value)) => value as f64,
             (_, Cost::Real(value)) => value,
         }
     }
 
-    /// Improvement of a split: impurity of the node minus the weighted impurities of its children.
+    /// Improvement of a split: the node's impurity minus the weighted mean of its children's impurities.
     pub(crate) fn improvement(&self, node: (f64, Cost), children: &[(f64, Cost)]) -> f64 {
         let integers = |children: &[(f64, Cost)]| -> Vec<(f64, i64)> {
             let whole = |&(weight, cost): &(f64, Cost)| match cost {
@@ -124,12 +136,12 @@ impl<'a> Impurity<'a> {
             children.iter().map(whole).collect()
         };
         match (self, node.1) {
-            (Self::Exact(exact), Cost::Integer(score)) => {
+            (Self::IntegerEntropy(entropy), Cost::Integer(score)) => {
                 let below: i64 = integers(children).iter().map(|child| child.1).sum();
-                exact.improvement(node.0 as u64, below - score)
+                entropy.improvement(node.0 as u64, below - score)
             }
-            (Self::Seen(seen), Cost::Integer(entropy)) => {
-                seen.improvement((node.0, entropy), integers(children).into_iter())
+            (Self::RoundedEntropy(rounding), Cost::Integer(entropies)) => {
+                rounding.improvement((node.0, entropies), integers(children).into_iter())
             }
             _ => {
                 let below: f64 = children
@@ -142,15 +154,15 @@ impl<'a> Impurity<'a> {
     }
 }
 
-/// The sum of the weights when all are whole and the sum is exact.
-pub(crate) fn whole_total(rankings: &Rankings) -> Option<u64> {
+/// Sum of the weights, if all are integers and the sum is exact in floating point.
+pub(crate) fn integer_total_weight(rankings: &Rankings) -> Option<u64> {
     let weights = rankings.weights();
     let total = weights.total();
     let whole = (0..rankings.len()).all(|row| weights.get(row).fract() == 0.0);
     (whole && total < (1_u64 << 40) as f64).then_some(total as u64)
 }
 
-/// Whether the rows that rank both labels agree, for every pair of labels.
+/// Whether, for every pair of labels, all rows that rank both agree.
 pub(crate) fn is_pure(counts: &PairCounts) -> bool {
     let n = counts.labels();
     (0..n).all(|u| {
@@ -161,17 +173,17 @@ pub(crate) fn is_pure(counts: &PairCounts) -> bool {
     })
 }
 
-/// What a row costs on a pair where it does not agree with the consensus.
+/// Cost of a row on a pair of labels on which it disagrees with the consensus.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PairCosts {
-    /// Strictly opposite orders.
+    /// Row and consensus order the pair oppositely.
     opposite: f64,
-    /// One ties, the other does not.
-    half: f64,
+    /// Exactly one of row and consensus ties the pair.
+    one_tied: f64,
 }
 
 impl PairCosts {
-    /// Mean over the pairs of the cost per row that ranks both; an unseen pair costs nothing.
+    /// Mean over all pairs of the mean cost per row that ranks both labels; 0 for a pair that no row ranks.
     fn mean(self, counts: &PairCounts, order: &BucketOrder) -> f64 {
         let n = counts.labels();
         let positions = order.positions();
@@ -183,11 +195,11 @@ impl PairCosts {
                     let (before, after) = (counts.before(u, v), counts.before(v, u));
                     let cost = match positions[u].cmp(&positions[v]) {
                         std::cmp::Ordering::Less => {
-                            self.opposite * after + self.half * counts.tied(u, v)
+                            self.opposite * after + self.one_tied * counts.tied(u, v)
                         }
-                        std::cmp::Ordering::Equal => self.half * (before + after),
+                        std::cmp::Ordering::Equal => self.one_tied * (before + after),
                         std::cmp::Ordering::Greater => {
-                            self.opposite * before + self.half * counts.tied(u, v)
+                            self.opposite * before + self.one_tied * counts.tied(u, v)
                         }
                     };
                     sum += cost / seen;
@@ -205,7 +217,7 @@ mod tests {
     use ndarray::array;
 
     #[test]
-    fn consensus_costs_follow_their_definitions() {
+    fn consensus_costs_match_their_definitions() {
         // Pair (0,1): before twice, tied once, after once; the other pairs are unseen.
         let nan = f64::NAN;
         let y = array![
@@ -221,11 +233,11 @@ mod tests {
         let tied = BucketOrder::all_tied(3);
         let disagreements = PairCosts {
             opposite: 1.0,
-            half: 1.0,
+            one_tied: 1.0,
         };
         let distance = PairCosts {
             opposite: 2.0,
-            half: 1.0,
+            one_tied: 1.0,
         };
         assert_eq!(disagreements.mean(&counts, &before), 2.0 / 4.0 / 3.0);
         assert_eq!(disagreements.mean(&counts, &tied), 3.0 / 4.0 / 3.0);
@@ -235,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn criteria_with_a_consensus_need_one() {
+    fn consensus_criteria_require_an_aggregator() {
         let y = array![[1, 2_i64]];
         let rankings = Rankings::new(y.view(), None).unwrap();
         assert_eq!(

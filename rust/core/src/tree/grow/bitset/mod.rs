@@ -1,70 +1,79 @@
-//! Subtrees of at most 64 rows: a set of rows is the set bits of a word.
+//! The engine for subtrees of at most 64 rows: a set of rows is a 64-bit word.
 //!
-//! Most nodes of a fully grown tree are small. Here a pair of labels is a few words, a split is a word, and counting
-//! is the population count of an intersection. Pairs that divide the rows alike are put together, and a division of
-//! the rows that several features share is scored once.
+//! Most nodes of a fully grown tree are small. Here a pair of labels is three words, a split is one word, and counts are
+//! population counts of intersections. Pairs that partition the rows equally are merged into one column, and a
+//! partition that several features induce is scored once.
 
-mod columns;
-mod score;
+mod pair_sets;
+mod small_score_tables;
 
 use crate::error::Result;
 use crate::features::Features;
 use crate::run::WorkMeter;
 
-use self::columns::{bits_of_rows, ColumnMerger, PairSets, RowSetIndex};
-use self::score::SmallScoreTables;
+use self::pair_sets::{bits_of_rows, ColumnMerger, PairSets, RowSetIndex};
+use self::small_score_tables::SmallScoreTables;
 use crate::tree::draw::{child_seed, draw_features, random_threshold, TOLERANCE};
-use crate::tree::grow::coded::node::{rank, row, LargeNode};
-use crate::tree::grow::coded::score::ScoreTables;
+use crate::tree::grow::coded::large_node::{rank, row, LargeNode};
+use crate::tree::grow::coded::score_tables::ScoreTables;
 use crate::tree::grow::{Grown, Subtree, LEAF};
 use crate::tree::params::{Splitter, TreeOptions};
 
-/// Rows of the largest node that is grown here.
+/// Rows of the largest node of this engine.
 pub(crate) const MAX_ROWS: usize = 64;
 
-/// Below this many columns, scoring a partition is cheaper than looking it up.
-const FEW_COLUMNS: usize = 3;
+/// Up to this many columns, scoring a partition is cheaper than looking it up.
+const MAX_CHEAP_COLUMNS: usize = 3;
 
-/// A boundary between values of a feature.
+/// A candidate split between two consecutive values of a feature.
 #[derive(Debug, Clone, Copy, Default)]
 struct RowCut {
-    /// The rows of the node below the boundary.
+    /// The rows of the node on the left side.
     left: u64,
     feature: u32,
+    /// Rank of the largest value on the left side.
     lower: u32,
+    /// Rank of the smallest value on the right side.
     upper: u32,
 }
 
-/// Grows small subtrees, one after the other, with the same buffers.
+/// Grows small subtrees, reusing its buffers between them.
 pub(crate) struct BitsetGrower<'a> {
     features: &'a Features,
     options: &'a TreeOptions,
-    /// Whether only cuts at random thresholds may be chosen.
+    /// Whether the splitter draws one random threshold per feature.
     is_random: bool,
-    score: &'a ScoreTables,
-    tables: SmallScoreTables,
-    /// Columns and cuts of the node at work and behind it those of its children.
+    scores: &'a ScoreTables,
+    small_scores: SmallScoreTables,
+    /// Columns and cuts of the nodes on the path to the current node, one node after the other.
     columns: Vec<PairSets>,
     cuts: Vec<RowCut>,
-    merge: ColumnMerger,
-    memo: RowSetIndex,
-    /// The cuts of the node at work that may be chosen, and for each of them which of the scored divisions it is.
+    merger: ColumnMerger,
+    /// Distinct partitions of the current node's rows.
+    partitions: RowSetIndex,
+    /// Indices of the current node's cuts that may be chosen.
     candidates: Vec<u32>,
-    /// For each feature of the node at work the cut at its random threshold, and the threshold; ascending.
-    random: Vec<(usize, f64)>,
-    /// The features of the node at work and where the cuts of each end, and those features that it looks at, if not all.
-    ends: Vec<(u32, u32)>,
-    drawn: Vec<u32>,
-    division: Vec<u32>,
+    /// Per candidate the index of its partition.
+    partition_of: Vec<u32>,
+    /// Per feature of the current node the index of the cut at its random threshold, and the threshold.
+    random_cuts: Vec<(usize, f64)>,
+    /// Per feature of the current node its index and the end of its cuts; filled only with `max_features`.
+    feature_ends: Vec<(u32, u32)>,
+    /// The drawn features; filled only with `max_features`.
+    drawn_features: Vec<u32>,
+    /// Per partition the improvement.
     improvements: Vec<f64>,
-    /// For each row of a block its bits in the node at work, or what was there earlier.
-    bits_of: Vec<u64>,
+    /// Per row of the pair codes its bits in the current subtree; stale for other rows.
+    row_bits: Vec<u64>,
 }
 
-/// A node of at most 64 rows: its row set, and where its columns and cuts start in the shared buffers.
+/// A node of at most 64 rows.
 struct SmallNode {
+    /// Set of rows.
     rows: u64,
+    /// Start of the node's columns in the grower's buffer.
     columns: usize,
+    /// Start of the node's cuts in the grower's buffer.
     cuts: usize,
     depth: usize,
     seed: u64,
@@ -74,29 +83,32 @@ impl<'a> BitsetGrower<'a> {
     pub(crate) fn new(
         features: &'a Features,
         options: &'a TreeOptions,
-        score: &'a ScoreTables,
+        scores: &'a ScoreTables,
     ) -> Self {
         Self {
             features,
             options,
             is_random: options.splitter == Splitter::RandomBinary,
-            score,
-            tables: SmallScoreTables::new(score),
+            scores,
+            small_scores: SmallScoreTables::new(scores),
             columns: Vec::new(),
             cuts: Vec::new(),
-            merge: ColumnMerger::default(),
-            memo: RowSetIndex::default(),
+            merger: ColumnMerger::default(),
+            partitions: RowSetIndex::default(),
             candidates: Vec::new(),
-            random: Vec::new(),
-            ends: Vec::new(),
-            drawn: Vec::new(),
-            division: Vec::new(),
+            random_cuts: Vec::new(),
+            feature_ends: Vec::new(),
+            drawn_features: Vec::new(),
+            partition_of: Vec::new(),
             improvements: Vec::new(),
-            bits_of: Vec::new(),
+            row_bits: Vec::new(),
         }
     }
 
-    /// Grows the subtree of a node.
+    /// Grows the subtree of a node of at most [`MAX_ROWS`] rows and appends it to `out`.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Interrupted`].
     pub(crate) fn grow(
         &mut self,
         node: &LargeNode,
@@ -107,30 +119,34 @@ impl<'a> BitsetGrower<'a> {
         self.cuts.clear();
         self.read_cuts(node);
         let rows = u64::MAX >> (MAX_ROWS - node.len());
-        let raw = PairSets::read(&node.block, &node.members);
-        self.merge
-            .restrict(&raw, rows, node.block.seen.is_empty(), &mut self.columns);
-        let place = SmallNode {
+        let pair_sets = PairSets::read(&node.pair_codes, &node.members);
+        self.merger.restrict(
+            &pair_sets,
+            rows,
+            node.pair_codes.seen.is_empty(),
+            &mut self.columns,
+        );
+        let root = SmallNode {
             rows,
             columns: 0,
             cuts: 0,
             depth: node.depth,
             seed: node.seed,
         };
-        let names: Vec<u32> = node
+        let row_ids: Vec<u32> = node
             .members
             .iter()
-            .map(|&entry| node.block.rows[row(entry)])
+            .map(|&entry| node.pair_codes.rows[row(entry)])
             .collect();
-        self.grow_node(&place, &names, out, meter)
+        self.grow_node(&root, &row_ids, out, meter)
     }
 
-    /// Bits are numbered by row, so that the rows of a leaf come out ascending.
+    /// Lists the cuts of a node. Bits are assigned in ascending row order, so that the rows of a leaf are ascending.
     fn read_cuts(&mut self, node: &LargeNode) {
-        self.bits_of
-            .resize(node.block.rows.len().max(self.bits_of.len()), 0);
+        self.row_bits
+            .resize(node.pair_codes.rows.len().max(self.row_bits.len()), 0);
         for (entry, bits) in bits_of_rows(&node.members) {
-            self.bits_of[row(entry)] = bits;
+            self.row_bits[row(entry)] = bits;
         }
         for (index, &feature) in node.features.iter().enumerate() {
             let sorted = node.sorted(index);
@@ -147,46 +163,54 @@ impl<'a> BitsetGrower<'a> {
                     });
                     lower = upper;
                 }
-                left |= self.bits_of[row(entry)];
+                left |= self.row_bits[row(entry)];
             }
         }
     }
 
+    /// Appends a node and, recursively, its children to `out`. `row_ids` are the training rows of the bits.
     fn grow_node(
         &mut self,
-        place: &SmallNode,
-        names: &[u32],
+        node: &SmallNode,
+        row_ids: &[u32],
         out: &mut Subtree,
         meter: &mut WorkMeter,
     ) -> Result<()> {
-        let rows = place.rows.count_ones() as usize;
-        let columns = self.columns.len() - place.columns;
-        let cuts = self.cuts.len() - place.cuts;
+        let rows = node.rows.count_ones() as usize;
+        let columns = self.columns.len() - node.columns;
+        let cuts = self.cuts.len() - node.cuts;
         meter.add((100 + cuts * (5 + columns)) as u64)?;
-        let sum = self
-            .tables
-            .whole(self.score, rows, &self.columns[place.columns..]);
-        let leaf = self.options.max_depth.is_some_and(|max| place.depth >= max)
+        let node_score =
+            self.small_scores
+                .score_node(self.scores, rows, &self.columns[node.columns..]);
+        let is_leaf = self.options.max_depth.is_some_and(|max| node.depth >= max)
             || rows < self.options.min_samples_split
             || columns == 0;
-        let split = if leaf { None } else { self.best(place, sum) };
+        let split = if is_leaf {
+            None
+        } else {
+            self.find_best_cut(node, node_score)
+        };
         let split = split.map(|at| self.cuts[at]).zip(split);
         out.nodes.push(Grown {
             rows: rows as u32,
             weight: rows as f64,
-            impurity: self.score.impurity(rows, sum),
+            impurity: self.scores.impurity(rows, node_score),
             feature: split.map_or(LEAF, |(cut, _)| cut.feature),
             thresholds: u32::from(split.is_some()),
         });
         let Some((split, at)) = split else {
-            let mut left = place.rows;
+            let mut left = node.rows;
             while left != 0 {
-                out.rows.push(names[left.trailing_zeros() as usize]);
+                out.rows.push(row_ids[left.trailing_zeros() as usize]);
                 left &= left - 1;
             }
             return Ok(());
         };
-        let drawn = self.random.iter().find(|cut| self.is_random && cut.0 == at);
+        let drawn = self
+            .random_cuts
+            .iter()
+            .find(|cut| self.is_random && cut.0 == at);
         out.thresholds.push(drawn.map_or_else(
             || {
                 self.features
@@ -194,80 +218,81 @@ impl<'a> BitsetGrower<'a> {
             },
             |&(_, threshold)| threshold,
         ));
-        for (child, rows) in [split.left, place.rows & !split.left]
+        for (side, rows) in [split.left, node.rows & !split.left]
             .into_iter()
             .enumerate()
         {
-            let below = SmallNode {
+            let child = SmallNode {
                 rows,
                 columns: self.columns.len(),
                 cuts: self.cuts.len(),
-                depth: place.depth + 1,
-                seed: child_seed(place.seed, child),
+                depth: node.depth + 1,
+                seed: child_seed(node.seed, side),
             };
-            self.descend(place, &below);
-            self.grow_node(&below, names, out, meter)?;
-            self.columns.truncate(below.columns);
-            self.cuts.truncate(below.cuts);
+            self.push_child(node, &child);
+            self.grow_node(&child, row_ids, out, meter)?;
+            self.columns.truncate(child.columns);
+            self.cuts.truncate(child.cuts);
         }
         Ok(())
     }
 
-    /// Appends the columns and cuts of a child. One row has neither.
-    fn descend(&mut self, place: &SmallNode, below: &SmallNode) {
-        if below.rows.is_power_of_two() {
+    /// Appends the columns and cuts of a child to the buffers. A child of one row has none.
+    fn push_child(&mut self, node: &SmallNode, child: &SmallNode) {
+        if child.rows.is_power_of_two() {
             return;
         }
-        let complete = self.tables.complete();
-        if complete && below.rows.count_ones() == 2 {
-            ColumnMerger::restrict_to_two(&mut self.columns, place.columns, below.rows);
+        let complete = self.small_scores.is_complete();
+        if complete && child.rows.count_ones() == 2 {
+            ColumnMerger::restrict_to_two(&mut self.columns, node.columns, child.rows);
         } else {
-            self.merge
-                .restrict_in_place(&mut self.columns, place.columns, below.rows, complete);
+            self.merger
+                .restrict_in_place(&mut self.columns, node.columns, child.rows, complete);
         }
-        if self.columns.len() == below.columns {
+        if self.columns.len() == child.columns {
             return;
         }
         self.cuts
-            .resize(2 * below.cuts - place.cuts + 1, RowCut::default());
-        let (known, new) = self.cuts.split_at_mut(below.cuts);
+            .resize(2 * child.cuts - node.cuts + 1, RowCut::default());
+        let (parent_cuts, child_cuts) = self.cuts.split_at_mut(child.cuts);
         let mut found = 0;
-        // No feature has this number.
+        // No feature has this index.
         let mut last = RowCut {
             feature: u32::MAX,
             ..RowCut::default()
         };
-        for cut in &known[place.cuts..] {
-            let left = cut.left & below.rows;
-            let divides = left != 0 && left != below.rows;
-            // The same rows are below several boundaries of the parent: the gap between values has grown.
+        for cut in &parent_cuts[node.cuts..] {
+            let left = cut.left & child.rows;
+            let separates = left != 0 && left != child.rows;
+            // Several cuts of the parent can separate the child equally: they become one cut with a wider gap.
             let same = left == last.left && cut.feature == last.feature;
             let next = RowCut {
                 left,
                 lower: if same { last.lower } else { cut.lower },
                 ..*cut
             };
-            // Written in any case and kept or overwritten: no branch that is hard to predict.
+            // Branch-free: every cut is written, and overwritten by the next unless it separates the child's rows.
             found -= usize::from(same);
-            new[found] = next;
-            found += usize::from(divides);
-            last = if divides { next } else { last };
+            child_cuts[found] = next;
+            found += usize::from(separates);
+            last = if separates { next } else { last };
         }
-        self.cuts.truncate(below.cuts + found);
+        self.cuts.truncate(child.cuts + found);
     }
 
-    fn find_random_cuts(&mut self, place: &SmallNode) {
-        // Two rows are divided by the first feature that is drawn.
-        let first_only = place.rows.count_ones() == 2 && self.options.max_features.is_none();
-        self.random.clear();
-        let mut start = place.cuts;
-        for cuts in self.cuts[place.cuts..].chunk_by(|a, b| a.feature == b.feature) {
+    /// Finds the cut at the random threshold of each feature.
+    fn find_random_cuts(&mut self, node: &SmallNode) {
+        // All cuts of two rows are equally good, and the first is chosen.
+        let first_only = node.rows.count_ones() == 2 && self.options.max_features.is_none();
+        self.random_cuts.clear();
+        let mut start = node.cuts;
+        for cuts in self.cuts[node.cuts..].chunk_by(|a, b| a.feature == b.feature) {
             let (first, last) = (cuts[0], cuts[cuts.len() - 1]);
             let values = self.features.distinct(first.feature as usize);
             let ends = (values[first.lower as usize], values[last.upper as usize]);
-            let threshold = random_threshold(place.seed, first.feature, ends);
+            let threshold = random_threshold(node.seed, first.feature, ends);
             let at = cuts.partition_point(|cut| values[cut.upper as usize] <= threshold);
-            self.random.push((start + at, threshold));
+            self.random_cuts.push((start + at, threshold));
             if first_only {
                 break;
             }
@@ -275,39 +300,39 @@ impl<'a> BitsetGrower<'a> {
         }
     }
 
-    /// Where the best of the node's cuts stands, or of those among them that were drawn.
-    fn best(&mut self, place: &SmallNode, sum: i64) -> Option<usize> {
-        self.find_candidates(place);
-        if place.rows.count_ones() == 2 {
-            // There is one way to divide two rows: no cut is better than the first.
+    /// Index of the node's best candidate cut.
+    fn find_best_cut(&mut self, node: &SmallNode, node_score: i64) -> Option<usize> {
+        self.find_candidates(node);
+        if node.rows.count_ones() == 2 {
+            // Two rows have one partition: no cut is better than the first.
             return self.candidates.first().map(|&at| at as usize);
         }
-        self.memo.clear(self.candidates.len());
-        self.division.clear();
-        let lowest = place.rows & place.rows.wrapping_neg();
-        let is_cheap = self.columns.len() - place.columns <= FEW_COLUMNS;
+        self.partitions.clear(self.candidates.len());
+        self.partition_of.clear();
+        let lowest = node.rows & node.rows.wrapping_neg();
+        let is_cheap = self.columns.len() - node.columns <= MAX_CHEAP_COLUMNS;
         for &at in &self.candidates {
             let left = self.cuts[at as usize].left;
-            self.division.push(if is_cheap {
-                self.memo.append(left)
+            self.partition_of.push(if is_cheap {
+                self.partitions.append(left)
             } else if left & lowest == 0 {
-                // Left and right may be exchanged: the side with the lowest row stands for both.
-                self.memo.number(place.rows & !left)
+                // A partition is identified by the side with the lowest row.
+                self.partitions.insert(node.rows & !left)
             } else {
-                self.memo.number(left)
+                self.partitions.insert(left)
             });
         }
-        let columns = &self.columns[place.columns..];
-        self.tables.improvements(
-            self.score,
-            (place.rows, sum),
+        let columns = &self.columns[node.columns..];
+        self.small_scores.improvements(
+            self.scores,
+            (node.rows, node_score),
             columns,
-            self.memo.sides(),
+            self.partitions.sets(),
             &mut self.improvements,
         );
         let mut best: Option<(f64, u32)> = None;
-        for (&at, &division) in self.candidates.iter().zip(&self.division) {
-            let improvement = self.improvements[division as usize];
+        for (&at, &partition) in self.candidates.iter().zip(&self.partition_of) {
+            let improvement = self.improvements[partition as usize];
             if best.is_none_or(|(best, _)| improvement > best + TOLERANCE) {
                 best = Some((improvement, at));
             }
@@ -315,59 +340,63 @@ impl<'a> BitsetGrower<'a> {
         best.map(|(_, at)| at as usize)
     }
 
-    /// Lists the cuts that may be chosen: those of the drawn features, at random thresholds or anywhere, that leave
-    /// enough rows on both sides.
-    fn find_candidates(&mut self, place: &SmallNode) {
-        self.draw(place);
+    /// Lists the cuts of the drawn features that leave `min_samples_leaf` rows on both sides; with the random splitter
+    /// only those at random thresholds.
+    fn find_candidates(&mut self, node: &SmallNode) {
+        self.draw_features(node);
         let all = self.options.max_features.is_none();
         self.candidates.clear();
         if self.is_random {
-            self.find_random_cuts(place);
+            self.find_random_cuts(node);
         }
-        let is_drawn = |feature| all || self.drawn.binary_search(&feature).is_ok();
+        let is_drawn = |feature| all || self.drawn_features.binary_search(&feature).is_ok();
         if self.is_random {
-            let cuts = self.random.iter().map(|&(at, _)| at as u32);
+            let cuts = self.random_cuts.iter().map(|&(at, _)| at as u32);
             self.candidates
                 .extend(cuts.filter(|&at| is_drawn(self.cuts[at as usize].feature)));
         } else if all {
             self.candidates
-                .extend(place.cuts as u32..self.cuts.len() as u32);
+                .extend(node.cuts as u32..self.cuts.len() as u32);
         } else {
-            let mut start = place.cuts as u32;
-            let mut drawn = self.drawn.iter().peekable();
-            for &(feature, end) in &self.ends {
+            let mut start = node.cuts as u32;
+            let mut drawn = self.drawn_features.iter().peekable();
+            for &(feature, end) in &self.feature_ends {
                 if drawn.next_if(|&&next| next == feature).is_some() {
                     self.candidates.extend(start..end);
                 }
                 start = end;
             }
         }
-        let leaf = self.options.min_samples_leaf as u32;
-        // Both sides of a cut have a row.
-        if leaf > 1 {
-            let rows = place.rows.count_ones();
+        let min_rows = self.options.min_samples_leaf as u32;
+        // Every cut has at least one row on both sides.
+        if min_rows > 1 {
+            let rows = node.rows.count_ones();
             let cuts = &self.cuts;
             self.candidates.retain(|&at| {
                 let left = cuts[at as usize].left.count_ones();
-                left >= leaf && rows - left >= leaf
+                left >= min_rows && rows - left >= min_rows
             });
         }
     }
 
-    /// Draws the features to look at, unless all are.
-    fn draw(&mut self, place: &SmallNode) {
+    /// Draws `max_features` of the node's features, if set.
+    fn draw_features(&mut self, node: &SmallNode) {
         if self.options.max_features.is_none() {
             return;
         }
-        let mut end = place.cuts as u32;
-        self.ends.clear();
-        for cuts in self.cuts[place.cuts..].chunk_by(|a, b| a.feature == b.feature) {
+        let mut end = node.cuts as u32;
+        self.feature_ends.clear();
+        for cuts in self.cuts[node.cuts..].chunk_by(|a, b| a.feature == b.feature) {
             end += cuts.len() as u32;
-            self.ends.push((cuts[0].feature, end));
+            self.feature_ends.push((cuts[0].feature, end));
         }
-        self.drawn.clear();
-        self.drawn
-            .extend(self.ends.iter().map(|&(feature, _)| feature));
-        draw_features(&mut self.drawn, self.options.max_features, place.seed);
+        self.drawn_features.clear();
+        self.drawn_features
+            .extend(self.feature_ends.iter().map(|&(feature, _)| feature));
+        draw_features(
+            &mut self.drawn_features,
+            self.options.max_features,
+            node.seed,
+        );
     }
 }

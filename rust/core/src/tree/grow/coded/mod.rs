@@ -1,18 +1,18 @@
-//! The fast engine: binary entropy trees on rows that count once, or a whole number of times.
+//! The fast engine, for binary entropy trees with unit or small integer weights.
 //!
-//! Large nodes work on a matrix of pair codes, small ones on sets of rows as bits. Every score is an exact integer or
-//! is computed by a fixed sequence of operations, so the tree is the one of the general engine.
+//! Large nodes are split on a matrix of pair codes, small nodes by the bitset engine. Every score is an exact integer or
+//! is computed by a fixed sequence of operations, so the tree equals that of the general engine.
 
-mod aligned;
-pub(crate) mod block;
-mod count;
-mod filter;
-pub(crate) mod node;
-mod random;
-mod repeat;
-pub(crate) mod score;
-mod search;
-mod start;
+mod aligned_bytes;
+mod column_counts;
+pub(crate) mod large_node;
+pub(crate) mod pair_codes;
+mod random_threshold;
+mod repeated_rows;
+pub(crate) mod score_tables;
+mod shared_encoding;
+mod split_search;
+mod upper_bound;
 
 use std::sync::Arc;
 
@@ -23,29 +23,29 @@ use crate::parallel;
 use crate::run::WorkMeter;
 use crate::weights::Weights;
 
-pub(crate) use self::start::SharedEncoding;
+pub(crate) use self::shared_encoding::SharedEncoding;
 
-use self::filter::UpperBound;
-use self::node::{row, LargeNode, SpareBuffers};
-use self::repeat::{list_once, repeated_rows};
-use self::score::ScoreTables;
-use self::search::{SearchBuffers, SplitSearch};
+use self::large_node::{row, LargeNode, SpareBuffers};
+use self::repeated_rows::{expand_weights, remove_repetitions};
+use self::score_tables::ScoreTables;
+use self::split_search::{SearchBuffers, SplitSearch};
+use self::upper_bound::UpperBound;
 use crate::tree::draw::draw_features;
 use crate::tree::grow::bitset::{self, BitsetGrower};
 use crate::tree::grow::{GrowTask, Grown, Subtree, LEAF};
 use crate::tree::params::{Criterion, Splitter};
-use crate::tree::split::candidate::{BestSplit, SplitCandidate};
+use crate::tree::split::best_split::{BestSplit, SplitCandidate};
 
-/// The most memory for pair codes; beyond it the general engine takes over.
-const MAX_CODES: usize = 4 << 30;
+/// Maximal memory for pair codes, in bytes; larger data are left to the general engine.
+const MAX_CODE_BYTES: usize = 4 << 30;
 
-/// Codes up to this size stay in the processor's cache: a few rows of them need not be brought together.
-const NEAR_CODES: usize = 16 << 20;
+/// Pair codes of at most this many bytes fit in the processor's cache, where scattered rows need no repacking.
+const CACHE_BYTES: usize = 16 << 20;
 
-/// Smaller subtrees are grown by one thread: handing them over would take longer.
-const MIN_PARALLEL: usize = 1000;
+/// Subtrees of fewer rows are grown by one thread, because scheduling would take longer than growing.
+const MIN_PARALLEL_ROWS: usize = 1000;
 
-/// Grows the tree; `None` when it is not one for this engine.
+/// Grows the tree; `None` if this engine does not support the options, the weights or the size of the data.
 pub(crate) fn grow(task: &GrowTask<'_>) -> Option<Result<Subtree>> {
     let options = task.options;
     let binary = matches!(
@@ -55,77 +55,77 @@ pub(crate) fn grow(task: &GrowTask<'_>) -> Option<Result<Subtree>> {
     if options.criterion != Criterion::Entropy || !binary {
         return None;
     }
-    let rows = repeated_rows(task)?;
+    let rows = expand_weights(task)?;
     let pairs = task.rankings.labels() * (task.rankings.labels() - 1) / 2;
     let planes = if task.rankings.is_complete() { 1 } else { 2 };
-    if task.rankings.len() * (pairs + block::LANES) > MAX_CODES / planes {
+    if task.rankings.len() * (pairs + pair_codes::LANES) > MAX_CODE_BYTES / planes {
         return None;
     }
     Some(grow_rows(task, rows))
 }
 
 fn grow_rows(task: &GrowTask<'_>, rows: Vec<u32>) -> Result<Subtree> {
-    let made = task.start.get(task.rankings);
-    // Weights make more rows than the shared tables know.
+    let encoding = task.encoding.get(task.rankings);
+    // Repeated rows may exceed the size of the shared tables.
     let own =
         (rows.len() > task.rankings.len()).then(|| ScoreTables::new(task.rankings, rows.len()));
-    let grower = Grower {
+    let grower = CodedGrower {
         task,
-        score: own.as_ref().unwrap_or(&made.score),
+        scores: own.as_ref().unwrap_or(&encoding.scores),
     };
     let root = LargeNode::root(
         task.features,
-        Arc::clone(&made.block),
+        Arc::clone(&encoding.pair_codes),
         &rows,
         task.options.seed,
     );
     let n_jobs = task.options.n_jobs;
-    let mut tree = if n_jobs == 1 || root.len() < MIN_PARALLEL {
+    let mut tree = if n_jobs == 1 || root.len() < MIN_PARALLEL_ROWS {
         grower.grow(root)?
     } else {
         parallel::install(n_jobs, task.interrupt, || grower.grow_parallel(root))?
     };
     if matches!(task.rankings.weights(), Weights::Each(_)) {
-        list_once(&mut tree);
+        remove_repetitions(&mut tree);
     }
     Ok(tree)
 }
 
-struct Grower<'a> {
+struct CodedGrower<'a> {
     task: &'a GrowTask<'a>,
-    score: &'a ScoreTables,
+    scores: &'a ScoreTables,
 }
 
-/// A stretch of the tree in preorder.
-enum Piece {
-    Grown(Subtree),
+/// Consecutive nodes of the tree in preorder.
+enum PreorderPiece {
+    Subtree(Subtree),
     Pending(LargeNode),
 }
 
-impl Grower<'_> {
+impl CodedGrower<'_> {
     /// Grows a subtree on one thread.
     fn grow(&self, root: LargeNode) -> Result<Subtree> {
         let mut out = Subtree::default();
         let mut meter = WorkMeter::new(self.task.interrupt);
-        let mut small = BitsetGrower::new(self.task.features, self.task.options, self.score);
-        let mut scratch = SearchBuffers::default();
+        let mut small = BitsetGrower::new(self.task.features, self.task.options, self.scores);
+        let mut buffers = SearchBuffers::default();
         let mut spare = SpareBuffers::default();
         let mut stack = vec![root];
         while let Some(mut node) = stack.pop() {
             if node.len() <= bitset::MAX_ROWS {
                 small.grow(&node, &mut out, &mut meter)?;
-                spare.give(node.order);
+                spare.put_back(node.order);
                 continue;
             }
-            let search = |known: &SplitSearch<'_>, drawn: &[usize]| {
+            let search_features = |search: &SplitSearch<'_>, drawn: &[usize]| {
                 let mut best = BestSplit::new();
                 for &feature in drawn {
-                    known.search(feature, &mut scratch, &mut best, &mut meter)?;
+                    search.search_feature(feature, &mut buffers, &mut best, &mut meter)?;
                 }
                 Ok(best)
             };
-            if let Some(split) = self.split(&mut node, &mut out, search)? {
-                let [left, right] = node.divide(&split, &mut spare);
+            if let Some(split) = self.split_node(&mut node, &mut out, search_features)? {
+                let [left, right] = node.split(&split, &mut spare);
                 stack.push(right);
                 stack.push(left);
             }
@@ -133,26 +133,26 @@ impl Grower<'_> {
         Ok(out)
     }
 
-    /// Grows a tree on all threads of the pool: first the top, its features in parallel, then the subtrees below
-    /// it in parallel. The pieces are put together in preorder, so the tree is the same.
+    /// Grows a tree on all threads of the pool: first the large nodes, with features searched in parallel, then the
+    /// subtrees below them in parallel. Concatenating the pieces in preorder gives the same tree as one thread.
     fn grow_parallel(&self, root: LargeNode) -> Result<Subtree> {
-        let large = (root.len() / (8 * self.task.options.n_jobs)).max(MIN_PARALLEL);
+        let min_rows = (root.len() / (8 * self.task.options.n_jobs)).max(MIN_PARALLEL_ROWS);
         let mut pieces = Vec::new();
         let mut spare = SpareBuffers::default();
         let mut stack = vec![root];
         while let Some(mut node) = stack.pop() {
-            if node.len() < large {
-                pieces.push(Piece::Pending(node));
+            if node.len() < min_rows {
+                pieces.push(PreorderPiece::Pending(node));
                 continue;
             }
             let mut top = Subtree::default();
-            let search = |known: &SplitSearch<'_>, drawn: &[usize]| {
+            let search_features = |search: &SplitSearch<'_>, drawn: &[usize]| {
                 drawn
                     .par_iter()
                     .map(|&feature| {
                         let mut best = BestSplit::new();
                         let mut meter = WorkMeter::new(self.task.interrupt);
-                        known.search(
+                        search.search_feature(
                             feature,
                             &mut SearchBuffers::default(),
                             &mut best,
@@ -165,10 +165,10 @@ impl Grower<'_> {
                         Ok(a)
                     })
             };
-            let split = self.split(&mut node, &mut top, search)?;
-            pieces.push(Piece::Grown(top));
+            let split = self.split_node(&mut node, &mut top, search_features)?;
+            pieces.push(PreorderPiece::Subtree(top));
             if let Some(split) = split {
-                let [left, right] = node.divide(&split, &mut spare);
+                let [left, right] = node.split(&split, &mut spare);
                 stack.push(right);
                 stack.push(left);
             }
@@ -176,8 +176,8 @@ impl Grower<'_> {
         let grown: Vec<Subtree> = pieces
             .into_par_iter()
             .map(|piece| match piece {
-                Piece::Grown(subtree) => Ok(subtree),
-                Piece::Pending(node) => self.grow(node),
+                PreorderPiece::Subtree(subtree) => Ok(subtree),
+                PreorderPiece::Pending(node) => self.grow(node),
             })
             .collect::<Result<_>>()?;
         let mut out = Subtree::default();
@@ -189,55 +189,62 @@ impl Grower<'_> {
         Ok(out)
     }
 
-    /// Writes down a large node and returns its split, if it has one.
-    /// `search` finds the best among the cuts of some of the node's features.
-    fn split(
+    /// Appends a large node to `out` and returns its split; `None` for a leaf. `search_features` evaluates the cuts of
+    /// the given features.
+    fn split_node(
         &self,
         node: &mut LargeNode,
         out: &mut Subtree,
-        search: impl FnOnce(&SplitSearch<'_>, &[usize]) -> Result<BestSplit>,
+        search_features: impl FnOnce(&SplitSearch<'_>, &[usize]) -> Result<BestSplit>,
     ) -> Result<Option<SplitCandidate>> {
         let options = self.task.options;
-        let kept = impure(node);
-        let columns = node.block.columns() as u32;
-        let few = 4 * kept.len() <= 3 * columns as usize;
-        // Without bounds every cut is scored: putting equal columns together always pays.
-        let apart_matters = !node.block.seen.is_empty() || node.block.codes.len() > NEAR_CODES;
-        let far_apart = 4 * node.len() <= node.block.rows.len() && apart_matters;
-        if !kept.is_empty() && (few || far_apart) {
-            if few || node.len() <= block::MANY_ROWS {
+        let kept = find_impure_columns(node);
+        let columns = node.pair_codes.columns() as u32;
+        let few_columns = 4 * kept.len() <= 3 * columns as usize;
+        // With missing labels every cut is scored, so repacking and merging equal columns always pays.
+        let locality_matters =
+            !node.pair_codes.seen.is_empty() || node.pair_codes.codes.len() > CACHE_BYTES;
+        let is_scattered = 4 * node.len() <= node.pair_codes.rows.len() && locality_matters;
+        if !kept.is_empty() && (few_columns || is_scattered) {
+            if few_columns || node.len() <= pair_codes::MAX_GROUPING_ROWS {
                 node.repack(&kept);
             } else {
-                // Whole rows are copied faster than most of their columns.
+                // Copying whole rows is faster than copying most of their columns.
                 node.repack(&(0..columns).collect::<Vec<_>>());
             }
         }
         let rows = node.len();
-        let sum = self
-            .score
-            .sides(&node.block, (rows, &node.totals), (rows, &node.totals))
+        let node_score = self
+            .scores
+            .score_sides(&node.pair_codes, (rows, &node.totals), (rows, &node.totals))
             .0;
-        let leaf = options.max_depth.is_some_and(|max| node.depth >= max)
+        let is_leaf = options.max_depth.is_some_and(|max| node.depth >= max)
             || rows < options.min_samples_split
             || kept.is_empty();
-        let split = if leaf {
+        let split = if is_leaf {
             None
         } else {
             let labels = self.task.rankings.labels();
-            let known = SplitSearch {
+            let search = SplitSearch {
                 node,
-                score: self.score,
-                filter: UpperBound::new(&node.block, rows, &node.totals, labels * (labels - 1) / 2),
-                sum,
+                scores: self.scores,
+                upper_bound: UpperBound::new(
+                    &node.pair_codes,
+                    rows,
+                    &node.totals,
+                    labels * (labels - 1) / 2,
+                ),
+                node_score,
                 min_samples_leaf: options.min_samples_leaf,
-                random: (options.splitter == Splitter::RandomBinary).then_some(self.task.features),
+                random_thresholds: (options.splitter == Splitter::RandomBinary)
+                    .then_some(self.task.features),
             };
-            search(&known, &self.drawn(node))?.winner()
+            search_features(&search, &self.draw_features(node))?.choose()
         };
         out.nodes.push(Grown {
             rows: rows as u32,
             weight: rows as f64,
-            impurity: self.score.impurity(rows, sum),
+            impurity: self.scores.impurity(rows, node_score),
             feature: split.map_or(LEAF, |split| split.feature),
             thresholds: u32::from(split.is_some()),
         });
@@ -245,12 +252,15 @@ impl Grower<'_> {
             None => {
                 let rows = node.members.iter();
                 out.rows
-                    .extend(rows.map(|&entry| node.block.rows[row(entry)]));
+                    .extend(rows.map(|&entry| node.pair_codes.rows[row(entry)]));
             }
             Some(split) if options.splitter == Splitter::RandomBinary => {
                 let at = node.features.partition_point(|&f| f < split.feature);
-                out.thresholds
-                    .push(random::threshold(self.task.features, node, at));
+                out.thresholds.push(random_threshold::draw_threshold(
+                    self.task.features,
+                    node,
+                    at,
+                ));
             }
             Some(split) => out.thresholds.push(self.task.features.threshold(
                 split.feature as usize,
@@ -261,8 +271,8 @@ impl Grower<'_> {
         Ok(split)
     }
 
-    /// Which of the node's features to look at.
-    fn drawn(&self, node: &LargeNode) -> Vec<usize> {
+    /// Draws `max_features` of the node's features; returns their indices in `node.features`.
+    fn draw_features(&self, node: &LargeNode) -> Vec<usize> {
         let mut drawn = node.features.clone();
         draw_features(&mut drawn, self.task.options.max_features, node.seed);
         (0..node.features.len())
@@ -271,8 +281,8 @@ impl Grower<'_> {
     }
 }
 
-/// The columns that are not pure.
-fn impure(node: &LargeNode) -> Vec<u32> {
+/// Columns on which the node's rows do not all agree.
+fn find_impure_columns(node: &LargeNode) -> Vec<u32> {
     let (rows, totals) = (node.len() as u32, &node.totals);
     let is_impure = |&column: &u32| {
         let at = column as usize;
@@ -280,5 +290,7 @@ fn impure(node: &LargeNode) -> Vec<u32> {
         let (before, after) = (totals.before[at], totals.after[at]);
         before.max(after).max(seen - before - after) < seen
     };
-    (0..node.block.columns() as u32).filter(is_impure).collect()
+    (0..node.pair_codes.columns() as u32)
+        .filter(is_impure)
+        .collect()
 }

@@ -1,18 +1,18 @@
-//! Random thresholds: one cut for each feature of a large node.
+//! Random splitter of large nodes: one random threshold per feature.
 
 use crate::error::Result;
 use crate::features::Features;
 use crate::run::WorkMeter;
 use crate::simd::{dispatch, Kernel};
 
-use super::count::Counts;
-use super::node::{rank, LargeNode};
-use super::search::SplitSearch;
+use super::column_counts::ColumnCounts;
+use super::large_node::{rank, LargeNode};
+use super::split_search::SplitSearch;
 use crate::tree::draw::random_threshold;
-use crate::tree::split::candidate::BestSplit;
+use crate::tree::split::best_split::BestSplit;
 
-/// The random threshold of one of the node's features.
-pub(crate) fn threshold(features: &Features, node: &LargeNode, feature: usize) -> f64 {
+/// Draws the threshold of one of the node's features, reproducibly from the node's seed.
+pub(crate) fn draw_threshold(features: &Features, node: &LargeNode, feature: usize) -> f64 {
     let sorted = node.sorted(feature);
     let values = features.distinct(node.features[feature] as usize);
     let value = |entry: u64| values[rank(entry) as usize];
@@ -21,27 +21,27 @@ pub(crate) fn threshold(features: &Features, node: &LargeNode, feature: usize) -
 }
 
 impl SplitSearch<'_> {
-    /// Offers the cut at the random threshold of one of the node's features.
-    pub(crate) fn offer_random(
+    /// Evaluates the random threshold of one of the node's features and keeps the best in `best`.
+    pub(crate) fn search_random_threshold(
         &self,
         features: &Features,
         feature: usize,
-        left: &mut Counts,
+        left: &mut ColumnCounts,
         best: &mut BestSplit,
         meter: &mut WorkMeter,
     ) -> Result<()> {
         let sorted = self.node.sorted(feature);
         let values = features.distinct(self.node.features[feature] as usize);
-        let threshold = threshold(features, self.node, feature);
+        let threshold = draw_threshold(features, self.node, feature);
         let cut = sorted.partition_point(|&entry| values[rank(entry) as usize] <= threshold);
         let rows = sorted.len();
         if cut.min(rows - cut) < self.min_samples_leaf {
             return Ok(());
         }
-        let columns = self.node.block.columns();
+        let columns = self.node.pair_codes.columns();
         meter.add((cut.min(rows - cut) / 4 * columns / 4 + 4 * columns) as u64)?;
         dispatch(ScoreRandomCut {
-            known: self,
+            search: self,
             feature,
             cut,
             left,
@@ -52,11 +52,11 @@ impl SplitSearch<'_> {
 }
 
 struct ScoreRandomCut<'a> {
-    known: &'a SplitSearch<'a>,
+    search: &'a SplitSearch<'a>,
     feature: usize,
     cut: usize,
-    /// Memory for the counts of the rows before the cut.
-    left: &'a mut Counts,
+    /// Buffer for the counts of the left side.
+    left: &'a mut ColumnCounts,
     best: &'a mut BestSplit,
 }
 
@@ -66,24 +66,24 @@ impl Kernel for ScoreRandomCut<'_> {
     #[inline(always)]
     fn run(self) {
         let Self {
-            known,
+            search,
             feature,
             cut,
             left,
             best,
         } = self;
-        let sorted = known.node.sorted(feature);
-        let block = &*known.node.block;
-        left.reset(block);
-        // The smaller side is counted, the other one is what remains.
+        let sorted = search.node.sorted(feature);
+        let pair_codes = &*search.node.pair_codes;
+        left.reset(pair_codes);
+        // Only the smaller side is counted; the other is the difference to the totals.
         if 2 * cut <= sorted.len() {
-            left.add(block, &sorted[..cut]);
+            left.add(pair_codes, &sorted[..cut]);
         } else {
-            left.add(block, &sorted[cut..]);
-            left.complement(&known.node.totals);
+            left.add(pair_codes, &sorted[cut..]);
+            left.complement(&search.node.totals);
         }
-        if !known.is_passed_over(cut, left, best) {
-            known.offer((feature, cut), left, best);
+        if !search.is_pruned(cut, left, best) {
+            search.evaluate_cut((feature, cut), left, best);
         }
     }
 }

@@ -1,11 +1,11 @@
-//! [`AlignedBytes`]: bytes that start at a cache line.
+//! [`AlignedBytes`]: a byte buffer aligned to cache lines.
 
 use std::ops::{Deref, DerefMut};
 
-/// Bytes of a cache line.
+/// Bytes per cache line.
 const LINE: usize = 64;
 
-/// Zeroed bytes whose first one starts a cache line: vector loads of whole rows then never touch two lines at once.
+/// Bytes that start at a cache line, so that a vector load of a padded row never crosses two lines.
 #[derive(Debug, Default)]
 pub(crate) struct AlignedBytes {
     bytes: Vec<u8>,
@@ -14,12 +14,13 @@ pub(crate) struct AlignedBytes {
 }
 
 impl AlignedBytes {
+    /// `len` zero bytes.
     pub(crate) fn zeroed(len: usize) -> Self {
         if len == 0 {
             return Self::default();
         }
         let bytes = vec![0; len + LINE];
-        // The method may refuse to answer; then the bytes are only slower to read.
+        // `align_offset` may fail; an unaligned buffer is only slower.
         let start = Some(bytes.as_ptr().align_offset(LINE)).filter(|&start| start < LINE);
         Self {
             bytes,
@@ -48,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_zero_and_start_a_line() {
+    fn buffers_are_zeroed_and_aligned() {
         for len in [0, 1, 63, 64, 1000] {
             let mut bytes = AlignedBytes::zeroed(len);
             assert_eq!(bytes.len(), len);

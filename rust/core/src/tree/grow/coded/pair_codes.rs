@@ -1,16 +1,16 @@
-//! [`PairCodes`]: the rankings of some rows, one byte for each pair of labels.
+//! [`PairCodes`]: rankings as a matrix of one byte per row and pair of labels.
 
 use std::collections::HashMap;
 
 use crate::rankings::{Rankings, MISSING};
 use crate::simd::{dispatch, Kernel};
 
-use super::aligned::AlignedBytes;
+use super::aligned_bytes::AlignedBytes;
 
-/// Columns are padded to a multiple of this, the width of a vector register in bytes.
+/// Rows are padded to a multiple of this, the width of a vector register in bytes.
 pub(crate) const LANES: usize = 32;
 
-/// Bytes of a row. Wide rows are padded further, so that they can be read in few steps.
+/// Bytes per row, with padding. Wide rows are padded to a multiple of four registers, so that fewer steps read them.
 fn stride(columns: usize) -> usize {
     columns.next_multiple_of(if columns > 4 * LANES {
         4 * LANES
@@ -19,36 +19,38 @@ fn stride(columns: usize) -> usize {
     })
 }
 
-/// Pairs of labels hardly ever divide more rows than this alike: looking for them would be in vain.
-pub(crate) const MANY_ROWS: usize = 1000;
+/// Equal columns are only searched for in nodes of at most this many rows: in larger ones they are rare.
+pub(crate) const MAX_GROUPING_ROWS: usize = 1000;
 
-/// Codes of a pair in a row: added up, the low and the high half of a byte count up to 15 rows.
+/// Codes of a pair in a row. In a sum of codes, the low and high half of a byte count up to 15 rows each.
 const BEFORE: u8 = 1;
 const AFTER: u8 = 16;
 
-/// A matrix rows × columns of pair codes: [`BEFORE`], [`AFTER`], or 0 for tied and for unseen; and for missing
-/// labels a second one with 1 where the row ranks both labels. A column stands for `multiplicity` pairs of labels
-/// that all rows order alike or mirrored: such pairs have the same entropy in every subset of the rows.
+/// A matrix rows × columns of pair codes: [`BEFORE`], [`AFTER`], or 0 for tied or unseen. With missing labels, a second
+/// matrix has 1 where the row ranks both labels of the pair.
+///
+/// A column represents `multiplicity` pairs of labels that are equal or mirrored in all rows: such pairs have the same
+/// entropy in every subset of the rows.
 pub(crate) struct PairCodes {
-    /// The training row of each row.
+    /// Index of the training row of each row.
     pub(crate) rows: Vec<u32>,
-    /// Bytes from one row to the next; the columns behind the last are 0.
+    /// Bytes from one row to the next, with zero padding after the last column.
     pub(crate) stride: usize,
     pub(crate) multiplicity: Vec<i64>,
     pub(crate) codes: AlignedBytes,
-    /// Empty for complete rankings.
+    /// 1 where the row ranks both labels; empty for complete rankings.
     pub(crate) seen: AlignedBytes,
 }
 
 impl PairCodes {
-    /// The codes of all pairs in all rows.
+    /// Encodes all pairs of all rows.
     pub(crate) fn new(rankings: &Rankings) -> Self {
         let n = rankings.labels();
         let columns = n * (n - 1) / 2;
         let stride = stride(columns);
         let rows: Vec<u32> = (0..rankings.len() as u32).collect();
         let complete = rankings.is_complete();
-        let mut block = Self {
+        let mut pair_codes = Self {
             stride,
             multiplicity: vec![1; columns],
             codes: AlignedBytes::zeroed(rows.len() * stride),
@@ -57,16 +59,16 @@ impl PairCodes {
         };
         dispatch(EncodePairs {
             rankings,
-            block: &mut block,
+            pair_codes: &mut pair_codes,
         });
-        block
+        pair_codes
     }
 
     pub(crate) fn columns(&self) -> usize {
         self.multiplicity.len()
     }
 
-    /// The block of some of the rows, in the given order, with one column for each of the `groups`.
+    /// Copies the rows in `order` into a new matrix with one column per group (column, multiplicity).
     pub(crate) fn pack(&self, order: &[u32], groups: &[(u32, i64)]) -> Self {
         let stride = stride(groups.len());
         let copy = |from: &[u8]| {
@@ -95,25 +97,28 @@ impl PairCodes {
         }
     }
 
-    /// One of the kept columns for each group of them that are equal or mirrored in the given rows, with the sum of the
-    /// multiplicities. Fingerprints find the groups, a comparison of all rows proves them.
-    pub(crate) fn equal_columns(&self, order: &[u32], kept: &[u32]) -> Vec<(u32, i64)> {
-        if order.len() > MANY_ROWS {
-            let alone = |&column: &u32| (column, self.multiplicity[column as usize]);
-            return kept.iter().map(alone).collect();
+    /// Groups the `kept` columns that are equal or mirrored in the given rows: the first column of each group, with the
+    /// sum of the multiplicities. Groups are found by fingerprint and verified by comparing all rows.
+    pub(crate) fn group_equal_columns(&self, order: &[u32], kept: &[u32]) -> Vec<(u32, i64)> {
+        if order.len() > MAX_GROUPING_ROWS {
+            let ungrouped = |&column: &u32| (column, self.multiplicity[column as usize]);
+            return kept.iter().map(ungrouped).collect();
         }
-        let prints = dispatch(Fingerprints { block: self, order });
+        let prints = dispatch(Fingerprints {
+            pair_codes: self,
+            order,
+        });
         let mut first: HashMap<u64, usize> = HashMap::with_capacity(kept.len());
         let mut groups: Vec<(u32, i64)> = Vec::with_capacity(kept.len());
         for &column in kept {
             let multiplicity = self.multiplicity[column as usize];
             let print = prints[column as usize];
-            // Mirrored columns have opposite order parts.
+            // The order parts of mirrored columns are negatives of each other.
             let [order_part, seen_part] = print;
             let order_part = order_part.min(order_part.wrapping_neg());
             let key = u64::from(order_part) << 32 | u64::from(seen_part);
             match first.get(&key) {
-                Some(&group) if self.same_column(order, groups[group].0, column) => {
+                Some(&group) if self.are_equal_or_mirrored(order, groups[group].0, column) => {
                     groups[group].1 += multiplicity;
                 }
                 _ => {
@@ -125,7 +130,7 @@ impl PairCodes {
         groups
     }
 
-    fn same_column(&self, order: &[u32], a: u32, b: u32) -> bool {
+    fn are_equal_or_mirrored(&self, order: &[u32], a: u32, b: u32) -> bool {
         let (mut equal, mut mirrored) = (true, true);
         for &row in order {
             let row = row as usize * self.stride;
@@ -141,10 +146,10 @@ impl PairCodes {
     }
 }
 
-/// Writes the codes of all rankings.
+/// Kernel that writes the codes of all rankings.
 struct EncodePairs<'a> {
     rankings: &'a Rankings,
-    block: &'a mut PairCodes,
+    pair_codes: &'a mut PairCodes,
 }
 
 impl Kernel for EncodePairs<'_> {
@@ -153,11 +158,11 @@ impl Kernel for EncodePairs<'_> {
     #[inline(always)]
     fn run(self) {
         let n = self.rankings.labels();
-        let (stride, columns) = (self.block.stride, self.block.columns());
+        let (stride, columns) = (self.pair_codes.stride, self.pair_codes.columns());
         let mut twice = vec![0; 2 * n];
         let PairCodes {
             rows, codes, seen, ..
-        } = self.block;
+        } = self.pair_codes;
         for (row, &from) in rows.iter().enumerate() {
             let positions = self.rankings.row(from as usize);
             twice[..n].copy_from_slice(positions);
@@ -172,9 +177,10 @@ impl Kernel for EncodePairs<'_> {
     }
 }
 
-/// Sums of pseudo-random numbers of the rows for each column: plus where before, minus where after; and where seen.
+/// Kernel that computes two hashes per column from one pseudo-random number per row: the sum over the rows with before
+/// minus the sum over the rows with after, and the sum over the rows that rank both labels.
 struct Fingerprints<'a> {
-    block: &'a PairCodes,
+    pair_codes: &'a PairCodes,
     order: &'a [u32],
 }
 
@@ -188,7 +194,7 @@ impl Kernel for Fingerprints<'_> {
             codes,
             seen,
             ..
-        } = self.block;
+        } = self.pair_codes;
         let mut orders = vec![0_u32; *stride];
         let mut seens = vec![0_u32; *stride];
         for &row in self.order {
@@ -210,7 +216,8 @@ impl Kernel for Fingerprints<'_> {
     }
 }
 
-/// Compares each label with the one `distance` further, around the circle: every pair once, in vector order.
+/// Compares label i with label i + `distance` (modulo the number of labels) for all distances up to half of it: every
+/// pair once, with contiguous reads. `twice` are the positions, repeated.
 #[inline(always)]
 fn encode(twice: &[u16], out: &mut [u8]) {
     let n = twice.len() / 2;
@@ -221,7 +228,7 @@ fn encode(twice: &[u16], out: &mut [u8]) {
     }
 }
 
-/// Clears the codes of pairs with a missing label and marks the others as seen.
+/// Sets the codes of pairs with a missing label to 0 and marks all other pairs as seen.
 #[inline(always)]
 fn mark_seen(twice: &[u16], codes: &mut [u8], seen: &mut [u8]) {
     let n = twice.len() / 2;
@@ -244,40 +251,40 @@ mod tests {
         for n in 2..8_usize {
             let positions: Vec<i64> = (1..=n as i64).collect();
             let y = ndarray::Array2::from_shape_vec((1, n), positions).unwrap();
-            let block = {
+            let pair_codes = {
                 let rankings = Rankings::new(y.view(), None).unwrap();
                 PairCodes::new(&rankings)
             };
-            assert_eq!(block.columns(), n * (n - 1) / 2);
-            let codes = &block.codes[..block.columns()];
+            assert_eq!(pair_codes.columns(), n * (n - 1) / 2);
+            let codes = &pair_codes.codes[..pair_codes.columns()];
             assert!(codes.iter().all(|&code| code == BEFORE || code == AFTER));
         }
     }
 
     #[test]
-    fn equal_and_mirrored_columns_are_put_together() {
-        // Labels 0 and 1 are always tied: (0,2) and (1,2) are equal, one of them mirrored around the circle.
+    fn equal_and_mirrored_columns_are_grouped() {
+        // Labels 0 and 1 are always tied: the pairs (0,2) and (1,2) are equal, one of them mirrored.
         let y = array![[1, 1, 2], [2, 2, 1], [1, 1, 1_i64]];
-        let block = {
+        let pair_codes = {
             let rankings = Rankings::new(y.view(), None).unwrap();
             PairCodes::new(&rankings)
         };
-        let groups = block.equal_columns(&[0, 1, 2], &[0, 1, 2]);
-        let mut sizes = block.pack(&[0, 1, 2], &groups).multiplicity;
+        let groups = pair_codes.group_equal_columns(&[0, 1, 2], &[0, 1, 2]);
+        let mut sizes = pair_codes.pack(&[0, 1, 2], &groups).multiplicity;
         sizes.sort_unstable();
         assert_eq!(sizes, [1, 2]);
     }
 
     #[test]
-    fn unseen_pairs_differ_from_ties() {
+    fn unseen_pairs_are_distinct_from_ties() {
         let nan = f64::NAN;
         let y = array![[1.0, 1.0, nan], [1.0, 1.0, 1.0]];
-        let block = {
+        let pair_codes = {
             let rankings = Rankings::new(y.view(), None).unwrap();
             PairCodes::new(&rankings)
         };
-        assert_eq!(block.seen[..3].iter().sum::<u8>(), 1);
-        let groups = block.equal_columns(&[0, 1], &[0, 1, 2]);
-        assert_eq!(block.pack(&[0, 1], &groups).multiplicity, [1, 2]);
+        assert_eq!(pair_codes.seen[..3].iter().sum::<u8>(), 1);
+        let groups = pair_codes.group_equal_columns(&[0, 1], &[0, 1, 2]);
+        assert_eq!(pair_codes.pack(&[0, 1], &groups).multiplicity, [1, 2]);
     }
 }

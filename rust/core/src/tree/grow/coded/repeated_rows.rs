@@ -1,40 +1,41 @@
-//! Whole-number weights as repeated rows.
+//! Integer weights as repeated rows.
 
 use crate::weights::Weights;
 
 use crate::tree::grow::{GrowTask, Subtree, LEAF};
 
-/// Weights are spelled out as long as the rows become at most this many times more.
-const MAX_GROWTH: usize = 4;
+/// Weights are expanded into repeated rows if this multiplies the number of rows by at most this factor.
+const MAX_EXPANSION: usize = 4;
 
-/// The rows to grow from, ascending, each as often as its weight says; `None` when weights cannot be spelled out.
+/// Lists the rows, ascending, each repeated by its weight; `None` if the weights are not small integers.
 ///
-/// The limits on the number of rows count rows, not weights: they must not limit anything, as with unit weights.
-pub(crate) fn repeated_rows(task: &GrowTask<'_>) -> Option<Vec<u32>> {
+/// `min_samples_split` and `min_samples_leaf` count rows, not weights, so weights are expanded only if these limits have
+/// no effect.
+pub(crate) fn expand_weights(task: &GrowTask<'_>) -> Option<Vec<u32>> {
     let rows = task.rankings.len();
     let weights = match task.rankings.weights() {
         Weights::Unit(_) => return Some((0..rows as u32).collect()),
         Weights::Each(weights) => weights,
     };
     let unlimited = task.options.min_samples_split == 2 && task.options.min_samples_leaf == 1;
-    let whole = weights.iter().all(|weight| weight.fract() == 0.0);
-    let few = task.rankings.weights().total() <= (MAX_GROWTH * rows) as f64;
-    (unlimited && whole && few).then(|| {
+    let integer = weights.iter().all(|weight| weight.fract() == 0.0);
+    let few = task.rankings.weights().total() <= (MAX_EXPANSION * rows) as f64;
+    (unlimited && integer && few).then(|| {
         let repeat =
             |(row, &weight): (usize, &f64)| std::iter::repeat_n(row as u32, weight as usize);
         weights.iter().enumerate().flat_map(repeat).collect()
     })
 }
 
-/// Lists every row once and counts the rows of the nodes anew; their weights stay.
-pub(crate) fn list_once(tree: &mut Subtree) {
+/// Removes the repetitions from the rows of the tree and updates the row counts of its nodes; their weights stay.
+pub(crate) fn remove_repetitions(tree: &mut Subtree) {
     let mut rows = Vec::with_capacity(tree.rows.len());
     let mut from = 0;
     for node in tree.nodes.iter_mut().filter(|node| node.feature == LEAF) {
         let start = rows.len();
         rows.extend_from_slice(&tree.rows[from..from + node.rows as usize]);
         from += node.rows as usize;
-        // Equal rows stand together: they are in the same leaf, whose rows are ascending.
+        // Repetitions are adjacent: they are in the same leaf, whose rows are ascending.
         let mut kept = start;
         for at in start..rows.len() {
             if kept == start || rows[kept - 1] != rows[at] {
@@ -46,13 +47,13 @@ pub(crate) fn list_once(tree: &mut Subtree) {
         node.rows = (kept - start) as u32;
     }
     tree.rows = rows;
-    // From the last node to the first, the subtrees of a node's children are the last ones finished.
-    let mut finished: Vec<u32> = Vec::new();
+    // In reverse preorder, the last entries of the stack are the children of the current inner node.
+    let mut row_counts: Vec<u32> = Vec::new();
     for node in tree.nodes.iter_mut().rev() {
         if node.feature != LEAF {
-            let children = finished.len() - (node.thresholds as usize + 1);
-            node.rows = finished.drain(children..).sum();
+            let children = row_counts.len() - (node.thresholds as usize + 1);
+            node.rows = row_counts.drain(children..).sum();
         }
-        finished.push(node.rows);
+        row_counts.push(node.rows);
     }
 }

@@ -1,57 +1,57 @@
-//! Counting pair codes, many columns to an instruction.
+//! [`ColumnCounts`]: counts of pair codes per column, computed with vector instructions.
 
 use crate::simd::{dispatch, Kernel};
 
-use super::block::{PairCodes, LANES};
+use super::pair_codes::{PairCodes, LANES};
 
-/// For each column of a block how often it is before, after, and seen (the last only with missing labels).
+/// Per column the number of rows with before, with after, and that rank both labels (only with missing labels).
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Counts {
+pub(crate) struct ColumnCounts {
     pub(crate) before: Vec<u32>,
     pub(crate) after: Vec<u32>,
     pub(crate) seen: Vec<u32>,
 }
 
-/// Adding or subtracting.
+/// Addition or subtraction of counts.
 trait Combine: Fn(u32, u32) -> u32 + Copy {}
 
 impl<F: Fn(u32, u32) -> u32 + Copy> Combine for F {}
 
-/// Rows whose codes fit the two halves of a byte.
-const ROWS: usize = 15;
+/// Rows whose codes can be summed in the two halves of a byte.
+const NIBBLE_ROWS: usize = 15;
 
-/// Rows whose counts fit a byte each, in whole steps of [`ROWS`].
-const BYTE_ROWS: usize = 17 * ROWS;
+/// Rows whose counts fit in one byte each; a multiple of [`NIBBLE_ROWS`].
+const BYTE_ROWS: usize = 17 * NIBBLE_ROWS;
 
-impl Counts {
-    /// Makes the counts those of no rows.
-    pub(crate) fn reset(&mut self, block: &PairCodes) {
-        self.resize(block);
+impl ColumnCounts {
+    /// Sets all counts to 0.
+    pub(crate) fn reset(&mut self, pair_codes: &PairCodes) {
+        self.resize(pair_codes);
         for counts in [&mut self.before, &mut self.after, &mut self.seen] {
             counts.fill(0);
         }
     }
 
-    /// The counts of some rows of the block.
-    pub(crate) fn of(block: &PairCodes, entries: &[u64]) -> Self {
+    /// Counts the rows in `entries`; the low half of an entry is the row.
+    pub(crate) fn count(pair_codes: &PairCodes, entries: &[u64]) -> Self {
         let mut counts = Self::default();
-        counts.reset(block);
+        counts.reset(pair_codes);
         dispatch(AddToCounts {
             counts: &mut counts,
-            block,
+            pair_codes,
             entries,
         });
         counts
     }
 
-    /// The counts of the columns that stand for `groups`, for a block with these columns.
-    pub(crate) fn select(&self, groups: &[(u32, i64)], block: &PairCodes) -> Self {
+    /// The counts of the first column of each group, in the layout of `pair_codes`.
+    pub(crate) fn select(&self, groups: &[(u32, i64)], pair_codes: &PairCodes) -> Self {
         let of = |counts: &[u32]| {
             if counts.is_empty() {
                 return Vec::new();
             }
             let kept = groups.iter().map(|&(column, _)| counts[column as usize]);
-            let padding = block.stride - groups.len();
+            let padding = pair_codes.stride - groups.len();
             kept.chain(std::iter::repeat_n(0, padding)).collect()
         };
         Self {
@@ -61,32 +61,32 @@ impl Counts {
         }
     }
 
-    /// Gives the counts the block's width; what is in them does not matter.
-    fn resize(&mut self, block: &PairCodes) {
-        let seen = if block.seen.is_empty() {
+    /// Resizes the buffers to the stride of `pair_codes`, with any content.
+    fn resize(&mut self, pair_codes: &PairCodes) {
+        let seen = if pair_codes.seen.is_empty() {
             0
         } else {
-            block.stride
+            pair_codes.stride
         };
-        self.before.resize(block.stride, 0);
-        self.after.resize(block.stride, 0);
+        self.before.resize(pair_codes.stride, 0);
+        self.after.resize(pair_codes.stride, 0);
         self.seen.resize(seen, 0);
     }
 
-    /// Takes away the counts of some of the rows.
-    pub(crate) fn subtract(&mut self, some: &Self) {
-        for (counts, some) in [
-            (&mut self.before, &some.before),
-            (&mut self.after, &some.after),
-            (&mut self.seen, &some.seen),
+    /// Subtracts the counts of a subset of the rows.
+    pub(crate) fn subtract(&mut self, subset: &Self) {
+        for (counts, subset) in [
+            (&mut self.before, &subset.before),
+            (&mut self.after, &subset.after),
+            (&mut self.seen, &subset.seen),
         ] {
-            for (count, some) in counts.iter_mut().zip(some) {
-                *count -= some;
+            for (count, subset) in counts.iter_mut().zip(subset) {
+                *count -= subset;
             }
         }
     }
 
-    /// Makes the counts those of the other rows.
+    /// Replaces the counts of a subset of the rows by those of the remaining rows.
     #[inline(always)]
     pub(crate) fn complement(&mut self, totals: &Self) {
         for (counts, totals) in [
@@ -100,77 +100,82 @@ impl Counts {
         }
     }
 
-    /// Adds rows of the block; the low half of an entry is the row.
+    /// Adds the rows in `entries`; the low half of an entry is the row.
     #[inline(always)]
-    pub(crate) fn add(&mut self, block: &PairCodes, entries: &[u64]) {
-        self.change(block, entries, u32::wrapping_add);
+    pub(crate) fn add(&mut self, pair_codes: &PairCodes, entries: &[u64]) {
+        self.combine_rows(pair_codes, entries, u32::wrapping_add);
     }
 
-    /// Makes the counts those of `other` and some more rows, at least one.
+    /// Sets the counts to `other` plus the rows in `entries`, at least one.
     #[inline(always)]
-    pub(crate) fn continue_from(&mut self, other: &Self, block: &PairCodes, entries: &[u64]) {
-        self.change_from(other, block, entries, u32::wrapping_add);
+    pub(crate) fn set_to_sum(&mut self, other: &Self, pair_codes: &PairCodes, entries: &[u64]) {
+        self.combine_from(other, pair_codes, entries, u32::wrapping_add);
     }
 
-    /// Makes the counts those of `other` without some of its rows, at least one.
+    /// Sets the counts to `other` minus the rows in `entries`, at least one.
     #[inline(always)]
-    pub(crate) fn go_back_from(&mut self, other: &Self, block: &PairCodes, entries: &[u64]) {
-        self.change_from(other, block, entries, u32::wrapping_sub);
+    pub(crate) fn set_to_difference(
+        &mut self,
+        other: &Self,
+        pair_codes: &PairCodes,
+        entries: &[u64],
+    ) {
+        self.combine_from(other, pair_codes, entries, u32::wrapping_sub);
     }
 
-    /// Adds rows or takes them away, as `combine` does with their numbers.
+    /// Adds or subtracts rows in place.
     #[inline(always)]
-    fn change(&mut self, block: &PairCodes, entries: &[u64], combine: impl Combine) {
+    fn combine_rows(&mut self, pair_codes: &PairCodes, entries: &[u64], combine: impl Combine) {
         for entries in entries.chunks(BYTE_ROWS) {
-            self.change_block(None, block, entries, combine);
+            self.combine_chunk(None, pair_codes, entries, combine);
         }
     }
 
     #[inline(always)]
-    fn change_from(
+    fn combine_from(
         &mut self,
         other: &Self,
-        block: &PairCodes,
+        pair_codes: &PairCodes,
         entries: &[u64],
         combine: impl Combine,
     ) {
-        self.resize(block);
+        self.resize(pair_codes);
         let (first, rest) = entries.split_at(entries.len().min(BYTE_ROWS));
-        self.change_block(Some(other), block, first, combine);
-        self.change(block, rest, combine);
+        self.combine_chunk(Some(other), pair_codes, first, combine);
+        self.combine_rows(pair_codes, rest, combine);
     }
 
     #[inline(always)]
-    fn change_block(
+    fn combine_chunk(
         &mut self,
         from: Option<&Self>,
-        block: &PairCodes,
+        pair_codes: &PairCodes,
         entries: &[u64],
         combine: impl Combine,
     ) {
         let mut at = 0;
-        // As many columns at once as registers can hold, so that a row is read in one go.
-        while at < block.stride {
-            at += match block.stride - at {
-                384.. => self.change_columns::<384>(from, block, entries, (at, combine)),
-                256.. => self.change_columns::<256>(from, block, entries, (at, combine)),
-                128.. => self.change_columns::<128>(from, block, entries, (at, combine)),
-                _ => self.change_columns::<LANES>(from, block, entries, (at, combine)),
+        // As many columns per pass as the registers hold, so that a row is read once.
+        while at < pair_codes.stride {
+            at += match pair_codes.stride - at {
+                384.. => self.combine_columns::<384>(from, pair_codes, entries, (at, combine)),
+                256.. => self.combine_columns::<256>(from, pair_codes, entries, (at, combine)),
+                128.. => self.combine_columns::<128>(from, pair_codes, entries, (at, combine)),
+                _ => self.combine_columns::<LANES>(from, pair_codes, entries, (at, combine)),
             };
         }
     }
 
     #[inline(always)]
-    fn change_columns<const W: usize>(
+    fn combine_columns<const W: usize>(
         &mut self,
         from: Option<&Self>,
-        block: &PairCodes,
+        pair_codes: &PairCodes,
         entries: &[u64],
         (at, combine): (usize, impl Combine),
     ) -> usize {
         let (mut before, mut after) = ([0_u8; W], [0_u8; W]);
-        for entries in entries.chunks(ROWS) {
-            let sum = sum_bytes::<W>(&block.codes, block.stride, entries, at);
+        for entries in entries.chunks(NIBBLE_ROWS) {
+            let sum = sum_bytes::<W>(&pair_codes.codes, pair_codes.stride, entries, at);
             for lane in 0..W {
                 before[lane] += sum[lane] & 15;
                 after[lane] += sum[lane] >> 4;
@@ -178,21 +183,21 @@ impl Counts {
         }
         let range = at..at + W;
         let old = |counts: fn(&Self) -> &[u32]| from.map(|from| &counts(from)[range.clone()]);
-        widen(
+        combine_bytes(
             &before,
             old(|c| &c.before),
             &mut self.before[range.clone()],
             combine,
         );
-        widen(
+        combine_bytes(
             &after,
             old(|c| &c.after),
             &mut self.after[range.clone()],
             combine,
         );
-        if !block.seen.is_empty() {
-            let seen = sum_bytes::<W>(&block.seen, block.stride, entries, at);
-            widen(
+        if !pair_codes.seen.is_empty() {
+            let seen = sum_bytes::<W>(&pair_codes.seen, pair_codes.stride, entries, at);
+            combine_bytes(
                 &seen,
                 old(|c| &c.seen),
                 &mut self.seen[range.clone()],
@@ -203,9 +208,9 @@ impl Counts {
     }
 }
 
-/// Combines the `old` counts, or those in place, with small ones.
+/// Sets `counts` to `old`, or to the current counts, combined with byte counts.
 #[inline(always)]
-fn widen<const W: usize>(
+fn combine_bytes<const W: usize>(
     small: &[u8; W],
     old: Option<&[u32]>,
     counts: &mut [u32],
@@ -226,8 +231,8 @@ fn widen<const W: usize>(
 }
 
 struct AddToCounts<'a> {
-    counts: &'a mut Counts,
-    block: &'a PairCodes,
+    counts: &'a mut ColumnCounts,
+    pair_codes: &'a PairCodes,
     entries: &'a [u64],
 }
 
@@ -236,7 +241,7 @@ impl Kernel for AddToCounts<'_> {
 
     #[inline(always)]
     fn run(self) {
-        self.counts.add(self.block, self.entries);
+        self.counts.add(self.pair_codes, self.entries);
     }
 }
 
@@ -261,7 +266,7 @@ mod tests {
     use ndarray::Array2;
 
     #[test]
-    fn rows_are_added_and_taken_away() {
+    fn rows_are_added_and_subtracted() {
         let nan = f64::NAN;
         for (missing, labels) in [(1.0, 3), (nan, 3), (1.0, 12)] {
             let y = Array2::from_shape_fn((600, labels), |(row, label)| {
@@ -274,20 +279,23 @@ mod tests {
             let mut y = y;
             // Positions start at 1 in every row.
             y.column_mut(0).fill(1.0);
-            let block = PairCodes::new(&Rankings::new(y.view(), None).unwrap());
+            let pair_codes = PairCodes::new(&Rankings::new(y.view(), None).unwrap());
             // Every third row twice.
             let entries: Vec<u64> = (0..600)
                 .flat_map(|row| std::iter::repeat_n(row, if row % 3 == 0 { 2 } else { 1 }))
                 .collect();
             let (some, rest) = entries.split_at(300);
-            let (all, first) = (Counts::of(&block, &entries), Counts::of(&block, some));
-            let mut counts = Counts::default();
-            counts.continue_from(&first, &block, rest);
+            let (all, first) = (
+                ColumnCounts::count(&pair_codes, &entries),
+                ColumnCounts::count(&pair_codes, some),
+            );
+            let mut counts = ColumnCounts::default();
+            counts.set_to_sum(&first, &pair_codes, rest);
             assert_eq!(counts, all);
-            counts.go_back_from(&all, &block, rest);
+            counts.set_to_difference(&all, &pair_codes, rest);
             assert_eq!(counts, first);
             counts.complement(&all);
-            assert_eq!(counts, Counts::of(&block, rest));
+            assert_eq!(counts, ColumnCounts::count(&pair_codes, rest));
             let mut left = all.clone();
             left.subtract(&counts);
             assert_eq!(left, first);

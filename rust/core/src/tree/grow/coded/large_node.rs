@@ -1,43 +1,45 @@
-//! [`LargeNode`]: the rows of a large node, sorted by every feature, and how it is divided.
+//! [`LargeNode`]: a pending node with its rows sorted by every feature.
 
 use std::sync::Arc;
 
 use crate::features::Features;
 
-use super::block::PairCodes;
-use super::count::Counts;
+use super::column_counts::ColumnCounts;
+use super::pair_codes::PairCodes;
 use crate::tree::draw::child_seed;
 use crate::tree::grow::bitset;
-use crate::tree::split::candidate::SplitCandidate;
+use crate::tree::split::best_split::SplitCandidate;
 
-/// A node that is not grown yet.
+/// A node that is not yet split, with its rows in the sorted order of every feature.
 pub(crate) struct LargeNode {
-    pub(crate) block: Arc<PairCodes>,
-    /// Rows of the block, ascending; a row that counts several times stands there as often.
+    pub(crate) pair_codes: Arc<PairCodes>,
+    /// Rows of `pair_codes` that belong to the node, ascending, repeated by their weight.
     pub(crate) members: Vec<u64>,
-    /// The features that are not constant, ascending.
+    /// Indices of the features that are not constant in the node, ascending.
     pub(crate) features: Vec<u32>,
-    /// For each of those features all members in its order, as value rank (high half) and row (low half).
+    /// Per feature all members in sorted order. The high half of an entry is the rank of the value, the low half the row.
     pub(crate) order: Vec<u64>,
-    /// Counts of all members; none for a node that is small.
-    pub(crate) totals: Counts,
+    /// Counts of all members; empty for a node that the bitset engine grows.
+    pub(crate) totals: ColumnCounts,
     pub(crate) depth: usize,
     pub(crate) seed: u64,
 }
 
+/// Rank of the value of an entry.
 pub(crate) fn rank(entry: u64) -> u32 {
     (entry >> 32) as u32
 }
 
+/// Row of an entry.
 pub(crate) fn row(entry: u64) -> usize {
     entry as u32 as usize
 }
 
 impl LargeNode {
-    /// The node of the given rows of a block of all rows, ascending, with repetitions.
+    /// The root with the given rows, ascending, possibly repeated.
     pub(crate) fn root(
         features: &Features,
-        block: Arc<PairCodes>,
+        pair_codes: Arc<PairCodes>,
         rows: &[u32],
         seed: u64,
     ) -> Self {
@@ -47,13 +49,13 @@ impl LargeNode {
             let end = all.end();
             let order = &mut all.order[end..end + rows.len()];
             sort_by_rank(features, feature, rows, order);
-            all.keep(feature as u32);
+            all.keep_if_varying(feature as u32);
         }
         all.finish();
         let members: Vec<u64> = rows.iter().map(|&row| u64::from(row)).collect();
         Self {
-            totals: count_large(&block, &members),
-            block,
+            totals: count_if_large(&pair_codes, &members),
+            pair_codes,
             members,
             features: all.features,
             order: all.order,
@@ -66,97 +68,100 @@ impl LargeNode {
         self.members.len()
     }
 
-    /// The members in the order of one of the node's features.
+    /// The members in the sorted order of one of the node's features.
     pub(crate) fn sorted(&self, feature: usize) -> &[u64] {
         &self.order[feature * self.len()..(feature + 1) * self.len()]
     }
 
-    /// Moves the node to a block of its own, with only the given columns.
+    /// Copies the node's rows into pair codes of its own, with the `kept` columns only, merging equal ones.
     pub(crate) fn repack(&mut self, kept: &[u32]) {
         let mut rows: Vec<u32> = self.members.iter().map(|&entry| entry as u32).collect();
         rows.dedup();
-        let mut renumbered = vec![0_u32; self.block.rows.len()];
+        let mut renumbered = vec![0_u32; self.pair_codes.rows.len()];
         for (new, &old) in rows.iter().enumerate() {
             renumbered[old as usize] = new as u32;
         }
         for entry in self.order.iter_mut().chain(&mut self.members) {
             *entry = (*entry >> 32 << 32) | u64::from(renumbered[row(*entry)]);
         }
-        let groups = self.block.equal_columns(&rows, kept);
-        self.block = Arc::new(self.block.pack(&rows, &groups));
-        self.totals = self.totals.select(&groups, &self.block);
+        let groups = self.pair_codes.group_equal_columns(&rows, kept);
+        self.pair_codes = Arc::new(self.pair_codes.pack(&rows, &groups));
+        self.totals = self.totals.select(&groups, &self.pair_codes);
     }
 
-    /// Divides the node; features that are constant in a child are left out there. The larger child takes over the
-    /// memory of the orders, the other one gets spare memory.
-    pub(crate) fn divide(self, split: &SplitCandidate, spare: &mut SpareBuffers) -> [Self; 2] {
-        let at = self.features.partition_point(|&f| f < split.feature);
+    /// Splits the node into its left and right child, dropping the features that are constant in a child. The larger
+    /// child reuses the node's buffer of orders, the smaller child takes a spare buffer.
+    pub(crate) fn split(self, split: &SplitCandidate, spare: &mut SpareBuffers) -> [Self; 2] {
+        let feature_index = self.features.partition_point(|&f| f < split.feature);
         let rows = self.len();
-        let sorted = self.sorted(at);
+        let sorted = self.sorted(feature_index);
         let left_rows = sorted.partition_point(|&entry| rank(entry) <= split.ranks.0);
-        let left_stays = 2 * left_rows >= rows;
-        let mut stays = std::mem::take(&mut spare.sides);
-        // Of a size for which a mask keeps every index within it: no entry's need be checked.
-        let enough = self.block.rows.len().next_power_of_two();
-        stays.resize(enough.max(stays.len()), false);
-        let mask = stays.len() - 1;
+        let left_is_larger = 2 * left_rows >= rows;
+        let mut in_larger = std::mem::take(&mut spare.sides);
+        // A power of two: masked indices are always in bounds and need no check.
+        let min_len = self.pair_codes.rows.len().next_power_of_two();
+        in_larger.resize(min_len.max(in_larger.len()), false);
+        let mask = in_larger.len() - 1;
         for (at, &entry) in sorted.iter().enumerate() {
-            stays[row(entry)] = (at < left_rows) == left_stays;
+            in_larger[row(entry)] = (at < left_rows) == left_is_larger;
         }
-        let staying = left_rows.max(rows - left_rows);
-        let mut larger = ChildOrders::new(staying, self.features.len(), self.order);
+        let larger_rows = left_rows.max(rows - left_rows);
+        let mut larger = ChildOrders::new(larger_rows, self.features.len(), self.order);
         let mut smaller = ChildOrders::new(
-            rows - staying,
+            rows - larger_rows,
             self.features.len(),
-            // One more, because an entry is written to both sides before it is known where it belongs.
-            spare.take((rows - staying) * self.features.len() + 1),
+            // One more entry: the loop below writes each entry to both children and advances only one.
+            spare.take((rows - larger_rows) * self.features.len() + 1),
         );
-        for (feature, &name) in self.features.iter().enumerate() {
+        for (feature, &feature_id) in self.features.iter().enumerate() {
             let (mut to_larger, mut to_smaller) = (larger.end(), smaller.end());
-            let (stays, order) = (&stays[..=mask], &mut larger.order[..(feature + 1) * rows]);
-            // Both sides are written and one of them advances: no branch that is hard to predict. What is written
-            // stays behind what is read.
+            let (in_larger, order) = (
+                &in_larger[..=mask],
+                &mut larger.order[..(feature + 1) * rows],
+            );
+            // Branch-free: each entry is written to both children, and only one position advances. Writes never
+            // overtake reads.
             for from in feature * rows..order.len() {
                 let entry = order[from];
-                let side = usize::from(stays[row(entry) & mask]);
+                let side = usize::from(in_larger[row(entry) & mask]);
                 order[to_larger] = entry;
                 smaller.order[to_smaller] = entry;
                 to_larger += side;
                 to_smaller += 1 - side;
             }
-            larger.keep(name);
-            smaller.keep(name);
+            larger.keep_if_varying(feature_id);
+            smaller.keep_if_varying(feature_id);
         }
         larger.finish();
         smaller.finish();
         let (mut larger_members, mut smaller_members) = (
-            Vec::with_capacity(staying),
-            Vec::with_capacity(rows - staying),
+            Vec::with_capacity(larger_rows),
+            Vec::with_capacity(rows - larger_rows),
         );
         for &entry in &self.members {
-            if stays[row(entry)] {
+            if in_larger[row(entry)] {
                 larger_members.push(entry);
             } else {
                 smaller_members.push(entry);
             }
         }
-        spare.sides = stays;
+        spare.sides = in_larger;
         let (larger_totals, smaller_totals) =
-            divide_totals(&self.block, self.totals, staying, &smaller_members);
-        let (block, depth, seed) = (self.block, self.depth + 1, self.seed);
-        let child = |half: ChildOrders, members, totals, child| Self {
-            block: Arc::clone(&block),
+            split_totals(&self.pair_codes, self.totals, larger_rows, &smaller_members);
+        let (pair_codes, depth, seed) = (self.pair_codes, self.depth + 1, self.seed);
+        let child = |orders: ChildOrders, members, totals, child| Self {
+            pair_codes: Arc::clone(&pair_codes),
             members,
             totals,
-            features: half.features,
-            order: half.order,
+            features: orders.features,
+            order: orders.order,
             depth,
             seed: child_seed(seed, child),
         };
-        let (larger_child, smaller_child) = if left_stays { (0, 1) } else { (1, 0) };
+        let (larger_child, smaller_child) = if left_is_larger { (0, 1) } else { (1, 0) };
         let larger = child(larger, larger_members, larger_totals, larger_child);
         let smaller = child(smaller, smaller_members, smaller_totals, smaller_child);
-        if left_stays {
+        if left_is_larger {
             [larger, smaller]
         } else {
             [smaller, larger]
@@ -164,45 +169,45 @@ impl LargeNode {
     }
 }
 
-/// Counts of the members of a node, unless it is small.
-fn count_large(block: &PairCodes, members: &[u64]) -> Counts {
+/// Counts the members, unless the bitset engine grows the node.
+fn count_if_large(pair_codes: &PairCodes, members: &[u64]) -> ColumnCounts {
     if members.len() <= bitset::MAX_ROWS {
-        Counts::default()
+        ColumnCounts::default()
     } else {
-        Counts::of(block, members)
+        ColumnCounts::count(pair_codes, members)
     }
 }
 
-/// Counts of the members of the larger child of `larger_rows` rows and of the smaller child of a node with these totals:
-/// only the smaller one is counted.
-fn divide_totals(
-    block: &PairCodes,
-    totals: Counts,
+/// Counts of the larger child, which has `larger_rows` rows, and of the smaller child of a node with these totals. Only
+/// the smaller child is counted; the larger one is the difference.
+fn split_totals(
+    pair_codes: &PairCodes,
+    totals: ColumnCounts,
     larger_rows: usize,
     smaller_members: &[u64],
-) -> (Counts, Counts) {
+) -> (ColumnCounts, ColumnCounts) {
     if larger_rows <= bitset::MAX_ROWS {
         return Default::default();
     }
-    let smaller = Counts::of(block, smaller_members);
+    let smaller = ColumnCounts::count(pair_codes, smaller_members);
     let mut larger = totals;
     larger.subtract(&smaller);
     (larger, smaller)
 }
 
-/// Memory that is not needed any more: clearing new memory takes longer than writing most of what comes into it.
+/// Buffers of finished nodes, for reuse: zeroing a new allocation takes longer than filling it.
 #[derive(Default)]
 pub(crate) struct SpareBuffers {
     orders: Vec<Vec<u64>>,
-    /// For each row of a block whether it goes left, or what was there earlier.
+    /// Per row of the pair codes whether it belongs to the larger child; stale for rows of other nodes.
     sides: Vec<bool>,
 }
 
 impl SpareBuffers {
-    /// More would not be asked for again soon.
-    const MOST: usize = 4;
+    /// Number of buffers kept; more would rarely be reused.
+    const MAX_BUFFERS: usize = 4;
 
-    /// As many numbers, whatever they are. What is much larger stays for a larger node.
+    /// A buffer of `size` entries with any content. Buffers more than four times as large are kept for larger nodes.
     fn take(&mut self, size: usize) -> Vec<u64> {
         let fits = |kept: &Vec<u64>| (size..=4 * size).contains(&kept.len());
         match self.orders.iter().position(fits) {
@@ -215,15 +220,16 @@ impl SpareBuffers {
         }
     }
 
-    pub(crate) fn give(&mut self, memory: Vec<u64>) {
-        if self.orders.len() == Self::MOST {
+    /// Keeps a buffer for reuse.
+    pub(crate) fn put_back(&mut self, memory: Vec<u64>) {
+        if self.orders.len() == Self::MAX_BUFFERS {
             self.orders.remove(0);
         }
         self.orders.push(memory);
     }
 }
 
-/// The orders of a node while they are written.
+/// Builder of the sorted orders of a node.
 struct ChildOrders {
     rows: usize,
     features: Vec<u32>,
@@ -239,13 +245,13 @@ impl ChildOrders {
         }
     }
 
-    /// Where the next feature's order starts.
+    /// Start of the next feature's order.
     fn end(&self) -> usize {
         self.rows * self.features.len()
     }
 
-    /// Keeps the order just written, unless the feature is constant.
-    fn keep(&mut self, feature: u32) {
+    /// Keeps the order that was just written, unless the feature is constant.
+    fn keep_if_varying(&mut self, feature: u32) {
         let end = self.end();
         let varies = rank(self.order[end]) < rank(self.order[end + self.rows - 1]);
         if varies {
@@ -262,7 +268,7 @@ impl ChildOrders {
     }
 }
 
-/// Counting sort of the rows by the rank of a feature.
+/// Sorts the rows by the rank of a feature (counting sort).
 fn sort_by_rank(features: &Features, feature: usize, rows: &[u32], order: &mut [u64]) {
     let ranks = features.ranks(feature);
     let mut next = vec![0_u32; features.distinct(feature).len() + 1];
@@ -288,7 +294,7 @@ mod tests {
     use ndarray::array;
 
     #[test]
-    fn children_keep_the_order_of_every_varying_feature() {
+    fn children_keep_the_sorted_orders_of_varying_features() {
         let x = array![
             [0.0, 9.0, 1.0],
             [3.0, 8.0, 1.0],
@@ -298,24 +304,26 @@ mod tests {
         let y = array![[1, 2], [2, 1], [1, 2], [1, 1_i64]];
         let features = Features::new(x.view(), &Interrupt::never()).unwrap();
         let rankings = Rankings::new(y.view(), None).unwrap();
-        let block = Arc::new(PairCodes::new(&rankings));
-        let root = LargeNode::root(&features, block, &[0, 1, 2, 3], 0);
+        let pair_codes = Arc::new(PairCodes::new(&rankings));
+        let root = LargeNode::root(&features, pair_codes, &[0, 1, 2, 3], 0);
         assert_eq!(root.features, [0, 1]);
         let split = SplitCandidate {
             feature: 0,
             ranks: (1, 2),
             improvement: 0.0,
         };
-        let [left, mut right] = root.divide(&split, &mut SpareBuffers::default());
+        let [left, mut right] = root.split(&split, &mut SpareBuffers::default());
         let rows = |node: &LargeNode, feature| -> Vec<u32> {
             let entries = node.sorted(feature).iter();
-            entries.map(|&entry| node.block.rows[row(entry)]).collect()
+            entries
+                .map(|&entry| node.pair_codes.rows[row(entry)])
+                .collect()
         };
         assert_eq!(rows(&left, 0), [0, 2]);
         assert_eq!(rows(&left, 1), [2, 0]);
         right.repack(&[0]);
         assert_eq!(rows(&right, 0), [3, 1]);
         assert_eq!(rows(&right, 1), [3, 1]);
-        assert_eq!(right.block.rows, [1, 3]);
+        assert_eq!(right.pair_codes.rows, [1, 3]);
     }
 }

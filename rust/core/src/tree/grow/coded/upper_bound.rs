@@ -1,42 +1,43 @@
-//! [`UpperBound`]: a cheap upper bound of a cut's improvement, for complete rankings.
+//! [`UpperBound`]: a cheap upper bound on the improvement of a cut, for complete rankings.
 //!
-//! Scoring a cut looks up six logarithms per column. Most cuts are clearly worse than the best one so far, and a sum
-//! of a few products proves it.
+//! Scoring a cut needs six table lookups per column. Most cuts are clearly worse than the current best, which a bound
+//! made of a few products per column proves at lower cost.
 //!
-//! For a pair, let C rows of the node's n be of one kind (before, after or tied), O of them among the l rows on the
-//! left, and r = n - l. Where kinds fell on the sides by chance, E = C·l/n rows would be expected. The pair gains
-//! `Σ E·φ(δ) / ln 2` bits over both sides and the three kinds, with δ = O/E - 1 and `φ(δ) = (1+δ)·ln(1+δ) - δ`.
-//! The series of φ gives `φ(δ) <= δ²/2` for δ >= 0 and `φ(δ) <= δ²/2 + |δ|³/2` for -1 <= δ <= 0. With
-//! D = O·n - C·l, which is an exact integer, the two sides of a kind have δ = D/(C·l) and -D/(C·r), and the bound is
+//! A pair has three outcomes: before, after and tied. Consider one outcome, with C of the node's n rows, O of them
+//! among the l rows on the left, and r = n - l rows on the right. Under independence, E = C·l/n of them would be on the
+//! left. The improvement of the pair is `Σ E·φ(δ) / ln 2` bits, summed over both sides and the three outcomes, with
+//! δ = O/E - 1 and `φ(δ) = (1+δ)·ln(1+δ) - δ`. The Taylor series of φ gives `φ(δ) <= δ²/2` for δ >= 0 and
+//! `φ(δ) <= δ²/2 + |δ|³/2` for -1 <= δ <= 0. With the exact integer D = O·n - C·l, the left side has δ = D/(C·l) and
+//! the right side δ = -D/(C·r), and the bound of the outcome is
 //! `D²/(2C) · (1/(l·r) + max(-D/(n·l²), D/(n·r²))/C)`.
 
-use super::block::PairCodes;
-use super::count::Counts;
+use super::column_counts::ColumnCounts;
+use super::pair_codes::PairCodes;
 
-/// Products of two counts up to this are exact 32-bit integers.
+/// Largest node with a bound: products of two counts must fit in an `i32`.
 const MAX_ROWS: usize = 46_340;
 
-/// Columns at once.
+/// Columns per vector.
 const LANES: usize = 8;
 
-/// All terms are positive and each is rounded a dozen times, by at most 2^-24 of itself; the sums add one rounding
-/// for each group of columns, which are some thousand at most. This covers them all many times over.
+/// Safety factor for rounding in `f32`: all terms are positive and have a relative error of about 12 · 2^-24, and the
+/// sums add 2^-24 per group of columns, of which there are a few thousand at most.
 const ROUNDING: f64 = 1.001;
 
-/// What the bound needs of a node, column by column.
+/// Totals of a node, laid out for the bound.
 pub(crate) struct UpperBound {
     rows: i32,
-    groups: Vec<Group>,
-    /// Turns the sum of all terms into an improvement.
+    groups: Vec<ColumnGroup>,
+    /// Factor from the sum of all terms to an improvement.
     scale: f64,
 }
 
-/// Some columns side by side; places behind the last column are 0.
+/// Totals of [`LANES`] columns, zero-padded after the last column.
 #[derive(Default, Clone)]
-struct Group {
+struct ColumnGroup {
     before: [i32; LANES],
     after: [i32; LANES],
-    /// Inverse numbers of rows, 0 where there are none.
+    /// Reciprocals of the numbers of rows; 0 for no rows.
     inverse_before: [f32; LANES],
     inverse_after: [f32; LANES],
     inverse_tied: [f32; LANES],
@@ -44,26 +45,26 @@ struct Group {
 }
 
 impl UpperBound {
-    /// The filter of a node of `rows` rows with these totals, for rankings with `pairs` pairs of labels; `None` for a
-    /// node that is too large.
+    /// The bound for a node of `rows` rows with these totals, for rankings with `pairs` pairs of labels; `None` with
+    /// missing labels or more than [`MAX_ROWS`] rows.
     #[inline(always)]
     pub(crate) fn new(
-        block: &PairCodes,
+        pair_codes: &PairCodes,
         rows: usize,
-        totals: &Counts,
+        totals: &ColumnCounts,
         pairs: usize,
     ) -> Option<Self> {
-        if rows > MAX_ROWS || !block.seen.is_empty() {
+        if rows > MAX_ROWS || !pair_codes.seen.is_empty() {
             return None;
         }
         let inverse = |count: i32| if count > 0 { 1.0 / count as f32 } else { 0.0 };
         let n = rows as i32;
-        let multiplicities = block.multiplicity.chunks(LANES);
+        let multiplicities = pair_codes.multiplicity.chunks(LANES);
         let totals = totals.before.chunks(LANES).zip(totals.after.chunks(LANES));
         let groups = multiplicities
             .zip(totals)
             .map(|(multiplicities, (before, after))| {
-                let mut group = Group::default();
+                let mut group = ColumnGroup::default();
                 for (lane, &multiplicity) in multiplicities.iter().enumerate() {
                     let (before, after) = (before[lane] as i32, after[lane] as i32);
                     group.before[lane] = before;
@@ -83,9 +84,9 @@ impl UpperBound {
         })
     }
 
-    /// At least the improvement of the cut with these counts of the `left_rows` rows before it.
+    /// Upper bound on the improvement of a cut with `left_rows` rows and these counts on its left side.
     #[inline(always)]
-    pub(crate) fn bound(&self, left_rows: usize, left: &Counts) -> f64 {
+    pub(crate) fn of_cut(&self, left_rows: usize, left: &ColumnCounts) -> f64 {
         let (n, l) = (self.rows, left_rows as i32);
         let (rows, left_side, right_side) = (n as f32, l as f32, (n - l) as f32);
         let even = 1.0 / (left_side * right_side);
@@ -115,19 +116,19 @@ impl UpperBound {
 
 #[cfg(test)]
 mod tests {
-    use super::super::score::ScoreTables;
+    use super::super::score_tables::ScoreTables;
     use super::*;
     use crate::rankings::Rankings;
     use ndarray::Array2;
 
-    /// Every cut of pseudo-random rows, and how much the bound exceeds the improvement on average.
+    /// Checks the bound at every cut of pseudo-random rows and returns the ratio of mean bound to mean improvement.
     fn excess(rows: usize, labels: usize, positions: u64) -> f64 {
         let mut state = 1_u64;
         let mut y = Array2::from_shape_fn((rows, labels), |(row, label)| {
             state = state
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
-            // The first rows prefer other labels than the last, so that some cuts are good ones.
+            // The first half prefers other labels than the second half, so that some cuts are good.
             let drift = if 2 * row > rows {
                 label
             } else {
@@ -143,28 +144,30 @@ mod tests {
         }
         let y = Rankings::new(y.view(), None).unwrap();
         let score = ScoreTables::new(&y, rows);
-        let block = PairCodes::new(&y);
+        let pair_codes = PairCodes::new(&y);
         let all: Vec<u64> = (0..rows as u64).collect();
-        let count = |entries: &[u64]| Counts::of(&block, entries);
+        let count = |entries: &[u64]| ColumnCounts::count(&pair_codes, entries);
         let totals = count(&all);
-        let sum = score.sides(&block, (rows, &totals), (rows, &totals)).0;
+        let sum = score
+            .score_sides(&pair_codes, (rows, &totals), (rows, &totals))
+            .0;
         let pairs = labels * (labels - 1) / 2;
-        let filter = UpperBound::new(&block, rows, &totals, pairs).unwrap();
+        let bound = UpperBound::new(&pair_codes, rows, &totals, pairs).unwrap();
         let (mut bounds, mut improvements) = (0.0, 0.0);
         for cut in 1..rows {
             let left = count(&all[..cut]);
-            let sides = score.sides(&block, (rows, &totals), (cut, &left));
+            let sides = score.score_sides(&pair_codes, (rows, &totals), (cut, &left));
             let improvement = score.improvement(rows, sum, cut, sides);
-            let bound = filter.bound(cut, &left);
-            assert!(bound >= improvement, "cut {cut}: {bound} < {improvement}");
-            bounds += bound;
+            let limit = bound.of_cut(cut, &left);
+            assert!(limit >= improvement, "cut {cut}: {limit} < {improvement}");
+            bounds += limit;
             improvements += improvement;
         }
         bounds / improvements
     }
 
     #[test]
-    fn the_bound_is_above_the_improvement_and_near_it() {
+    fn the_bound_is_valid_and_tight() {
         for (rows, labels, positions) in [(2, 3, 2), (65, 5, 4), (300, 12, 20), (2000, 4, 3)] {
             let excess = excess(rows, labels, positions);
             assert!(excess < 1.35, "{rows} rows: {excess}");
@@ -172,10 +175,10 @@ mod tests {
     }
 
     #[test]
-    fn missing_labels_have_no_filter() {
+    fn missing_labels_have_no_bound() {
         let y = ndarray::array![[1.0, 2.0], [f64::NAN, 1.0]];
         let y = Rankings::new(y.view(), None).unwrap();
-        let block = PairCodes::new(&y);
-        assert!(UpperBound::new(&block, 2, &Counts::default(), 1).is_none());
+        let pair_codes = PairCodes::new(&y);
+        assert!(UpperBound::new(&pair_codes, 2, &ColumnCounts::default(), 1).is_none());
     }
 }

@@ -1,25 +1,25 @@
-//! The best split among candidates that are found in any order.
+//! [`BestSplit`]: the best split among candidates found in any order.
 
 use crate::tree::draw::TOLERANCE;
 
-/// A split of a node's rows at a boundary of a feature.
+/// A binary split between two values of a feature.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct SplitCandidate {
     pub(crate) feature: u32,
-    /// Rank of the largest value on the left and of the smallest on the right.
+    /// Ranks of the largest value on the left and the smallest value on the right.
     pub(crate) ranks: (u32, u32),
     pub(crate) improvement: f64,
 }
 
-/// Keeps the candidates that may still win.
+/// Keeps the best improvement found so far and all candidates close enough to it to be chosen.
 #[derive(Debug, Clone)]
 pub(crate) struct BestSplit {
     best: f64,
     near: Vec<SplitCandidate>,
 }
 
-/// Candidates this much worse than the best cannot win, nor keep another from winning: the rule of
-/// [`TOLERANCE`] compares candidates in a fixed order, and only those a few tolerances apart matter to each other.
+/// Candidates worse than the best by more than this are dropped. They cannot affect the result: [`BestSplit::choose`]
+/// compares candidates in a fixed order with [`TOLERANCE`], which is a thousand times smaller.
 pub(crate) const MARGIN: f64 = 1e-9;
 
 impl BestSplit {
@@ -35,7 +35,8 @@ impl BestSplit {
         self.best
     }
 
-    pub(crate) fn offer(&mut self, candidate: SplitCandidate) {
+    /// Adds a candidate unless it is clearly worse than the best.
+    pub(crate) fn add(&mut self, candidate: SplitCandidate) {
         if candidate.improvement < self.best - MARGIN {
             return;
         }
@@ -47,15 +48,16 @@ impl BestSplit {
         self.near.push(candidate);
     }
 
+    /// Adds all candidates of `other`.
     pub(crate) fn merge(&mut self, other: &Self) {
         for &candidate in &other.near {
-            self.offer(candidate);
+            self.add(candidate);
         }
     }
 
-    /// The winner: features by index and thresholds upwards, a candidate replaces the best only if it is better
-    /// by more than the tolerance.
-    pub(crate) fn winner(mut self) -> Option<SplitCandidate> {
+    /// Chooses the split, independently of the order in which candidates were added: by ascending feature and
+    /// threshold, a candidate replaces the current one only if it is better by more than [`TOLERANCE`].
+    pub(crate) fn choose(mut self) -> Option<SplitCandidate> {
         let best = self.best;
         self.near.retain(|near| near.improvement >= best - MARGIN);
         self.near
@@ -75,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_order_of_offers_does_not_matter() {
+    fn the_order_of_candidates_does_not_matter() {
         let candidate = |feature, rank, improvement| SplitCandidate {
             feature,
             ranks: (rank, rank + 1),
@@ -91,11 +93,11 @@ mod tests {
         let mut forward = BestSplit::new();
         let mut backward = BestSplit::new();
         for i in 0..all.len() {
-            forward.offer(all[i]);
-            backward.offer(all[all.len() - 1 - i]);
+            forward.add(all[i]);
+            backward.add(all[all.len() - 1 - i]);
         }
-        assert_eq!(forward.winner(), Some(all[1]));
-        assert_eq!(backward.winner(), Some(all[1]));
-        assert_eq!(BestSplit::new().winner(), None);
+        assert_eq!(forward.choose(), Some(all[1]));
+        assert_eq!(backward.choose(), Some(all[1]));
+        assert_eq!(BestSplit::new().choose(), None);
     }
 }

@@ -1,42 +1,46 @@
-//! Pairs of labels as sets of rows, and tables that recognise equal ones.
+//! [`PairSets`]: pairs of labels as sets of rows, and hash tables that merge equal sets.
 
 use crate::simd::{dispatch, Kernel};
 
-use crate::tree::grow::coded::block::PairCodes;
-use crate::tree::grow::coded::node::row;
+use crate::tree::grow::coded::large_node::row;
+use crate::tree::grow::coded::pair_codes::PairCodes;
 
-/// The rows of a node that order a pair one way or the other; all other rows that see the pair tie it.
+/// A column of the bitset engine: for one pair of labels, or several equivalent ones, the rows with each outcome. Rows
+/// of `seen` in neither `before` nor `after` tie the pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct PairSets {
     pub(crate) before: u64,
     pub(crate) after: u64,
-    /// The rows that rank both labels: all rows of the node, for complete rankings.
+    /// The rows that rank both labels; for complete rankings all rows of the node.
     pub(crate) seen: u64,
     pub(crate) multiplicity: i64,
 }
 
 impl PairSets {
-    /// The columns of a block; bit i stands for the i-th member.
-    pub(crate) fn read(block: &PairCodes, members: &[u64]) -> Vec<Self> {
-        dispatch(ReadColumns { block, members })
+    /// Reads the columns of the pair codes; bit i is the i-th member.
+    pub(crate) fn read(pair_codes: &PairCodes, members: &[u64]) -> Vec<Self> {
+        dispatch(ReadPairSets {
+            pair_codes,
+            members,
+        })
     }
 
-    /// The column in a subset of the rows, in a form that equal divisions share, and whether it is not pure there.
-    /// Without branches: which kinds are there is hard to predict.
+    /// The column restricted to a subset of the rows, in a canonical form shared by equivalent columns, and whether it is
+    /// impure there. Branch-free, because the branches would be hard to predict.
     #[inline(always)]
     fn restrict(&self, rows: u64, complete: bool) -> (Self, bool) {
         let seen = if complete { rows } else { self.seen & rows };
         let (before, after) = (self.before & rows, self.after & rows);
         let tied = seen & !(before | after);
         let (more, less) = (before.max(after), before.min(after));
-        // Entropy does not know which kind is which: they are named by their sets as numbers, and an empty one comes
-        // last. Ties stay apart from what is not seen.
+        // Entropy is symmetric in the outcomes, so they are sorted by their sets as integers, in descending order. With
+        // missing labels `tied` keeps its role, to be distinguished from unseen rows.
         let (before, after) = if complete {
             (more.max(tied), less.max(more.min(tied)))
         } else {
             (more, less)
         };
-        // Pure: at most one of the three is not empty.
+        // Impure: at least two outcomes are not empty.
         let impure = before != 0 && seen & !before != 0;
         let column = Self {
             before,
@@ -61,7 +65,7 @@ impl PairSets {
     }
 }
 
-/// Each of at most 64 members once, with its bits: a member that stands there several times has as many.
+/// Yields each distinct member of at most 64 with its bits: a member repeated n times has n bits.
 #[inline(always)]
 pub(crate) fn bits_of_rows(members: &[u64]) -> impl Iterator<Item = (u64, u64)> + '_ {
     let mut bit = 0;
@@ -72,30 +76,30 @@ pub(crate) fn bits_of_rows(members: &[u64]) -> impl Iterator<Item = (u64, u64)> 
     })
 }
 
-struct ReadColumns<'a> {
-    block: &'a PairCodes,
+struct ReadPairSets<'a> {
+    pair_codes: &'a PairCodes,
     members: &'a [u64],
 }
 
-impl Kernel for ReadColumns<'_> {
+impl Kernel for ReadPairSets<'_> {
     type Output = Vec<PairSets>;
 
     #[inline(always)]
     fn run(self) -> Vec<PairSets> {
-        let block = self.block;
-        let columns = block.columns();
+        let pair_codes = self.pair_codes;
+        let columns = pair_codes.columns();
         let mut before = vec![0_u64; columns];
         let mut after = vec![0_u64; columns];
         let mut seen = vec![0_u64; columns];
         for (member, bits) in bits_of_rows(self.members) {
-            let at = row(member) * block.stride..row(member) * block.stride + columns;
-            let codes = &block.codes[at.clone()];
+            let at = row(member) * pair_codes.stride..row(member) * pair_codes.stride + columns;
+            let codes = &pair_codes.codes[at.clone()];
             for ((before, after), &code) in before.iter_mut().zip(&mut after).zip(codes) {
                 *before |= u64::from(code & 1).wrapping_neg() & bits;
                 *after |= u64::from(code >> 4).wrapping_neg() & bits;
             }
-            if !block.seen.is_empty() {
-                for (seen, &code) in seen.iter_mut().zip(&block.seen[at]) {
+            if !pair_codes.seen.is_empty() {
+                for (seen, &code) in seen.iter_mut().zip(&pair_codes.seen[at]) {
                     *seen |= u64::from(code).wrapping_neg() & bits;
                 }
             }
@@ -105,20 +109,21 @@ impl Kernel for ReadColumns<'_> {
                 before: before[k],
                 after: after[k],
                 seen: seen[k],
-                multiplicity: block.multiplicity[k],
+                multiplicity: pair_codes.multiplicity[k],
             })
             .collect()
     }
 }
 
-/// A table of numbers that is cleared by advancing a stamp.
+/// A hash table of indices that is cleared in O(1) by incrementing a stamp.
 #[derive(Debug, Default)]
-struct HashSlots {
+struct StampedHashTable {
+    /// (stamp, index); a slot with an older stamp is free.
     slots: Vec<(u32, u32)>,
     stamp: u32,
 }
 
-impl HashSlots {
+impl StampedHashTable {
     fn clear(&mut self, entries: usize) {
         let size = (2 * entries + 2).next_power_of_two();
         if self.slots.len() < size || self.stamp == u32::MAX {
@@ -129,10 +134,10 @@ impl HashSlots {
         self.stamp += 1;
     }
 
-    /// The number stored under the hash that `same` accepts, or a free slot that takes `new`.
+    /// The stored index that `same` accepts; if there is none, stores and returns `new`.
     fn find(&mut self, hash: u64, new: u32, same: impl Fn(u32) -> bool) -> u32 {
         let mask = self.slots.len() - 1;
-        // The top bits of a product depend on all bits.
+        // The high bits of a product depend on all bits of its factors.
         let mut at = hash.rotate_left(24) as usize & mask;
         loop {
             let slot = &mut self.slots[at];
@@ -148,17 +153,17 @@ impl HashSlots {
     }
 }
 
-/// Restricts columns to subsets of rows and puts equal ones together.
+/// Restricts columns to subsets of rows and merges equal ones.
 #[derive(Debug, Default)]
 pub(crate) struct ColumnMerger {
-    slots: HashSlots,
-    /// The columns that are to be put together, and behind them what is left of earlier ones.
+    table: StampedHashTable,
+    /// The `impure` restricted columns to merge, followed by stale ones.
     buffer: Vec<PairSets>,
     impure: usize,
 }
 
 impl ColumnMerger {
-    /// Appends the columns of `from`, restricted to `rows`, without pure ones.
+    /// Appends the impure columns of `from`, restricted to `rows` and merged, to `out`.
     pub(crate) fn restrict(
         &mut self,
         from: &[PairSets],
@@ -166,17 +171,17 @@ impl ColumnMerger {
         complete: bool,
         out: &mut Vec<PairSets>,
     ) {
-        self.slots.clear(from.len());
-        self.read(from, rows, complete);
-        self.append(out);
+        self.table.clear(from.len());
+        self.restrict_into_buffer(from, rows, complete);
+        self.merge_into(out);
     }
 
-    /// The same for two rows of complete rankings: all pairs that divide them do it alike.
+    /// As [`Self::restrict_in_place`] for two rows of complete rankings: all impure columns are equal.
     pub(crate) fn restrict_to_two(columns: &mut Vec<PairSets>, from: usize, rows: u64) {
         let low = rows & rows.wrapping_neg();
-        let divides = |set: u64| set & rows != 0 && set & rows != rows;
+        let separates = |set: u64| set & rows != 0 && set & rows != rows;
         let multiplicity = columns[from..].iter().map(|column| {
-            column.multiplicity * i64::from(divides(column.before) | divides(column.after))
+            column.multiplicity * i64::from(separates(column.before) | separates(column.after))
         });
         let multiplicity = multiplicity.sum();
         if multiplicity > 0 {
@@ -189,7 +194,7 @@ impl ColumnMerger {
         }
     }
 
-    /// The same for the columns from `from` on, appended behind them.
+    /// As [`Self::restrict`], for the columns from index `from` on; the result is appended to the same vector.
     pub(crate) fn restrict_in_place(
         &mut self,
         columns: &mut Vec<PairSets>,
@@ -197,13 +202,13 @@ impl ColumnMerger {
         rows: u64,
         complete: bool,
     ) {
-        self.slots.clear(columns.len() - from);
-        self.read(&columns[from..], rows, complete);
-        self.append(columns);
+        self.table.clear(columns.len() - from);
+        self.restrict_into_buffer(&columns[from..], rows, complete);
+        self.merge_into(columns);
     }
 
-    /// Restricts columns and keeps those that are not pure.
-    fn read(&mut self, from: &[PairSets], rows: u64, complete: bool) {
+    /// Restricts columns and keeps the impure ones in the buffer.
+    fn restrict_into_buffer(&mut self, from: &[PairSets], rows: u64, complete: bool) {
         if self.buffer.len() <= from.len() {
             self.buffer.resize(from.len() + 1, PairSets::default());
         }
@@ -217,7 +222,8 @@ impl ColumnMerger {
         self.impure = found;
     }
 
-    fn append(&mut self, out: &mut Vec<PairSets>) {
+    /// Appends the buffered columns to `out`, adding up the multiplicities of equal ones.
+    fn merge_into(&mut self, out: &mut Vec<PairSets>) {
         for column in &self.buffer[..self.impure] {
             let new = out.len();
             let same = |at: u32| {
@@ -225,7 +231,7 @@ impl ColumnMerger {
                 (other.before, other.after, other.seen)
                     == (column.before, column.after, column.seen)
             };
-            let at = self.slots.find(column.hash(), new as u32, same) as usize;
+            let at = self.table.find(column.hash(), new as u32, same) as usize;
             if at == new {
                 out.push(*column);
             } else {
@@ -235,39 +241,40 @@ impl ColumnMerger {
     }
 }
 
-/// Numbers sets of rows in order of appearance.
+/// Assigns consecutive indices to distinct sets of rows.
 #[derive(Debug, Default)]
 pub(crate) struct RowSetIndex {
-    slots: HashSlots,
-    sides: Vec<u64>,
+    table: StampedHashTable,
+    sets: Vec<u64>,
 }
 
 impl RowSetIndex {
     pub(crate) fn clear(&mut self, entries: usize) {
-        self.slots.clear(entries);
-        self.sides.clear();
+        self.table.clear(entries);
+        self.sets.clear();
     }
 
-    /// Numbers a set as a new one, whether it is or not.
-    pub(crate) fn append(&mut self, side: u64) -> u32 {
-        self.sides.push(side);
-        self.sides.len() as u32 - 1
+    /// Assigns a new index without looking for an equal set.
+    pub(crate) fn append(&mut self, set: u64) -> u32 {
+        self.sets.push(set);
+        self.sets.len() as u32 - 1
     }
 
-    pub(crate) fn number(&mut self, side: u64) -> u32 {
-        let hash = side.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let new = self.sides.len() as u32;
-        let sides = &self.sides;
-        let number = self.slots.find(hash, new, |at| sides[at as usize] == side);
+    /// The index of a set, new if there is no equal set yet.
+    pub(crate) fn insert(&mut self, set: u64) -> u32 {
+        let hash = set.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let new = self.sets.len() as u32;
+        let sets = &self.sets;
+        let number = self.table.find(hash, new, |at| sets[at as usize] == set);
         if number == new {
-            self.sides.push(side);
+            self.sets.push(set);
         }
         number
     }
 
-    /// The sets numbered since the table was cleared.
-    pub(crate) fn sides(&self) -> &[u64] {
-        &self.sides
+    /// All sets since the last clear, by index.
+    pub(crate) fn sets(&self) -> &[u64] {
+        &self.sets
     }
 }
 
@@ -276,14 +283,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pairs_that_divide_alike_are_one_column() {
+    fn equivalent_pairs_are_merged() {
         let column = |before, after| PairSets {
             before,
             after,
             seen: 0,
             multiplicity: 2,
         };
-        // Rows 0 and 1 against row 2, in four spellings; one pure pair.
+        // Four equivalent columns that separate rows 0 and 1 from row 2, and a pure column.
         let from = [
             column(0b011, 0b100),
             column(0b100, 0b011),
@@ -298,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn two_rows_are_divided_one_way() {
+    fn restricting_to_two_rows_equals_the_general_case() {
         let column = |before, after| PairSets {
             before,
             after,
@@ -327,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn with_missing_labels_ties_are_told_apart_from_unseen() {
+    fn with_missing_labels_ties_are_distinct_from_unseen() {
         let column = |before, after, seen| PairSets {
             before,
             after,
@@ -347,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_stands_twice_has_two_bits() {
+    fn a_row_repeated_twice_has_two_bits() {
         let found: Vec<_> = bits_of_rows(&[3, 7, 7, 9]).collect();
         assert_eq!(found, [(3, 0b0001), (7, 0b0110), (9, 0b1000)]);
         let same = [5; 64];
@@ -355,12 +362,15 @@ mod tests {
     }
 
     #[test]
-    fn a_set_is_numbered_once() {
-        let mut memo = RowSetIndex::default();
+    fn equal_sets_have_one_index() {
+        let mut index = RowSetIndex::default();
         for _ in 0..2 {
-            memo.clear(3);
-            assert_eq!([memo.number(5), memo.number(7), memo.number(5)], [0, 1, 0]);
-            assert_eq!(memo.sides(), [5, 7]);
+            index.clear(3);
+            assert_eq!(
+                [index.insert(5), index.insert(7), index.insert(5)],
+                [0, 1, 0]
+            );
+            assert_eq!(index.sets(), [5, 7]);
         }
     }
 }

@@ -1,0 +1,59 @@
+//! [`TreeNode`]: a node of a tree, and [`NodeSplit`]: how it sends rows to its children.
+
+use super::grow::LEAF;
+
+/// One node of a [`Tree`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TreeNode {
+    /// Number of training rows.
+    pub rows: u32,
+    /// Sum of their weights.
+    pub weight: f64,
+    /// Impurity of the rows.
+    pub impurity: f64,
+    /// Distance from the root.
+    pub depth: u32,
+    /// Index of the parent; the root is its own parent.
+    pub parent: u32,
+    /// [`LEAF`] for a leaf.
+    pub(super) feature: u32,
+    pub(super) first_child: u32,
+    pub(super) first_threshold: u32,
+    pub(super) children: u32,
+    /// Start of the node's range in `Tree::rows`.
+    pub(super) first_row: u32,
+}
+
+/// How an inner node sends rows to its children: child i, with index `first_child + i`, takes the values above
+/// `thresholds[i - 1]` and up to `thresholds[i]`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NodeSplit<'a> {
+    /// Index of the feature.
+    pub feature: u32,
+    /// Ascending; one fewer than children.
+    pub thresholds: &'a [f64],
+    /// Index of the first child.
+    pub first_child: u32,
+}
+
+impl TreeNode {
+    /// Placeholder until the node is written.
+    pub(super) const UNSET: Self = Self {
+        rows: 0,
+        weight: 0.0,
+        impurity: 0.0,
+        depth: 0,
+        parent: 0,
+        feature: LEAF,
+        first_child: 0,
+        first_threshold: 0,
+        children: 0,
+        first_row: 0,
+    };
+
+    /// Whether the node has no children.
+    #[must_use]
+    pub fn is_leaf(&self) -> bool {
+        self.children == 0
+    }
+}
