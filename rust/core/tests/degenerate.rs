@@ -48,7 +48,6 @@ fn check_all(y: &Rankings) {
             Details::MarkovChain {
                 stationary,
                 residual,
-                ..
             } => {
                 assert!(residual < 1e-14, "{aggregator:?}");
                 assert!((stationary.iter().sum::<f64>() - 1.0).abs() < 1e-12);

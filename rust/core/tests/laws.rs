@@ -154,7 +154,7 @@ proptest! {
             let explained = aggregator.explain(&evidence).unwrap();
             prop_assert_eq!(explained.order, consensus(aggregator, &y));
             match explained.details {
-                Details::MarkovChain { stationary, residual, .. } => {
+                Details::MarkovChain { stationary, residual } => {
                     prop_assert!(residual < 1e-14);
                     prop_assert!((stationary.iter().sum::<f64>() - 1.0).abs() < 1e-12);
                 }

@@ -24,11 +24,9 @@ pub fn to_dict(py: Python<'_>, explanation: Explanation) -> PyResult<Bound<'_, P
         }
         Details::MarkovChain {
             stationary,
-            iterations,
             residual,
         } => {
             result.set_item("stationary", stationary.into_pyarray(py))?;
-            result.set_item("iterations", iterations)?;
             result.set_item("residual", residual)?;
         }
         Details::MaximalLottery {

@@ -132,7 +132,6 @@ impl Aggregate for MarkovChain {
             order,
             details: Details::MarkovChain {
                 stationary,
-                iterations: 0,
                 residual,
             },
         })
@@ -241,7 +240,6 @@ mod tests {
             Details::MarkovChain {
                 stationary,
                 residual,
-                ..
             } => {
                 assert!(residual < 1e-15);
                 stationary

@@ -234,8 +234,6 @@ pub enum Details {
     MarkovChain {
         /// Limit of the chain's distribution from the uniform start.
         stationary: Vec<f64>,
-        /// Steps of power iteration; 0 when elimination gave the result directly.
-        iterations: usize,
         /// Largest change of a probability in one more step.
         residual: f64,
     },
