@@ -34,10 +34,9 @@ impl Derivatives {
 }
 
 impl<'a> LatentRow<'a> {
-    /// Wraps 2n finite numbers.
+    /// Wraps 2n numbers. Shares of labels with NaN or infinite scores may be NaN.
     #[must_use]
     pub fn new(scores: &'a [f64]) -> Self {
-        debug_assert!(scores.iter().all(|score| score.is_finite()));
         let (utilities, ties) = scores.split_at(scores.len() / 2);
         Self { utilities, ties }
     }
