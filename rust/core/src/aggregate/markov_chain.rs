@@ -28,11 +28,11 @@ pub(super) const TIE: f64 = 1e-10;
 /// Reference: C. Dwork, R. Kumar, M. Naor and D. Sivakumar, *Rank aggregation methods for the web*, WWW 2001.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MarkovChain {
-    variant: Variant,
+    variant: ChainVariant,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Variant {
+enum ChainVariant {
     Mc1,
     Mc2,
     Mc3,
@@ -46,10 +46,10 @@ impl MarkovChain {
     /// [`Error::Parameter`] for another number than 1 to 4.
     pub fn new(variant: u8) -> Result<Self> {
         let variant = match variant {
-            1 => Variant::Mc1,
-            2 => Variant::Mc2,
-            3 => Variant::Mc3,
-            4 => Variant::Mc4,
+            1 => ChainVariant::Mc1,
+            2 => ChainVariant::Mc2,
+            3 => ChainVariant::Mc3,
+            4 => ChainVariant::Mc4,
             _ => {
                 return Err(Error::Parameter {
                     name: "variant",
@@ -65,24 +65,26 @@ impl MarkovChain {
     #[must_use]
     pub fn variant(&self) -> u8 {
         match self.variant {
-            Variant::Mc1 => 1,
-            Variant::Mc2 => 2,
-            Variant::Mc3 => 3,
-            Variant::Mc4 => 4,
+            ChainVariant::Mc1 => 1,
+            ChainVariant::Mc2 => 2,
+            ChainVariant::Mc3 => 3,
+            ChainVariant::Mc4 => 4,
         }
     }
 
     fn fill(self, evidence: &Evidence, chain: &mut Chain) -> Result<()> {
         chain.reset(evidence.labels());
         match self.variant {
-            Variant::Mc1 => chain.fill_mc1(counts(evidence, "MarkovChain(1)")?),
-            Variant::Mc2 => chain.fill_mc2(evidence.row_shares().ok_or(Error::TooLittleKnown {
-                method: "MarkovChain(2)",
-                needed: "the rankings themselves",
-                known: evidence.known(),
-            })?),
-            Variant::Mc3 => chain.fill_mc3(counts(evidence, "MarkovChain(3)")?),
-            Variant::Mc4 => chain.fill_mc4(evidence.pair_order()),
+            ChainVariant::Mc1 => chain.fill_mc1(counts(evidence, "MarkovChain(1)")?),
+            ChainVariant::Mc2 => {
+                chain.fill_mc2(evidence.row_shares().ok_or(Error::TooLittleKnown {
+                    method: "MarkovChain(2)",
+                    needed: "the rankings themselves",
+                    known: evidence.known(),
+                })?);
+            }
+            ChainVariant::Mc3 => chain.fill_mc3(counts(evidence, "MarkovChain(3)")?),
+            ChainVariant::Mc4 => chain.fill_mc4(evidence.pair_order()),
         }
         Ok(())
     }
@@ -106,9 +108,9 @@ fn counts<'a>(evidence: &'a Evidence, method: &'static str) -> Result<&'a PairCo
 impl Aggregate for MarkovChain {
     fn needs(&self) -> Needs {
         match self.variant {
-            Variant::Mc1 | Variant::Mc3 => Needs::Counts,
-            Variant::Mc2 => Needs::Rankings,
-            Variant::Mc4 => Needs::PairOrder,
+            ChainVariant::Mc1 | ChainVariant::Mc3 => Needs::Counts,
+            ChainVariant::Mc2 => Needs::Rankings,
+            ChainVariant::Mc4 => Needs::PairOrder,
         }
     }
 

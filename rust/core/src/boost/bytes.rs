@@ -5,7 +5,7 @@ use crate::rankings::MAX_LABELS;
 use crate::saved::{sign, Format, Reader};
 
 use super::booster::Booster;
-use super::model::{Node, ScoreTree, LEAF};
+use super::model::{ScoreNode, ScoreTree, LEAF};
 
 const FORMAT: Format = Format {
     what: "booster",
@@ -86,7 +86,7 @@ fn read_tree(reader: &mut Reader<'_>, features: usize, outputs: usize) -> Result
     let [nodes, values] = reader.sizes()?;
     let nodes = reader.many(nodes, |bytes: [u8; NODE]| {
         let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
-        Node {
+        ScoreNode {
             threshold: f64::from_le_bytes(std::array::from_fn(|i| bytes[i])),
             feature: word(8),
             child: word(12),

@@ -1,6 +1,6 @@
 //! First and second derivatives of sampled rows, laid out for sums over rows.
 
-use crate::latent::{RowBlock, LANES};
+use crate::latent::{LatentBlock, LANES};
 use crate::rankings::{Rankings, MISSING};
 use crate::simd::{dispatch, Kernel};
 
@@ -66,7 +66,7 @@ pub(super) struct RowDerivatives<'a> {
     weights: Vec<f32>,
     scale: Scale,
     /// Per row and label: number of labels behind it minus number of labels ahead of it; then the number of labels tied
-    /// with it. Missing labels count as behind, as in [`RowBlock`].
+    /// with it. Missing labels count as behind, as in [`LatentBlock`].
     relations: Vec<f32>,
 }
 
@@ -161,7 +161,7 @@ impl Kernel for DerivativesKernel<'_> {
     fn run(self) {
         let n = self.derivatives.labels();
         let groups = group_count(n);
-        let mut block = RowBlock::<f32>::new(n);
+        let mut block = LatentBlock::<f32>::new(n);
         // Of one row; padding outputs stay 0.
         let mut gradient = vec![0.0; groups * OUTPUTS];
         let mut curvature = vec![0.0; groups * OUTPUTS];

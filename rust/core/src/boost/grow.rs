@@ -6,7 +6,7 @@ use crate::tree::child_seed;
 use super::bins::BinCut;
 use super::candidates::{CandidateFeatures, FeatureDraw};
 use super::gradient::{DerivativeLines, OUTPUTS};
-use super::model::{Node, ScoreTree, LEAF};
+use super::model::{ScoreNode, ScoreTree, LEAF};
 use super::params::BoostOptions;
 use super::row_sample::RowSample;
 use super::scale::Scale;
@@ -54,14 +54,14 @@ struct OpenNode {
 }
 
 /// The best split of a node.
-struct NodeSplit {
+struct ScoreSplit {
     feature: usize,
     cut: BinCut,
     gain: f64,
 }
 
 /// A node before it is split or becomes a leaf.
-const UNSPLIT: Node = Node {
+const UNSPLIT: ScoreNode = ScoreNode {
     threshold: 0.0,
     feature: LEAF,
     child: 0,
@@ -69,9 +69,9 @@ const UNSPLIT: Node = Node {
 
 impl GrownTree {
     /// Splits a node whose first `left` rows go left, and returns its children.
-    fn split(&mut self, open: &OpenNode, split: &NodeSplit, left: usize) -> [OpenNode; 2] {
+    fn split(&mut self, open: &OpenNode, split: &ScoreSplit, left: usize) -> [OpenNode; 2] {
         let child = self.tree.nodes.len();
-        self.tree.nodes[open.node] = Node {
+        self.tree.nodes[open.node] = ScoreNode {
             threshold: split.cut.threshold,
             feature: split.feature as u32,
             child: child as u32,
@@ -135,7 +135,7 @@ impl TreeGrower<'_> {
         level: &[OpenNode],
         rows: &[u32],
         spread: bool,
-    ) -> Vec<Option<NodeSplit>> {
+    ) -> Vec<Option<ScoreSplit>> {
         let total: usize = level.iter().map(|open| open.rows.len()).sum();
         let spread = spread && total * self.lines.groups() >= MIN_PARALLEL_LINES;
         let candidates = ordered(spread, level.len(), |i| {
@@ -184,7 +184,7 @@ impl TreeGrower<'_> {
         candidates: &CandidateFeatures,
         rows: &[u32],
         scores: &[SplitScores],
-    ) -> Option<NodeSplit> {
+    ) -> Option<ScoreSplit> {
         let whole: f64 = scores.iter().map(|group| group.node).sum();
         let mut best: Option<(usize, f64)> = None;
         for index in 0..scores[0].splits.len() {
@@ -195,7 +195,7 @@ impl TreeGrower<'_> {
         }
         let (index, worth) = best?;
         let (feature, cut) = candidates.cut(self.sample, rows, index)?;
-        Some(NodeSplit {
+        Some(ScoreSplit {
             feature,
             cut,
             gain: (worth - whole) * self.scale.unit,
@@ -203,7 +203,7 @@ impl TreeGrower<'_> {
     }
 
     /// Stable partition: moves the rows that go left to the front and returns their number.
-    fn partition(&self, rows: &mut [u32], best: &NodeSplit) -> usize {
+    fn partition(&self, rows: &mut [u32], best: &ScoreSplit) -> usize {
         let column = self.sample.column(best.feature);
         let mut others = vec![0; rows.len()];
         let (mut left, mut right) = (0, 0);

@@ -17,16 +17,16 @@
 //! R. R. Davidson, "On extending the Bradley–Terry model to accommodate ties in paired comparison experiments",
 //! Journal of the American Statistical Association 65 (1970).
 
+mod block;
 mod counts;
 mod pair;
 mod posterior;
 mod product;
 mod real;
 mod row;
-mod row_block;
 
+pub(crate) use block::{LatentBlock, LANES};
 pub use counts::compared_labels;
 pub use pair::{pair_log_weights, pair_shares};
 pub use posterior::{Posterior, MAX_POSTERIOR_LABELS};
 pub use row::{Derivatives, LatentRow};
-pub(crate) use row_block::{RowBlock, LANES};

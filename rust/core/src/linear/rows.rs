@@ -1,6 +1,6 @@
 //! Sums over blocks of rows: the log-likelihood of a linear model and its derivatives.
 
-use crate::latent::{RowBlock, LANES};
+use crate::latent::{LatentBlock, LANES};
 use crate::rankings::{Rankings, MISSING};
 use crate::simd::Kernel;
 
@@ -63,7 +63,7 @@ impl Kernel for RowSumsKernel<'_> {
         } = self.objective;
         let n = rankings.labels();
         let outputs = 2 * n;
-        let mut block = RowBlock::<f64>::new(n);
+        let mut block = LatentBlock::<f64>::new(n);
         let mut scores = vec![0.0; LANES * outputs];
         let mut derived = vec![0.0; outputs];
         let mut part = RowSums {
@@ -116,7 +116,7 @@ impl Kernel for RowSumsKernel<'_> {
                         + (scores[utility] - largest[lane]) * (ranked - 1.0) / 2.0;
                     (derived[utility], derived[tie]) = match self.kind {
                         DerivativeKind::Gradient => (
-                            // `RowBlock` counts a missing label as ranked behind with certainty.
+                            // `LatentBlock` counts a missing label as ranked behind with certainty.
                             weight * (relations[utility] + missing - sums.net[lane]) / 2.0,
                             weight * (relations[tie] - sums.tied[lane]),
                         ),

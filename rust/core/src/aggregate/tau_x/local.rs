@@ -86,7 +86,7 @@ impl Ranked {
         let own = places[label];
         // Before all buckets, then step by step behind them.
         let mut outside: f64 = before.iter().sum();
-        let (mut best, mut target) = (outside, Target::Gap(0));
+        let (mut best, mut target) = (outside, MoveTarget::Gap(0));
         let mut current = f64::NEG_INFINITY;
         for bucket in 0..buckets {
             let inside = outside - before[bucket] + within[bucket];
@@ -95,8 +95,8 @@ impl Ranked {
             }
             outside -= 2.0 * before[bucket];
             for (value, found) in [
-                (inside, Target::Bucket(bucket)),
-                (outside, Target::Gap(bucket + 1)),
+                (inside, MoveTarget::Bucket(bucket)),
+                (outside, MoveTarget::Gap(bucket + 1)),
             ] {
                 if value > best + TOLERANCE {
                     (best, target) = (value, found);
@@ -107,8 +107,8 @@ impl Ranked {
             return false;
         }
         match target {
-            Target::Bucket(bucket) => places[label] = bucket,
-            Target::Gap(gap) => {
+            MoveTarget::Bucket(bucket) => places[label] = bucket,
+            MoveTarget::Gap(gap) => {
                 for place in places.iter_mut() {
                     *place += usize::from(*place >= gap);
                 }
@@ -137,7 +137,7 @@ impl Ranked {
 }
 
 #[derive(Clone, Copy)]
-enum Target {
+enum MoveTarget {
     Bucket(usize),
     /// Before the bucket of this number, alone.
     Gap(usize),

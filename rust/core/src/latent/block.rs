@@ -1,4 +1,4 @@
-//! [`RowBlock`]: pair sums of the latent model for several rows at once, one row per lane.
+//! [`LatentBlock`]: pair sums of the latent model for several rows at once, one row per lane.
 
 use super::product::LogProduct;
 use super::real::Real;
@@ -28,7 +28,7 @@ fn map_lanes<T>(f: impl FnMut(usize) -> T) -> Lanes<T> {
 ///
 /// A missing label has strength 0, as if it were ranked last with certainty. It adds 1 to Σ d of each ranked label and 0
 /// to the other sums; callers subtract the number of missing labels. No pair needs a mask.
-pub(crate) struct RowBlock<T> {
+pub(crate) struct LatentBlock<T> {
     /// `exp(f_u − max f)`, 0 for a missing label.
     strengths: Vec<Lanes<T>>,
     /// `exp((f_u − max f) / 2 + h_u)`, 0 for a missing label.
@@ -38,7 +38,7 @@ pub(crate) struct RowBlock<T> {
     sums: Vec<PairSums<T>>,
 }
 
-impl<T: Real> RowBlock<T> {
+impl<T: Real> LatentBlock<T> {
     pub(crate) fn new(labels: usize) -> Self {
         Self {
             strengths: vec![Lanes::default(); labels],
@@ -147,7 +147,7 @@ impl<T: Real> RowBlock<T> {
     }
 }
 
-impl RowBlock<f64> {
+impl LatentBlock<f64> {
     /// Per row: sum over its ranked pairs of `ln(a_u + a_v + t_u · t_v)`.
     #[inline(always)]
     pub(crate) fn log_normalisers(&self) -> Lanes<f64> {
@@ -179,7 +179,7 @@ mod tests {
     use crate::rankings::MISSING;
     use crate::simd::{dispatch, Kernel};
 
-    struct BlockKernel<'a, T>(&'a mut RowBlock<T>);
+    struct BlockKernel<'a, T>(&'a mut LatentBlock<T>);
 
     impl<T: Real> Kernel for BlockKernel<'_, T> {
         type Output = ();
@@ -197,7 +197,7 @@ mod tests {
 
     /// Compares a block with its rows one by one. Some labels are missing; the last lane ranks nothing.
     fn check<T: Real>(n: usize, from: impl Fn(f64) -> T, to: impl Fn(T) -> f64, tolerance: f64) {
-        let mut block = RowBlock::new(n);
+        let mut block = LatentBlock::new(n);
         let missing = |lane: usize, u: usize| lane == LANES - 1 || (lane * 3 + u) % 4 == 1;
         let scores = |lane: usize| (0..2 * n).map(move |i| pseudo(lane * 2 * n + i));
         for lane in 0..LANES - 1 {
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn normalisers_match_single_rows() {
         let n = 5;
-        let mut block = RowBlock::new(n);
+        let mut block = LatentBlock::new(n);
         let row: Vec<f64> = (0..2 * n).map(pseudo).collect();
         for lane in 0..LANES {
             block.set_lane(lane, &row, |u| u != lane);
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn extreme_scores_stay_finite() {
-        let mut block = RowBlock::<f32>::new(3);
+        let mut block = LatentBlock::<f32>::new(3);
         let rows = [
             [1e30, -1e30, 0.0, 1e30, -1e30, 5.0],
             [-400.0, 0.0, 400.0, 300.0, 300.0, 300.0],
