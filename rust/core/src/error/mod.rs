@@ -1,20 +1,23 @@
-//! The one error type of the crate. Variants carry the data of the message, so that callers can match on
-//! them and bindings can translate them without parsing text. Rows and labels count from 0.
+//! [`Error`]: the error type of the crate. Variants carry the data of the message, so that callers can match on them
+//! and bindings can translate them without parsing text. Rows and labels count from 0.
 
+mod display;
+
+use display::{describe_position, format_number};
 use thiserror::Error;
 
-/// What is wrong with one position of a ranking.
+/// Reason why a position of a ranking is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PositionProblem {
     /// Zero, negative, or minus infinity.
     BelowOne,
-    /// Not a whole number.
+    /// Not an integer.
     Fractional,
     /// Larger than the number of labels, so the row cannot be dense.
     BeyondLabels,
 }
 
-/// What is wrong with one weight.
+/// Reason why a weight is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WeightProblem {
     /// Less than zero.
@@ -23,7 +26,7 @@ pub enum WeightProblem {
     NotFinite,
 }
 
-/// Everything that can be wrong with the input of this crate.
+/// Error of a fallible function of this crate.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -41,11 +44,11 @@ pub enum Error {
     TooManyLabels {
         /// The number of columns found.
         found: usize,
-        /// The largest number that works.
+        /// The largest supported number.
         limit: usize,
     },
-    /// A position that no ranking can have.
-    #[error("row {row}, label {label}: position {}; {}", shown(*found), position_hint(*problem, *labels))]
+    /// An invalid position.
+    #[error("row {row}, label {label}: position {}; {}", format_number(*found), describe_position(*problem, *labels))]
     Position {
         /// Row of the position.
         row: usize,
@@ -55,7 +58,7 @@ pub enum Error {
         found: f64,
         /// Number of labels of the ranking.
         labels: usize,
-        /// What is wrong with it.
+        /// Why it is invalid.
         problem: PositionProblem,
     },
     /// A row that skips a position.
@@ -73,19 +76,19 @@ pub enum Error {
         /// The smallest position without a label.
         absent: usize,
     },
-    /// A label without a position where complete rankings are needed.
+    /// A missing position where complete rankings are required.
     #[error(
         "{what}, row {row}, label {label}: position missing (NaN); expected complete rankings"
     )]
     Missing {
-        /// Which argument the row belongs to.
+        /// Name of the argument that has the row.
         what: &'static str,
         /// Row of the missing label.
         row: usize,
         /// The missing label.
         label: usize,
     },
-    /// Rankings of which no two rows can be compared.
+    /// Two sets of rankings without a pair of rows that can be compared.
     #[error(
         "none of {rows} rows has a positive weight and two labels that both rankings rank; nothing to compare"
     )]
@@ -93,21 +96,21 @@ pub enum Error {
         /// Number of rows.
         rows: usize,
     },
-    /// A tie where total orders are needed.
+    /// A tie where total orders are required.
     #[error(
         "{what}, row {row}: labels {first} and {second} are tied; expected total orders (no ties)"
     )]
     Tied {
-        /// Which argument the row belongs to.
+        /// Name of the argument that has the row.
         what: &'static str,
         /// Row of the tie.
         row: usize,
-        /// One of the tied labels.
+        /// The first tied label.
         first: usize,
-        /// The other.
+        /// The second tied label.
         second: usize,
     },
-    /// Two arrays whose shapes should agree.
+    /// Two arrays with different shapes where equal shapes are required.
     #[error("{left} has shape ({}, {}) but {right} has shape ({}, {}); expected equal shapes",
         left_shape.0, left_shape.1, right_shape.0, right_shape.1)]
     Shapes {
@@ -120,22 +123,22 @@ pub enum Error {
         /// Its rows and columns.
         right_shape: (usize, usize),
     },
-    /// Another number of weights than of rows.
-    #[error("found {found} weights for {rows} rows; expected one weight a row")]
+    /// The number of weights differs from the number of rows.
+    #[error("found {found} weights for {rows} rows; expected one weight per row")]
     WeightCount {
         /// Number of weights.
         found: usize,
         /// Number of rows.
         rows: usize,
     },
-    /// A weight that is no weight.
-    #[error("row {row}: weight {}; expected a finite number that is not negative", shown(*found))]
+    /// A negative, NaN or infinite weight.
+    #[error("row {row}: weight {}; expected a finite number that is not negative", format_number(*found))]
     Weight {
         /// Row of the weight.
         row: usize,
         /// The value found.
         found: f64,
-        /// What is wrong with it.
+        /// Why it is invalid.
         problem: WeightProblem,
     },
     /// All weights are zero.
@@ -144,11 +147,11 @@ pub enum Error {
         /// Number of rows.
         rows: usize,
     },
-    /// Finite weights whose sum is not.
+    /// Finite weights with an infinite sum.
     #[error("the weights add up to infinity; expected a finite sum")]
     WeightOverflow,
     /// A share or probability outside [0, 1].
-    #[error("{name} is {}; expected a number from 0 to 1", shown(*found))]
+    #[error("{name} is {}; expected a number from 0 to 1", format_number(*found))]
     Fraction {
         /// Name of the parameter.
         name: &'static str,
@@ -163,8 +166,8 @@ pub enum Error {
         /// Number of columns.
         columns: usize,
     },
-    /// A pair order matrix with an entry that is no share.
-    #[error("pair order matrix, row {row}, column {column}: {}; expected {expected}", shown(*found))]
+    /// An invalid entry of a pair order matrix.
+    #[error("pair order matrix, row {row}, column {column}: {}; expected {expected}", format_number(*found))]
     PairOrder {
         /// Row of the entry.
         row: usize,
@@ -172,13 +175,13 @@ pub enum Error {
         column: usize,
         /// The value found.
         found: f64,
-        /// What would be right there.
+        /// The expected value.
         expected: &'static str,
     },
-    /// Two opposite entries of a pair order matrix that do not add up.
+    /// Two opposite entries of a pair order matrix whose sum is not 1.
     #[error(
         "pair order matrix, rows {row} and {column}: C[{row}][{column}] + C[{column}][{row}] = {}; expected 1",
-        shown(*sum)
+        format_number(*sum)
     )]
     NotComplementary {
         /// First label.
@@ -188,7 +191,7 @@ pub enum Error {
         /// The sum found.
         sum: f64,
     },
-    /// A table of pair shares of an impossible shape.
+    /// A table of pair shares with an invalid shape.
     #[error(
         "the table of pair shares has shape ({pairs}, {columns}); expected one row for each of n(n-1)/2 pairs of \
          labels and the columns before, tied, after"
@@ -199,19 +202,19 @@ pub enum Error {
         /// Number of columns.
         columns: usize,
     },
-    /// Shares of a pair that are none.
+    /// Invalid shares of a pair.
     #[error(
         "pair {pair}: shares {found:?}; expected numbers from 0 to 1 that add up to 1, or 0 three times for a pair \
          of which nothing is known"
     )]
     PairShare {
-        /// Place of the pair.
+        /// Index of the pair.
         pair: usize,
-        /// What was found for before, tied and after.
+        /// The shares found of before, tied and after.
         found: [f64; 3],
     },
-    /// A value to rank that cannot be compared.
-    #[error("row {row}, label {label}: {} cannot be ranked; expected a number above minus infinity", shown(*found))]
+    /// A value that cannot be ranked.
+    #[error("row {row}, label {label}: {} cannot be ranked; expected a number above minus infinity", format_number(*found))]
     Unrankable {
         /// Row of the value.
         row: usize,
@@ -220,8 +223,8 @@ pub enum Error {
         /// The value found.
         found: f64,
     },
-    /// A feature value that cannot be compared with a threshold.
-    #[error("X, row {row}, column {column}: {}; expected a finite number", shown(*found))]
+    /// A NaN or infinite feature value.
+    #[error("X, row {row}, column {column}: {}; expected a finite number", format_number(*found))]
     Feature {
         /// Row of the value.
         row: usize,
@@ -233,15 +236,17 @@ pub enum Error {
     /// A feature matrix without columns.
     #[error("the feature matrix has no columns; expected at least one feature")]
     NoFeatures,
-    /// Features and rankings of different lengths.
-    #[error("X has {features} rows but Y has {rankings}; expected one ranking a row of features")]
+    /// The numbers of rows of features and rankings differ.
+    #[error(
+        "X has {features} rows but Y has {rankings}; expected one ranking per row of features"
+    )]
     RowCounts {
         /// Rows of the feature matrix.
         features: usize,
         /// Number of rankings.
         rankings: usize,
     },
-    /// Another number of features than the model was fitted on.
+    /// The number of features differs from that of the training data.
     #[error("found {found} features; the model was fitted on {expected}")]
     FeatureCount {
         /// Columns found.
@@ -249,17 +254,17 @@ pub enum Error {
         /// Columns of the training data.
         expected: usize,
     },
-    /// A parameter of a method with a value that makes no sense.
-    #[error("{name} is {}; expected {expected}", shown(*found))]
+    /// An invalid value of a parameter.
+    #[error("{name} is {}; expected {expected}", format_number(*found))]
     Parameter {
         /// Name of the parameter.
         name: &'static str,
         /// The value found.
         found: f64,
-        /// What would be right.
+        /// The expected values.
         expected: &'static str,
     },
-    /// A method that was given less than it needs.
+    /// Evidence without a statistic that the method needs.
     #[error(
         "{method} needs {needed}, but only {known} is known; Borda, Copeland, BucketPivot, \
          MarkovChain(4) and MaximalLottery work on a pair order matrix"
@@ -267,12 +272,12 @@ pub enum Error {
     TooLittleKnown {
         /// Name of the method.
         method: &'static str,
-        /// What it needs.
+        /// The statistic that the method needs.
         needed: &'static str,
-        /// What it was given.
+        /// The statistics that are available.
         known: &'static str,
     },
-    /// More labels than an exact search can go through.
+    /// More labels than the exact search supports.
     #[error(
         "found {found} labels; the exact search goes through all bucket orders and takes at most {limit} labels; \
          method=\"local\" has no limit"
@@ -280,48 +285,48 @@ pub enum Error {
     TooManyForExact {
         /// The number of labels found.
         found: usize,
-        /// The largest number that works.
+        /// The largest supported number.
         limit: usize,
     },
-    /// An order asked of a method that has no scores.
+    /// A method without scores where scores are required.
     #[error("{method} has no scores to order labels by; expected Borda, Copeland, MarkovChain or MaximalLottery")]
     NoScores {
         /// Name of the method.
         method: &'static str,
     },
-    /// Rankings of another number of labels than expected.
+    /// Rankings with an unexpected number of labels.
     #[error("found rankings of {found} labels; expected {expected} labels")]
     LabelCount {
         /// The number of labels found.
         found: usize,
-        /// The number that was prepared for.
+        /// The number of labels expected.
         expected: usize,
     },
     /// A problem that neither the kernel nor its fallback could solve to the required accuracy.
     #[error("no {what} found to the required accuracy: {why}")]
     Unsolved {
-        /// What was searched for.
+        /// The solution that was sought.
         what: &'static str,
-        /// What went wrong.
+        /// Why the solvers failed.
         why: String,
     },
-    /// A criterion that asks for a consensus, and nobody to make one.
+    /// A criterion that compares with a consensus, without an aggregator.
     #[error(
         "this criterion compares rankings with a consensus; expected an aggregator, found none"
     )]
     NoConsensus,
-    /// Soft routing asked of a tree with several thresholds in a node.
+    /// Soft routing requested for a tree with several thresholds per node.
     #[error("soft routing needs binary splits; expected splitter \"best\"")]
     SoftMultiway,
-    /// Soft routing asked of a tree that was fitted without it.
+    /// Soft routing requested from a tree that was fitted without it.
     #[error("the tree was fitted without soft routing; expected routing \"soft\" at the fit")]
     NoSoftRouting,
-    /// Bytes that are no saved model of this version.
+    /// Bytes that are not a valid saved model.
     #[error("cannot read the saved {what}: {problem}")]
     SavedModel {
         /// The kind of model.
         what: &'static str,
-        /// What is wrong with the bytes.
+        /// Why the bytes are invalid.
         problem: &'static str,
     },
     /// A model saved by a newer release.
@@ -333,101 +338,45 @@ pub enum Error {
         what: &'static str,
         /// The version found.
         found: u32,
-        /// The newest version that can be read.
+        /// The newest supported version.
         newest: u32,
     },
-    /// Rows of which none ranks two labels, where pairs are needed.
+    /// No row ranks two labels, where pairs are required.
     #[error("none of the {rows} {part} rows ranks two labels; expected at least one pair of labels to compare")]
     NoPairs {
-        /// What the rows are for.
+        /// The role of the rows, such as training.
         part: &'static str,
-        /// How many there are.
+        /// Number of rows.
         rows: usize,
     },
-    /// A number of folds that the rows cannot be dealt into.
+    /// An invalid number of folds.
     #[error(
-        "found {found} folds for {rows} rows; expected at least 2 folds and at most one a row"
+        "found {found} folds for {rows} rows; expected at least 2 folds and at most one per row"
     )]
     Folds {
-        /// Number of folds asked for.
+        /// The number of folds requested.
         found: usize,
         /// Number of rows.
         rows: usize,
     },
-    /// The threads asked for could not be started.
+    /// The requested threads could not be started.
     #[error("cannot start {n_jobs} threads")]
     Threads {
-        /// Number of threads asked for.
+        /// The number of threads requested.
         n_jobs: usize,
     },
     /// An error in one of many sets of rankings.
     #[error("set {set}: {error}")]
     InSet {
-        /// Number of the set.
+        /// Index of the set.
         set: usize,
-        /// What is wrong with it.
+        /// Error of that set.
         error: Box<Error>,
     },
-    /// The caller asked to stop.
+    /// The call was interrupted.
     #[error("interrupted")]
     Interrupted,
 }
 
-/// Result of this crate's fallible functions.
+/// Result of a fallible function of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
-
-/// A number for people: in scientific notation where it would have very many digits.
-fn shown(number: f64) -> String {
-    let size = number.abs();
-    if size.is_finite() && size != 0.0 && !(1e-5..1e16).contains(&size) {
-        format!("{number:e}")
-    } else {
-        number.to_string()
-    }
-}
-
-fn position_hint(problem: PositionProblem, labels: usize) -> String {
-    match problem {
-        PositionProblem::BelowOne => "positions start at 1".into(),
-        PositionProblem::Fractional => "positions are whole numbers".into(),
-        PositionProblem::BeyondLabels => {
-            format!("with {labels} labels positions end at {labels}")
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn messages_say_where_what_and_why() {
-        let error = Error::Position {
-            row: 7,
-            label: 2,
-            found: 0.0,
-            labels: 4,
-            problem: PositionProblem::BelowOne,
-        };
-        assert_eq!(
-            error.to_string(),
-            "row 7, label 2: position 0; positions start at 1"
-        );
-        for (found, expected) in [
-            (1e300, "1e300"),
-            (-1e-300, "-1e-300"),
-            (1e15, "1000000000000000"),
-        ] {
-            assert_eq!(shown(found), expected);
-        }
-        let error = Error::Weight {
-            row: 3,
-            found: -1.5,
-            problem: WeightProblem::Negative,
-        };
-        assert_eq!(
-            error.to_string(),
-            "row 3: weight -1.5; expected a finite number that is not negative"
-        );
-    }
-}

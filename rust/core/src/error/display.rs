@@ -1,0 +1,61 @@
+//! Numbers and hints in the messages of [`Error`](super::Error).
+
+use super::PositionProblem;
+
+/// Formats a number, in scientific notation if it would have very many digits.
+pub(super) fn format_number(number: f64) -> String {
+    let size = number.abs();
+    if size.is_finite() && size != 0.0 && !(1e-5..1e16).contains(&size) {
+        format!("{number:e}")
+    } else {
+        number.to_string()
+    }
+}
+
+/// States the rule that an invalid position violates.
+pub(super) fn describe_position(problem: PositionProblem, labels: usize) -> String {
+    match problem {
+        PositionProblem::BelowOne => "positions start at 1".into(),
+        PositionProblem::Fractional => "positions are whole numbers".into(),
+        PositionProblem::BeyondLabels => {
+            format!("with {labels} labels positions end at {labels}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::{Error, WeightProblem};
+
+    #[test]
+    fn messages_name_row_label_and_value() {
+        let error = Error::Position {
+            row: 7,
+            label: 2,
+            found: 0.0,
+            labels: 4,
+            problem: PositionProblem::BelowOne,
+        };
+        assert_eq!(
+            error.to_string(),
+            "row 7, label 2: position 0; positions start at 1"
+        );
+        for (found, expected) in [
+            (1e300, "1e300"),
+            (-1e-300, "-1e-300"),
+            (1e15, "1000000000000000"),
+        ] {
+            assert_eq!(format_number(found), expected);
+        }
+        let error = Error::Weight {
+            row: 3,
+            found: -1.5,
+            problem: WeightProblem::Negative,
+        };
+        assert_eq!(
+            error.to_string(),
+            "row 3: weight -1.5; expected a finite number that is not negative"
+        );
+    }
+}
