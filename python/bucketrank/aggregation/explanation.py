@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bucketrank.notation import to_buckets
-from bucketrank.tables.escape import escape_text
+from bucketrank.tables import Column, Table, escape_text
 
 __all__ = ["Explanation"]
 
@@ -84,18 +84,21 @@ class Explanation:
         }
 
     def __str__(self) -> str:
-        columns = {k: v for k, v in self._details.items() if isinstance(v, np.ndarray)}
-        names = [escape_text(str(label)) for label in self.labels]
-        width = max(5, *map(len, names))
-        lines = [self.aggregator]
-        lines.append(f"position  {'label':<{width}}" + "".join(f"  {name:>7}" for name in columns))
-        for label in np.argsort(self.positions, kind="stable").tolist():
-            numbers = "".join(f"  {v[label]:>{max(7, len(k))}.4f}" for k, v in columns.items())
-            lines.append(f"{self.positions[label]:>8}  {names[label]:<{width}}{numbers}")
+        lines = [str(self._table())]
         for name, value in self._details.items():
-            if name not in columns:
+            if not isinstance(value, np.ndarray):
                 lines.append(f"{name}: {self._shown(name, value)}")
         return "\n".join(lines)
+
+    def _table(self) -> Table:
+        """Return one row per label, best position first, with the numbers of the method per label."""
+        order = np.argsort(self.positions, kind="stable")
+        names = [str(self.labels[label]) for label in order.tolist()]
+        columns = [Column.of("position", self.positions[order]), Column.of("label", names)]
+        for name, value in self._details.items():
+            if isinstance(value, np.ndarray):
+                columns.append(Column.of(name, value[order], "{:7.4f}".format))
+        return Table(self.aggregator, tuple(columns))
 
     def _shown(self, name: str, value: Any) -> str:
         if name == "pivots":

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import json
 from typing import Any
 
@@ -12,6 +10,7 @@ from bucketrank.aggregation import METHODS, Aggregator, get_aggregator
 from bucketrank.aggregation.explanation import Explanation
 from bucketrank.commands.reading import read_rankings
 from bucketrank.notation import to_display_text
+from bucketrank.tables import to_csv_text
 
 EPILOG = """\
 The file is a CSV table of positions (a header with the names of the labels, then one ranking a line; 1 is best,
@@ -69,11 +68,8 @@ def _table(explanation: Explanation) -> str:
 
 
 def _csv(explanation: Explanation) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["label", "position"])
-    writer.writerows(zip(explanation.labels, explanation.positions.tolist(), strict=True))
-    return out.getvalue().rstrip("\n")
+    rows = zip(explanation.labels, explanation.positions.tolist(), strict=True)
+    return to_csv_text([("label", "position"), *rows]).rstrip("\n")
 
 
 def _json(explanation: Explanation) -> str:

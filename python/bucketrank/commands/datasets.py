@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,10 +21,10 @@ from bucketrank.datasets import (
     read_csv,
 )
 from bucketrank.datasets import names as known_names
-from bucketrank.datasets.description import latex_table, text_table
 from bucketrank.datasets.embedded import unknown
 from bucketrank.datasets.files import csv_files
 from bucketrank.suggest import nearest_first
+from bucketrank.tables import Column, Table
 
 EPILOG = """\
 Without names and options it lists the datasets that it knows. A name stands for an embedded dataset, and a path that
@@ -129,18 +127,21 @@ def _list_as(form: str) -> str:
     known += ({"dataset": p.name, "openml_id": p.openml_id, **_size(p)} for p in PAPER_DATASETS)
     if form == "json":
         return _json(known)
-    heading = [key.replace("_", " ") for key in known[0]]
     if form == "csv":
-        out = io.StringIO()
-        writer = csv.DictWriter(out, known[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(known)
-        return out.getvalue().rstrip("\n")
-    rows = [[str(value or "embedded") for value in row.values()] for row in known]
+        return _list_table(known, list(known[0])).to_csv().rstrip("\n")
+    table = _list_table(known, [key.replace("_", " ") for key in known[0]])
     if form == "latex":
-        return latex_table([heading, *rows]).rstrip("\n")
-    table = text_table([heading, *rows])
+        return table.to_latex()
     return f"{table}\n\ntry next: bucketrank datasets iris wine"
+
+
+def _list_table(known: Sequence[dict[str, Any]], names: Sequence[str]) -> Table:
+    columns = []
+    for name, key in zip(names, known[0], strict=True):
+        values = tuple(row[key] for row in known)
+        texts = tuple("embedded" if value is None else str(value) for value in values)
+        columns.append(Column(name, values, texts, (False,) * len(values)))
+    return Table("", tuple(columns))
 
 
 def _size(dataset: EmbeddedDataset | PaperDataset) -> dict[str, int]:

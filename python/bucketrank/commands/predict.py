@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import sys
 from pathlib import Path
 from typing import Any
@@ -23,6 +21,7 @@ from bucketrank._csv_table import (
 )
 from bucketrank._files import check_writable, write_file
 from bucketrank.notation import to_text
+from bucketrank.tables import to_csv_text
 
 EPILOG = """\
 The file is a CSV table with a header; the features of the model are found by their names, and other columns are
@@ -67,17 +66,14 @@ def run(options: argparse.Namespace) -> int:
     X = read_features(options.file, [str(name) for name in names])
     positions = model.set_output(transform="default").predict(X)
     labels = model.label_names_in_.tolist()
-    text = io.StringIO()
     if options.format == "text":
-        text.writelines(f"{line}\n" for line in to_text(positions, labels))
+        text = "".join(f"{line}\n" for line in to_text(positions, labels))
     else:
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(labels)
-        writer.writerows(positions.tolist())
+        text = to_csv_text([labels, *positions.tolist()])
     if out is None:
-        sys.stdout.write(text.getvalue())
+        sys.stdout.write(text)
     else:
-        write_file(out, text.getvalue())
+        write_file(out, text)
     return 0
 
 

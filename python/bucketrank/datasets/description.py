@@ -1,9 +1,7 @@
-"""What tables of datasets show: size, number of different rankings, mean number of buckets."""
+"""Descriptions of datasets: size, number of different rankings, mean number of buckets."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, astuple, dataclass, fields
 from typing import TYPE_CHECKING, Any
@@ -12,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bucketrank._optional import pandas
-from bucketrank.tables import escape_csv, escape_latex, escape_text
+from bucketrank.tables import Column, Table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -29,7 +27,7 @@ class Description:
     Attributes
     ----------
     name : str
-        What the dataset is called.
+        Name of the dataset.
     instances, features, labels : int
         Its size.
     unique_rankings : int
@@ -74,9 +72,14 @@ class Description:
         return str(DescriptionTable((self,)))
 
 
+_FIELDS = [field.name for field in fields(Description)]
+_HEADINGS = ["dataset", *(name.replace("_", " ") for name in _FIELDS[1:])]
+_FORMATS = {"mean_buckets": "{:.3f}".format, "missing": "{:.1%}".format}
+
+
 @dataclass(frozen=True)
 class DescriptionTable:
-    """Descriptions of several datasets, one a row; prints as a table.
+    """Descriptions of several datasets, one per row; prints as a table.
 
     Attributes
     ----------
@@ -92,27 +95,29 @@ class DescriptionTable:
         return len(self.rows)
 
     def __str__(self) -> str:
-        return text_table([_headings(), *map(_texts, self.rows)])
+        return str(self._table(_HEADINGS))
 
     def to_pandas(self) -> DataFrame:
         """Return a data frame indexed by the names of the datasets; needs pandas."""
         pd = pandas("to_pandas")
-        columns = [field.name for field in fields(Description)]
-        table = pd.DataFrame([astuple(row) for row in self.rows], columns=columns)
+        table = pd.DataFrame([astuple(row) for row in self.rows], columns=_FIELDS)
         frame: DataFrame = table.set_index("name")
         return frame
 
     def to_csv(self) -> str:
         """Return CSV with all digits, under the names of the attributes."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(field.name for field in fields(Description))
-        writer.writerows([escape_csv(value) for value in astuple(row)] for row in self.rows)
-        return out.getvalue()
+        return self._table(_FIELDS).to_csv()
 
     def to_latex(self) -> str:
         """Return a ``tabular`` for the package ``booktabs``."""
-        return latex_table([_headings(), *map(_texts, self.rows)])
+        return self._table(_HEADINGS).to_latex() + "\n"
+
+    def _table(self, names: Sequence[str]) -> Table:
+        columns = (
+            Column.of(name, [getattr(row, field) for row in self.rows], _FORMATS.get(field, str))
+            for name, field in zip(names, _FIELDS, strict=True)
+        )
+        return Table("", tuple(columns))
 
 
 def describe(datasets: Dataset | Iterable[Dataset]) -> DescriptionTable:
@@ -145,36 +150,3 @@ def describe(datasets: Dataset | Iterable[Dataset]) -> DescriptionTable:
             raise TypeError(f"datasets[{index}] is {dataset!r:.60}; expected a Dataset")
         rows.append(dataset.describe())
     return DescriptionTable(tuple(rows))
-
-
-def _headings() -> list[str]:
-    return ["dataset", *(field.name.replace("_", " ") for field in fields(Description)[1:])]
-
-
-def _texts(row: Description) -> list[str]:
-    counts = (row.instances, row.features, row.labels, row.unique_rankings)
-    return [
-        escape_text(row.name),
-        *map(str, counts),
-        f"{row.mean_buckets:.3f}",
-        f"{row.missing:.1%}",
-    ]
-
-
-def text_table(rows: Sequence[Sequence[str]]) -> str:
-    """Align cells below a heading: the first column to the left, numbers to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for name, *numbers in rows:
-        right = (text.rjust(width) for text, width in zip(numbers, widths[1:], strict=True))
-        lines.append("  ".join([name.ljust(widths[0]), *right]))
-    return "\n".join(lines)
-
-
-def latex_table(rows: Sequence[Sequence[str]]) -> str:
-    """Write cells below a heading as a ``tabular`` for the package ``booktabs``."""
-    heading, *body = (" & ".join(escape_latex(cell) for cell in row) + r" \\" for row in rows)
-    columns = "l" + "r" * (len(rows[0]) - 1)
-    lines = ["\\toprule", heading, "\\midrule", *body, "\\bottomrule"]
-    inner = "\n".join(f"  {line}" for line in lines)
-    return f"\\begin{{tabular}}{{{columns}}}\n{inner}\n\\end{{tabular}}\n"

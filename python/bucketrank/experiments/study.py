@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +28,7 @@ from bucketrank.statistics import (
     wilcoxon,
     win_tie_loss,
 )
-from bucketrank.tables import escape_csv, pluralize
+from bucketrank.tables import pluralize, to_csv_text
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -335,13 +333,10 @@ class Study:
         -------
         str
         """
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows([escape_csv(value) for value in row] for row in self._rows())
+        text = to_csv_text([COLUMNS, *self._rows()])
         if path is not None:
-            write_file(path, text.getvalue())
-        return text.getvalue()
+            write_file(path, text)
+        return text
 
     def to_latex(self) -> str:
         """Return the summary as LaTeX tables, one per level; see :meth:`Summary.to_latex`."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,10 +10,12 @@ import numpy as np
 
 from bucketrank._optional import pandas
 from bucketrank.experiments.means import MeanCube
-from bucketrank.tables import escape_csv, escape_latex, escape_text
+from bucketrank.tables import escape_latex, escape_text, percent, to_csv_text, to_latex_tabular
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+_COLUMNS = ["dataset", "missing", "method", "tau_x_mean", "tau_x_sd", "best", "near_best"]
 
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 
@@ -71,12 +71,7 @@ class Summary(MeanCube):
 
     def to_csv(self) -> str:
         """Return one line per dataset, level and method."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        names = ["dataset", "missing", "method", "tau_x_mean", "tau_x_sd"]
-        writer.writerow([*names, "best", "near_best"])
-        writer.writerows([escape_csv(value) for value in row] for row in self._rows())
-        return text.getvalue()
+        return to_csv_text([_COLUMNS, *self._rows()])
 
     def to_pandas(self) -> DataFrame:
         """Return one row per dataset, level and method; needs pandas.
@@ -85,8 +80,7 @@ class Summary(MeanCube):
         -------
         pandas.DataFrame
         """
-        names = ["dataset", "missing", "method", "tau_x_mean", "tau_x_sd", "best", "near_best"]
-        frame: DataFrame = pandas("to_pandas").DataFrame(list(self._rows()), columns=names)
+        frame: DataFrame = pandas("to_pandas").DataFrame(list(self._rows()), columns=_COLUMNS)
         return frame
 
     def to_latex(self) -> str:
@@ -124,7 +118,7 @@ class Summary(MeanCube):
         names = [escape_text(dataset) for dataset in self.datasets]
         first = max(7, *map(len, names))
         heads = [_heading(escape_text(method)) for method in self.methods]
-        lines = [f"tau_x, {100 * self.missing[level]:g} % of the training labels missing"]
+        lines = [f"tau_x, {percent(self.missing[level])} of the training labels missing"]
         lines += [
             " " * first + "".join(f"  {head[line]:>{width}}" for head in heads)
             for line in range(2)
@@ -145,22 +139,15 @@ class Summary(MeanCube):
 
     def _level_latex(self, level: int) -> str:
         near = self.near_best[level]
-        heads = [rf"\textsc{{{escape_latex(method)}}}" for method in self.methods]
-        lines = [
-            f"% tau_x, {100 * self.missing[level]:g} % of the training labels missing",
-            rf"\begin{{tabular}}{{l{'r' * len(heads)}}}",
-            r"\toprule",
-            f"dataset & {' & '.join(heads)} " + r"\\",
-            r"\midrule",
-        ]
+        rows = [["dataset", *(rf"\textsc{{{escape_latex(method)}}}" for method in self.methods)]]
         for j, dataset in enumerate(self.datasets):
-            cells = []
-            for k in range(len(heads)):
+            row = [escape_latex(dataset)]
+            for k in range(len(self.methods)):
                 cell = rf"{self.mean[level, j, k]:.3f} \pm {self.sd[level, j, k]:.3f}"
-                cells.append(rf"$\mathbf{{{cell}}}$" if near[j, k] else f"${cell}$")
-            lines.append(f"{escape_latex(dataset)} & {' & '.join(cells)} " + r"\\")
-        lines += [r"\bottomrule", r"\end{tabular}"]
-        return "\n".join(lines)
+                row.append(rf"$\mathbf{{{cell}}}$" if near[j, k] else f"${cell}$")
+            rows.append(row)
+        tabular = to_latex_tabular("l" + "r" * len(self.methods), rows)
+        return f"% tau_x, {percent(self.missing[level])} of the training labels missing\n{tabular}"
 
 
 def _heading(method: str) -> tuple[str, str]:

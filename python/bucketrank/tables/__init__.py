@@ -1,4 +1,4 @@
-"""Tables: one type that renders as text, CSV, LaTeX and Markdown, with all names escaped."""
+"""Tables: one type that renders as text, CSV, LaTeX, Markdown and HTML, with all names escaped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from bucketrank.tables.escape import (
     escape_text,
 )
 from bucketrank.tables.phrases import join_names, percent, pluralize
-from bucketrank.tables.table import Column, Table, TabularResult, p_value_text
+from bucketrank.tables.table import (
+    Column,
+    Table,
+    TabularResult,
+    p_value_text,
+    to_csv_text,
+    to_latex_tabular,
+)
 
 __all__ = [
     "Column",
@@ -25,4 +32,6 @@ __all__ = [
     "p_value_text",
     "percent",
     "pluralize",
+    "to_csv_text",
+    "to_latex_tabular",
 ]

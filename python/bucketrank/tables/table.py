@@ -1,41 +1,50 @@
-"""A table that renders as text, CSV, LaTeX, Markdown and a pandas data frame."""
+"""Tables that render as text, CSV, LaTeX, Markdown, HTML and a pandas data frame."""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bucketrank._optional import pandas
-from bucketrank.tables.escape import escape_csv, escape_latex, escape_markdown, escape_text
+from bucketrank.tables.escape import (
+    escape_csv,
+    escape_html,
+    escape_latex,
+    escape_markdown,
+    escape_text,
+)
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["Column", "Table", "TabularResult", "p_value_text"]
+__all__ = ["Column", "Table", "TabularResult", "p_value_text", "to_csv_text", "to_latex_tabular"]
+
+_LONG_TEXT = 40
+"""Longer texts may break into several lines in HTML."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: what it holds, how that is written, and which cells stand out.
+    """A column of a table: values, their texts and highlighted cells.
 
     Attributes
     ----------
     name : str
         Heading.
     values : tuple
-        What the cells hold: numbers, strings, or None for an empty cell.
+        Numbers or strings; None for an empty cell.
     texts : tuple of str
-        How the cells are written.
+        Formatted values.
     marked : tuple of bool
-        Which cells stand out: the best, or those that are not worse.
+        Highlighted cells, such as the best of each row and those not significantly worse.
     spread : tuple or None
-        Standard deviations of the values, which the texts show as well; None if there are none.
+        Standard deviations of the values, which the texts contain as well; None if there are none.
     best : tuple of bool
-        Which of the marked cells are the very best; empty where this is not said.
+        The best of the marked cells; empty if unknown.
     """
 
     name: str
@@ -53,7 +62,7 @@ class Column:
         text: Callable[[Any], str] = str,
         marked: Iterable[bool] | None = None,
     ) -> Column:
-        """Make a column from its values, written by `text`; None and NaN are empty cells."""
+        """Build a column from its values, formatted by `text`; None and NaN are empty cells."""
         cells = tuple(_plain(value) for value in values)
         texts = tuple("" if value is None else text(value) for value in cells)
         marks = (False,) * len(cells) if marked is None else tuple(bool(mark) for mark in marked)
@@ -68,7 +77,7 @@ class Column:
         marked: Iterable[bool],
         best: Iterable[bool],
     ) -> Column:
-        """Make a column of means and standard deviations, written with three decimals."""
+        """Build a column of means and standard deviations with three decimals."""
         column = cls.of(name, values, "{:.3f}".format, marked)
         deviations = tuple(_plain(value) for value in spread)
         texts = tuple(
@@ -80,7 +89,7 @@ class Column:
 
     @property
     def is_numeric(self) -> bool:
-        """Whether all cells that are not empty hold numbers."""
+        """Whether all cells except empty ones hold numbers."""
         filled = [value for value in self.values if value is not None]
         return bool(filled) and all(isinstance(value, (int, float)) for value in filled)
 
@@ -96,9 +105,9 @@ class Table:
     columns : tuple of Column
         The columns, all of the same length.
     note : str
-        What a reader must know below the table; may be empty.
+        Remark below the table; may be empty.
     meaning : str
-        What the cells that stand out have in common; may be empty.
+        Meaning of marked cells; may be empty.
 
     Examples
     --------
@@ -122,64 +131,57 @@ class Table:
 
     @property
     def remarks(self) -> str:
-        """What stands below the table where cells stand out in bold."""
+        """Remarks below a table whose marked cells are bold."""
         bold = f"Bold: {self.meaning}." if self.meaning else ""
         return " ".join(filter(None, (bold, self.note)))
 
     def __str__(self) -> str:
-        # A star sets marked cells apart; columns without one need no room for it.
-        blocks = []
-        for column in self.columns:
-            starred = any(column.marked)
-            cells = [
-                escape_text(text) + ("*" if mark else " " if starred else "")
-                for text, mark in zip(column.texts, column.marked, strict=True)
-            ]
-            head = escape_text(column.name) + (" " if starred and column.is_numeric else "")
-            width = max(len(head), *(len(cell) for cell in cells)) if cells else len(head)
-            align = str.rjust if column.is_numeric else str.ljust
-            blocks.append([align(cell, width) for cell in (head, *cells)])
+        blocks = [_text_cells(column) for column in self.columns]
         lines = ["  ".join(cells).rstrip() for cells in zip(*blocks, strict=True)]
         star = f"* {self.meaning}" if self.meaning else ""
-        return "\n".join(
-            filter(
-                None, (escape_text(self.title), *lines, escape_text(star), escape_text(self.note))
-            )
-        )
+        title, *remarks = map(escape_text, (self.title, star, self.note))
+        return "\n".join(filter(None, (title, *lines, *remarks)))
 
     def to_csv(self) -> str:
-        """Return the values, not their texts, with a line of headings; deviations have columns of their own."""
+        """Return the values, not their texts, below a line of headings; deviations have their own columns."""
         named = []
         for column in self.columns:
             named.append((column.name, column.values))
             if column.spread is not None:
                 named.append((f"{column.name} sd", column.spread))
-        stream = io.StringIO()
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(escape_csv(name) for name, _ in named)
         rows = zip(*(values for _, values in named), strict=True)
-        writer.writerows([escape_csv(value) for value in row] for row in rows)
-        return stream.getvalue()
+        return to_csv_text([[name for name, _ in named], *rows])
 
     def to_latex(self) -> str:
         """Return a ``tabular`` for the package ``booktabs``; marked cells are bold."""
+        columns = (_cells(column, escape_latex, "\\textbf{{{}}}") for column in self.columns)
         align = "".join("r" if column.is_numeric else "l" for column in self.columns)
-        lines = [f"\\begin{{tabular}}{{{align}}}", "\\toprule"]
-        lines.append(_latex_row(escape_latex(column.name) for column in self.columns))
-        lines.append("\\midrule")
-        rows = zip(*(_latex_cells(column) for column in self.columns), strict=True)
-        lines += map(_latex_row, rows)
-        lines += ["\\bottomrule", "\\end{tabular}"]
-        return "\n".join(lines)
+        return to_latex_tabular(align, list(zip(*columns, strict=True)))
 
     def to_markdown(self) -> str:
         """Return a table for Markdown; marked cells are bold."""
-        lines = [_markdown_row(escape_markdown(column.name) for column in self.columns)]
+        columns = (_cells(column, escape_markdown, "**{}**") for column in self.columns)
+        head, *rows = (f"| {' | '.join(row)} |" for row in zip(*columns, strict=True))
         rules = ("---:" if column.is_numeric else "---" for column in self.columns)
-        lines.append("|" + "|".join(rules) + "|")
-        rows = zip(*(_markdown_cells(column) for column in self.columns), strict=True)
-        lines += map(_markdown_row, rows)
-        return "\n".join(lines)
+        return "\n".join([head, f"|{'|'.join(rules)}|", *rows])
+
+    def to_html(self, heading: str = "{}") -> str:
+        """Return a ``table`` element.
+
+        Parameters
+        ----------
+        heading : str, default "{}"
+            Template of the content of each heading, such as ``"<b>{}</b>"``.
+
+        Returns
+        -------
+        str
+            Cells have the classes ``number``, ``marked``, ``best`` and ``long``, and values as ``data-value``.
+        """
+        heads = "".join(_html_heading(column, heading) for column in self.columns)
+        columns = (_html_cells(column) for column in self.columns)
+        rows = "\n".join(f"<tr>{''.join(row)}</tr>" for row in zip(*columns, strict=True))
+        return f"<table><thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}\n</tbody></table>"
 
     def to_pandas(self) -> DataFrame:
         """Return the values as a data frame; needs pandas."""
@@ -190,7 +192,7 @@ class Table:
 
 
 class TabularResult:
-    """What results with a table have in common: they print as it, and hand it on in other forms."""
+    """Base of results that print as a table and convert it to other formats."""
 
     def table(self) -> Table:
         """Return the result as a table."""
@@ -211,13 +213,17 @@ class TabularResult:
         """Return the table as Markdown."""
         return self.table().to_markdown()
 
+    def to_html(self) -> str:
+        """Return the table as HTML."""
+        return self.table().to_html()
+
     def to_csv(self) -> str:
         """Return the table as CSV."""
         return self.table().to_csv()
 
 
 def p_value_text(p_value: float) -> str:
-    """Write a p-value: three decimals from 0.001 on, with an exponent below.
+    """Format a p-value: three decimals from 0.001 on, with an exponent below.
 
     Examples
     --------
@@ -227,29 +233,73 @@ def p_value_text(p_value: float) -> str:
     return f"{p_value:.3f}" if p_value >= 0.001 else f"{p_value:.2e}"
 
 
-def _latex_cells(column: Column) -> list[str]:
-    return [
-        f"\\textbf{{{escape_latex(text)}}}" if mark else escape_latex(text)
+def to_csv_text(rows: Iterable[Iterable[Any]]) -> str:
+    r"""Return rows as CSV with all cells escaped for spreadsheets.
+
+    Examples
+    --------
+    >>> to_csv_text([["name", "x"], ["=1+1", -1.5]])
+    "name,x\n'=1+1,-1.5\n"
+    """
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerows([escape_csv(value) for value in row] for row in rows)
+    return stream.getvalue()
+
+
+def to_latex_tabular(align: str, rows: Sequence[Iterable[str]]) -> str:
+    """Return a heading and rows of LaTeX cells as a ``tabular`` for the package ``booktabs``."""
+    head, *body = (" & ".join(row) + r" \\" for row in rows)
+    lines = [rf"\begin{{tabular}}{{{align}}}", r"\toprule", head, r"\midrule", *body]
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
+
+
+def _text_cells(column: Column) -> list[str]:
+    """Return heading and cells padded to the same width; marked cells have a star."""
+    starred = any(column.marked)
+    cells = [escape_text(column.name) + (" " if starred and column.is_numeric else "")]
+    for text, mark in zip(column.texts, column.marked, strict=True):
+        # Columns without a star need no room for it.
+        cells.append(escape_text(text) + ("*" if mark else " " if starred else ""))
+    width = max(map(len, cells))
+    align = str.rjust if column.is_numeric else str.ljust
+    return [align(cell, width) for cell in cells]
+
+
+def _cells(column: Column, escape: Callable[[str], str], bold: str) -> list[str]:
+    """Return escaped heading and cells; marked cells are put into the template `bold`."""
+    cells = (
+        bold.format(escape(text)) if mark else escape(text)
         for text, mark in zip(column.texts, column.marked, strict=True)
-    ]
+    )
+    return [escape(column.name), *cells]
 
 
-def _latex_row(cells: Iterable[str]) -> str:
-    return " & ".join(cells) + " \\\\"
+def _html_heading(column: Column, template: str) -> str:
+    # Long names may break at underscores, so that wide tables fit.
+    name = escape_html(column.name).replace("_", "_<wbr>")
+    return f'<th scope="col"{_html_class(column)}>{template.format(name)}</th>'
 
 
-def _markdown_cells(column: Column) -> list[str]:
-    return [
-        f"**{escape_markdown(text)}**" if mark else escape_markdown(text)
-        for text, mark in zip(column.texts, column.marked, strict=True)
-    ]
+def _html_cells(column: Column) -> list[str]:
+    cells = []
+    # Only the best have a background if they are known; other marked cells are bold.
+    best = column.best or column.marked
+    rows = zip(column.values, column.texts, column.marked, best, strict=True)
+    for value, text, is_marked, is_best in rows:
+        flags = {"marked": is_marked, "best": is_best, "long": len(text) > _LONG_TEXT}
+        names = _html_class(column, *(name for name, is_set in flags.items() if is_set))
+        data = "" if value is None else f' data-value="{escape_html(str(value))}"'
+        cells.append(f"<td{names}{data}>{escape_html(text)}</td>")
+    return cells
 
 
-def _markdown_row(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
+def _html_class(column: Column, *names: str) -> str:
+    classes = " ".join((*(["number"] if column.is_numeric else []), *names))
+    return f' class="{classes}"' if classes else ""
 
 
 def _plain(value: Any) -> Any:
-    """Return NumPy's numbers as Python's, and None for what is not a number."""
+    """Convert NumPy numbers to Python numbers, and NaN to None."""
     plain = value.item() if hasattr(value, "item") else value
     return None if isinstance(plain, float) and math.isnan(plain) else plain

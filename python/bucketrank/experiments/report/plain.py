@@ -1,4 +1,4 @@
-"""A report as LaTeX or Markdown: words and tables, without figures."""
+"""Reports as LaTeX or Markdown: paragraphs and tables, without figures."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _PREAMBLE = r"""\documentclass{article}
 
 
 def to_latex(document: Document) -> str:
-    """Write a report as a LaTeX document.
+    """Render a report as a LaTeX document.
 
     Parameters
     ----------
     document : Document
-        What to write.
+        The report.
 
     Returns
     -------
     str
-        A document of the class ``article``; tables that are too wide are scaled down to the width of the text.
+        A document of the class ``article``; wide tables are scaled down to the width of the text.
     """
     parts = [_PREAMBLE, rf"\title{{{escape_latex(document.title)}}}", r"\date{}"]
     parts += [r"\begin{document}", r"\maketitle", escape_latex(document.subtitle), ""]
@@ -44,7 +44,7 @@ def to_latex(document: Document) -> str:
 
 def _latex_table(table: Table) -> str:
     lines = [
-        # H: below its own heading, not floating to wherever there is room.
+        # H: below its own heading, not floating.
         r"\begin{table}[H]",
         r"\centering",
         rf"\caption{{{escape_latex(table.title)}}}",
@@ -57,12 +57,12 @@ def _latex_table(table: Table) -> str:
 
 
 def to_markdown(document: Document) -> str:
-    """Write a report as Markdown.
+    """Render a report as Markdown.
 
     Parameters
     ----------
     document : Document
-        What to write.
+        The report.
 
     Returns
     -------

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 import re
-from html import escape
 from typing import Any
 
 from bucketrank._optional import pyplot
 from bucketrank.experiments.report.document import Figure
+from bucketrank.tables import escape_html
 
 _INK = "#010203"
 """Drawn where the page's text colour belongs: no figure uses this colour otherwise."""
@@ -58,5 +58,5 @@ def to_svg(figure: Figure, prefix: str) -> str:
     text = stream.getvalue()
     text = text[text.index("<svg") :].replace(_INK, "currentColor")
     text = _NAMES.sub(rf"\g<1>{prefix}-", text)
-    label = escape(figure.title, quote=True)
+    label = escape_html(figure.title)
     return text.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
