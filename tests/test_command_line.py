@@ -100,7 +100,7 @@ def test_every_method_works() -> None:
     [
         (b"", "the file is empty; expected rankings"),
         (b"\n \n", "the file is empty"),
-        (b"a,b,c\n", "a header but no rankings"),
+        (b"a,b,c\n", "a header but no rows; expected one ranking per line"),
         (b"a,b,c\n1,2,3\n1,2\n", "line 3, column 3: a cell is missing: 2 cells; expected 3"),
         (b"a,b\n1,2\n\n1,2,3\n", "line 4, column 3: a cell too many: 3 cells; expected 2"),
         (b"a,b\n1,x\n", "line 2, column 2 (b): 'x' is not a number; expected a position"),

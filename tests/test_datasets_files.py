@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from bucketrank.datasets import BadFileError, files, read_csv, read_folder
+from bucketrank.csv_reader import CsvTable
+from bucketrank.datasets import BadFileError, read_csv, read_folder
 from strategies import Ranking, profiles
 
 
@@ -82,7 +83,7 @@ def test_top_k_lists(tmp_path: Path, cell: str) -> None:
     [
         ("", "the file is empty; expected a header and rows"),
         ("\n  \n", "the file is empty"),
-        ("A1,L1,L2\n", "a header but no rows; expected one instance a line"),
+        ("A1,L1,L2\n", "a header but no rows; expected one instance per line"),
         ("A1,A2,A3\n1,2,3\n", "line 1: no column L1, L2, ...; expected the positions"),
         ("\nA1,A2,A3\n1,2,3\n", "line 2: no column L1"),
         ("L1,L2\n1,2\n", "line 1: no column with a feature"),
@@ -194,12 +195,12 @@ def test_fast_and_slow_parsers_read_written_files(
     assert np.array_equal(quick.X, X)
     assert np.array_equal(quick.Y, Y, equal_nan=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "_quick", lambda *_: None)
+        patch.setattr(CsvTable, "_read_fast", lambda *_: None)
         assert read_csv(file) == quick
 
 
 def test_fast_parser_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(files, "_careful")
+    monkeypatch.delattr(CsvTable, "_read_cells")
     for content in (
         "A1,L1,L2\n1,1,2\n2,1,1\n",
         "A1,L1,L2\n1,,1\n\n2,1,NA\n",

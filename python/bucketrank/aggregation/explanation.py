@@ -31,10 +31,11 @@ class Explanation:
         What the method computed: ``scores`` (Borda, Copeland); ``indecision``, ``pivots`` (label indices in the order
         in which they were chosen) and ``distance`` (L1 distance between the pair order matrix and the consensus)
         for bucket pivot; ``stationary`` and ``residual`` for Markov chains; ``probabilities``, ``margin`` (how the
-        lottery does against its strongest opponent: 0 or more) and ``unique`` for the lottery; ``scores``, ``expected_tau_x``, ``boundary_gains`` (what
-        each boundary between neighbouring buckets adds to it), ``upper_bound`` (no bucket order has more) and
-        ``optimal`` (whether the result is proven to be the best) for TauX; ``utilities``, ``tie_terms`` and their
-        standard errors ``utility_errors`` (of the difference from the mean) and ``tie_term_errors`` for Davidson.
+        lottery does against its strongest opponent: 0 or more) and ``unique`` for the lottery; ``scores``,
+        ``expected_tau_x``, ``boundary_gains`` (the gain of each boundary between neighbouring buckets),
+        ``upper_bound`` (an upper bound for every bucket order) and ``optimal`` (whether the result is proven to be
+        optimal) for TauX; ``utilities``, ``tie_terms`` and their standard errors ``utility_errors`` (of the
+        difference from the mean) and ``tie_term_errors`` for Davidson.
 
     Examples
     --------

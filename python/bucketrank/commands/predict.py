@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bucketrank._csv_table import (
-    BadFileError,
-    Column,
-    check_width,
-    column_names,
-    decode,
-    feature,
-    records,
-)
 from bucketrank._files import check_writable, write_file
+from bucketrank.csv_reader import CsvTable, read_input
 from bucketrank.notation import to_text
 from bucketrank.tables import to_csv_text
 
@@ -82,29 +73,9 @@ def run(options: argparse.Namespace) -> int:
 
 def read_features(path: str, names: list[str]) -> NDArray[np.float64]:
     """Read the columns with these names, in this order."""
-    shown = "standard input" if path == "-" else path
-    try:
-        raw = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-    except OSError as error:
-        raise BadFileError(f"{shown}: {error.strerror or error}") from None
-    lines = records(shown, decode(shown, raw))
-    first = next(lines, None)
-    if first is None:
-        raise BadFileError(f"{shown}: the file is empty; expected a header and rows of numbers")
-    header_line, cells = first
-    header = column_names(shown, header_line, cells)
-    lacking = [name for name in names if name not in header]
-    if lacking:
-        raise BadFileError(
-            f"{shown}, line {header_line}: no column {lacking[0]!r}; expected a column for each feature of the model"
-        )
-    columns = [Column(header.index(name) + 1, name) for name in names]
-    rows = []
-    for line, cells in lines:
-        check_width(shown, line, cells, len(header))
-        rows.append([feature(shown, line, c, cells[c.number - 1]) for c in columns])
-    if not rows:
-        raise BadFileError(
-            f"{shown}: a header but no rows; expected one instance per line below it"
-        )
-    return np.array(rows)
+    table = CsvTable(*read_input(path))
+    for name in names:
+        if name not in table.header:
+            raise table.header_error(f"no column {name!r}, a feature of the model")
+    X, _ = table.read([table.header.index(name) for name in names], [])
+    return X

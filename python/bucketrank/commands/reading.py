@@ -2,23 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import sys
-from pathlib import Path
-
-import numpy as np
-
-from bucketrank._csv_table import (
-    BadFileError,
-    Column,
-    check_positions,
-    check_width,
-    column_names,
-    decode,
-    is_position,
-    position,
-    records,
-)
+from bucketrank.csv_reader import BadFileError, CsvTable, is_position_row, read_input
 from bucketrank.errors import RankingError
 from bucketrank.notation import LabelledRankings, from_text
 
@@ -40,7 +24,7 @@ def read_rankings(path: str) -> LabelledRankings:
     BadFileError
         The message names file, line and column where applicable.
     """
-    name, text = _read_text(path)
+    name, text = read_input(path)
     # Not `splitlines`, which also splits at characters that a name may contain.
     lines = [line.rstrip("\r") for line in text.split("\n")]
     filled = [line for line in lines if line.strip()]
@@ -57,31 +41,11 @@ def _is_text(filled: list[str]) -> bool:
         return _has_relation(filled[0])
     if _has_relation(filled[1]):
         return True
-    return _has_relation(filled[0]) and not _are_positions(filled[1])
-
-
-def _are_positions(line: str) -> bool:
-    try:
-        cells = next(csv.reader([line]))
-    except csv.Error:
-        # A cell exceeds the limit of the csv module: reading the file as a table reports where.
-        return True
-    return all(is_position(cell.strip()) for cell in cells)
+    return _has_relation(filled[0]) and not is_position_row(filled[1])
 
 
 def _has_relation(line: str) -> bool:
     return ">" in line or "~" in line
-
-
-def _read_text(path: str) -> tuple[str, str]:
-    name = "standard input" if path == "-" else path
-    if path == "-" and sys.stdin is None:
-        raise BadFileError("standard input is closed; expected rankings")
-    try:
-        raw = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-    except OSError as error:
-        raise BadFileError(f"{name}: {error.strerror or error}") from None
-    return name, decode(name, raw)
 
 
 def _from_lines(name: str, lines: list[str]) -> LabelledRankings:
@@ -94,27 +58,8 @@ def _from_lines(name: str, lines: list[str]) -> LabelledRankings:
 
 
 def _from_csv(name: str, text: str) -> LabelledRankings:
-    lines = records(name, text)
-    first = next(lines, None)
-    if first is None:
-        raise BadFileError(f"{name}: the file is empty; expected rankings")
-    header_line, header = first
-    labels = column_names(name, header_line, header)
-    if len(labels) < 2:
-        raise BadFileError(
-            f"{name}, line {header_line}: 1 column; expected a column for each of 2 or more labels"
-        )
-    columns = [Column(number, label) for number, label in enumerate(labels, start=1)]
-    numbers, rows = [], []
-    for line, cells in lines:
-        check_width(name, line, cells, len(columns))
-        cells_of_columns = zip(columns, cells, strict=True)
-        rows.append([position(name, line, column, cell) for column, cell in cells_of_columns])
-        numbers.append(line)
-    if not rows:
-        raise BadFileError(
-            f"{name}: a header but no rankings; expected one ranking per line below the header"
-        )
-    Y = np.array(rows)
-    check_positions(name, Y, numbers, columns)
-    return LabelledRankings(Y, list(labels))
+    table = CsvTable(name, text)
+    if len(table.header) < 2:
+        raise table.header_error("1 column; expected a column for each of 2 or more labels")
+    _, Y = table.read([], range(len(table.header)), row="ranking")
+    return LabelledRankings(Y, list(table.header))

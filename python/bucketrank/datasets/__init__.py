@@ -13,7 +13,7 @@ breast_cancer        569        30       2                3  ...
 
 from __future__ import annotations
 
-from bucketrank._csv_table import BadFileError
+from bucketrank.csv_reader import BadFileError
 from bucketrank.datasets.conversion import from_classification, rank_scores
 from bucketrank.datasets.dataset import Dataset
 from bucketrank.datasets.description import Description, DescriptionTable, describe

@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from bucketrank._csv_table import (
-    BadFileError,
-    Column,
-    check_positions,
-    check_width,
-    column_names,
-    decode,
-    feature,
-    position,
-    records,
-)
+from bucketrank.csv_reader import BadFileError, Column, CsvTable, read_text
 from bucketrank.datasets.dataset import Dataset
 
 __all__ = ["BadFileError", "read_csv", "read_folder"]
-
-
-_MISSING_WORD = r"[ \t]*(?:na|n/a|null|none|\?)?[ \t]*"
-_MISSING_CELL = re.compile(
-    rf"(?<=,){_MISSING_WORD}(?=,|$)|^{_MISSING_WORD}(?=,)", re.IGNORECASE | re.MULTILINE
-)
-"""A cell that stands for a missing label, except nan, which needs no translation."""
 
 
 class Roles(NamedTuple):
@@ -91,24 +70,13 @@ def read_csv(
     shown = str(file)
     if file.is_dir():
         raise BadFileError(f"{shown}: found a folder; expected a file, or use read_folder")
-    try:
-        text = decode(shown, file.read_bytes())
-    except OSError as error:
-        raise BadFileError(f"{shown}: {error.strerror or error}") from None
-    lines = records(shown, text)
-    first = next(lines, None)
-    if first is None:
-        raise BadFileError(f"{shown}: the file is empty; expected a header and rows of numbers")
-    header_line, cells = first
-    header = column_names(shown, header_line, cells)
+    table = CsvTable(shown, read_text(file))
+    header = table.header
     try:
         roles = choose_columns(header, label_columns, feature_columns)
     except ValueError as error:
-        raise BadFileError(f"{shown}, line {header_line}: {error}") from None
-    values = _quick(text, header_line, len(header), roles)
-    if values is None:
-        values = _careful(shown, lines, header, roles)
-    X, Y = values
+        raise table.header_error(error) from None
+    X, Y = table.read(roles.features, roles.labels)
     X.flags.writeable = False
     return Dataset(
         name=file.stem if name is None else name,
@@ -200,64 +168,3 @@ def _indices(
             raise ValueError(f"{argument} names column {column!r} twice")
         chosen.append(place[column])
     return chosen
-
-
-_Values = tuple[NDArray[np.float64], NDArray[np.float64]]
-
-
-def _quick(text: str, header_line: int, width: int, roles: Roles) -> _Values | None:
-    """Read a file whose columns are all used and whose cells are numbers, or missing; None if anything is odd.
-
-    What is odd is found, or forgiven, by reading again cell by cell.
-    """
-    if len(roles.features) + len(roles.labels) != width:
-        return None
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-    body = text.split("\n", header_line)[-1]
-    if not body.strip():
-        return None
-    table = _load(body)
-    if table is None and '"' not in body:
-        table = _load(_MISSING_CELL.sub("nan", body))
-    if table is None or table.shape[1] != width:
-        return None
-    X, Y = _split(table, roles)
-    if not np.isfinite(X).all():
-        return None
-    try:
-        check_positions("", Y, range(len(Y)), [Column(0, "")] * len(roles.labels))
-    except BadFileError:
-        return None
-    return X, Y
-
-
-def _load(body: str) -> NDArray[np.float64] | None:
-    try:
-        return np.loadtxt(io.StringIO(body), delimiter=",", comments=None, quotechar='"', ndmin=2)
-    except ValueError:
-        return None
-
-
-def _careful(
-    name: str, lines: Iterator[tuple[int, list[str]]], header: Sequence[str], roles: Roles
-) -> _Values:
-    """Read cell by cell: missing labels, ignored columns, and errors with their places."""
-    columns = [Column(number, column) for number, column in enumerate(header, start=1)]
-    numbers, X, Y = [], [], []
-    for line, cells in lines:
-        check_width(name, line, cells, len(header))
-        X.append([feature(name, line, columns[i], cells[i]) for i in roles.features])
-        Y.append([position(name, line, columns[i], cells[i]) for i in roles.labels])
-        numbers.append(line)
-    if not numbers:
-        raise BadFileError(f"{name}: a header but no rows; expected one instance a line below it")
-    positions = np.array(Y)
-    check_positions(name, positions, numbers, [columns[i] for i in roles.labels])
-    return np.array(X), positions
-
-
-def _split(table: NDArray[np.float64], roles: Roles) -> _Values:
-    return np.ascontiguousarray(table[:, roles.features]), np.ascontiguousarray(
-        table[:, roles.labels]
-    )

@@ -87,10 +87,7 @@ impl<'a> Impurity<'a> {
     /// Cost of a sample of weight `weight` in a node of weight `node_weight`.
     pub(crate) fn cost(&self, node_weight: f64, weight: f64, sample: &Sample<'_>) -> Result<Cost> {
         let counts = sample.counts;
-        let n = counts.labels();
-        let pairs = (0..n).flat_map(|u| (u + 1..n).map(move |v| (u, v)));
-        let triples =
-            pairs.map(|(u, v)| [counts.before(u, v), counts.tied(u, v), counts.before(v, u)]);
+        let triples = counts.table().triples();
         Ok(match self {
             Self::IntegerEntropy(entropy) => {
                 let table = entropy.table_for(node_weight as u64);
@@ -164,13 +161,8 @@ pub(crate) fn integer_total_weight(rankings: &Rankings) -> Option<u64> {
 
 /// Whether, for every pair of labels, all rows that rank both agree.
 pub(crate) fn is_pure(counts: &PairCounts) -> bool {
-    let n = counts.labels();
-    (0..n).all(|u| {
-        (u + 1..n).all(|v| {
-            let kinds = [counts.before(u, v), counts.tied(u, v), counts.before(v, u)];
-            kinds.iter().filter(|&&weight| weight > 0.0).count() <= 1
-        })
-    })
+    let mut triples = counts.table().triples();
+    triples.all(|kinds| kinds.iter().filter(|&&weight| weight > 0.0).count() <= 1)
 }
 
 /// Cost of a row on a pair of labels on which it disagrees with the consensus.

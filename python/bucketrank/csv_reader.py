@@ -1,0 +1,320 @@
+"""Reader of CSV tables of numbers; errors name file, line and column."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import math
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bucketrank import _core
+from bucketrank.errors import RankingError
+
+_MISSING = {"", "nan", "na", "n/a", "null", "none", "?"}
+"""Cells of missing labels, in lower case."""
+
+_MISSING_WORD = r"[ \t]*(?:na|n/a|null|none|\?)?[ \t]*"
+_MISSING_CELL = re.compile(
+    rf"(?<=,){_MISSING_WORD}(?=,|$)|^{_MISSING_WORD}(?=,)", re.IGNORECASE | re.MULTILINE
+)
+"""A cell of a missing label, except nan, which NumPy reads."""
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|\+?inf(inity)?", re.ASCII | re.IGNORECASE)
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_PLAIN = re.compile(r"[^,\r\n]*")
+_QUOTED = re.compile(r'"(?:[^"]|"")*')
+"""A quoted cell up to its closing quote; inside, a quote is written twice."""
+
+
+class BadFileError(ValueError):
+    """A file that cannot be read; the message names file, place and reason."""
+
+
+class Column(NamedTuple):
+    """Number of a column, from 1, and its name in the header."""
+
+    number: int
+    name: str
+
+    def __str__(self) -> str:
+        return f"column {self.number} ({self.name})"
+
+
+class CsvTable:
+    """A CSV table of numbers below a header.
+
+    Attributes
+    ----------
+    name : str
+        Name of the file, for messages.
+    header : list of str
+        Names of the columns, all different.
+    """
+
+    def __init__(self, name: str, text: str) -> None:
+        first = next(_records(name, text), None)
+        if first is None:
+            raise BadFileError(f"{name}: the file is empty; expected a header and rows of numbers")
+        self.name = name
+        self._text = text
+        self._header_line, cells = first
+        self.header = _column_names(name, self._header_line, cells)
+
+    def header_error(self, reason: object) -> BadFileError:
+        """Return an error about the header."""
+        return BadFileError(f"{self.name}, line {self._header_line}: {reason}")
+
+    def read(
+        self, features: Sequence[int], labels: Sequence[int], row: str = "instance"
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Read features and positions.
+
+        Parameters
+        ----------
+        features, labels : sequence of int
+            Indices of the columns of finite numbers, and of those of positions.
+        row : str, default "instance"
+            What a row is, for messages.
+
+        Returns
+        -------
+        X, Y : ndarray
+            One row per line below the header; NaN for missing labels.
+        """
+        values = self._read_fast(features, labels)
+        return self._read_cells(features, labels, row) if values is None else values
+
+    def _read_fast(
+        self, features: Sequence[int], labels: Sequence[int]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Read by NumPy a table without unused columns; None if any cell needs :meth:`_read_cells`."""
+        width = len(self.header)
+        if len(features) + len(labels) != width:
+            return None
+        text = self._text
+        if "\r" in text:
+            text = text.replace("\r\n", "\n").replace("\r", "\n")
+        body = text.split("\n", self._header_line)[-1]
+        if not body.strip() or _has_long_cell(body):
+            return None
+        table = _load(body)
+        if table is None and '"' not in body:
+            table = _load(_MISSING_CELL.sub("nan", body))
+        if table is None or table.shape[1] != width:
+            return None
+        X, Y = (np.ascontiguousarray(table[:, columns]) for columns in (features, labels))
+        try:
+            if labels:
+                _core.parse_positions(Y)
+        except RankingError:
+            return None
+        return (X, Y) if np.isfinite(X).all() else None
+
+    def _read_cells(
+        self, features: Sequence[int], labels: Sequence[int], row: str
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Read cell by cell: quoted cells, unused columns, and errors with their places."""
+        columns = [Column(number, name) for number, name in enumerate(self.header, start=1)]
+        numbers, X, Y = [], [], []
+        for line, cells in itertools.islice(_records(self.name, self._text), 1, None):
+            _check_width(self.name, line, cells, len(columns))
+            X.append([_feature(self.name, line, columns[i], cells[i]) for i in features])
+            Y.append([_position(self.name, line, columns[i], cells[i]) for i in labels])
+            numbers.append(line)
+        if not numbers:
+            raise BadFileError(
+                f"{self.name}: a header but no rows; expected one {row} per line below it"
+            )
+        positions = np.array(Y)
+        if labels:
+            _check_positions(self.name, positions, numbers, [columns[i] for i in labels])
+        return np.array(X), positions
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """Return the text of a file in UTF-8."""
+    try:
+        raw = Path(path).read_bytes()
+    except OSError as error:
+        raise BadFileError(f"{path}: {error.strerror or error}") from None
+    return _decode(str(path), raw)
+
+
+def read_input(path: str) -> tuple[str, str]:
+    """Return name and text of a file, or of standard input if `path` is ``-``."""
+    if path != "-":
+        return path, read_text(path)
+    name = "standard input"
+    if sys.stdin is None:
+        raise BadFileError(f"{name} is closed; expected a CSV table or rankings")
+    return name, _decode(name, sys.stdin.buffer.read())
+
+
+def is_position_row(line: str) -> bool:
+    """Whether all cells of a line are numbers or missing labels."""
+    try:
+        cells = next(csv.reader([line]))
+    except csv.Error:
+        # The cell is longer than any name; reading the table reports where.
+        return True
+    return all(_is_number(cell.strip()) or cell.strip().lower() in _MISSING for cell in cells)
+
+
+def _has_long_cell(body: str) -> bool:
+    """Whether a cell exceeds the limit of the csv module."""
+    limit = csv.field_size_limit()
+    lines = (line for line in body.split("\n") if len(line) > limit)
+    return any(len(cell) > limit for line in lines for cell in line.split(","))
+
+
+def _load(body: str) -> NDArray[np.float64] | None:
+    try:
+        return np.loadtxt(io.StringIO(body), delimiter=",", comments=None, quotechar='"', ndmin=2)
+    except ValueError:
+        return None
+
+
+def _decode(name: str, raw: bytes) -> str:
+    """Decode UTF-8 with or without a byte order mark."""
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        # Positions in the error start after the byte order mark.
+        before = error.object[: error.start].decode()
+        *above, last = _LINE_END.split(before)
+        raise BadFileError(
+            f"{name}, line {len(above) + 1}, column {len(last) + 1} (byte {len(last.encode()) + 1} of the line): "
+            f"0x{error.object[error.start]:02x} is not UTF-8; expected text in UTF-8"
+        ) from None
+
+
+def _records(name: str, text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield line number and cells of each line that is not blank."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    read = 0
+    try:
+        for cells in reader:
+            read = reader.line_num
+            if len(cells) > 1 or any(cell.strip() for cell in cells):
+                yield read, cells
+    except csv.Error as error:
+        lines = itertools.islice(io.StringIO(text, newline=""), read, None)
+        where, problem = _bad_cell("".join(lines), read + 1) or (f"line {read + 1}", str(error))
+        raise BadFileError(f"{name}, {where}: {problem}") from None
+
+
+def _bad_cell(rest: str, line: int) -> tuple[str, str] | None:
+    """Return place and problem of the first invalid cell in the first record of `rest`."""
+    start = 0
+    for column in itertools.count(1):
+        quoted = rest.startswith('"', start)
+        end = _end(_QUOTED if quoted else _PLAIN, rest, start)
+        problem = _problem(rest[start:end], rest[end : end + 2], quoted=quoted)
+        if problem:
+            above = len(_LINE_END.findall(rest, 0, start))
+            return f"line {line + above}, column {column}", problem
+        end += quoted
+        if rest[end : end + 1] != ",":
+            break
+        start = end + 1
+    return None
+
+
+def _problem(cell: str, behind: str, *, quoted: bool) -> str:
+    """Return the problem of a cell, given the two characters after it; empty if it is valid."""
+    if quoted and not behind:
+        return "a quote is opened but never closed; expected a closing quote"
+    if quoted and behind[1:] not in ("", ",", "\r", "\n"):
+        return f"{behind[1]!r} behind a closing quote; expected a comma or the end of the line"
+    limit = csv.field_size_limit()
+    if len(cell) > limit:
+        return f"a cell of {len(cell)} characters; expected at most {limit}"
+    return ""
+
+
+def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
+    found = pattern.match(text, start)
+    return start if found is None else found.end()
+
+
+def _column_names(name: str, line: int, cells: Sequence[str]) -> list[str]:
+    """Return the names in a header after checking that they are different and not empty."""
+    names = [cell.strip() for cell in cells]
+    first: dict[str, int] = {}
+    for number, column in enumerate(names, start=1):
+        if not column:
+            raise BadFileError(
+                f"{name}, line {line}, column {number}: no name; expected a name for each column"
+            )
+        if column in first:
+            raise BadFileError(
+                f"{name}, line {line}, column {number}: {column!r} names column {first[column]} already; "
+                "expected a different name for each column"
+            )
+        first[column] = number
+    if all(map(_is_number, names)):
+        raise BadFileError(
+            f"{name}, line {line}: only numbers; expected a header with the names of the columns"
+        )
+    return names
+
+
+def _is_number(word: str) -> bool:
+    """Whether a stripped cell is a number; ``inf`` is the rest of a top-k list."""
+    return _NUMBER.fullmatch(word) is not None
+
+
+def _position(name: str, line: int, column: Column, cell: str) -> float:
+    """Parse the cell of a label: a number, or NaN for a missing label."""
+    word = cell.strip()
+    if _is_number(word):
+        return float(word)
+    if word.lower() in _MISSING:
+        return math.nan
+    raise BadFileError(
+        f"{name}, line {line}, {column}: {word!r} is not a number; "
+        "expected a position, or nothing for a missing label"
+    )
+
+
+def _feature(name: str, line: int, column: Column, cell: str) -> float:
+    """Parse the cell of a feature, which must be a finite number."""
+    word = cell.strip()
+    value = float(word) if _is_number(word) else math.nan
+    if math.isfinite(value):
+        return value
+    found = f"{word!r} is not a finite number" if word else "nothing"
+    raise BadFileError(f"{name}, line {line}, {column}: {found}; expected the value of a feature")
+
+
+def _check_width(name: str, line: int, cells: Sequence[str], expected: int) -> None:
+    """Reject a line with more or fewer cells than the header."""
+    found = len(cells)
+    if found != expected:
+        problem = "a cell is missing" if found < expected else "a cell too many"
+        raise BadFileError(
+            f"{name}, line {line}, column {min(found, expected) + 1}: {problem}: {found} cells; expected {expected}, "
+            "one for each column of the header"
+        )
+
+
+def _check_positions(
+    name: str, Y: NDArray[np.float64], lines: Sequence[int], columns: Sequence[Column]
+) -> None:
+    """Reject rankings that are not dense; the error names line and column of the first."""
+    try:
+        _core.parse_positions(Y)
+    except RankingError as error:
+        # The core counts rows and labels from 0.
+        line = "" if error.row is None else f", line {lines[error.row]}"
+        column = "" if error.label is None else f", {columns[error.label]}"
+        raise BadFileError(f"{name}{line}{column}: {error.reason}") from None
