@@ -76,6 +76,8 @@ def read_features(path: str, names: list[str]) -> NDArray[np.float64]:
     table = CsvTable(*read_input(path))
     for name in names:
         if name not in table.header:
-            raise table.header_error(f"no column {name!r}, a feature of the model")
+            raise table.header_error(
+                f"no column {name!r}; expected a column for each feature of the model"
+            )
     X, _ = table.read([table.header.index(name) for name in names], [])
     return X
