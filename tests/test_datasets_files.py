@@ -82,13 +82,13 @@ def test_top_k_lists(tmp_path: Path, cell: str) -> None:
     [
         ("", "the file is empty; expected a header and rows"),
         ("\n  \n", "the file is empty"),
-        ("A1,L1,L2\n", "a header but no rows; expected one instance a line"),
+        ("A1,L1,L2\n", "a header but no rows; expected one instance per line"),
         ("A1,A2,A3\n1,2,3\n", "line 1: no column L1, L2, ...; expected the positions"),
         ("\nA1,A2,A3\n1,2,3\n", "line 2: no column L1"),
         ("L1,L2\n1,2\n", "line 1: no column with a feature"),
         ("A1,L1\n1,1\n", r"line 1: 1 column\(s\) with positions; expected at least 2"),
         ("A1,L1,L2,colour\n1,1,2,3\n", r"column 4 \(colour\) is neither a feature A1, A2"),
-        ("A1,A1,L1,L2\n1,1,1,2\n", "line 1, column 2: 'A1' names column 1 already"),
+        ("A1,A1,L1,L2\n1,1,1,2\n", "line 1, column 2: 'A1' is already the name of column 1"),
         ("A1,,L1,L2\n1,1,1,2\n", "line 1, column 2: no name"),
         ("1,2,3\n1,1,2\n", "line 1: only numbers; expected a header"),
         ("A1,L1,L2\n1,1,2\n2,1\n", "line 3, column 3: .* 2 cells; expected 3, one for each column"),
@@ -135,7 +135,7 @@ def test_bad_files(tmp_path: Path, content: str | bytes, message: str) -> None:
         (
             {"label_columns": ["a", "b"], "feature_columns": ["b"]},
             ValueError,
-            "column 'b' stands in label_columns and feature_columns",
+            "column 'b' is in both label_columns and feature_columns",
         ),
     ],
 )
@@ -194,12 +194,12 @@ def test_fast_and_slow_parsers_read_written_files(
     assert np.array_equal(quick.X, X)
     assert np.array_equal(quick.Y, Y, equal_nan=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "_quick", lambda *_: None)
+        patch.setattr(files, "_parse_fast", lambda *_: None)
         assert read_csv(file) == quick
 
 
 def test_fast_parser_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(files, "_careful")
+    monkeypatch.delattr(files, "_parse_cells")
     for content in (
         "A1,L1,L2\n1,1,2\n2,1,1\n",
         "A1,L1,L2\n1,,1\n\n2,1,NA\n",

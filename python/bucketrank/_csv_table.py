@@ -1,4 +1,4 @@
-"""CSV tables of numbers, and what is said about a cell that is none: file, line and column."""
+"""Reading of CSV tables of numbers; errors name file, line and column."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bucketrank import _core
 from bucketrank.errors import RankingError
 
 MISSING = {"", "nan", "na", "n/a", "null", "none", "?"}
-"""Cells that stand for a missing label, in lower case."""
+"""Cells that mean a missing label, in lower case."""
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|\+?inf(inity)?", re.ASCII | re.IGNORECASE)
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -27,11 +27,11 @@ _QUOTED = re.compile(r'"(?:[^"]|"")*')
 
 
 class BadFileError(ValueError):
-    """A file that cannot be read; the message says which, where and why."""
+    """An invalid file; the message names the file, the location and the reason."""
 
 
 class Column(NamedTuple):
-    """A column as people find it in their file: counted from 1, with the name in the header."""
+    """A column of a file for messages: its number, counted from 1, and its name in the header."""
 
     number: int
     name: str
@@ -45,7 +45,7 @@ def decode(name: str, raw: bytes) -> str:
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        # What was decoded begins behind the byte order mark.
+        # error.object does not include the byte order mark.
         before = error.object[: error.start].decode()
         *above, last = _LINE_END.split(before)
         raise BadFileError(
@@ -55,7 +55,7 @@ def decode(name: str, raw: bytes) -> str:
 
 
 def records(name: str, text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the cells of each line that is not blank, with the number of the line."""
+    """Yield the line number and the cells of each non-blank line."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     read = 0
     try:
@@ -70,7 +70,7 @@ def records(name: str, text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _bad_cell(rest: str, line: int) -> tuple[str, str] | None:
-    """Return the first cell that cannot be read of the first record in the rest of a file, and why."""
+    """Return the location of the first invalid cell in the first record of `rest`, and the problem."""
     start = 0
     for column in itertools.count(1):
         quoted = rest.startswith('"', start)
@@ -86,12 +86,12 @@ def _bad_cell(rest: str, line: int) -> tuple[str, str] | None:
     return None
 
 
-def _problem(cell: str, behind: str, *, quoted: bool) -> str:
-    """Say what is wrong with a cell without its closing quote and what stands behind it, or nothing."""
-    if quoted and not behind:
+def _problem(cell: str, following: str, *, quoted: bool) -> str:
+    """Return the problem of a cell without its closing quote, given the next two characters; empty if valid."""
+    if quoted and not following:
         return "a quote is opened but never closed; expected a closing quote"
-    if quoted and behind[1:] not in ("", ",", "\r", "\n"):
-        return f"{behind[1]!r} behind a closing quote; expected a comma or the end of the line"
+    if quoted and following[1:] not in ("", ",", "\r", "\n"):
+        return f"{following[1]!r} after a closing quote; expected a comma or the end of the line"
     limit = csv.field_size_limit()
     if len(cell) > limit:
         return f"a cell of {len(cell)} characters; expected at most {limit}"
@@ -104,7 +104,7 @@ def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
 
 
 def column_names(name: str, line: int, cells: Sequence[str]) -> list[str]:
-    """Return the names in a header after checking that each column has one of its own."""
+    """Return the names in a header after checking that each column has a unique name."""
     names = [cell.strip() for cell in cells]
     first: dict[str, int] = {}
     for number, column in enumerate(names, start=1):
@@ -114,7 +114,7 @@ def column_names(name: str, line: int, cells: Sequence[str]) -> list[str]:
             )
         if column in first:
             raise BadFileError(
-                f"{name}, line {line}, column {number}: {column!r} names column {first[column]} already; "
+                f"{name}, line {line}, column {number}: {column!r} is already the name of column {first[column]}; "
                 "expected a different name for each column"
             )
         first[column] = number
@@ -126,17 +126,17 @@ def column_names(name: str, line: int, cells: Sequence[str]) -> list[str]:
 
 
 def is_number(word: str) -> bool:
-    """Whether a cell without blanks around it is a number; ``inf`` is the rest of a top-k list."""
+    """Whether a stripped cell is a number, including ``inf``."""
     return _NUMBER.fullmatch(word) is not None
 
 
 def is_position(word: str) -> bool:
-    """Whether a cell without blanks around it is a number or stands for a missing label."""
+    """Whether a stripped cell is a number or means a missing label."""
     return is_number(word) or word.lower() in MISSING
 
 
 def position(name: str, line: int, column: Column, cell: str) -> float:
-    """Read the cell of a label: a number, or NaN for a missing label."""
+    """Parse the cell of a label: a number, or NaN for a missing label."""
     word = cell.strip()
     if is_number(word):
         return float(word)
@@ -149,7 +149,7 @@ def position(name: str, line: int, column: Column, cell: str) -> float:
 
 
 def feature(name: str, line: int, column: Column, cell: str) -> float:
-    """Read the cell of a feature, which must be a finite number."""
+    """Parse the cell of a feature: a finite number."""
     word = cell.strip()
     value = float(word) if is_number(word) else math.nan
     if math.isfinite(value):
@@ -159,10 +159,10 @@ def feature(name: str, line: int, column: Column, cell: str) -> float:
 
 
 def check_width(name: str, line: int, cells: Sequence[str], expected: int) -> None:
-    """Refuse a line with more or fewer cells than the header, at the first cell that is missing or too many."""
+    """Raise if a line has more or fewer cells than the header; the error names the first missing or extra cell."""
     found = len(cells)
     if found != expected:
-        problem = "a cell is missing" if found < expected else "a cell too many"
+        problem = "a cell is missing" if found < expected else "an extra cell"
         raise BadFileError(
             f"{name}, line {line}, column {min(found, expected) + 1}: {problem}: {found} cells; expected {expected}, "
             "one for each column of the header"
@@ -172,11 +172,11 @@ def check_width(name: str, line: int, cells: Sequence[str], expected: int) -> No
 def check_positions(
     name: str, Y: NDArray[np.float64], lines: Sequence[int], columns: Sequence[Column]
 ) -> None:
-    """Refuse rankings that are not dense, saying where in the file the first of them stands."""
+    """Raise if a ranking is invalid; the error names its location in the file."""
     try:
         _core.parse_positions(Y)
     except RankingError as error:
-        # The kernels count rows and labels from 0; a file has lines and columns.
+        # Convert row and label, counted from 0, to line and column of the file.
         line = "" if error.row is None else f", line {lines[error.row]}"
         column = "" if error.label is None else f", {columns[error.label]}"
         raise BadFileError(f"{name}{line}{column}: {error.reason}") from None

@@ -1,4 +1,4 @@
-"""Datasets from CSV files: columns of features and columns of positions under one header."""
+"""Reading of datasets from CSV files with columns of features and of positions."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _MISSING_WORD = r"[ \t]*(?:na|n/a|null|none|\?)?[ \t]*"
 _MISSING_CELL = re.compile(
     rf"(?<=,){_MISSING_WORD}(?=,|$)|^{_MISSING_WORD}(?=,)", re.IGNORECASE | re.MULTILINE
 )
-"""A cell that stands for a missing label, except nan, which needs no translation."""
+"""A cell that means a missing label, except nan, which needs no replacement."""
 
 
 class Roles(NamedTuple):
-    """Which columns hold features and which hold positions, counted from 0."""
+    """Indices of the columns with features and of those with positions, counted from 0."""
 
     features: list[int]
     labels: list[int]
@@ -53,17 +53,17 @@ def read_csv(
 
     The first line names the columns. By default ``A1``, ``A2``, ... are features and ``L1``, ``L2``, ... the positions
     of labels: 1 is best, equal positions are ties, an empty cell (or ``nan``, ``NA``, ``?``) is a missing label, and
-    ``inf`` the rest of a top-k list.
+    ``inf`` is a label below the cut of a top-k list.
 
     Parameters
     ----------
     path : str or path-like
         A file in UTF-8 with commas between cells.
     label_columns, feature_columns : sequence of str, optional
-        Names of the columns, for files with other headers. If only one of them is given, all other columns are of
-        the other kind; if both are, columns in neither are ignored.
+        Names of the columns, for files with other headers. If only one of them is given, all remaining columns are
+        of the other kind; if both are given, remaining columns are ignored.
     name : str, optional
-        By default the file's name without folder and ending.
+        Name of the dataset; by default the file name without folder and extension.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def read_csv(
     Raises
     ------
     BadFileError
-        A ValueError that names file, line and column.
+        If the file is invalid; the message names file, line and column.
 
     Examples
     --------
@@ -105,9 +105,9 @@ def read_csv(
         roles = choose_columns(header, label_columns, feature_columns)
     except ValueError as error:
         raise BadFileError(f"{shown}, line {header_line}: {error}") from None
-    values = _quick(text, header_line, len(header), roles)
+    values = _parse_fast(text, header_line, len(header), roles)
     if values is None:
-        values = _careful(shown, lines, header, roles)
+        values = _parse_cells(shown, lines, header, roles)
     X, Y = values
     X.flags.writeable = False
     return Dataset(
@@ -121,12 +121,12 @@ def read_csv(
 
 
 def read_folder(path: str | os.PathLike[str]) -> list[Dataset]:
-    """Read every CSV file of a folder, as :func:`read_csv` does.
+    """Read every CSV file of a folder with :func:`read_csv`.
 
     Parameters
     ----------
     path : str or path-like
-        Files whose names do not end in ``.csv`` and subfolders are left alone.
+        Folder; other files and subfolders are ignored.
 
     Returns
     -------
@@ -176,7 +176,7 @@ def choose_columns(
         features = [i for i in range(len(header)) if i not in set(labels)]
     both = sorted(set(labels).intersection(features or ()))
     if both:
-        raise ValueError(f"column {header[both[0]]!r} stands in label_columns and feature_columns")
+        raise ValueError(f"column {header[both[0]]!r} is in both label_columns and feature_columns")
     if len(labels) < 2:
         raise ValueError(f"{len(labels)} column(s) with positions; expected at least 2 labels")
     if not features:
@@ -205,10 +205,10 @@ def _indices(
 _Values = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
-def _quick(text: str, header_line: int, width: int, roles: Roles) -> _Values | None:
-    """Read a file whose columns are all used and whose cells are numbers, or missing; None if anything is odd.
+def _parse_fast(text: str, header_line: int, width: int, roles: Roles) -> _Values | None:
+    """Parse a file with NumPy if all columns are used and all cells are numbers or missing; None otherwise.
 
-    What is odd is found, or forgiven, by reading again cell by cell.
+    The file is then parsed cell by cell, which accepts more formats and locates errors.
     """
     if len(roles.features) + len(roles.labels) != width:
         return None
@@ -239,10 +239,10 @@ def _load(body: str) -> NDArray[np.float64] | None:
         return None
 
 
-def _careful(
+def _parse_cells(
     name: str, lines: Iterator[tuple[int, list[str]]], header: Sequence[str], roles: Roles
 ) -> _Values:
-    """Read cell by cell: missing labels, ignored columns, and errors with their places."""
+    """Parse the file cell by cell; supports ignored columns, and errors name their location."""
     columns = [Column(number, column) for number, column in enumerate(header, start=1)]
     numbers, X, Y = [], [], []
     for line, cells in lines:
@@ -251,7 +251,7 @@ def _careful(
         Y.append([position(name, line, columns[i], cells[i]) for i in roles.labels])
         numbers.append(line)
     if not numbers:
-        raise BadFileError(f"{name}: a header but no rows; expected one instance a line below it")
+        raise BadFileError(f"{name}: a header but no rows; expected one instance per line below it")
     positions = np.array(Y)
     check_positions(name, positions, numbers, [columns[i] for i in roles.labels])
     return np.array(X), positions
