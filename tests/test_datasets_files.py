@@ -89,7 +89,7 @@ def test_top_k_lists(tmp_path: Path, cell: str) -> None:
         ("L1,L2\n1,2\n", "line 1: no column with a feature"),
         ("A1,L1\n1,1\n", r"line 1: 1 column\(s\) with positions; expected at least 2"),
         ("A1,L1,L2,colour\n1,1,2,3\n", r"column 4 \(colour\) is neither a feature A1, A2"),
-        ("A1,A1,L1,L2\n1,1,1,2\n", "line 1, column 2: 'A1' names column 1 already"),
+        ("A1,A1,L1,L2\n1,1,1,2\n", "line 1, column 2: 'A1' is already the name of column 1"),
         ("A1,,L1,L2\n1,1,1,2\n", "line 1, column 2: no name"),
         ("1,2,3\n1,1,2\n", "line 1: only numbers; expected a header"),
         ("A1,L1,L2\n1,1,2\n2,1\n", "line 3, column 3: .* 2 cells; expected 3, one for each column"),
@@ -136,7 +136,7 @@ def test_bad_files(tmp_path: Path, content: str | bytes, message: str) -> None:
         (
             {"label_columns": ["a", "b"], "feature_columns": ["b"]},
             ValueError,
-            "column 'b' stands in label_columns and feature_columns",
+            "column 'b' is in both label_columns and feature_columns",
         ),
     ],
 )

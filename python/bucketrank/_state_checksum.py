@@ -1,4 +1,4 @@
-"""A checksum over the attributes of an estimator, so that damage to a pickle is noticed."""
+"""Checksum over the attributes of an estimator, to detect damaged pickles."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _PLAIN = (str, bytes, bool, int, float, complex, type(None))
 def state_checksum(state: Mapping[str, Any]) -> bytes:
     """Return the checksum of attributes by name.
 
-    It depends on values alone, not on how a pickle arranges them: an array that comes back in shared memory is the
-    same array. Objects of other kinds count by their type; those that the kernels grew have a checksum of their own.
+    It depends only on values, not on their representation in a pickle: an array in shared memory has the same checksum.
+    Of other objects only the type is included; those of the Rust core have their own checksum.
     """
     digest = hashlib.sha256()
     for name in sorted(state):
         for part in (name.encode(), *_parts(state[name])):
-            # With its length, so that nothing can move from one part to the next.
+            # Include the length, so that parts cannot be shifted into each other.
             digest.update(len(part).to_bytes(8, "little"))
             digest.update(part)
     return digest.digest()
 
 
 def _parts(value: Any) -> Iterator[bytes]:
-    """Yield bytes that tell a value from others: its kind and size first, then what it holds."""
+    """Yield bytes that identify a value: its type and size first, then its content."""
     kind = type(value).__name__
     if isinstance(value, np.ndarray):
         yield f"array {value.dtype.str} {value.shape}".encode()

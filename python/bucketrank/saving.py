@@ -1,4 +1,4 @@
-"""Fitted estimators as files that are safe to read: no code, a format version, a checksum."""
+"""Saving of fitted estimators in files that are safe to load, with a format version and a checksum."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def save_model(model: Any, path: str | Path) -> None:
     model : estimator
         A fitted estimator of this package.
     path : str or Path
-        The file; one that exists is replaced.
+        File to write; an existing file is replaced.
 
     See Also
     --------
@@ -65,8 +65,7 @@ def save_model(model: Any, path: str | Path) -> None:
 def load_model(path: str | Path) -> Any:
     """Read a fitted estimator from a file.
 
-    Only the classes of this package are made, whatever the file says: unlike a pickle, a file from somebody else
-    cannot run code.
+    Only classes of this package are created: unlike a pickle, an untrusted file cannot run code.
 
     Parameters
     ----------
@@ -76,7 +75,7 @@ def load_model(path: str | Path) -> Any:
     Returns
     -------
     estimator
-        The fitted estimator. A file that is damaged, foreign or of a newer format is an error that says so.
+        The fitted estimator. A damaged file, a foreign file or a newer format raises a ValueError.
     """
     data = Path(path).read_bytes()
     if not data.startswith(_MAGIC):
@@ -121,7 +120,7 @@ def _is_ours(value: Any) -> bool:
 
 
 def _encode(value: Any, blobs: list[bytes]) -> Any:
-    """Return what JSON can hold; arrays and kernels' objects go to the blobs."""
+    """Convert a value to JSON; arrays and objects of the Rust core are appended to `blobs`."""
     if value is None or isinstance(value, (str, bool)):
         return value
     if isinstance(value, (int, np.integer)):
@@ -155,7 +154,7 @@ def _encode_object(value: Any, blobs: list[bytes]) -> Any:
         state = {name: _encode(item, blobs) for name, item in vars(value).items()}
         return {"estimator": type(value).__name__, "state": state}
     if isinstance(value, (np.random.RandomState, np.random.Generator)):
-        # A fitted model draws nothing more.
+        # A fitted model draws no random numbers.
         return None
     raise TypeError(f"{value!r:.60} cannot be saved")
 
@@ -202,7 +201,7 @@ def _decode_object(value: dict[str, Any], blobs: list[bytes]) -> Any:
 
 
 def _member(module: Any, name: Any, base: type) -> Any:
-    """Return a public class of a module of ours; nothing else may be made."""
+    """Return a public class of a module of this package; other names are rejected."""
     kind = getattr(module, name, None) if isinstance(name, str) and name[:1] != "_" else None
     if not (isinstance(kind, type) and issubclass(kind, base)):
         raise TypeError(f"there is no {name!r}")

@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     if names is None:
         names = np.array([f"A{number}" for number in range(1, model.n_features_in_ + 1)])
     else:
-        # The array has the columns in the right order but no names, which would make predict warn.
+        # X has the right columns but no feature names; predict would warn about their absence.
         del model.feature_names_in_
     X = read_features(options.file, [str(name) for name in names])
     positions = model.set_output(transform="default").predict(X)

@@ -1,4 +1,4 @@
-"""Datasets from CSV files: columns of features and columns of positions under one header."""
+"""Reading of datasets from CSV files with columns of features and of positions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["BadFileError", "read_csv", "read_folder"]
 
 
 class Roles(NamedTuple):
-    """Which columns hold features and which hold positions, counted from 0."""
+    """Indices of the columns with features and of those with positions, counted from 0."""
 
     features: list[int]
     labels: list[int]
@@ -32,17 +32,17 @@ def read_csv(
 
     The first line names the columns. By default ``A1``, ``A2``, ... are features and ``L1``, ``L2``, ... the positions
     of labels: 1 is best, equal positions are ties, an empty cell (or ``nan``, ``NA``, ``?``) is a missing label, and
-    ``inf`` the rest of a top-k list.
+    ``inf`` is a label below the cut of a top-k list.
 
     Parameters
     ----------
     path : str or path-like
         A file in UTF-8 with commas between cells.
     label_columns, feature_columns : sequence of str, optional
-        Names of the columns, for files with other headers. If only one of them is given, all other columns are of
-        the other kind; if both are, columns in neither are ignored.
+        Names of the columns, for files with other headers. If only one of them is given, all remaining columns are
+        of the other kind; if both are given, remaining columns are ignored.
     name : str, optional
-        By default the file's name without folder and ending.
+        Name of the dataset; by default the file name without folder and extension.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def read_csv(
     Raises
     ------
     BadFileError
-        A ValueError that names file, line and column.
+        If the file is invalid; the message names file, line and column.
 
     Examples
     --------
@@ -89,12 +89,12 @@ def read_csv(
 
 
 def read_folder(path: str | os.PathLike[str]) -> list[Dataset]:
-    """Read every CSV file of a folder, as :func:`read_csv` does.
+    """Read every CSV file of a folder with :func:`read_csv`.
 
     Parameters
     ----------
     path : str or path-like
-        Files whose names do not end in ``.csv`` and subfolders are left alone.
+        Folder; other files and subfolders are ignored.
 
     Returns
     -------
@@ -144,7 +144,7 @@ def choose_columns(
         features = [i for i in range(len(header)) if i not in set(labels)]
     both = sorted(set(labels).intersection(features or ()))
     if both:
-        raise ValueError(f"column {header[both[0]]!r} stands in label_columns and feature_columns")
+        raise ValueError(f"column {header[both[0]]!r} is in both label_columns and feature_columns")
     if len(labels) < 2:
         raise ValueError(f"{len(labels)} column(s) with positions; expected at least 2 labels")
     if not features:

@@ -77,7 +77,7 @@ def largest_first(plan: Plan, jobs: list[Job]) -> list[Job]:
 
 
 def _collect(waiting: dict[Future[list[Outcome] | None], Job], finished: Finished) -> list[Job]:
-    """Pass results on as they complete, and return the jobs whose workers did not reach the data."""
+    """Pass results on as they complete, and return the jobs whose workers could not read the data."""
     without_data = []
     for future in as_completed(waiting):
         job = waiting[future]

@@ -91,13 +91,13 @@ class MeanCube:
 
     @property
     def best(self) -> NDArray[np.bool_]:
-        """Which methods have the highest mean of their row, to three decimals."""
+        """Mask of the methods with the highest mean of their row, to three decimals."""
         rounded = as_printed(self.mean)
         return np.asarray(rounded == _row_maximum(rounded))
 
     @property
     def near_best(self) -> NDArray[np.bool_]:
-        """For which methods mean ± 1.96 standard deviations overlaps the interval of the best one."""
+        """Mask of the methods whose interval, mean ± 1.96 standard deviations, overlaps that of the best."""
         half_width = np.nan_to_num(_INTERVAL * self.sd)
         lowest = np.where(self.mean == _row_maximum(self.mean), self.mean - half_width, -np.inf)
         return np.asarray(self.mean + half_width >= _row_maximum(lowest))
@@ -135,7 +135,7 @@ class MeanCube:
     def scores(
         self, level: int, *, higher_is_better: bool = True, zero_is_best: bool = False
     ) -> ScoreTable:
-        """Return one level as a table for statistics; the error says which cells are incomplete."""
+        """Return one level as a table for statistics; the error lists the incomplete cells."""
         short = [
             f"{self.methods[j]} on {self.datasets[i]} ({self.count[level, i, j]} of {self.expected})"
             for i, j in np.argwhere(self.count[level] < self.expected).tolist()

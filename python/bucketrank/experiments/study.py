@@ -46,10 +46,10 @@ class Study:
     ----------
     columns : dict of str to ndarray
         The table by columns. ``dataset``, ``missing`` (share of labels dropped from training rankings), ``method``,
-        ``repeat`` and ``fold`` say what was measured; then ``tau_x`` (mean rank correlation on the rows held out),
+        ``repeat`` and ``fold`` identify the result; then ``tau_x`` (mean rank correlation on the held-out rows),
         ``buckets_predicted`` and ``buckets_true`` (mean numbers of buckets), ``leaves`` and ``depth`` of the tree
-        (NaN for rankers without), ``fit_seconds`` (growing the tree) and ``consensus_seconds`` (its leaves'
-        consensus; for other rankers the time to predict).
+        (NaN for rankers without), ``fit_seconds`` (fitting the tree) and ``consensus_seconds`` (consensus of
+        its leaves; for other rankers the time to predict).
     settings : dict
         Inputs that determine the results: seed, folds, levels, hashes of the data, learners and methods.
     notes : dict
@@ -64,7 +64,7 @@ class Study:
     >>> study.summary().methods
     ['borda', 'mc4', 'all_tied']
 
-    With several datasets it says which methods differ:
+    With several datasets, significance tests are available:
 
     >>> study = compare(["iris", "wine"], ["borda", "mc4"], missing=0.3, n_repeats=1, n_folds=5)
     >>> study.holm(missing=0.3).control
@@ -281,15 +281,15 @@ class Study:
         title: str | None = None,
         sections: Sequence[Section] = (),
     ) -> str:
-        """Write a report: a summary in words, all tables and figures, settings and hashes of the data.
+        """Write a report: a written summary, all tables and figures, settings and hashes of the data.
 
         Parameters
         ----------
         path : str or Path, optional
-            File to write as well.
+            File to write to, in addition to returning the text.
         format : {"html", "latex", "markdown"}, default "html"
             HTML is one self-contained page with figures and needs matplotlib (``pip install 'bucketrank[plot]'``);
-            the others have words and tables.
+            the others have text and tables.
         title : str, optional
             Heading of the report.
         sections : sequence of Section, optional
@@ -327,7 +327,7 @@ class Study:
         Parameters
         ----------
         path : str or Path, optional
-            File to write as well.
+            File to write to, in addition to returning the text.
 
         Returns
         -------

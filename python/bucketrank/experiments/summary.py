@@ -40,7 +40,7 @@ class Summary(MeanCube):
         Parameters
         ----------
         colour : bool, default False
-            Show the best in bold and what is not near the best dimmed, by terminal codes.
+            Whether to print the best in bold and methods not near the best dimmed, with terminal codes.
 
         Returns
         -------

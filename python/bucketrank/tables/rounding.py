@@ -1,4 +1,4 @@
-"""Numbers rounded as they are printed, so that what is compared and what is read are the same."""
+"""Rounding of numbers to their printed values, so that comparisons agree with printed tables."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from bucketrank._validation import as_whole
 
 _MOST_DECIMALS = 17
-"""A float has no more digits."""
+"""Number of significant digits of a float."""
 
 
 def as_printed(values: Any, decimals: int = 3) -> NDArray[np.float64]:
-    """Round to the numbers that ``format`` writes; NumPy's rounding differs where a 5 follows.
+    """Round to the values that ``format`` prints; NumPy rounds some halves differently.
 
     Examples
     --------
@@ -24,7 +24,7 @@ def as_printed(values: Any, decimals: int = 3) -> NDArray[np.float64]:
     """
     array = np.asarray(values, dtype=np.float64)
     texts = (f"{value:.{decimals}f}" for value in array.ravel().tolist())
-    # Adding 0 takes the sign off a zero.
+    # Adding 0 turns -0 into 0.
     return np.array([float(text) for text in texts]).reshape(array.shape) + 0.0
 
 
@@ -39,7 +39,7 @@ def as_decimals(decimals: Any) -> int:
 
 
 def three_digits(value: float) -> str:
-    """Write a number with three digits that say something, however small it is.
+    """Format a number with three significant digits.
 
     Examples
     --------

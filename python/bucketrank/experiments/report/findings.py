@@ -51,15 +51,15 @@ def findings(study: Study) -> tuple[str, ...]:
         One paragraph per level of missing labels, then results across levels.
     """
     cube = MeanCube.of(study, "tau_x")
-    said = [_level_sentence(cube, level) for level in range(len(cube.missing))]
+    sentences = [_level_sentence(cube, level) for level in range(len(cube.missing))]
     further = (
         _across_levels(cube.without_baseline()),
         _bucket_sentence(study),
         _time_sentence(study),
         _baseline_sentence(cube),
     )
-    said += filter(None, further)
-    return tuple(said)
+    sentences += filter(None, further)
+    return tuple(sentences)
 
 
 def _level_sentence(cube: MeanCube, level: int) -> str:
@@ -105,8 +105,8 @@ def _verdict(test: HolmTest) -> str:
 def _first_few(test: HolmTest, names: list[str]) -> list[str]:
     """Return names with their p-values, and the number of further names."""
     shown = names if len(names) <= _MOST_NAMES else names[: _MOST_NAMES - 1]
-    said = [f"{name} (p = {p_value_text(test.adjusted_p_value(name))})" for name in shown]
-    return said if shown == names else [*said, f"{len(names) - len(shown)} more"]
+    texts = [f"{name} (p = {p_value_text(test.adjusted_p_value(name))})" for name in shown]
+    return texts if shown == names else [*texts, f"{len(names) - len(shown)} more"]
 
 
 def _which(names: tuple[str, ...], of: int) -> str:
@@ -205,15 +205,15 @@ def _baseline_sentence(cube: MeanCube) -> str:
     others = as_printed(cube.without_baseline().mean[0, rows])
     # The mean of unrounded values, because the mean of rounded values could round differently.
     mean = cube.mean[0, rows, cube.methods.index(ALL_TIED)].mean()
-    said = f"The all-tied baseline ({ALL_TIED}) has a mean τ_X of {mean:.3f} {level}"
+    score = f"The all-tied baseline ({ALL_TIED}) has a mean τ_X of {mean:.3f} {level}"
     ahead = (tied[:, None] > others).all(axis=1)
     if ahead.any():
         where = join_names([cube.datasets[rows[i]] for i in np.flatnonzero(ahead)])
-        return f"{said}, and beats every method on {where}."
+        return f"{score}, and beats every method on {where}."
     beaten = (tied[:, None] > others).sum()
     if beaten == 0:
-        return f"{said}, and beats no method on any dataset."
-    return f"{said}, and beats a method in {beaten} of {others.size} results."
+        return f"{score}, and beats no method on any dataset."
+    return f"{score}, and beats a method in {beaten} of {others.size} results."
 
 
 def _seconds(seconds: float) -> str:
