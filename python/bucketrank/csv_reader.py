@@ -234,7 +234,7 @@ def _problem(cell: str, behind: str, *, quoted: bool) -> str:
     if quoted and not behind:
         return "a quote is opened but never closed; expected a closing quote"
     if quoted and behind[1:] not in ("", ",", "\r", "\n"):
-        return f"{behind[1]!r} behind a closing quote; expected a comma or the end of the line"
+        return f"{behind[1]!r} after a closing quote; expected a comma or the end of the line"
     limit = csv.field_size_limit()
     if len(cell) > limit:
         return f"a cell of {len(cell)} characters; expected at most {limit}"
@@ -257,7 +257,7 @@ def _column_names(name: str, line: int, cells: Sequence[str]) -> list[str]:
             )
         if column in first:
             raise BadFileError(
-                f"{name}, line {line}, column {number}: {column!r} names column {first[column]} already; "
+                f"{name}, line {line}, column {number}: {column!r} is already the name of column {first[column]}; "
                 "expected a different name for each column"
             )
         first[column] = number
@@ -300,7 +300,7 @@ def _check_width(name: str, line: int, cells: Sequence[str], expected: int) -> N
     """Reject a line with more or fewer cells than the header."""
     found = len(cells)
     if found != expected:
-        problem = "a cell is missing" if found < expected else "a cell too many"
+        problem = "a cell is missing" if found < expected else "an extra cell"
         raise BadFileError(
             f"{name}, line {line}, column {min(found, expected) + 1}: {problem}: {found} cells; expected {expected}, "
             "one for each column of the header"
