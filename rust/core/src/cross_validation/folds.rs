@@ -1,10 +1,7 @@
 //! Which rows are tested together, and the seeds of everything that is drawn.
 
-use rand::seq::SliceRandom;
-use rand::{Rng, SeedableRng};
-use rand_pcg::Pcg64;
-
 use crate::error::{Error, Result};
+use crate::random::Generator;
 
 /// What a seed is for. Each purpose has a stream of its own, so that the draws of one never show in another.
 #[derive(Debug, Clone, Copy)]
@@ -68,7 +65,7 @@ pub fn fold_of_rows(rows: usize, n_folds: u32, seed: u64, repeat: u32) -> Result
     }
     let mut order: Vec<u32> = (0..rows as u32).collect();
     let seed = derived_seed(seed, Purpose::Folds, &[repeat.into()]);
-    order.shuffle(&mut Pcg64::seed_from_u64(seed));
+    Generator::new(seed).shuffle(&mut order);
     let (size, longer) = (rows / count, rows % count);
     let mut fold_of = vec![0; rows];
     let mut start = 0;
@@ -92,7 +89,7 @@ fn derived_seed(seed: u64, purpose: Purpose, parts: &[u64]) -> u64 {
 }
 
 fn next(seed: u64) -> u64 {
-    Pcg64::seed_from_u64(seed).next_u64()
+    Generator::new(seed).bits()
 }
 
 #[cfg(test)]

@@ -5,15 +5,13 @@ mod shares;
 
 pub use shares::Voters;
 
-use rand::{Rng, SeedableRng};
-use rand_pcg::Pcg64;
-
 use crate::error::{Error, Result};
 use crate::features::Features;
 use crate::parallel::{stream, Jobs};
+use crate::random::{child_seed, Generator};
 use crate::rankings::Rankings;
 use crate::run::Interrupt;
-use crate::tree::{child_seed, SharedEncoding, Splitter, Tree, TreeOptions, TreeParams};
+use crate::tree::{SharedEncoding, Splitter, Tree, TreeOptions, TreeParams};
 use crate::weights::Weights;
 
 /// What makes the trees of a forest differ.
@@ -199,10 +197,9 @@ impl Forest {
             .collect();
         let mut weights = vec![0.0; self.rankings.len()];
         // Another stream than that of the tree's own draws.
-        let mut rng = Pcg64::seed_from_u64(child_seed(seed, 1));
+        let mut generator = Generator::new(child_seed(seed, 1));
         for _ in &rows {
-            let drawn = (u64::from(rng.next_u32()) * rows.len() as u64) >> 32;
-            let row = rows[drawn as usize];
+            let row = rows[generator.below(rows.len())];
             weights[row] += own.get(row);
         }
         Weights::Each(weights)

@@ -32,7 +32,6 @@ mod model;
 mod params;
 mod split;
 
-pub(crate) use draw::child_seed;
 pub(crate) use grow::SharedEncoding;
 pub(crate) use leaves::{LeafWalk, ShareConsensus};
 

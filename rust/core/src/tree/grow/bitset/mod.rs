@@ -13,7 +13,8 @@ use crate::run::WorkMeter;
 
 use self::columns::{bits_of_rows, ColumnMerger, PairSets, RowSetIndex};
 use self::score::SmallScoreTables;
-use crate::tree::draw::{child_seed, draw_features, random_threshold, TOLERANCE};
+use crate::random::child_seed;
+use crate::tree::draw::{draw_features, random_threshold, TOLERANCE};
 use crate::tree::grow::coded::node::{rank, row, LargeNode};
 use crate::tree::grow::coded::score::ScoreTables;
 use crate::tree::grow::{Grown, Subtree, LEAF};

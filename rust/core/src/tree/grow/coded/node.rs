@@ -6,7 +6,7 @@ use crate::features::Features;
 
 use super::block::PairCodes;
 use super::count::Counts;
-use crate::tree::draw::child_seed;
+use crate::random::child_seed;
 use crate::tree::grow::bitset;
 use crate::tree::split::candidate::SplitCandidate;
 
