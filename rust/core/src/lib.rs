@@ -2,7 +2,7 @@
 //!
 //! Data enters through [`rankings::Rankings`], whose constructor proves what the kernels rely on; everything
 //! behind it works on valid data. Dependencies point one way:
-//! `error ← run, saved, weights, raw_position ← rankings, bucket_order ← pairs ← metrics, latent ← aggregate ← tree ←
+//! `error ← run, random, saved, weights, raw_position ← rankings, bucket_order ← pairs ← metrics, latent ← aggregate ← tree ←
 //! forest, boost, cross_validation`.
 
 pub mod aggregate;
@@ -20,6 +20,7 @@ pub mod missing;
 pub mod mixture;
 pub mod pairs;
 pub mod parallel;
+mod random;
 pub mod rankings;
 pub mod raw_position;
 pub mod run;

@@ -3,10 +3,9 @@
 use std::cmp::Ordering;
 
 use ndarray::{ArrayView2, Axis};
-use rand::{RngExt, SeedableRng};
-use rand_pcg::Pcg64;
 
 use crate::error::{Error, Result};
+use crate::random::Generator;
 use crate::rankings::{checked_shape, Rankings, MISSING};
 use crate::weights::Weights;
 
@@ -113,14 +112,14 @@ pub fn drop_labels(rankings: &Rankings, fraction: f64, seed: u64) -> Result<Rank
         });
     }
     let labels = rankings.labels();
-    let mut rng = Pcg64::seed_from_u64(seed);
+    let mut generator = Generator::new(seed);
     let mut positions = Vec::with_capacity(rankings.len() * labels);
     let mut closer = GapCloser::new(labels);
     for row in rankings.rows() {
         let start = positions.len();
         // One draw for every label, ranked or not: what is dropped elsewhere does not depend on what is missing.
         positions.extend(row.iter().map(|&position| {
-            let dropped = rng.random::<f64>() < fraction;
+            let dropped = generator.unit() < fraction;
             if dropped {
                 MISSING
             } else {

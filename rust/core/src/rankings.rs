@@ -7,8 +7,7 @@ use crate::raw_position::{Parsed, RawPosition};
 use crate::simd::{dispatch, Kernel};
 use crate::weights::Weights;
 
-/// The position of a label that a row does not rank.
-pub const MISSING: u16 = 0;
+pub use crate::raw_position::MISSING;
 
 /// The largest number of labels: positions are stored in 16 bits, and 0 marks a missing label.
 pub const MAX_LABELS: usize = u16::MAX as usize;

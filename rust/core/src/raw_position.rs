@@ -1,7 +1,9 @@
 //! Positions as callers write them: [`RawPosition`] says what a number means before any ranking is made of it.
 
 use crate::error::PositionProblem;
-use crate::rankings::MISSING;
+
+/// The position of a label that a row does not rank, in the stored form.
+pub const MISSING: u16 = 0;
 
 /// A number that callers use for positions: `f64` (NaN = missing, `+inf` = the rest of a top-k list) or `i64`.
 pub trait RawPosition: Copy {

@@ -1,7 +1,6 @@
 //! [`CandidateFeatures`]: the sampled features of a node and the boundaries between their bins.
 
-use rand::{Rng, SeedableRng};
-use rand_pcg::Pcg64;
+use crate::random::Generator;
 
 use super::bins::BinCut;
 use super::params::MAX_BINS;
@@ -32,16 +31,15 @@ impl CandidateFeatures {
     /// Draws features until enough of them are not constant in the node. `rows` are indices into the sample.
     pub(super) fn draw(sample: &RowSample<'_>, rows: &[u32], draw: FeatureDraw) -> Self {
         let mut order: Vec<u32> = (0..sample.bins.features() as u32).collect();
-        let mut rng = Pcg64::seed_from_u64(draw.seed);
+        let mut generator = Generator::new(draw.seed);
         let mut found = Vec::with_capacity(draw.features);
         for next in 0..order.len() {
             if found.len() == draw.features {
                 break;
             }
             if draw.features < order.len() {
-                let left = (order.len() - next) as u64;
-                let offset = (u64::from(rng.next_u32()) * left) >> 32;
-                order.swap(next, next + offset as usize);
+                let other = next + generator.below(order.len() - next);
+                order.swap(next, other);
             }
             let feature = order[next] as usize;
             found.extend(CandidateFeature::new(

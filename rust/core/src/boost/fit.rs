@@ -1,17 +1,15 @@
 //! Fit of a booster: constant scores, then one tree per round.
 
 use ndarray::{ArrayView2, Axis};
-use rand::{RngExt, SeedableRng};
-use rand_pcg::Pcg64;
 
 use crate::error::{Error, Result};
 use crate::features::{check_finite, Features};
 use crate::latent::{compared_labels, Derivatives, LatentRow};
 use crate::pairs::PairCounts;
 use crate::parallel::{each_chunk, install};
+use crate::random::{child_seed, Generator};
 use crate::rankings::{Rankings, MISSING};
 use crate::run::Interrupt;
-use crate::tree::child_seed;
 
 use super::bins::Bins;
 use super::booster::Booster;
@@ -274,10 +272,10 @@ fn split_validation(rankings: &Rankings, options: &BoostOptions) -> Result<(Vec<
     let Some(stopping) = options.early_stopping else {
         return Ok((rows, Vec::new()));
     };
-    let mut rng = Pcg64::seed_from_u64(!options.seed);
+    let mut generator = Generator::new(!options.seed);
     let count = (stopping.validation_share * rows.len() as f64).ceil() as usize;
     for i in 0..count {
-        let other = rng.random_range(i..rows.len());
+        let other = generator.in_range(i..rows.len());
         rows.swap(i, other);
     }
     let mut training = rows.split_off(count);
@@ -306,7 +304,7 @@ fn sample_rows(rows: &[u32], share: f64, seed: u64) -> Vec<u32> {
     if share >= 1.0 {
         return rows.to_vec();
     }
-    let mut rng = Pcg64::seed_from_u64(seed);
-    let drawn = rows.iter().copied().filter(|_| rng.random::<f64>() < share);
+    let mut generator = Generator::new(seed);
+    let drawn = rows.iter().copied().filter(|_| generator.unit() < share);
     drawn.collect()
 }

@@ -1,7 +1,7 @@
 //! [`TreeGrower`]: grows one tree of a booster, level by level.
 
 use crate::parallel::ordered;
-use crate::tree::child_seed;
+use crate::random::child_seed;
 
 use super::bins::BinCut;
 use super::candidates::{CandidateFeatures, FeatureDraw};

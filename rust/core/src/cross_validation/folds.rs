@@ -1,10 +1,7 @@
 //! Folds of a cross-validation, and the seeds of all its random draws.
 
-use rand::seq::SliceRandom;
-use rand::{Rng, SeedableRng};
-use rand_pcg::Pcg64;
-
 use crate::error::{Error, Result};
+use crate::random::Generator;
 
 /// Purpose of a derived seed. Each purpose has its own stream, so that draws for one do not affect another.
 #[derive(Debug, Clone, Copy)]
@@ -68,7 +65,7 @@ pub fn fold_of_rows(rows: usize, n_folds: u32, seed: u64, repeat: u32) -> Result
     }
     let mut order: Vec<u32> = (0..rows as u32).collect();
     let seed = derive_seed(seed, SeedPurpose::Folds, &[repeat.into()]);
-    order.shuffle(&mut Pcg64::seed_from_u64(seed));
+    Generator::new(seed).shuffle(&mut order);
     let (size, longer) = (rows / count, rows % count);
     let mut fold_of = vec![0; rows];
     let mut start = 0;
@@ -92,7 +89,7 @@ fn derive_seed(seed: u64, purpose: SeedPurpose, parts: &[u64]) -> u64 {
 }
 
 fn advance(seed: u64) -> u64 {
-    Pcg64::seed_from_u64(seed).next_u64()
+    Generator::new(seed).bits()
 }
 
 #[cfg(test)]

@@ -4,15 +4,13 @@ mod shares;
 
 pub use shares::Voters;
 
-use rand::{Rng, SeedableRng};
-use rand_pcg::Pcg64;
-
 use crate::error::{Error, Result};
 use crate::features::Features;
 use crate::parallel::{stream, Jobs};
+use crate::random::{child_seed, Generator};
 use crate::rankings::Rankings;
 use crate::run::Interrupt;
-use crate::tree::{child_seed, SharedEncoding, Splitter, Tree, TreeOptions, TreeParams};
+use crate::tree::{SharedEncoding, Splitter, Tree, TreeOptions, TreeParams};
 use crate::weights::Weights;
 
 /// How the trees of a forest are randomised.
@@ -103,8 +101,8 @@ pub(crate) struct ForestTree {
 /// The bootstrap sample of a tree: as many draws with replacement as there are rows of positive weight.
 pub(crate) fn bootstrap_draws(seed: u64, rows: usize) -> impl Iterator<Item = usize> {
     // A separate stream from the tree's own draws.
-    let mut rng = Pcg64::seed_from_u64(child_seed(seed, 1));
-    (0..rows).map(move |_| ((u64::from(rng.next_u32()) * rows as u64) >> 32) as usize)
+    let mut generator = Generator::new(child_seed(seed, 1));
+    (0..rows).map(move |_| generator.below(rows))
 }
 
 impl Forest {

@@ -1,33 +1,20 @@
 //! Random draws of a node: the features it considers and their thresholds.
 
-use rand::{Rng, SeedableRng};
-use rand_pcg::Pcg64;
+use crate::random::{child_seed, Generator};
 
 /// A candidate replaces the best split only if its improvement is larger by more than this, so that the choice does not
 /// depend on rounding.
 pub(super) const TOLERANCE: f64 = 1e-12;
-
-/// Seed of a child node. It depends only on the path from the root, not on the order in which nodes are grown.
-pub(crate) fn child_seed(parent: u64, child: usize) -> u64 {
-    // The finaliser of SplitMix64.
-    let mut z = parent
-        .wrapping_add(0x9E37_79B9_7F4A_7C15)
-        .wrapping_add(child as u64);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
-}
 
 /// Keeps `max_features` of the candidates, drawn without replacement, in ascending order.
 pub(super) fn draw_features(candidates: &mut Vec<u32>, max_features: Option<usize>, seed: u64) {
     let Some(count) = max_features.filter(|&count| count < candidates.len()) else {
         return;
     };
-    let mut rng = Pcg64::seed_from_u64(seed);
+    let mut generator = Generator::new(seed);
     for i in 0..count {
-        let left = (candidates.len() - i) as u64;
-        let offset = (u64::from(rng.next_u32()) * left) >> 32;
-        candidates.swap(i, i + offset as usize);
+        let other = i + generator.below(candidates.len() - i);
+        candidates.swap(i, other);
     }
     candidates.truncate(count);
     candidates.sort_unstable();
@@ -64,7 +51,6 @@ mod tests {
         assert!(once.windows(2).all(|w| w[0] < w[1]));
         assert_eq!(once, draw(1));
         assert!((2..50).any(|seed| draw(seed) != once));
-        assert_ne!(child_seed(0, 0), child_seed(0, 1));
     }
 
     #[test]

@@ -31,7 +31,6 @@ mod node;
 mod params;
 mod split;
 
-pub(crate) use draw::child_seed;
 pub(crate) use grow::{Grown, SharedEncoding, Subtree, LEAF};
 pub(crate) use leaves::{LeafWalk, ShareConsensus};
 

@@ -10,7 +10,7 @@ use crate::rankings::Rankings;
 use crate::run::{Interrupt, WorkMeter};
 
 pub(crate) use self::coded::SharedEncoding;
-use crate::tree::draw::child_seed;
+use crate::random::child_seed;
 use crate::tree::split::criterion::Consensus;
 
 use self::general::{GeneralSearch, MultiwaySplit};

@@ -13,7 +13,8 @@ use crate::run::WorkMeter;
 
 use self::pair_sets::{bits_of_rows, ColumnMerger, PairSets, RowSetIndex};
 use self::small_score_tables::SmallScoreTables;
-use crate::tree::draw::{child_seed, draw_features, random_threshold, TOLERANCE};
+use crate::random::child_seed;
+use crate::tree::draw::{draw_features, random_threshold, TOLERANCE};
 use crate::tree::grow::coded::large_node::{rank, row, LargeNode};
 use crate::tree::grow::coded::score_tables::ScoreTables;
 use crate::tree::grow::{Grown, Subtree, LEAF};

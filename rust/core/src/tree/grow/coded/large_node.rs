@@ -6,7 +6,7 @@ use crate::features::Features;
 
 use super::column_counts::ColumnCounts;
 use super::pair_codes::PairCodes;
-use crate::tree::draw::child_seed;
+use crate::random::child_seed;
 use crate::tree::grow::bitset;
 use crate::tree::split::best_split::SplitCandidate;
 
