@@ -1,5 +1,5 @@
-//! Benchmarks of growing and applying trees on data of the size of the largest benchmark dataset: 20000 rows, 16 features
-//! of 16 values each, 26 labels in a few buckets.
+//! Fitting and applying trees on data with the shape of the largest benchmark dataset: 20000 rows, 16 features of 16
+//! values each, 26 labels in a few buckets.
 
 use std::hint::black_box;
 
@@ -19,8 +19,8 @@ const ROWS: usize = 20_000;
 const FEATURES: usize = 16;
 const LABELS: usize = 26;
 
-/// Rows scatter around one centre per label; labels are ranked by the distance of their centres.
-fn data() -> (Array2<f64>, Rankings) {
+/// Rows scattered around one centre per label; labels with near centres are ranked before distant ones.
+fn generate_data() -> (Array2<f64>, Rankings) {
     let mut rng = Pcg64::seed_from_u64(1);
     let centres = Array2::from_shape_fn((LABELS, FEATURES), |_| rng.random::<f64>() * 15.0);
     let mut x = Array2::zeros((ROWS, FEATURES));
@@ -35,7 +35,7 @@ fn data() -> (Array2<f64>, Rankings) {
         for other in 0..LABELS {
             let difference = &x.row(row) - &centres.row(other);
             let distance = difference.dot(&difference).sqrt();
-            // All far labels are tied in the last bucket.
+            // Distant labels share the last bucket.
             y[[row, other]] = (distance / 2.0).floor().min(7.0);
         }
     }
@@ -43,13 +43,13 @@ fn data() -> (Array2<f64>, Rankings) {
     (x, rankings)
 }
 
-fn grow(c: &mut Criterion) {
-    let (x, complete) = data();
+fn bench_tree(c: &mut Criterion) {
+    let (x, complete) = generate_data();
     let incomplete = drop_labels(&complete, 0.3, 2).expect("0.3 is a share");
     let params = TreeParams::default();
     let fit = |rankings: &Rankings| {
         let features = Features::new(x.view(), &Interrupt::never()).expect("finite features");
-        Tree::fit(&features, rankings, &params, None, &Interrupt::never()).expect("not interrupted")
+        Tree::fit(&features, rankings, &params, None, &Interrupt::never()).expect("no interrupt")
     };
     let mut group = c.benchmark_group("tree");
     group.sample_size(10);
@@ -71,10 +71,10 @@ fn grow(c: &mut Criterion) {
     let fitted = FittedTree::fit(&features, complete, &params, &borda, &Interrupt::never());
     let bytes = fitted.expect("not interrupted").to_bytes();
     group.bench_function("from_bytes", |b| {
-        b.iter(|| FittedTree::from_bytes(black_box(&bytes)).expect("just saved"));
+        b.iter(|| FittedTree::from_bytes(black_box(&bytes)).expect("valid bytes"));
     });
     group.finish();
 }
 
-criterion_group!(benches, grow);
+criterion_group!(benches, bench_tree);
 criterion_main!(benches);
