@@ -11,13 +11,14 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray3};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::border::aggregator::AggregatorSpec;
 use crate::border::arrays::{
-    order_table, whole_numbers, Matrix, MaybeWeights, OrderTable, Positions, Sets, View,
+    order_table, whole_numbers, Matrix, MaybeWeights, OrderTable, Positions, View,
 };
 use crate::border::errors::{BorderError, Result};
+use crate::border::run::run;
+use crate::border::sets::Sets;
 use crate::explanation::to_dict;
-use crate::interrupt::run;
-use crate::spec::Spec;
 
 /// Positions of one bucket order.
 type Order<'py> = Bound<'py, PyArray1<i64>>;
@@ -26,7 +27,7 @@ type Order<'py> = Bound<'py, PyArray1<i64>>;
 #[pyfunction]
 pub fn aggregate<'py>(
     py: Python<'py>,
-    spec: Spec,
+    spec: AggregatorSpec,
     y: Positions<'py>,
     weights: MaybeWeights<'py>,
 ) -> Result<Order<'py>> {
@@ -43,7 +44,7 @@ pub fn aggregate<'py>(
 #[pyfunction]
 pub fn explain<'py>(
     py: Python<'py>,
-    spec: Spec,
+    spec: AggregatorSpec,
     y: Positions<'py>,
     weights: MaybeWeights<'py>,
 ) -> Result<Bound<'py, PyDict>> {
@@ -60,7 +61,7 @@ pub fn explain<'py>(
 #[pyfunction]
 pub fn aggregate_many<'py>(
     py: Python<'py>,
-    spec: Spec,
+    spec: AggregatorSpec,
     sets: Sets<'py>,
     n_jobs: usize,
 ) -> Result<OrderTable<'py>> {
@@ -86,7 +87,7 @@ pub fn aggregate_many<'py>(
 #[pyfunction]
 pub fn aggregate_pair_order<'py>(
     py: Python<'py>,
-    spec: Spec,
+    spec: AggregatorSpec,
     matrix: Matrix<'py>,
 ) -> Result<Order<'py>> {
     let aggregator = spec.aggregator()?;
@@ -102,7 +103,7 @@ pub fn aggregate_pair_order<'py>(
 #[pyfunction]
 pub fn aggregate_pair_orders<'py>(
     py: Python<'py>,
-    spec: Spec,
+    spec: AggregatorSpec,
     matrices: PyReadonlyArray3<'py, f64>,
     n_jobs: usize,
 ) -> Result<OrderTable<'py>> {
@@ -116,7 +117,7 @@ pub fn aggregate_pair_orders<'py>(
 #[pyfunction]
 pub fn aggregate_pair_shares<'py>(
     py: Python<'py>,
-    spec: Spec,
+    spec: AggregatorSpec,
     tables: PyReadonlyArray3<'py, f64>,
     n_jobs: usize,
 ) -> Result<OrderTable<'py>> {
@@ -144,7 +145,7 @@ fn checked<T: Send>(
 
 fn aggregate_statistics<'py>(
     py: Python<'py>,
-    spec: &Spec,
+    spec: &AggregatorSpec,
     n_jobs: usize,
     aggregate: impl FnOnce(Batch<'_>) -> error::Result<Vec<BucketOrder>> + Send,
 ) -> Result<OrderTable<'py>> {

@@ -10,7 +10,7 @@ use pyo3::types::{PyBytes, PyTuple};
 
 use crate::border::arrays::{Matrix, MaybeWeights, Positions};
 use crate::border::errors::Result;
-use crate::interrupt::run_with_callbacks;
+use crate::border::run::run_with_callbacks;
 
 /// The parameters of a booster as the Python layer resolves them.
 #[derive(FromPyObject)]

@@ -7,10 +7,10 @@ use numpy::PyArray1;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 
+use crate::border::aggregator::AggregatorSpec;
 use crate::border::arrays::{whole_numbers, Matrix, MaybeWeights, Positions};
 use crate::border::errors::Result;
-use crate::interrupt::run_with_callbacks;
-use crate::spec::Spec;
+use crate::border::run::run_with_callbacks;
 use crate::tree::Options;
 
 /// Data to cross-validate on, checked once.
@@ -66,8 +66,8 @@ type Task = (usize, f64, u32, u32, usize, usize);
 #[pyo3(from_item_all)]
 pub struct Methods {
     trees: Vec<Options>,
-    tree_aggregator: Spec,
-    aggregators: Vec<Vec<Spec>>,
+    tree_aggregator: AggregatorSpec,
+    aggregators: Vec<Vec<AggregatorSpec>>,
 }
 
 /// Does all tasks and hands their results to `finished` as they come. Returns the task that failed with its message.
@@ -90,7 +90,7 @@ pub fn cross_validate<'py>(
     let aggregators: Vec<Vec<Aggregator>> = methods
         .aggregators
         .iter()
-        .map(|specs| specs.iter().map(Spec::aggregator).collect())
+        .map(|specs| specs.iter().map(AggregatorSpec::aggregator).collect())
         .collect::<Result<_>>()?;
     let problems: Vec<&Problem> = problems.iter().map(Bound::get).collect();
     let jobs: Vec<Job<'_>> = tasks

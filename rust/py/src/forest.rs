@@ -11,13 +11,13 @@ use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
+use crate::border::aggregator::AggregatorSpec;
 use crate::border::arrays::{
     order_table, share_tables, whole_numbers, Matrix, MaybeWeights, OrderTable, Positions,
     ShareTables,
 };
 use crate::border::errors::{BorderError, Result};
-use crate::interrupt::run;
-use crate::spec::Spec;
+use crate::border::run::run;
 use crate::tree::Options;
 
 /// A forest with the rankings that it was grown on.
@@ -93,7 +93,7 @@ impl Forest {
     fn consensus<'py>(
         &self,
         py: Python<'py>,
-        spec: Spec,
+        spec: AggregatorSpec,
         x: Matrix<'py>,
         strength: f64,
         out_of_bag: bool,

@@ -8,12 +8,12 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray3};
 use pyo3::prelude::*;
 
 use crate::aggregate::to_table;
+use crate::border::aggregator::AggregatorSpec;
 use crate::border::arrays::{
     whole_numbers, write_shares, Matrix, OrderTable, Positions, ShareTables,
 };
 use crate::border::errors::{BorderError, Result};
-use crate::interrupt::run;
-use crate::spec::Spec;
+use crate::border::run::run;
 
 /// Shares of before, tied and after that rows of scores (n utilities, n tie terms) stand for: rows × pairs × 3.
 #[pyfunction]
@@ -51,7 +51,7 @@ pub fn latent_pair_shares<'py>(
 #[pyfunction]
 pub fn aggregate_scores<'py>(
     py: Python<'py>,
-    spec: Spec,
+    spec: AggregatorSpec,
     scores: Matrix<'py>,
     compared: PyReadonlyArray1<'py, bool>,
     n_jobs: usize,

@@ -6,14 +6,10 @@ mod border;
 mod cross_validation;
 mod explanation;
 mod forest;
-mod interrupt;
 mod latent;
-mod leaf_tables;
 mod linear;
 mod metrics;
 mod rankings;
-mod sets;
-mod spec;
 mod tree;
 
 use pyo3::prelude::*;
@@ -28,6 +24,8 @@ mod _core {
     };
     #[pymodule_export]
     use crate::boost::Booster;
+    #[pymodule_export]
+    use crate::border::sets::are_plain_sets;
     #[pymodule_export]
     use crate::cross_validation::{cross_validate, fold_of_rows, split_seeds, Problem};
     #[pymodule_export]
@@ -45,8 +43,6 @@ mod _core {
     };
     #[pymodule_export]
     use crate::rankings::{drop_labels, pair_order_matrix, parse_positions, to_dense_ranks};
-    #[pymodule_export]
-    use crate::sets::are_plain_sets;
     #[pymodule_export]
     use crate::tree::Tree;
 

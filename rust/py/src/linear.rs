@@ -8,7 +8,7 @@ use pyo3::types::{PyBytes, PyTuple};
 
 use crate::border::arrays::{Matrix, MaybeWeights, Positions};
 use crate::border::errors::Result;
-use crate::interrupt::run;
+use crate::border::run::run;
 
 /// The parameters of a linear model as the Python layer resolves them.
 #[derive(FromPyObject)]

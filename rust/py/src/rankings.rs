@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use crate::border::arrays::{rankings_to_array, MaybeWeights, OrderTable, Positions, View};
 use crate::border::errors::{BorderError, Result};
-use crate::interrupt::run;
+use crate::border::run::run;
 
 /// Checked positions as integers, 0 where a label is missing.
 #[pyfunction]

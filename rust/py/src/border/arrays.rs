@@ -7,10 +7,8 @@ use bucketrank_core::rankings::Rankings;
 use ndarray::{Array2, Array3, ArrayView2, ArrayViewMut2, Axis};
 use numpy::{
     IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
-    PyReadonlyArray3,
 };
 use pyo3::prelude::*;
-use pyo3::types::PyList;
 
 use super::errors::{BorderError, Result};
 
@@ -99,41 +97,6 @@ impl View<'_> {
         match self {
             Self::Whole(view) => Rankings::new(view.view(), weights),
             Self::Real(view) => Rankings::new(view.view(), weights),
-        }
-    }
-}
-
-/// Many sets of rankings of the same labels.
-pub enum Sets<'py> {
-    /// Complete rankings, as many in each set.
-    Whole(PyReadonlyArray3<'py, i64>),
-    /// As many rankings in each set; NaN marks missing labels.
-    Real(PyReadonlyArray3<'py, f64>),
-    /// Sets of different sizes.
-    List(Vec<Positions<'py>>),
-}
-
-impl<'py> FromPyObject<'_, 'py> for Sets<'py> {
-    type Error = PyErr;
-
-    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        if object.is_instance_of::<PyList>() {
-            object.extract().map(Self::List)
-        } else if object.cast::<PyArray3<i64>>().is_ok() {
-            object.extract().map(Self::Whole)
-        } else {
-            object.extract().map(Self::Real)
-        }
-    }
-}
-
-impl Sets<'_> {
-    /// One view per set.
-    pub fn views(&self) -> Vec<View<'_>> {
-        match self {
-            Self::Whole(sets) => sets.as_array().into_outer_iter().map(View::Whole).collect(),
-            Self::Real(sets) => sets.as_array().into_outer_iter().map(View::Real).collect(),
-            Self::List(sets) => sets.iter().map(Positions::view).collect(),
         }
     }
 }

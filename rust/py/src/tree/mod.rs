@@ -1,5 +1,7 @@
 //! Bindings of `bucketrank_core::tree`.
 
+mod leaf_tables;
+
 use std::collections::HashMap;
 
 use bucketrank_core::features::Features;
@@ -13,14 +15,14 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 
+use self::leaf_tables::{Key, LeafTables, Smoothing};
+use crate::border::aggregator::AggregatorSpec;
 use crate::border::arrays::{
     gather_rows, order_table, position_table, share_tables, whole_numbers, write_shares, Matrix,
     MaybeWeights, OrderTable, Positions, ShareTables,
 };
 use crate::border::errors::{BorderError, Result};
-use crate::interrupt::run;
-use crate::leaf_tables::{Key, LeafTables, Smoothing};
-use crate::spec::Spec;
+use crate::border::run::run;
 
 /// The parameters of a tree as the Python layer resolves them: numbers of rows and features, no fractions.
 #[derive(FromPyObject)]
@@ -97,7 +99,7 @@ impl Tree {
         x: Matrix<'py>,
         y: Positions<'py>,
         weights: MaybeWeights<'py>,
-        spec: Spec,
+        spec: AggregatorSpec,
         options: Options,
     ) -> Result<Self> {
         let aggregator = spec.aggregator()?;
@@ -128,7 +130,7 @@ impl Tree {
     fn consensus<'py>(
         &self,
         py: Python<'py>,
-        spec: Spec,
+        spec: AggregatorSpec,
         leaves: PyReadonlyArray1<'py, i64>,
         n_jobs: usize,
         smoothing: Option<Smoothing>,
@@ -141,7 +143,7 @@ impl Tree {
     fn predict<'py>(
         &self,
         py: Python<'py>,
-        spec: Spec,
+        spec: AggregatorSpec,
         x: Matrix<'py>,
         n_jobs: usize,
     ) -> Result<OrderTable<'py>> {
@@ -198,7 +200,7 @@ impl Tree {
     fn soft_consensus<'py>(
         &self,
         py: Python<'py>,
-        spec: Spec,
+        spec: AggregatorSpec,
         x: Matrix<'py>,
         n_jobs: usize,
         smoothing: Smoothing,

@@ -8,9 +8,9 @@ use bucketrank_core::tree::{FittedTree, Shrinkage};
 use ndarray::Array2;
 use pyo3::prelude::*;
 
+use crate::border::aggregator::AggregatorSpec;
 use crate::border::errors::{BorderError, Result};
-use crate::interrupt::run;
-use crate::spec::Spec;
+use crate::border::run::run;
 
 /// Number of aggregators whose leaf consensus is cached.
 const TABLES: usize = 8;
@@ -37,7 +37,7 @@ impl Smoothing {
 pub type Table = Arc<Array2<u16>>;
 
 /// What a table depends on: the aggregator and, if the leaves are smoothed, how.
-pub type Key = (Spec, Option<Smoothing>);
+pub type Key = (AggregatorSpec, Option<Smoothing>);
 
 /// The last tables that were asked for.
 #[derive(Default)]

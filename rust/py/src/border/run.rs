@@ -6,7 +6,7 @@ use bucketrank_core::error::Result;
 use bucketrank_core::run::Interrupt;
 use pyo3::prelude::*;
 
-use crate::border::errors;
+use super::errors;
 
 /// The exception that ended the work: of a signal handler or of a callback. The first one wins.
 #[derive(Clone, Default)]

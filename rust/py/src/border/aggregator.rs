@@ -1,4 +1,4 @@
-//! Aggregators as the Python layer names them.
+//! [`AggregatorSpec`]: conversion of an aggregator.
 
 use bucketrank_core::aggregate::{
     Aggregator, Borda, BucketPivot, Copeland, Davidson, MarkovChain, MaximalLottery, Scorer,
@@ -7,18 +7,18 @@ use bucketrank_core::aggregate::{
 use bucketrank_core::error;
 use pyo3::prelude::*;
 
-use crate::border::errors::{BorderError, Result};
+use super::errors::{BorderError, Result};
 
 /// An aggregator as the Python layer names it.
 #[derive(Clone, PartialEq, FromPyObject)]
-pub enum Spec {
+pub enum AggregatorSpec {
     /// A method and its one parameter.
     Plain((String, f64)),
     /// A method that starts from the scores of another one.
     Ordered((String, (String, f64))),
 }
 
-impl Spec {
+impl AggregatorSpec {
     /// The aggregator that the core knows.
     pub fn aggregator(&self) -> Result<Aggregator> {
         let (method, parameter) = match self {

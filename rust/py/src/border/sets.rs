@@ -1,0 +1,86 @@
+//! [`Sets`]: many sets of rankings in one call, and the quick check before they are read.
+
+use numpy::{
+    Element, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray3, PyUntypedArray,
+    PyUntypedArrayMethods,
+};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+use super::arrays::{Positions, View};
+
+/// Many sets of rankings of the same labels.
+pub enum Sets<'py> {
+    /// Complete rankings, equally many in each set.
+    Whole(PyReadonlyArray3<'py, i64>),
+    /// Equally many rankings in each set; NaN marks missing labels.
+    Real(PyReadonlyArray3<'py, f64>),
+    /// Sets of different sizes.
+    List(Vec<Positions<'py>>),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Sets<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if object.is_instance_of::<PyList>() {
+            object.extract().map(Self::List)
+        } else if object.cast::<PyArray3<i64>>().is_ok() {
+            object.extract().map(Self::Whole)
+        } else {
+            object.extract().map(Self::Real)
+        }
+    }
+}
+
+impl Sets<'_> {
+    /// One view per set.
+    pub fn views(&self) -> Vec<View<'_>> {
+        match self {
+            Self::Whole(sets) => sets.as_array().into_outer_iter().map(View::Whole).collect(),
+            Self::Real(sets) => sets.as_array().into_outer_iter().map(View::Real).collect(),
+            Self::List(sets) => sets.iter().map(Positions::view).collect(),
+        }
+    }
+}
+
+/// Whether all sets are plain arrays that own their memory and have equally many labels: such sets need no other
+/// check before they are read. It must be quick, because no thread can aggregate before it returns.
+#[pyfunction]
+pub fn are_plain_sets(sets: &Bound<'_, PyList>) -> PyResult<bool> {
+    let mut labels = None;
+    for set in sets {
+        let Some(own) = plain_labels(&set) else {
+            return Ok(false);
+        };
+        if *labels.get_or_insert(own) != own || shares_memory(&set)? {
+            return Ok(false);
+        }
+    }
+    Ok(labels.is_some())
+}
+
+/// The number of labels of a plain array; `None` for other objects.
+fn plain_labels(set: &Bound<'_, PyAny>) -> Option<usize> {
+    // The values of a subclass may have another meaning: some may be masked.
+    if !set.is_exact_instance_of::<PyUntypedArray>() {
+        return None;
+    }
+    match set.cast::<PyArray2<i64>>() {
+        Ok(array) => contiguous_columns(array),
+        Err(_) => contiguous_columns(set.cast::<PyArray2<f64>>().ok()?),
+    }
+}
+
+fn contiguous_columns<T: Element>(array: &Bound<'_, PyArray2<T>>) -> Option<usize> {
+    let usable = array.is_c_contiguous() && array.data().is_aligned();
+    usable.then(|| array.shape()[1])
+}
+
+/// Whether an array is a view of another. Borrow checks compare the views of one array with each other, which takes
+/// longer than copying them.
+fn shares_memory(array: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let base = array.getattr(intern!(array.py(), "base"))?;
+    Ok(base.is_exact_instance_of::<PyUntypedArray>())
+}
