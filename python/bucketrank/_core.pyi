@@ -10,6 +10,33 @@ _Positions: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 
 __version__: str
 
+class _Limits(TypedDict):
+    count: int
+    booster_depth: int
+
+class _BoosterDefaults(TypedDict):
+    rounds: int
+    learning_rate: float
+    max_depth: int
+    min_samples_leaf: int
+    ridge: float
+    row_share: float
+    max_bins: int
+
+class _LinearDefaults(TypedDict):
+    ridge: float
+    intercept_ridge: float
+    tolerance: float
+    max_steps: int
+
+class _Defaults(TypedDict):
+    booster: _BoosterDefaults
+    linear: _LinearDefaults
+    shrinkage: dict[str, float]
+
+LIMITS: _Limits
+DEFAULTS: _Defaults
+
 def tau_x(y_true: _Positions, y_pred: _Positions, weights: NDArray[np.float64] | None) -> float: ...
 def tau_x_samples(y_true: _Positions, y_pred: _Positions) -> NDArray[np.float64]: ...
 def tau_x_ranked(
@@ -130,14 +157,20 @@ class LinearModel:
     def from_bytes(data: bytes) -> LinearModel: ...
     def __reduce__(self) -> tuple[Any, tuple[bytes]]: ...
 
-class _TreeOptions(TypedDict):
-    criterion: str
-    splitter: str
+class _TreeSizes(TypedDict):
     max_splits: int
     max_depth: int | None
     min_samples_split: int
     min_samples_leaf: int
     max_features: int | None
+
+def resolve_tree_sizes(
+    sizes: dict[str, Any], n_samples: int, n_features: int, n_labels: int
+) -> _TreeSizes: ...
+
+class _TreeOptions(_TreeSizes):
+    criterion: str
+    splitter: str
     seed: int
     n_jobs: int
     soft: bool

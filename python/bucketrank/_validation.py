@@ -13,6 +13,8 @@ from typing import Any, NamedTuple, TypeAlias, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bucketrank import _core
+
 Positions: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 
 _MAX_SEED = 2**64 - 1
@@ -178,8 +180,7 @@ def at_least(value: Any, name: str, least: int) -> int:
     number = as_whole(value, name)
     if number < least:
         raise ValueError(f"{name} is {number}; expected a whole number of at least {least}")
-    # Larger than any dataset, and fits in a 32-bit usize.
-    return min(number, 2**31)
+    return min(number, _core.LIMITS["count"])
 
 
 def as_flag(value: Any, name: str) -> bool:

@@ -11,7 +11,7 @@ from bucketrank import _core
 from bucketrank._validation import as_weights, resolve_n_jobs
 from bucketrank.aggregation import Aggregator, as_aggregator, get_aggregator
 from bucketrank.estimators.base import LabelRanker
-from bucketrank.estimators.tree_parameters import MORE_THAN_ANY, one_of
+from bucketrank.estimators.tree_parameters import one_of
 
 __all__ = ["PartialLabelRankingBaseline"]
 
@@ -88,7 +88,7 @@ class PartialLabelRankingBaseline(LabelRanker):
                 "splitter": "best",
                 "max_splits": 2,
                 "max_depth": None,
-                "min_samples_split": MORE_THAN_ANY,
+                "min_samples_split": _core.LIMITS["count"],
                 "min_samples_leaf": 1,
                 "max_features": None,
                 "seed": 0,

@@ -22,6 +22,8 @@ __all__ = ["PartialLabelRankingBooster"]
 
 _Self = TypeVar("_Self", bound="PartialLabelRankingBooster")
 
+_DEFAULTS = _core.DEFAULTS["booster"]
+
 _STAGES_AT_ONCE = 20
 """Number of rounds whose scores are held in memory at once."""
 
@@ -116,14 +118,14 @@ class PartialLabelRankingBooster(LatentRanker):
         self,
         aggregator: str | Aggregator = "tau_x",
         *,
-        rounds: int = 200,
-        learning_rate: float = 0.1,
-        max_depth: int = 6,
-        min_samples_leaf: int = 10,
-        ridge: float = 2.0,
-        row_share: float = 0.6,
+        rounds: int = _DEFAULTS["rounds"],
+        learning_rate: float = _DEFAULTS["learning_rate"],
+        max_depth: int = _DEFAULTS["max_depth"],
+        min_samples_leaf: int = _DEFAULTS["min_samples_leaf"],
+        ridge: float = _DEFAULTS["ridge"],
+        row_share: float = _DEFAULTS["row_share"],
         feature_share: float | None = None,
-        max_bins: int = 256,
+        max_bins: int = _DEFAULTS["max_bins"],
         validation_share: float | None = None,
         patience: int = 10,
         random_state: int | np.random.RandomState | None = None,

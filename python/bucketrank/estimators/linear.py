@@ -22,6 +22,8 @@ __all__ = ["PartialLabelRankingLinear"]
 
 _Self = TypeVar("_Self", bound="PartialLabelRankingLinear")
 
+_DEFAULTS = _core.DEFAULTS["linear"]
+
 
 class PartialLabelRankingLinear(LatentRanker):
     r"""A latent model of rankings with ties whose utilities and tie terms are linear in the features.
@@ -114,10 +116,10 @@ class PartialLabelRankingLinear(LatentRanker):
         self,
         aggregator: str | Aggregator = "tau_x",
         *,
-        ridge: float = 0.1,
-        intercept_ridge: float = 0.001,
-        tolerance: float = 1e-5,
-        max_steps: int = 1000,
+        ridge: float = _DEFAULTS["ridge"],
+        intercept_ridge: float = _DEFAULTS["intercept_ridge"],
+        tolerance: float = _DEFAULTS["tolerance"],
+        max_steps: int = _DEFAULTS["max_steps"],
         standard_errors: bool = False,
         n_jobs: int | None = None,
     ) -> None:

@@ -45,7 +45,6 @@ _SHORT = 50_000
 """Up to this many rows times labels, a booster is fitted in a fraction of a second."""
 
 _LARGEST_SEED = 2**31 - 1
-_MAX_DEPTH = 64
 
 
 class _Rows(NamedTuple):
@@ -176,8 +175,9 @@ class PartialLabelRanker(PairShareRanker):
         # Invalid parameters must raise here, not count as a failed component.
         for name, least in (("n_estimators", 1), ("rounds", 1), ("max_depth", 1), ("n_parts", 2)):
             at_least(getattr(self, name), name, least)
-        if self.max_depth > _MAX_DEPTH:
-            raise ValueError(f"max_depth is {self.max_depth}; expected at most {_MAX_DEPTH}")
+        deepest = _core.LIMITS["booster_depth"]
+        if self.max_depth > deepest:
+            raise ValueError(f"max_depth is {self.max_depth}; expected at most {deepest}")
         resolve_n_jobs(self.n_jobs)
         values, positions, names = self._training_data(X, Y)
         aggregator = self._usable(as_aggregator(self.aggregator))

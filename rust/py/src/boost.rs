@@ -60,7 +60,7 @@ pub struct Booster {
 
 #[pymethods]
 impl Booster {
-    /// Boosts trees; `on_round` is told the number of each round and its validation score.
+    /// Boosts trees; `on_round` is called with the number of each round and its validation score.
     #[staticmethod]
     fn fit<'py>(
         py: Python<'py>,
@@ -74,17 +74,14 @@ impl Booster {
         let rankings = y.weighted(py, &weights)?;
         let values = x.as_array();
         let fitted = run_with_callbacks(py, |interrupt, raised| {
-            let tell = |round: usize, score: Option<f64>| {
-                let Some(callback) = &on_round else { return };
-                let told = Python::attach(|py| callback.call1(py, (round, score)).map(|_| ()));
-                if let Err(error) = told {
-                    raised.keep(error);
-                    interrupt.request();
+            let report = |round: usize, score: Option<f64>| {
+                if let Some(callback) = &on_round {
+                    raised.call(interrupt, callback, (round, score));
                 }
             };
             let observer = Observer {
                 interrupt,
-                on_round: &tell,
+                on_round: &report,
             };
             Fitted::fit(values, &rankings, &params, &observer)
         })?;

@@ -58,70 +58,88 @@ pub fn split_seeds(seed: u64, missing: f64, repeat: u32, fold: u32) -> (u64, u64
     (split.missing_seed(seed), split.learner_seed(seed))
 }
 
-/// A job as the Python layer names it; the first and the last two are indices of problem, tree and aggregators.
+/// A job as the Python layer names it: index of the problem, share of missing labels, repeat, fold, and the indices of
+/// tree and aggregators.
 type Task = (usize, f64, u32, u32, usize, usize);
 
-/// Trees to grow and aggregators to ask, which tasks refer to by index.
+/// Specifications of trees and aggregators; tasks refer to them by index.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Methods {
+pub struct MethodSpecs {
     trees: Vec<Options>,
     tree_aggregator: AggregatorSpec,
     aggregators: Vec<Vec<AggregatorSpec>>,
 }
 
-/// Does all tasks and hands their results to `finished` as they come. Returns the task that failed with its message.
+impl MethodSpecs {
+    fn methods(self) -> Result<Methods> {
+        let aggregators = |specs: &Vec<AggregatorSpec>| {
+            let specs = specs.iter();
+            specs.map(AggregatorSpec::aggregator).collect()
+        };
+        Ok(Methods {
+            trees: self
+                .trees
+                .into_iter()
+                .map(Options::params)
+                .collect::<Result<_>>()?,
+            tree_aggregator: self.tree_aggregator.aggregator()?,
+            aggregators: self
+                .aggregators
+                .iter()
+                .map(aggregators)
+                .collect::<Result<_>>()?,
+        })
+    }
+}
+
+/// Trees and aggregators to evaluate.
+struct Methods {
+    trees: Vec<TreeParams>,
+    tree_aggregator: Aggregator,
+    aggregators: Vec<Vec<Aggregator>>,
+}
+
+impl Methods {
+    /// The job of a task; `None` for an index out of range.
+    fn job<'a>(&'a self, problems: &[&'a Problem], n_folds: u32, task: &Task) -> Option<Job<'a>> {
+        let &(problem, missing, repeat, fold, tree, aggregators) = task;
+        Some(Job {
+            problem: &problems.get(problem)?.0,
+            split: Split {
+                missing,
+                repeat,
+                fold,
+            },
+            n_folds,
+            tree: self.trees.get(tree)?,
+            tree_aggregator: &self.tree_aggregator,
+            aggregators: self.aggregators.get(aggregators)?,
+        })
+    }
+}
+
+/// Runs all tasks and passes each result to `finished` as it completes. Returns the task that failed and its message.
 #[pyfunction]
 pub fn cross_validate<'py>(
     py: Python<'py>,
     problems: Vec<Bound<'py, Problem>>,
     tasks: Vec<Task>,
-    methods: Methods,
+    methods: MethodSpecs,
     n_folds: u32,
     n_jobs: usize,
-    finished: Bound<'py, PyAny>,
+    finished: Py<PyAny>,
 ) -> Result<Option<(usize, String)>> {
-    let trees: Vec<TreeParams> = methods
-        .trees
-        .into_iter()
-        .map(Options::params)
-        .collect::<Result<_>>()?;
-    let tree_aggregator = methods.tree_aggregator.aggregator()?;
-    let aggregators: Vec<Vec<Aggregator>> = methods
-        .aggregators
-        .iter()
-        .map(|specs| specs.iter().map(AggregatorSpec::aggregator).collect())
-        .collect::<Result<_>>()?;
+    let methods = methods.methods()?;
     let problems: Vec<&Problem> = problems.iter().map(Bound::get).collect();
-    let jobs: Vec<Job<'_>> = tasks
-        .iter()
-        .map(|&(problem, missing, repeat, fold, tree, methods)| {
-            Some(Job {
-                problem: &problems.get(problem)?.0,
-                split: Split {
-                    missing,
-                    repeat,
-                    fold,
-                },
-                n_folds,
-                tree: trees.get(tree)?,
-                tree_aggregator: &tree_aggregator,
-                aggregators: aggregators.get(methods)?,
-            })
-        })
-        .collect::<Option<_>>()
-        .ok_or_else(|| PyIndexError::new_err("a task refers to what is not there"))?;
-    let finished = finished.unbind();
+    let jobs = tasks.iter().map(|t| methods.job(&problems, n_folds, t));
+    let jobs: Option<Vec<Job<'_>>> = jobs.collect();
+    let jobs = jobs.ok_or_else(|| PyIndexError::new_err("an index of a task is out of range"))?;
     let done = run_with_callbacks(py, |interrupt, raised| {
-        let mut hand_over = |job: usize, evaluation: Evaluation| {
-            Python::attach(|py| {
-                if let Err(error) = finished.call1(py, (job, to_tuple(&evaluation))) {
-                    raised.keep(error);
-                    interrupt.request();
-                }
-            });
+        let mut report = |job: usize, evaluation: Evaluation| {
+            raised.call(interrupt, &finished, (job, to_tuple(&evaluation)));
         };
-        core::cross_validate(&jobs, n_jobs, interrupt, &mut hand_over)
+        core::cross_validate(&jobs, n_jobs, interrupt, &mut report)
     })?;
     let failed = done.err();
     Ok(failed.map(|failed| (failed.job, failed.error.to_string())))

@@ -4,7 +4,6 @@ use bucketrank_core::error;
 use bucketrank_core::features::Features;
 use bucketrank_core::forest::{Forest as CoreForest, ForestOptions, ForestVariant, Voters};
 use bucketrank_core::pairs::PairShares;
-use bucketrank_core::parallel::Jobs;
 use bucketrank_core::saved::SavedModel as _;
 use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1};
@@ -17,7 +16,7 @@ use crate::border::arrays::{
     ShareTables,
 };
 use crate::border::errors::{BorderError, Result};
-use crate::border::run::run;
+use crate::border::run::run_jobs;
 use crate::tree::Options;
 
 /// A forest with the rankings that it was grown on.
@@ -35,7 +34,7 @@ fn variant(name: &str) -> Result<ForestVariant> {
     }
 }
 
-fn answers(out_of_bag: bool) -> Voters<'static> {
+fn voters(out_of_bag: bool) -> Voters<'static> {
     if out_of_bag {
         Voters::OutOfBag
     } else {
@@ -75,13 +74,8 @@ impl Forest {
             seed: tree.seed,
         };
         let values = x.as_array();
-        let forest = run(py, |interrupt| {
-            let jobs = Jobs {
-                n_jobs: tree.n_jobs,
-                chunk: 1,
-                interrupt,
-            };
-            let features = Features::new(values, interrupt)?;
+        let forest = run_jobs(py, tree.n_jobs, |jobs| {
+            let features = Features::new(values, jobs.interrupt)?;
             let mut forest = self.forest.clone();
             forest.grow(&features, &options, trees, jobs)?;
             Ok(forest)
@@ -101,14 +95,9 @@ impl Forest {
     ) -> Result<OrderTable<'py>> {
         let aggregator = spec.aggregator()?;
         let values = x.as_array();
-        let orders = run(py, |interrupt| {
-            let jobs = Jobs {
-                n_jobs,
-                chunk: 1,
-                interrupt,
-            };
+        let orders = run_jobs(py, n_jobs, |jobs| {
             self.forest
-                .consensus(&aggregator, values, strength, answers(out_of_bag), jobs)
+                .consensus(&aggregator, values, strength, voters(out_of_bag), jobs)
         })?;
         Ok(order_table(&orders, self.forest.rankings().labels()).into_pyarray(py))
     }
@@ -122,7 +111,7 @@ impl Forest {
         out_of_bag: bool,
         n_jobs: usize,
     ) -> Result<ShareTables<'py>> {
-        self.shares(py, &x, strength, answers(out_of_bag), n_jobs)
+        self.shares(py, &x, strength, voters(out_of_bag), n_jobs)
     }
 
     /// The averaged shares of some rows of the training data by the trees that were grown without them.
@@ -199,19 +188,14 @@ impl Forest {
         py: Python<'py>,
         x: &Matrix<'py>,
         strength: f64,
-        answers: Voters<'_>,
+        voters: Voters<'_>,
         n_jobs: usize,
     ) -> Result<ShareTables<'py>> {
         let values = x.as_array();
-        let rows = run(py, |interrupt| {
-            let jobs = Jobs {
-                n_jobs,
-                chunk: 1,
-                interrupt,
-            };
+        let rows = run_jobs(py, n_jobs, |jobs| {
             let keep = |(): &mut (), shares: &PairShares| Ok(shares.clone());
             self.forest
-                .map_shares(values, strength, answers, jobs, || (), keep)
+                .map_shares(values, strength, voters, jobs, || (), keep)
         })?;
         Ok(share_tables(&rows, self.forest.rankings().labels()).into_pyarray(py))
     }

@@ -3,7 +3,7 @@
 use bucketrank_core::latent::LatentRow;
 use bucketrank_core::mixture;
 use bucketrank_core::pairs::pair_count;
-use ndarray::Array3;
+use ndarray::{Array3, ArrayView2};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray3};
 use pyo3::prelude::*;
 
@@ -32,19 +32,21 @@ pub fn latent_pair_shares<'py>(
             2 * labels
         )));
     }
-    let shares = py.detach(|| {
-        let pairs = pair_count(labels);
-        let mut shares = Array3::zeros((scores.nrows(), pairs, 3));
-        let mut planes: [Vec<f64>; 3] = std::array::from_fn(|_| vec![0.0; pairs]);
-        for (scores, table) in scores.outer_iter().zip(shares.outer_iter_mut()) {
-            let row: Vec<f64> = scores.to_vec();
-            let columns = planes.each_mut().map(Vec::as_mut_slice);
-            LatentRow::new(&row).write_known_shares(&compared, columns);
-            write_shares(table, planes.each_ref().map(Vec::as_slice));
-        }
-        shares
-    });
+    let shares = py.detach(|| shares_of_scores(scores, &compared));
     Ok(shares.into_pyarray(py))
+}
+
+/// One table of pair shares per row of scores.
+fn shares_of_scores(scores: ArrayView2<'_, f64>, compared: &[bool]) -> Array3<f64> {
+    let pairs = pair_count(compared.len());
+    let mut shares = Array3::zeros((scores.nrows(), pairs, 3));
+    let mut planes: [Vec<f64>; 3] = std::array::from_fn(|_| vec![0.0; pairs]);
+    for (scores, table) in scores.outer_iter().zip(shares.outer_iter_mut()) {
+        let columns = planes.each_mut().map(Vec::as_mut_slice);
+        LatentRow::new(&scores.to_vec()).write_known_shares(compared, columns);
+        write_shares(table, planes.each_ref().map(Vec::as_slice));
+    }
+    shares
 }
 
 /// The bucket order of each row of scores.

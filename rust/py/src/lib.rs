@@ -25,6 +25,8 @@ mod _core {
     #[pymodule_export]
     use crate::boost::Booster;
     #[pymodule_export]
+    use crate::border::params::resolve_tree_sizes;
+    #[pymodule_export]
     use crate::border::sets::are_plain_sets;
     #[pymodule_export]
     use crate::cross_validation::{cross_validate, fold_of_rows, split_seeds, Problem};
@@ -46,10 +48,13 @@ mod _core {
     #[pymodule_export]
     use crate::tree::Tree;
 
+    use super::border::params::{defaults, LIMITS};
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("LIMITS", LIMITS)?;
+        module.add("DEFAULTS", defaults())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -35,4 +35,4 @@ pub(crate) use model::{ScoreTree, ScoreTreeNode, LEAF};
 
 pub use booster::Booster;
 pub use fit::Observer;
-pub use params::{BoostOptions, BoostParams, EarlyStopping, MAX_BINS};
+pub use params::{BoostOptions, BoostParams, EarlyStopping, MAX_BINS, MAX_DEPTH};

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 pub const MAX_BINS: usize = 256;
 
 /// Largest depth: deeper trees could have more leaves than any dataset has rows.
-const MAX_DEPTH: usize = 64;
+pub const MAX_DEPTH: usize = 64;
 
 /// Options of a booster, not checked.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -3,5 +3,6 @@
 pub mod aggregator;
 pub mod arrays;
 pub mod errors;
+pub mod params;
 pub mod run;
 pub mod sets;

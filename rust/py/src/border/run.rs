@@ -3,18 +3,31 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bucketrank_core::error::Result;
+use bucketrank_core::parallel::Jobs;
 use bucketrank_core::run::Interrupt;
+use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 
 use super::errors;
 
-/// The exception that ended the work: of a signal handler or of a callback. The first one wins.
+/// The first exception of a signal handler or of a callback, which is raised when the work has ended.
 #[derive(Clone, Default)]
 pub struct Raised(Arc<Mutex<Option<PyErr>>>);
 
 impl Raised {
-    /// Keeps an exception until the work has ended.
-    pub fn keep(&self, error: PyErr) {
+    /// Calls back into Python; an exception interrupts the work.
+    pub fn call<A>(&self, interrupt: &Interrupt, callback: &Py<PyAny>, arguments: A)
+    where
+        A: for<'py> PyCallArgs<'py>,
+    {
+        let called = Python::attach(|py| callback.call1(py, arguments).map(drop));
+        if let Err(error) = called {
+            self.keep(error);
+            interrupt.request();
+        }
+    }
+
+    fn keep(&self, error: PyErr) {
         let mut raised = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         raised.get_or_insert(error);
     }
@@ -32,7 +45,22 @@ pub fn run<T: Send>(
     run_with_callbacks(py, |interrupt, _| work(interrupt))
 }
 
-/// As [`run`], for work that calls back into Python: an exception of a callback is kept, and the work interrupted.
+/// As [`run`], for a loop on `n_jobs` threads.
+pub fn run_jobs<T: Send>(
+    py: Python<'_>,
+    n_jobs: usize,
+    work: impl FnOnce(Jobs<'_>) -> Result<T> + Send,
+) -> errors::Result<T> {
+    run(py, |interrupt| {
+        work(Jobs {
+            n_jobs,
+            chunk: 1,
+            interrupt,
+        })
+    })
+}
+
+/// As [`run`], for work that calls back into Python by [`Raised::call`].
 pub fn run_with_callbacks<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(&Interrupt, &Raised) -> Result<T> + Send,

@@ -1,16 +1,15 @@
-//! The consensus of leaves, remembered from one prediction to the next.
+//! [`LeafTables`]: cache of the consensus of leaves.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bucketrank_core::bucket_order::BucketOrder;
-use bucketrank_core::parallel::Jobs;
 use bucketrank_core::tree::{FittedTree, Shrinkage};
-use ndarray::Array2;
+use ndarray::{Array2, ArrayView1};
 use pyo3::prelude::*;
 
 use crate::border::aggregator::AggregatorSpec;
 use crate::border::errors::{BorderError, Result};
-use crate::border::run::run;
+use crate::border::run::run_jobs;
 
 /// Number of aggregators whose leaf consensus is cached.
 const TABLES: usize = 8;
@@ -33,80 +32,81 @@ impl Smoothing {
     }
 }
 
-/// Positions by node; 0 for inner nodes, and for leaves that nobody has asked for.
+/// Positions by node; 0 for inner nodes and for leaves not aggregated yet.
 pub type Table = Arc<Array2<u16>>;
 
-/// What a table depends on: the aggregator and, if the leaves are smoothed, how.
+/// Key of a cached table: the aggregator and, if the leaves are smoothed, the shrinkage.
 pub type Key = (AggregatorSpec, Option<Smoothing>);
 
-/// The last tables that were asked for.
+/// The tables used last.
 #[derive(Default)]
 pub struct LeafTables {
     tables: Mutex<Vec<(Key, Table)>>,
 }
 
 impl LeafTables {
-    /// A table that knows the consensus of the leaves asked for.
+    /// A table with the consensus of at least the leaves `wanted`.
     pub fn table(
         &self,
         py: Python<'_>,
         fitted: &FittedTree,
         key: &Key,
-        asked: &[u32],
+        wanted: &[u32],
         n_jobs: usize,
     ) -> Result<Table> {
-        let tree = fitted.tree();
-        let known = self.remembered(key);
-        let mut missing: Vec<u32> = asked
-            .iter()
-            .copied()
-            .filter(|&leaf| {
-                known
-                    .as_ref()
-                    .is_none_or(|table| table[[leaf as usize, 0]] == 0)
-            })
-            .collect();
-        missing.sort_unstable();
-        missing.dedup();
-        let mut table = match known {
+        let cached = self.cached(key);
+        let missing = missing_leaves(cached.as_deref(), wanted);
+        let mut table = match cached {
             Some(table) if missing.is_empty() => return Ok(table),
             Some(table) => Array2::clone(&table),
-            None => Array2::zeros((tree.nodes().len(), tree.labels())),
+            None => Array2::zeros((fitted.tree().nodes().len(), fitted.tree().labels())),
         };
-        // Leaves on their own are quick, and the rest will be asked for soon; smoothed ones take a walk from the root,
-        // which is shorter for a few of them.
-        if key.1.is_none() || 2 * missing.len() > tree.leaves() {
-            missing = tree.leaf_indices().collect();
-        }
-        let positions = consensus(py, fitted, key, &missing, n_jobs)?;
-        for (&leaf, order) in missing.iter().zip(&positions) {
-            for (to, &from) in table
-                .row_mut(leaf as usize)
-                .iter_mut()
-                .zip(order.positions())
-            {
-                *to = from;
-            }
+        let leaves = leaves_to_aggregate(fitted, key, missing);
+        let orders = consensus(py, fitted, key, &leaves, n_jobs)?;
+        for (&leaf, order) in leaves.iter().zip(&orders) {
+            let positions = ArrayView1::from(order.positions());
+            table.row_mut(leaf as usize).assign(&positions);
         }
         let table = Arc::new(table);
-        self.remember(key, &table);
+        self.insert(key, &table);
         Ok(table)
     }
 
-    // The lock is never held while the interpreter or another thread is waited for.
-    fn remembered(&self, key: &Key) -> Option<Table> {
+    // The lock is never held while waiting for the interpreter or another thread.
+    fn cached(&self, key: &Key) -> Option<Table> {
         let tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = tables.iter().find(|(known, _)| known == key);
+        let found = tables.iter().find(|(cached, _)| cached == key);
         found.map(|(_, table)| Arc::clone(table))
     }
 
-    fn remember(&self, key: &Key, table: &Table) {
+    fn insert(&self, key: &Key, table: &Table) {
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        tables.retain(|(known, _)| known != key);
+        tables.retain(|(cached, _)| cached != key);
         if tables.len() == TABLES {
             tables.remove(0);
         }
         tables.push((key.clone(), Arc::clone(table)));
+    }
+}
+
+/// The leaves without a consensus in the table, ascending and without repeats.
+fn missing_leaves(table: Option<&Array2<u16>>, wanted: &[u32]) -> Vec<u32> {
+    let is_missing = |leaf: u32| table.is_none_or(|table| table[[leaf as usize, 0]] == 0);
+    let mut missing: Vec<u32> = wanted.iter().copied().filter(|&l| is_missing(l)).collect();
+    missing.sort_unstable();
+    missing.dedup();
+    missing
+}
+
+/// The missing leaves, or all leaves where this costs little more.
+///
+/// Plain leaves are quick to aggregate. Smoothed leaves take a walk from the root, which is shorter for a few leaves.
+fn leaves_to_aggregate(fitted: &FittedTree, key: &Key, missing: Vec<u32>) -> Vec<u32> {
+    let tree = fitted.tree();
+    if key.1.is_none() || 2 * missing.len() > tree.leaves() {
+        tree.leaf_indices().collect()
+    } else {
+        missing
     }
 }
 
@@ -119,15 +119,8 @@ fn consensus(
 ) -> Result<Vec<BucketOrder>> {
     let aggregator = spec.aggregator()?;
     let shrinkage = smoothing.as_ref().map(Smoothing::shrinkage).transpose()?;
-    run(py, |interrupt| {
-        let jobs = Jobs {
-            n_jobs,
-            chunk: 1,
-            interrupt,
-        };
-        match shrinkage {
-            None => fitted.consensus(&aggregator, leaves, n_jobs, interrupt),
-            Some(shrinkage) => fitted.smoothed_consensus(&aggregator, shrinkage, leaves, jobs),
-        }
+    run_jobs(py, n_jobs, |jobs| match shrinkage {
+        None => fitted.consensus(&aggregator, leaves, n_jobs, jobs.interrupt),
+        Some(shrinkage) => fitted.smoothed_consensus(&aggregator, shrinkage, leaves, jobs),
     })
 }

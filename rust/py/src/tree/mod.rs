@@ -5,8 +5,7 @@ mod leaf_tables;
 use std::collections::HashMap;
 
 use bucketrank_core::features::Features;
-use bucketrank_core::pairs::PairShares;
-use bucketrank_core::parallel::Jobs;
+use bucketrank_core::pairs::{pair_count, PairShares};
 use bucketrank_core::saved::SavedModel as _;
 use bucketrank_core::tree::{Criterion, FittedTree, Splitter, TreeNode, TreeOptions, TreeParams};
 use ndarray::{Array3, Axis};
@@ -22,7 +21,7 @@ use crate::border::arrays::{
     MaybeWeights, OrderTable, Positions, ShareTables,
 };
 use crate::border::errors::{BorderError, Result};
-use crate::border::run::run;
+use crate::border::run::{run, run_jobs};
 
 /// The parameters of a tree as the Python layer resolves them: numbers of rows and features, no fractions.
 #[derive(FromPyObject)]
@@ -77,7 +76,7 @@ type Vector<'py> = Bound<'py, PyArray1<i64>>;
 #[pyclass(frozen, module = "bucketrank._core")]
 pub struct Tree {
     fitted: FittedTree,
-    /// So that many predictions aggregate each leaf once.
+    /// Cache, so that many predictions aggregate each leaf once.
     tables: LeafTables,
 }
 
@@ -125,7 +124,7 @@ impl Tree {
         Ok(whole_numbers(py, leaves))
     }
 
-    /// The consensus of each of some leaves; a leaf may stand there many times.
+    /// The consensus of each of some leaves, which may repeat.
     #[pyo3(signature = (spec, leaves, n_jobs, smoothing=None))]
     fn consensus<'py>(
         &self,
@@ -178,12 +177,9 @@ impl Tree {
     ) -> Result<ShareTables<'py>> {
         let leaves = self.nodes_in(&leaves)?;
         let shrinkage = smoothing.shrinkage()?;
-        let n = self.fitted.tree().labels();
-        let mut rows_of: HashMap<u32, Vec<usize>> = HashMap::new();
-        for (row, &leaf) in leaves.iter().enumerate() {
-            rows_of.entry(leaf).or_default().push(row);
-        }
-        let mut out = Array3::zeros((leaves.len(), n * (n - 1) / 2, 3));
+        let pairs = pair_count(self.fitted.tree().labels());
+        let rows_of = rows_by_leaf(&leaves);
+        let mut out = Array3::zeros((leaves.len(), pairs, 3));
         py.detach(|| {
             self.fitted
                 .visit_pair_shares(shrinkage, &leaves, |leaf, shares| {
@@ -208,12 +204,7 @@ impl Tree {
         let aggregator = spec.aggregator()?;
         let shrinkage = smoothing.shrinkage()?;
         let values = x.as_array();
-        let orders = run(py, |interrupt| {
-            let jobs = Jobs {
-                n_jobs,
-                chunk: 1,
-                interrupt,
-            };
+        let orders = run_jobs(py, n_jobs, |jobs| {
             self.fitted
                 .soft_consensus(&aggregator, shrinkage, values, jobs)
         })?;
@@ -230,12 +221,7 @@ impl Tree {
     ) -> Result<ShareTables<'py>> {
         let shrinkage = smoothing.shrinkage()?;
         let values = x.as_array();
-        let rows = run(py, |interrupt| {
-            let jobs = Jobs {
-                n_jobs,
-                chunk: 1,
-                interrupt,
-            };
+        let rows = run_jobs(py, n_jobs, |jobs| {
             let keep = |(): &mut (), shares: &PairShares| Ok(shares.clone());
             self.fitted
                 .map_soft_shares(shrinkage, values, jobs, || (), keep)
@@ -273,31 +259,17 @@ impl Tree {
         Ok((starts.into_pyarray(py), nodes.into_pyarray(py)))
     }
 
-    /// All nodes by column; `feature` is -1 in a leaf, and children stand side by side.
+    /// The node table by column; `feature` is -1 in a leaf, and the children of a node are adjacent.
     fn nodes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let tree = self.fitted.tree();
-        let indices = 0..tree.nodes().len() as u32;
-        let whole = |of: &dyn Fn(u32) -> i64| indices.clone().map(of).collect::<Vec<i64>>();
-        let real = |of: fn(&TreeNode) -> f64| tree.nodes().iter().map(of).collect::<Vec<f64>>();
-        let feature = |i| tree.split(i).map_or(-1, |split| split.feature.into());
-        let thresholds: Vec<Vec<f64>> = indices
-            .clone()
-            .map(|i| tree.split(i).map_or(vec![], |s| s.thresholds.to_vec()))
-            .collect();
+        let nodes = self.fitted.tree().nodes();
+        let numbers = |of: fn(&TreeNode) -> f64| nodes.iter().map(of).collect::<Vec<f64>>();
         let result = PyDict::new(py);
-        for (name, column) in [
-            ("parent", whole(&|i| tree.node(i).parent.into())),
-            ("depth", whole(&|i| tree.node(i).depth.into())),
-            ("feature", whole(&feature)),
-            ("first_child", whole(&|i| tree.children(i).start.into())),
-            ("children", whole(&|i| tree.children(i).len() as i64)),
-            ("rows", whole(&|i| tree.node(i).rows.into())),
-        ] {
+        for (name, column) in self.node_columns() {
             result.set_item(name, column.into_pyarray(py))?;
         }
-        result.set_item("weight", real(|node| node.weight).into_pyarray(py))?;
-        result.set_item("impurity", real(|node| node.impurity).into_pyarray(py))?;
-        result.set_item("thresholds", thresholds)?;
+        result.set_item("weight", numbers(|node| node.weight).into_pyarray(py))?;
+        result.set_item("impurity", numbers(|node| node.impurity).into_pyarray(py))?;
+        result.set_item("thresholds", self.thresholds())?;
         Ok(result)
     }
 
@@ -354,6 +326,31 @@ impl Tree {
         }
     }
 
+    /// The columns of whole numbers of the node table.
+    fn node_columns(&self) -> [(&'static str, Vec<i64>); 6] {
+        let tree = self.fitted.tree();
+        let indices = 0..tree.nodes().len() as u32;
+        let column = |of: &dyn Fn(u32) -> i64| indices.clone().map(of).collect();
+        let feature = |i| tree.split(i).map_or(-1, |split| split.feature.into());
+        [
+            ("parent", column(&|i| tree.node(i).parent.into())),
+            ("depth", column(&|i| tree.node(i).depth.into())),
+            ("feature", column(&feature)),
+            ("first_child", column(&|i| tree.children(i).start.into())),
+            ("children", column(&|i| tree.children(i).len() as i64)),
+            ("rows", column(&|i| tree.node(i).rows.into())),
+        ]
+    }
+
+    /// The thresholds of each node; none in a leaf.
+    fn thresholds(&self) -> Vec<Vec<f64>> {
+        let tree = self.fitted.tree();
+        let splits = (0..tree.nodes().len() as u32).map(|node| tree.split(node));
+        splits
+            .map(|split| split.map_or(vec![], |split| split.thresholds.to_vec()))
+            .collect()
+    }
+
     fn nodes_in(&self, nodes: &PyReadonlyArray1<'_, i64>) -> Result<Vec<u32>> {
         let nodes = nodes.as_array();
         nodes.iter().map(|&node| self.check_node(node)).collect()
@@ -375,4 +372,13 @@ impl Tree {
         let table = self.tables.table(py, &self.fitted, key, leaves, n_jobs)?;
         Ok(gather_rows(py, &table, leaves)?)
     }
+}
+
+/// The indices in `leaves` of each leaf.
+fn rows_by_leaf(leaves: &[u32]) -> HashMap<u32, Vec<usize>> {
+    let mut rows_of: HashMap<u32, Vec<usize>> = HashMap::new();
+    for (row, &leaf) in leaves.iter().enumerate() {
+        rows_of.entry(leaf).or_default().push(row);
+    }
+    rows_of
 }

@@ -1,0 +1,245 @@
+//! Parameters from Python: limits, defaults, and tree sizes resolved for the training data.
+
+use bucketrank_core::boost::{BoostOptions, MAX_DEPTH};
+use bucketrank_core::linear::LinearOptions;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyFloat, PyInt, PyString};
+
+use super::errors::{BorderError, Result};
+
+/// Largest number of children of a node.
+const MAX_SPLITS: usize = 1000;
+
+/// Larger counts have the same effect: no dataset has more rows. It fits in a 32-bit `usize`.
+const MAX_COUNT: usize = 1 << 31;
+
+const FRACTION: &str = "a fraction above 0 and up to 1";
+
+/// Largest values of parameters.
+#[derive(IntoPyObject)]
+pub struct Limits {
+    /// Of any count; larger counts have the same effect.
+    count: usize,
+    /// Of the trees of a booster.
+    booster_depth: usize,
+}
+
+/// The limits that Python reads.
+pub const LIMITS: Limits = Limits {
+    count: MAX_COUNT,
+    booster_depth: MAX_DEPTH,
+};
+
+/// Default values of parameters.
+#[derive(IntoPyObject)]
+pub struct Defaults {
+    booster: BoosterDefaults,
+    linear: LinearDefaults,
+    /// Strength of each kind of shrinkage.
+    shrinkage: ShrinkageDefaults,
+}
+
+#[derive(IntoPyObject)]
+struct BoosterDefaults {
+    rounds: usize,
+    learning_rate: f64,
+    max_depth: usize,
+    min_samples_leaf: usize,
+    ridge: f64,
+    row_share: f64,
+    max_bins: usize,
+}
+
+#[derive(IntoPyObject)]
+struct LinearDefaults {
+    ridge: f64,
+    intercept_ridge: f64,
+    tolerance: f64,
+    max_steps: usize,
+}
+
+#[derive(IntoPyObject)]
+struct ShrinkageDefaults {
+    path: f64,
+    #[pyo3(item("m-estimate"))]
+    m_estimate: f64,
+}
+
+/// The defaults that Python reads.
+pub fn defaults() -> Defaults {
+    let booster = BoostOptions::default();
+    let linear = LinearOptions::default();
+    Defaults {
+        booster: BoosterDefaults {
+            rounds: booster.rounds,
+            learning_rate: booster.learning_rate,
+            max_depth: booster.max_depth,
+            min_samples_leaf: booster.min_samples_leaf,
+            ridge: booster.ridge,
+            row_share: booster.row_share,
+            max_bins: booster.max_bins,
+        },
+        linear: LinearDefaults {
+            ridge: linear.ridge,
+            intercept_ridge: linear.intercept_ridge,
+            tolerance: linear.tolerance,
+            max_steps: linear.max_steps,
+        },
+        shrinkage: ShrinkageDefaults {
+            path: 32.0,
+            m_estimate: 8.0,
+        },
+    }
+}
+
+/// Sizes of a tree as users pass them: counts, fractions and names.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct TreeSizes<'py> {
+    max_splits: Bound<'py, PyAny>,
+    max_depth: Bound<'py, PyAny>,
+    min_samples_split: Bound<'py, PyAny>,
+    min_samples_leaf: Bound<'py, PyAny>,
+    max_features: Bound<'py, PyAny>,
+}
+
+/// Sizes of a tree as counts.
+#[derive(IntoPyObject)]
+pub struct ResolvedSizes {
+    max_splits: usize,
+    max_depth: Option<usize>,
+    min_samples_split: usize,
+    min_samples_leaf: usize,
+    max_features: Option<usize>,
+}
+
+/// Checks the sizes of a tree and resolves fractions and names for training data of this shape.
+#[pyfunction]
+pub fn resolve_tree_sizes(
+    sizes: TreeSizes<'_>,
+    n_samples: usize,
+    n_features: usize,
+    n_labels: usize,
+) -> Result<ResolvedSizes> {
+    let parameter = |name, value| Parameter { name, value };
+    let split = parameter("min_samples_split", sizes.min_samples_split);
+    let leaf = parameter("min_samples_leaf", sizes.min_samples_leaf);
+    Ok(ResolvedSizes {
+        max_splits: parameter("max_splits", sizes.max_splits).max_splits()?,
+        max_depth: parameter("max_depth", sizes.max_depth).max_depth()?,
+        min_samples_split: split.min_samples_split(n_samples, n_labels)?,
+        min_samples_leaf: leaf.min_samples_leaf(n_samples)?,
+        max_features: parameter("max_features", sizes.max_features).max_features(n_features)?,
+    })
+}
+
+/// A parameter from Python; errors name it, the value found and the value expected.
+struct Parameter<'py> {
+    name: &'static str,
+    value: Bound<'py, PyAny>,
+}
+
+impl Parameter<'_> {
+    fn max_splits(&self) -> Result<usize> {
+        match self.count(2, "")? {
+            count if count <= MAX_SPLITS => Ok(count),
+            _ => Err(self.value_error(&format!("at most {MAX_SPLITS}"))),
+        }
+    }
+
+    fn max_depth(&self) -> Result<Option<usize>> {
+        if self.value.is_none() {
+            return Ok(None);
+        }
+        self.count(1, " or None").map(Some)
+    }
+
+    fn min_samples_split(&self, n_samples: usize, n_labels: usize) -> Result<usize> {
+        let expected = "'paper', a whole number of rows or a fraction";
+        match self.text() {
+            Some("paper") => Ok(2 * n_labels),
+            Some(_) => Err(self.value_error(expected)),
+            None if self.is_whole() => self.count(2, &format!(", or {FRACTION}, or 'paper'")),
+            None => Ok(round_up(self.fraction(expected)?, n_samples).max(2)),
+        }
+    }
+
+    fn min_samples_leaf(&self, n_samples: usize) -> Result<usize> {
+        if self.is_whole() {
+            return self.count(1, &format!(", or {FRACTION}"));
+        }
+        let fraction = self.fraction("a whole number of rows or a fraction")?;
+        Ok(round_up(fraction, n_samples))
+    }
+
+    fn max_features(&self, n_features: usize) -> Result<Option<usize>> {
+        let expected = "'sqrt', 'log2', a whole number of features, a fraction or None";
+        let features = n_features as f64;
+        let count = match self.text() {
+            _ if self.value.is_none() => return Ok(None),
+            Some("sqrt") => n_features.isqrt(),
+            Some("log2") => features.log2() as usize,
+            Some(_) => return Err(self.value_error(expected)),
+            None if self.is_whole() => self.feature_count(n_features)?,
+            None => (self.fraction(expected)? * features) as usize,
+        };
+        Ok(Some(count.max(1)))
+    }
+
+    fn feature_count(&self, n_features: usize) -> Result<usize> {
+        match self.count(1, &format!(", or {FRACTION}, or 'sqrt', 'log2' or None"))? {
+            count if count <= n_features => Ok(count),
+            _ => Err(self.value_error(&format!("at most the {n_features} features of X"))),
+        }
+    }
+
+    /// A whole number of at least `least`, at most [`MAX_COUNT`]; `others` names valid values of other types.
+    fn count(&self, least: usize, others: &str) -> Result<usize> {
+        if !self.is_whole() {
+            return Err(self.type_error(&format!("a whole number{others}")));
+        }
+        if self.value.lt(least)? {
+            return Err(self.value_error(&format!("a whole number of at least {least}{others}")));
+        }
+        // Python integers are unbounded.
+        Ok(self.value.extract().unwrap_or(MAX_COUNT).min(MAX_COUNT))
+    }
+
+    fn fraction(&self, expected: &str) -> Result<f64> {
+        let Ok(fraction) = self.value.cast_exact::<PyFloat>() else {
+            return Err(self.type_error(expected));
+        };
+        let fraction = fraction.value();
+        if fraction > 0.0 && fraction <= 1.0 {
+            return Ok(fraction);
+        }
+        Err(self.value_error(FRACTION))
+    }
+
+    fn text(&self) -> Option<&str> {
+        self.value.cast::<PyString>().ok()?.to_str().ok()
+    }
+
+    /// Whether the value is a whole number; `bool`, a subclass of `int`, is not.
+    fn is_whole(&self) -> bool {
+        self.value.is_exact_instance_of::<PyInt>()
+    }
+
+    fn value_error(&self, expected: &str) -> BorderError {
+        BorderError::value(self.message(expected))
+    }
+
+    fn type_error(&self, expected: &str) -> BorderError {
+        PyTypeError::new_err(self.message(expected)).into()
+    }
+
+    fn message(&self, expected: &str) -> String {
+        format!("{} is {:?}; expected {expected}", self.name, self.value)
+    }
+}
+
+/// The number of rows that a fraction stands for, rounded up as scikit-learn does.
+fn round_up(fraction: f64, n_samples: usize) -> usize {
+    (fraction * n_samples as f64).ceil() as usize
+}
