@@ -354,5 +354,6 @@ class Study:
 
 def _dtype(column: str) -> Any:
     if column in _TEXTS:
-        return np.str_
+        # Not str_, which strips NUL characters at the end.
+        return np.object_
     return np.int64 if column in _WHOLE else np.float64

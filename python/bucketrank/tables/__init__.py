@@ -7,6 +7,7 @@ from bucketrank.tables.escape import (
     escape_html,
     escape_latex,
     escape_markdown,
+    escape_mathtext,
     escape_text,
 )
 from bucketrank.tables.phrases import join_names, percent, pluralize
@@ -27,6 +28,7 @@ __all__ = [
     "escape_html",
     "escape_latex",
     "escape_markdown",
+    "escape_mathtext",
     "escape_text",
     "join_names",
     "p_value_text",

@@ -7,7 +7,14 @@ import re
 import unicodedata
 from typing import Any
 
-__all__ = ["escape_csv", "escape_html", "escape_latex", "escape_markdown", "escape_text"]
+__all__ = [
+    "escape_csv",
+    "escape_html",
+    "escape_latex",
+    "escape_markdown",
+    "escape_mathtext",
+    "escape_text",
+]
 
 # Bidirectional overrides and line separators reorder or break the text around them.
 _INVISIBLE = {
@@ -105,6 +112,17 @@ def escape_markdown(text: str) -> str:
     '&lt;b&gt;a\\_b&lt;/b&gt;'
     """
     return "".join(_MARKDOWN.get(letter, letter) for letter in escape_text(text))
+
+
+def escape_mathtext(text: str) -> str:
+    r"""Escape dollar signs in `text`, which delimit formulas in figures of matplotlib.
+
+    Examples
+    --------
+    >>> escape_mathtext("$x$")
+    '\\$x\\$'
+    """
+    return escape_text(text).replace("$", r"\$")
 
 
 def escape_html(text: str) -> str:
