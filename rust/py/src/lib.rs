@@ -12,6 +12,7 @@ mod leaf_tables;
 mod linear;
 mod metrics;
 mod rankings;
+mod saved;
 mod sets;
 mod spec;
 mod tree;
@@ -45,6 +46,8 @@ mod _core {
     };
     #[pymodule_export]
     use crate::rankings::{drop_labels, pair_order_matrix, parse_positions, to_dense_ranks};
+    #[pymodule_export]
+    use crate::saved::{check_saved_header, pack, unpack};
     #[pymodule_export]
     use crate::sets::are_plain_sets;
     #[pymodule_export]
