@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import re
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
+import containers
 from bucketrank import (
     Borda,
     PartialLabelRanker,
@@ -41,14 +42,16 @@ models = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).
 
 def rewritten(path: Path, change: Any) -> Path:
     """A file with another description and a valid checksum."""
-    data = path.read_bytes()
-    length = int.from_bytes(data[12:20], "little")
-    described = json.loads(data[20 : 20 + length])
+    entries = containers.parse(path.read_bytes())
+    described = json.loads(entries["description"].data)
     change(described)
-    text = json.dumps(described).encode()
-    body = data[:12] + len(text).to_bytes(8, "little") + text + data[20 + length : -4]
-    path.write_bytes(body + zlib.crc32(body).to_bytes(4, "little"))
+    entries["description"] = containers.text(json.dumps(described))
+    path.write_bytes(containers.build(entries))
     return path
+
+
+def nested(depth: int) -> Any:
+    return {"tuple": [nested(depth - 1)]} if depth else 1
 
 
 @models
@@ -89,7 +92,7 @@ def test_every_damaged_byte_is_detected(model: Any, tmp_path: Path) -> None:
 def test_foreign_files_are_rejected(tmp_path: Path) -> None:
     path = tmp_path / "model.bin"
     path.write_bytes(pickle.dumps(PartialLabelRankingLinear().fit(X, Y)))
-    with pytest.raises(ValueError, match="is not a saved model of bucketrank"):
+    with pytest.raises(ValueError, match="not a saved model of bucketrank"):
         load_model(path)
     save_model(PartialLabelRankingLinear().fit(X, Y), path)
     newer = bytearray(path.read_bytes())
@@ -102,19 +105,30 @@ def test_foreign_files_are_rejected(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda d: d["model"].update(estimator="save_model"),
-        lambda d: d["model"].update(estimator="__loader__"),
-        lambda d: d["model"].update(estimator=["os"]),
-        lambda d: d["model"]["state"].update(__class__="int"),
-        lambda d: d["model"]["state"]["model_"].update(kernel="aggregate"),
-        lambda d: d["model"]["state"]["model_"].update(blob=99),
-        lambda d: d["model"]["state"]["mean_"].update(array="object"),
-        lambda d: d["model"]["state"]["mean_"].update(shape=[7, 7]),
-        lambda d: d["model"]["state"].update(aggregator_={"aggregator": "dataclass", "params": {}}),
-        lambda d: d["blobs"].append(5),
-        lambda d: d.pop("blobs"),
-        lambda d: d.update(model=[1]),
-        lambda d: d.update(model=3),
+        lambda d: d.update(estimator="save_model"),
+        lambda d: d.update(estimator="__loader__"),
+        lambda d: d.update(estimator=["os"]),
+        lambda d: d.update(estimator="PartialLabelRankingTree"),
+        lambda d: d["state"].update(__class__="int"),
+        lambda d: d["state"].update(unknown_=1),
+        lambda d: d["state"].pop("model_"),
+        lambda d: d["state"].pop("ridge"),
+        lambda d: d["state"].update(model_=None),
+        lambda d: d["state"].update(model_=d["state"]["mean_"]),
+        lambda d: d["state"].update(mean_=d["state"]["model_"]),
+        lambda d: d["state"].update(n_jobs="many"),
+        lambda d: d["state"].update(n_labels_in_=7),
+        lambda d: d["state"].update(n_labels_in_="4"),
+        lambda d: d["state"].update(label_names_in_={"names": 5}),
+        lambda d: d["state"]["model_"].update(kernel="aggregate"),
+        lambda d: d["state"]["model_"].update(part=99),
+        lambda d: d["state"].update(aggregator_={"aggregator": "dataclass", "params": {}}),
+        lambda d: d["state"].update(aggregator_={"aggregator": "Borda", "params": {"x": 1}}),
+        lambda d: d["state"].update(ridge={"list": [{"list": []}] * 300_000}),
+        lambda d: d["state"].update(label_names_in_=nested(50)),
+        lambda d: d.pop("state"),
+        lambda d: d.update(state=[1]),
+        lambda d: d.update(state=3),
     ],
 )
 def test_a_valid_checksum_does_not_allow_other_classes(change: Any, tmp_path: Path) -> None:
@@ -122,6 +136,15 @@ def test_a_valid_checksum_does_not_allow_other_classes(change: Any, tmp_path: Pa
     save_model(PartialLabelRankingLinear().fit(X, Y), path)
     with pytest.raises(ValueError, match=r"model\.bin"):
         load_model(rewritten(path, change))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+def test_only_regular_files_are_opened(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path, found in [(tmp_path, "a folder"), (pipe, "a pipe"), (Path("/dev/zero"), "a device")]:
+        with pytest.raises(ValueError, match=f"found {found}; expected a file that save_model"):
+            load_model(path)
 
 
 def test_unsupported_models(tmp_path: Path) -> None:
@@ -191,7 +214,7 @@ def test_command_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str], drin
     assert run_command(["fit", str(tmp_path / "none.csv"), *out]) == 2
     assert "No such file" in capsys.readouterr().err
     assert run_command(["predict", str(drinks), str(drinks)]) == 2
-    assert "is not a saved model of bucketrank" in capsys.readouterr().err
+    assert "not a saved model of bucketrank" in capsys.readouterr().err
     assert run_command(["predict", str(tmp_path / "none.bin"), str(drinks)]) == 1
     assert re.search(r"none\.bin: No such file", capsys.readouterr().err)
 

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from bucketrank._estimator_state import pack_state, unpack_state
 from bucketrank._optional import pandas
-from bucketrank._state_checksum import state_checksum
 from bucketrank._validation import (
     Positions,
     as_positions,
@@ -28,7 +28,7 @@ from bucketrank.metrics import tau_x
 _Self = TypeVar("_Self", bound="LabelRanker")
 
 _CONTAINERS = ("default", "pandas")
-_CHECKSUM = "_state_checksum"
+_CONTAINER = "_container"
 
 
 class LabelRanker(BaseEstimator):
@@ -190,18 +190,13 @@ class LabelRanker(BaseEstimator):
         return other
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
-        return {**state, _CHECKSUM: state_checksum(state)}
+        container, others = pack_state(type(self).__name__, dict(super().__getstate__()))
+        return {_CONTAINER: container, **others}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        attributes = dict(state)
-        # Pickles of earlier releases have none.
-        expected = attributes.pop(_CHECKSUM, None)
-        if expected is not None and expected != state_checksum(attributes):
-            raise ValueError(
-                f"cannot read the saved {type(self).__name__}: the checksum does not match; the bytes are damaged"
-            )
-        super().__setstate__(attributes)
+        others = {name: value for name, value in state.items() if name != _CONTAINER}
+        attributes = unpack_state(state.get(_CONTAINER), type(self).__name__)
+        super().__setstate__({**attributes, **others})
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

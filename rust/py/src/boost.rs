@@ -55,7 +55,7 @@ impl Options {
 /// A fitted booster.
 #[pyclass(frozen, module = "bucketrank._core")]
 pub struct Booster {
-    fitted: Fitted,
+    pub(crate) fitted: Fitted,
 }
 
 #[pymethods]

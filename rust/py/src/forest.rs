@@ -22,7 +22,7 @@ use crate::tree::Options;
 /// A forest with the rankings that it was grown on.
 #[pyclass(frozen, module = "bucketrank._core")]
 pub struct Forest {
-    forest: CoreForest,
+    pub(crate) forest: CoreForest,
 }
 
 fn variant(name: &str) -> Result<ForestVariant> {

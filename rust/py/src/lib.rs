@@ -10,6 +10,7 @@ mod latent;
 mod linear;
 mod metrics;
 mod rankings;
+mod saved;
 mod tree;
 
 use pyo3::prelude::*;
@@ -45,6 +46,8 @@ mod _core {
     };
     #[pymodule_export]
     use crate::rankings::{drop_labels, pair_order_matrix, parse_positions, to_dense_ranks};
+    #[pymodule_export]
+    use crate::saved::{check_saved_header, pack, unpack};
     #[pymodule_export]
     use crate::tree::Tree;
 

@@ -36,7 +36,7 @@ impl Options {
 /// A fitted linear model.
 #[pyclass(frozen, module = "bucketrank._core")]
 pub struct LinearModel {
-    fitted: Fitted,
+    pub(crate) fitted: Fitted,
 }
 
 /// A vector of numbers for Python.

@@ -75,7 +75,7 @@ type Vector<'py> = Bound<'py, PyArray1<i64>>;
 /// A fitted tree with the rankings that it was grown on.
 #[pyclass(frozen, module = "bucketrank._core")]
 pub struct Tree {
-    fitted: FittedTree,
+    pub(crate) fitted: FittedTree,
     /// Cache, so that many predictions aggregate each leaf once.
     tables: LeafTables,
 }

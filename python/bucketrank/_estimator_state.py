@@ -1,0 +1,225 @@
+"""Attributes of estimators in one container: a JSON description, and arrays and fitted models as its parts."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+import bucketrank
+from bucketrank import _core, aggregation
+from bucketrank._attribute_types import check_attributes
+from bucketrank.aggregation.base import Aggregator
+
+__all__ = ["is_estimator", "pack_estimator", "pack_state", "unpack_estimator", "unpack_state"]
+
+_ARRAYS = ("float64", "int64", "bool")
+_MODELS = (_core.Tree, _core.Forest, _core.Booster, _core.LinearModel)
+_PLAIN = (type(None), bool, int, float, str)
+_MAX_DEPTH = 20
+_MAX_DIMENSIONS = 4
+# Bounds of the description in a file: a value takes up to 100 bytes of memory.
+_MAX_DESCRIPTION_BYTES = 1 << 22
+_MAX_DESCRIPTION_VALUES = 200_000
+
+
+class _UnsupportedError(TypeError):
+    """A value that a container cannot hold."""
+
+
+def pack_estimator(model: BaseEstimator) -> bytes:
+    """Serialise a fitted estimator; NumPy scalars become Python numbers, and random generators None."""
+    parts: list[Any] = []
+    text = json.dumps(_encode(model, parts))
+    if not _is_small(text):
+        raise ValueError(
+            f"the names and parameters of the model take {len(text)} characters of JSON; "
+            f"expected at most {_MAX_DESCRIPTION_BYTES}"
+        )
+    return _core.pack(text, parts)
+
+
+def unpack_estimator(data: bytes, what: str) -> Any:
+    """Read what :func:`pack_estimator` wrote; `what` names it in messages."""
+    description, parts = _core.unpack(data, what)
+    try:
+        if not _is_small(description):
+            raise ValueError("the description is too large")
+        reader = _Reader(parts)
+        model = reader.estimator(json.loads(description), 0)
+        reader.finish()
+    except (KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+        raise ValueError(f"cannot read the saved {what}: {error!r}") from error
+    except ValueError as error:
+        raise ValueError(f"cannot read the saved {what}: {error}") from error
+    return model
+
+
+def pack_state(name: str, state: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
+    """Serialise attributes for a pickle; return the container, and the attributes that it cannot hold exactly."""
+    parts: list[Any] = []
+    held, others = {}, {}
+    for attribute, value in state.items():
+        own: list[Any] = []
+        try:
+            held[attribute] = _encode(value, own, len(parts), exact=True)
+        except _UnsupportedError:
+            others[attribute] = value
+        else:
+            parts += own
+    return _core.pack(json.dumps({"estimator": name, "state": held}), parts), others
+
+
+def unpack_state(data: Any, name: str) -> dict[str, Any]:
+    """Read the attributes in a container that :func:`pack_state` wrote for an estimator of the class `name`."""
+    if not isinstance(data, bytes):
+        raise ValueError(
+            f"cannot read the saved {name}: expected bytes, found {type(data).__name__}"
+        )
+    description, parts = _core.unpack(data, name)
+    try:
+        reader = _Reader(parts)
+        described = json.loads(description)
+        if described["estimator"] != name:
+            raise ValueError(f"found a saved {described['estimator']}")
+        state = {key: reader.value(value, 0) for key, value in described["state"].items()}
+        reader.finish()
+    except (KeyError, TypeError, AttributeError, IndexError, RecursionError, ValueError) as error:
+        raise ValueError(f"cannot read the saved {name}: {error!r}") from error
+    return state
+
+
+def is_estimator(value: Any) -> bool:
+    """Whether `value` is an estimator of this package, not of a subclass."""
+    return isinstance(value, BaseEstimator) and _is_public(bucketrank, value)
+
+
+def _is_public(module: Any, value: Any) -> bool:
+    return getattr(module, type(value).__name__, None) is type(value)
+
+
+def _is_small(text: str) -> bool:
+    values = sum(map(text.count, ",[{"))
+    return len(text) <= _MAX_DESCRIPTION_BYTES and values <= _MAX_DESCRIPTION_VALUES
+
+
+def _encode(value: Any, parts: list[Any], first: int = 0, *, exact: bool = False) -> Any:
+    """Describe a value in JSON; arrays and models are appended to `parts`, which are numbered from `first`."""
+    if type(value) in _PLAIN:
+        is_special = isinstance(value, float) and not math.isfinite(value)
+        return {"float": repr(value)} if is_special else value
+
+    def encode_all(values: Any) -> list[Any]:
+        return [_encode(item, parts, first, exact=exact) for item in values]
+
+    if type(value) is dict:
+        return {"dict": [encode_all(pair) for pair in value.items()]}
+    if type(value) in (list, tuple):
+        return {type(value).__name__: encode_all(value)}
+    if type(value) is np.ndarray and value.dtype == object and value.ndim == 1:
+        return {"names": encode_all(value)}
+    if _is_plain_array(value) or isinstance(value, _MODELS):
+        parts.append(value)
+        return {"part": first + len(parts) - 1}
+    if isinstance(value, Aggregator) and _is_public(aggregation, value):
+        params = value.get_params()
+        encoded = dict(zip(params, encode_all(params.values()), strict=True))
+        return {"aggregator": type(value).__name__, "params": encoded}
+    if is_estimator(value):
+        state = vars(value)
+        encoded = dict(zip(state, encode_all(state.values()), strict=True))
+        return {"estimator": type(value).__name__, "state": encoded}
+    if exact:
+        raise _UnsupportedError(f"{value!r:.60} cannot be saved")
+    return _encode(_plain(value), parts, first)
+
+
+def _is_plain_array(value: Any) -> bool:
+    return (
+        type(value) is np.ndarray
+        and value.dtype.name in _ARRAYS
+        and value.dtype.isnative
+        and value.ndim <= _MAX_DIMENSIONS
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Return the Python value that stands for another type in a file."""
+    if isinstance(value, np.generic):
+        return value.item()
+    for kind in (str, int, float):
+        if isinstance(value, kind):
+            return kind(value)
+    if isinstance(value, (np.random.RandomState, np.random.Generator)):
+        # A fitted model draws nothing more.
+        return None
+    raise _UnsupportedError(f"{value!r:.60} cannot be saved")
+
+
+class _Reader:
+    """Makes values from their descriptions; creates objects of this package and plain values only."""
+
+    def __init__(self, parts: list[Any]) -> None:
+        self._parts = dict(enumerate(parts))
+
+    def value(self, described: Any, depth: int) -> Any:
+        """Return the value of a description; each part is used once."""
+        if depth > _MAX_DEPTH:
+            raise ValueError(f"values nest more than {_MAX_DEPTH} deep")
+        if type(described) in _PLAIN:
+            return described
+        if "estimator" in described:
+            return self.estimator(described, depth)
+        if "aggregator" in described:
+            kind = _public_class(aggregation, described["aggregator"], Aggregator)
+            return kind(**self._values_by_name(described["params"], depth))
+        ((kind, content),) = described.items()
+        if kind == "float":
+            return float(content)
+        if kind == "part":
+            return self._parts.pop(content)
+        return self._collection(kind, content, depth)
+
+    def estimator(self, described: Any, depth: int) -> Any:
+        """Return an estimator whose attributes are those that a fit sets."""
+        kind = _public_class(bucketrank, described["estimator"], BaseEstimator)
+        state = self._values_by_name(described["state"], depth)
+        check_attributes(kind, state)
+        model = kind()
+        vars(model).update(state)
+        return model
+
+    def finish(self) -> None:
+        """Check that all parts were used."""
+        if self._parts:
+            raise ValueError(f"{len(self._parts)} parts belong to no attribute")
+
+    def _values_by_name(self, described: dict[str, Any], depth: int) -> dict[str, Any]:
+        return {name: self.value(item, depth + 1) for name, item in described.items()}
+
+    def _collection(self, kind: str, content: Any, depth: int) -> Any:
+        if type(content) is not list:
+            raise ValueError(f"expected a list of values, found {type(content).__name__}")
+        if kind == "dict":
+            return {self.value(k, depth + 1): self.value(v, depth + 1) for k, v in content}
+        values = [self.value(item, depth + 1) for item in content]
+        if kind == "list":
+            return values
+        if kind == "tuple":
+            return tuple(values)
+        if kind == "names":
+            names = np.empty(len(values), dtype=object)
+            names[:] = values
+            return names
+        raise ValueError(f"unknown kind {kind!r} of a value")
+
+
+def _public_class(module: Any, name: Any, base: type) -> Any:
+    """Return a public class of a module of this package; no other class can be created."""
+    kind = getattr(module, name, None) if isinstance(name, str) and name[:1] != "_" else None
+    if not (isinstance(kind, type) and issubclass(kind, base)):
+        raise ValueError(f"{name!r} is not a class of bucketrank that can be loaded")
+    return kind
