@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -103,7 +104,8 @@ def test_pickles_without_a_container_are_refused() -> None:
 
 def test_pickles_keep_what_a_container_cannot_hold() -> None:
     seed = np.random.RandomState(3)
-    tree = PartialLabelRankingTree(random_state=seed, max_depth=int(np.int64(3))).fit(X, Y)
+    depth: Any = np.int64(3)
+    tree = PartialLabelRankingTree(random_state=seed, max_depth=depth).fit(X, Y)
     tree.note = {1, 2}
     back = pickle.loads(pickle.dumps(tree))
     assert isinstance(back.random_state, np.random.RandomState)
