@@ -32,7 +32,7 @@ mod params;
 mod split;
 
 pub(crate) use draw::child_seed;
-pub(crate) use grow::{Grown, SharedEncoding, Subtree, LEAF};
+pub(crate) use grow::{PreorderNode, SharedEncoding, Subtree, LEAF};
 pub(crate) use leaves::{LeafWalk, ShareConsensus};
 
 pub use fitted::FittedTree;

@@ -17,7 +17,7 @@ use self::small_score_tables::SmallScoreTables;
 use crate::tree::draw::{child_seed, TOLERANCE};
 use crate::tree::grow::coded::large_node::{rank, row, LargeNode};
 use crate::tree::grow::coded::score_tables::ScoreTables;
-use crate::tree::grow::{Grown, Subtree, LEAF};
+use crate::tree::grow::{PreorderNode, Subtree, LEAF};
 use crate::tree::params::{Splitter, TreeOptions};
 
 /// Rows of the largest node of this engine.
@@ -193,7 +193,7 @@ impl<'a> BitsetGrower<'a> {
             self.find_best_cut(node, node_score)
         };
         let split = split.map(|at| self.cuts[at]).zip(split);
-        out.nodes.push(Grown {
+        out.nodes.push(PreorderNode {
             rows: rows as u32,
             weight: rows as f64,
             impurity: self.scores.impurity(rows, node_score),
