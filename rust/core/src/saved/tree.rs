@@ -4,7 +4,7 @@ use super::rankings::{read_rankings, write_rankings};
 use super::{SavedModel, Section, SectionWriter};
 use crate::error::Result;
 use crate::rankings::{Rankings, MAX_LABELS};
-use crate::tree::{FittedTree, Grown, SoftRouting, Subtree, Tree, LEAF};
+use crate::tree::{FittedTree, PreorderNode, SoftRouting, Subtree, Tree, LEAF};
 
 impl SavedModel for FittedTree {
     const NAME: &'static str = "tree";
@@ -67,7 +67,7 @@ pub(super) fn write_trees<'t>(
     trees: impl ExactSizeIterator<Item = &'t Tree> + Clone,
     section: &mut SectionWriter<'_>,
 ) {
-    let nodes: Vec<Grown> = trees.clone().flat_map(Tree::preorder).collect();
+    let nodes: Vec<PreorderNode> = trees.clone().flat_map(Tree::preorder).collect();
     let counts = trees.clone().map(|tree| tree.nodes().len() as u64);
     section.unsigned("nodes_per_tree", &[trees.len()], counts);
     let shape = [nodes.len()];
@@ -131,8 +131,8 @@ impl TreeArrays {
         }
     }
 
-    fn next_node(&mut self) -> Option<Grown> {
-        Some(Grown {
+    fn next_node(&mut self) -> Option<PreorderNode> {
+        Some(PreorderNode {
             rows: self.rows.next()?,
             weight: self.weights.next()?,
             impurity: self.impurities.next()?,
@@ -146,7 +146,7 @@ impl TreeArrays {
         if nodes > self.rows.len() {
             return None;
         }
-        let nodes: Vec<Grown> = (0..nodes).map_while(|_| self.next_node()).collect();
+        let nodes: Vec<PreorderNode> = (0..nodes).map_while(|_| self.next_node()).collect();
         let thresholds = nodes.iter().map(|node| u64::from(node.thresholds)).sum();
         let rows = u64::from(nodes.first()?.rows);
         Some(Subtree {
@@ -229,7 +229,7 @@ fn check(
 
 /// Checks one node and takes its thresholds.
 fn check_node(
-    node: &Grown,
+    node: &PreorderNode,
     features: usize,
     thresholds: &mut &[f64],
 ) -> std::result::Result<(), &'static str> {

@@ -31,7 +31,7 @@ mod node;
 mod params;
 mod split;
 
-pub(crate) use grow::{Grown, SharedEncoding, Subtree, LEAF};
+pub(crate) use grow::{PreorderNode, SharedEncoding, Subtree, LEAF};
 pub(crate) use leaves::{LeafWalk, ShareConsensus};
 
 pub use fitted::FittedTree;

@@ -7,7 +7,7 @@ use crate::rankings::Rankings;
 use crate::run::Interrupt;
 
 use super::apply::WalkNode;
-use super::grow::{grow, Grown, SharedEncoding, Subtree, LEAF};
+use super::grow::{grow, PreorderNode, SharedEncoding, Subtree, LEAF};
 use super::node::{NodeSplit, TreeNode};
 use super::params::TreeParams;
 use super::split::criterion::Consensus;
@@ -133,12 +133,12 @@ impl Tree {
     }
 
     /// The nodes in preorder.
-    pub(crate) fn preorder(&self) -> Vec<Grown> {
+    pub(crate) fn preorder(&self) -> Vec<PreorderNode> {
         let mut out = Vec::with_capacity(self.nodes.len());
         let mut stack = vec![0];
         while let Some(index) = stack.pop() {
             let node = self.node(index);
-            out.push(Grown {
+            out.push(PreorderNode {
                 rows: node.rows,
                 weight: node.weight,
                 impurity: node.impurity,

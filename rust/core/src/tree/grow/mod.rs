@@ -21,7 +21,7 @@ pub(crate) const LEAF: u32 = u32::MAX;
 
 /// A node of a tree in preorder: its children follow it, each with its whole subtree.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Grown {
+pub(crate) struct PreorderNode {
     pub(crate) rows: u32,
     pub(crate) weight: f64,
     pub(crate) impurity: f64,
@@ -35,7 +35,7 @@ pub(crate) struct Grown {
 /// the nodes. Subtrees are joined by concatenation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Subtree {
-    pub(crate) nodes: Vec<Grown>,
+    pub(crate) nodes: Vec<PreorderNode>,
     pub(crate) thresholds: Vec<f64>,
     pub(crate) rows: Vec<u32>,
 }
@@ -113,7 +113,7 @@ pub(crate) fn grow_general(
         } else {
             search.find_best_split(&node.rows, &stats, node.seed, &mut meter)?
         };
-        grown.nodes.push(Grown {
+        grown.nodes.push(PreorderNode {
             rows: node.rows.len() as u32,
             weight: stats.weight,
             impurity: search.impurity(&stats),

@@ -4,6 +4,7 @@
 //! population counts of intersections. Pairs that partition the rows equally are merged into one column, and a
 //! partition that several features induce is scored once.
 
+mod candidates;
 mod pair_sets;
 mod small_score_tables;
 
@@ -14,10 +15,10 @@ use crate::run::WorkMeter;
 use self::pair_sets::{bits_of_rows, ColumnMerger, PairSets, RowSetIndex};
 use self::small_score_tables::SmallScoreTables;
 use crate::random::child_seed;
-use crate::tree::draw::{draw_features, random_threshold, TOLERANCE};
+use crate::tree::draw::TOLERANCE;
 use crate::tree::grow::coded::large_node::{rank, row, LargeNode};
 use crate::tree::grow::coded::score_tables::ScoreTables;
-use crate::tree::grow::{Grown, Subtree, LEAF};
+use crate::tree::grow::{PreorderNode, Subtree, LEAF};
 use crate::tree::params::{Splitter, TreeOptions};
 
 /// Rows of the largest node of this engine.
@@ -193,7 +194,7 @@ impl<'a> BitsetGrower<'a> {
             self.find_best_cut(node, node_score)
         };
         let split = split.map(|at| self.cuts[at]).zip(split);
-        out.nodes.push(Grown {
+        out.nodes.push(PreorderNode {
             rows: rows as u32,
             weight: rows as f64,
             impurity: self.scores.impurity(rows, node_score),
@@ -281,26 +282,6 @@ impl<'a> BitsetGrower<'a> {
         self.cuts.truncate(child.cuts + found);
     }
 
-    /// Finds the cut at the random threshold of each feature.
-    fn find_random_cuts(&mut self, node: &SmallNode) {
-        // All cuts of two rows are equally good, and the first is chosen.
-        let first_only = node.rows.count_ones() == 2 && self.options.max_features.is_none();
-        self.random_cuts.clear();
-        let mut start = node.cuts;
-        for cuts in self.cuts[node.cuts..].chunk_by(|a, b| a.feature == b.feature) {
-            let (first, last) = (cuts[0], cuts[cuts.len() - 1]);
-            let values = self.features.distinct(first.feature as usize);
-            let ends = (values[first.lower as usize], values[last.upper as usize]);
-            let threshold = random_threshold(node.seed, first.feature, ends);
-            let at = cuts.partition_point(|cut| values[cut.upper as usize] <= threshold);
-            self.random_cuts.push((start + at, threshold));
-            if first_only {
-                break;
-            }
-            start += cuts.len();
-        }
-    }
-
     /// Index of the node's best candidate cut.
     fn find_best_cut(&mut self, node: &SmallNode, node_score: i64) -> Option<usize> {
         self.find_candidates(node);
@@ -339,65 +320,5 @@ impl<'a> BitsetGrower<'a> {
             }
         }
         best.map(|(_, at)| at as usize)
-    }
-
-    /// Lists the cuts of the drawn features that leave `min_samples_leaf` rows on both sides; with the random splitter
-    /// only those at random thresholds.
-    fn find_candidates(&mut self, node: &SmallNode) {
-        self.draw_features(node);
-        let all = self.options.max_features.is_none();
-        self.candidates.clear();
-        if self.is_random {
-            self.find_random_cuts(node);
-        }
-        let is_drawn = |feature| all || self.drawn_features.binary_search(&feature).is_ok();
-        if self.is_random {
-            let cuts = self.random_cuts.iter().map(|&(at, _)| at as u32);
-            self.candidates
-                .extend(cuts.filter(|&at| is_drawn(self.cuts[at as usize].feature)));
-        } else if all {
-            self.candidates
-                .extend(node.cuts as u32..self.cuts.len() as u32);
-        } else {
-            let mut start = node.cuts as u32;
-            let mut drawn = self.drawn_features.iter().peekable();
-            for &(feature, end) in &self.feature_ends {
-                if drawn.next_if(|&&next| next == feature).is_some() {
-                    self.candidates.extend(start..end);
-                }
-                start = end;
-            }
-        }
-        let min_rows = self.options.min_samples_leaf as u32;
-        // Every cut has at least one row on both sides.
-        if min_rows > 1 {
-            let rows = node.rows.count_ones();
-            let cuts = &self.cuts;
-            self.candidates.retain(|&at| {
-                let left = cuts[at as usize].left.count_ones();
-                left >= min_rows && rows - left >= min_rows
-            });
-        }
-    }
-
-    /// Draws `max_features` of the node's features, if set.
-    fn draw_features(&mut self, node: &SmallNode) {
-        if self.options.max_features.is_none() {
-            return;
-        }
-        let mut end = node.cuts as u32;
-        self.feature_ends.clear();
-        for cuts in self.cuts[node.cuts..].chunk_by(|a, b| a.feature == b.feature) {
-            end += cuts.len() as u32;
-            self.feature_ends.push((cuts[0].feature, end));
-        }
-        self.drawn_features.clear();
-        self.drawn_features
-            .extend(self.feature_ends.iter().map(|&(feature, _)| feature));
-        draw_features(
-            &mut self.drawn_features,
-            self.options.max_features,
-            node.seed,
-        );
     }
 }

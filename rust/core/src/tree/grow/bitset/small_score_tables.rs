@@ -85,7 +85,7 @@ impl SmallScoreTables {
         rows: usize,
         columns: &[PairSets],
     ) -> i64 {
-        dispatch(ScoreNode {
+        dispatch(ScoreSmallNode {
             tables: self,
             scores,
             rows,
@@ -212,14 +212,14 @@ fn sum_columns<const N: usize>(
     totals
 }
 
-struct ScoreNode<'a> {
+struct ScoreSmallNode<'a> {
     tables: &'a mut SmallScoreTables,
     scores: &'a ScoreTables,
     rows: usize,
     columns: &'a [PairSets],
 }
 
-impl Kernel for ScoreNode<'_> {
+impl Kernel for ScoreSmallNode<'_> {
     type Output = i64;
 
     #[inline(always)]

@@ -32,7 +32,7 @@ use self::split_search::{SearchBuffers, SplitSearch};
 use self::upper_bound::UpperBound;
 use crate::tree::draw::draw_features;
 use crate::tree::grow::bitset::{self, BitsetGrower};
-use crate::tree::grow::{GrowTask, Grown, Subtree, LEAF};
+use crate::tree::grow::{GrowTask, PreorderNode, Subtree, LEAF};
 use crate::tree::params::{Criterion, Splitter};
 use crate::tree::split::best_split::{BestSplit, SplitCandidate};
 
@@ -241,7 +241,7 @@ impl CodedGrower<'_> {
             };
             search_features(&search, &self.draw_features(node))?.choose()
         };
-        out.nodes.push(Grown {
+        out.nodes.push(PreorderNode {
             rows: rows as u32,
             weight: rows as f64,
             impurity: self.scores.impurity(rows, node_score),
