@@ -4,8 +4,8 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use bucketrank_core::aggregate::{
-    aggregate_pair_orders, Aggregator, Batch, Borda, BucketPivot, Copeland, Evidence, MarkovChain,
-    MaximalLottery, Needs, Search, TauX, Workspace,
+    aggregate_pair_orders, Aggregator, BatchOptions, Borda, BucketPivot, Copeland, Evidence,
+    MarkovChain, MaximalLottery, Needs, TauX, TauXSearch, Workspace,
 };
 use bucketrank_core::pairs::PairOrderMatrix;
 use bucketrank_core::rankings::Rankings;
@@ -34,7 +34,7 @@ fn aggregators() -> Vec<(&'static str, Aggregator)> {
         ("tau_x_cut", Aggregator::TauX(TauX::default())),
         (
             "tau_x_local",
-            Aggregator::TauX(TauX::new(Search::Local, None)),
+            Aggregator::TauX(TauX::new(TauXSearch::Local, None)),
         ),
     ]
 }
@@ -115,8 +115,8 @@ fn consensus(criterion: &mut Criterion) {
     }
 }
 
-fn serial<'a>(aggregator: &'a Aggregator, interrupt: &'a Interrupt) -> Batch<'a> {
-    Batch {
+fn serial<'a>(aggregator: &'a Aggregator, interrupt: &'a Interrupt) -> BatchOptions<'a> {
+    BatchOptions {
         aggregator,
         n_jobs: 1,
         interrupt,

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use bucketrank_core::aggregate::{
     Aggregator, Borda, BucketPivot, Copeland, Davidson, Details, Evidence, MarkovChain,
-    MaximalLottery, Needs, Search, TauX, Workspace,
+    MaximalLottery, Needs, TauX, TauXSearch, Workspace,
 };
 use bucketrank_core::bucket_order::BucketOrder;
 use bucketrank_core::missing::{drop_labels, to_dense_ranks};
@@ -37,7 +37,7 @@ fn consensus(aggregator: Aggregator, y: &Rankings) -> BucketOrder {
 /// Every method finishes, with finite numbers behind its result.
 fn check_all(y: &Rankings) {
     let evidence = Evidence::from_rankings(y, Needs::Rankings, &Interrupt::never()).unwrap();
-    let tau_x = [Search::Cut, Search::Local].map(|s| Aggregator::TauX(TauX::new(s, None)));
+    let tau_x = [TauXSearch::Cut, TauXSearch::Local].map(|s| Aggregator::TauX(TauX::new(s, None)));
     // Newton's method on thousands of labels would take hours.
     let davidson = (y.labels() <= 64).then_some(Aggregator::Davidson(Davidson::default()));
     for aggregator in all().into_iter().chain(tau_x).chain(davidson) {

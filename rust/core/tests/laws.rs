@@ -2,7 +2,7 @@
 
 use bucketrank_core::aggregate::{
     aggregate_many, Aggregator, Borda, BucketPivot, Copeland, Details, Evidence, MarkovChain,
-    MaximalLottery, Needs, Scorer, Search, TauX, Workspace,
+    MaximalLottery, Needs, Scorer, TauX, TauXSearch, Workspace,
 };
 use bucketrank_core::bucket_order::BucketOrder;
 use bucketrank_core::missing::to_dense_ranks;
@@ -31,11 +31,11 @@ fn chain(variant: u8) -> Aggregator {
 
 const LOTTERY: Aggregator = Aggregator::MaximalLottery(MaximalLottery);
 
-fn tau_x(search: Search) -> Aggregator {
+fn tau_x(search: TauXSearch) -> Aggregator {
     Aggregator::TauX(TauX::new(search, None))
 }
 
-const SEARCHES: [Search; 3] = [Search::Cut, Search::Local, Search::Exact];
+const SEARCHES: [TauXSearch; 3] = [TauXSearch::Cut, TauXSearch::Local, TauXSearch::Exact];
 
 /// The methods that treat labels alike, whatever their order.
 fn impartial() -> Vec<Aggregator> {
@@ -56,7 +56,7 @@ fn all() -> Vec<Aggregator> {
     all.extend(SEARCHES.map(tau_x));
     all.extend((1..=4).map(|variant| {
         let order = Scorer::try_from(chain(variant)).unwrap();
-        Aggregator::TauX(TauX::new(Search::Cut, Some(order)))
+        Aggregator::TauX(TauX::new(TauXSearch::Cut, Some(order)))
     }));
     all
 }
@@ -194,7 +194,7 @@ proptest! {
         let y = Array2::from_shape_fn((copies, row.len()), |(_, l)| i64::from(row[l]));
         let y = Rankings::new(y.view(), None).unwrap();
         for aggregator in [borda(0.0), borda(0.9), copeland(0.0), copeland(0.4), pivot(0.0), pivot(0.25), pivot(0.49),
-            tau_x(Search::Cut), tau_x(Search::Local), tau_x(Search::Exact)] {
+            tau_x(TauXSearch::Cut), tau_x(TauXSearch::Local), tau_x(TauXSearch::Exact)] {
             let order = consensus(aggregator, &y);
             prop_assert_eq!(order.positions(), row.as_slice(), "{:?}", aggregator);
         }
@@ -255,7 +255,7 @@ proptest! {
     fn names_do_not_matter_to_tau_x_where_net_preferences_differ(values in values(0.3), longer in permutation()) {
         let y = to_dense_ranks(values.view()).unwrap();
         let evidence = Evidence::from_rankings(&y, Needs::Shares, &Interrupt::never()).unwrap();
-        let Details::TauX { scores, .. } = tau_x(Search::Cut).explain(&evidence).unwrap().details else {
+        let Details::TauX { scores, .. } = tau_x(TauXSearch::Cut).explain(&evidence).unwrap().details else {
             panic!("details of another method");
         };
         let mut sorted = scores;
@@ -351,7 +351,7 @@ fn the_number_of_threads_does_not_matter() {
             to_dense_ranks(Array2::from_shape_fn((4, 30), value).view()).unwrap()
         })
         .collect();
-    let exact = |aggregator: &Aggregator| *aggregator == tau_x(Search::Exact);
+    let exact = |aggregator: &Aggregator| *aggregator == tau_x(TauXSearch::Exact);
     for aggregator in all().into_iter().filter(|aggregator| !exact(aggregator)) {
         let serial = aggregate_many(&aggregator, &sets, 1, &Interrupt::never()).unwrap();
         for n_jobs in [0, 2, 3] {

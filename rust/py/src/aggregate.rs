@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use bucketrank_core::aggregate::{self as core, aggregate_each, steps, Batch, Evidence, Workspace};
+use bucketrank_core::aggregate::{
+    self as core, aggregate_each, estimate_cost, BatchOptions, Evidence, Workspace,
+};
 use bucketrank_core::bucket_order::BucketOrder;
 use bucketrank_core::error;
 use bucketrank_core::pairs::{PairOrderMatrix, PairShares};
@@ -68,15 +70,15 @@ pub fn aggregate_many<'py>(
     let aggregator = spec.aggregator()?;
     let views = sets.views();
     let shapes = views.iter().map(View::shape);
-    let steps = shapes.map(|(rows, labels)| steps(&aggregator, rows, labels));
-    let steps = steps.max().unwrap_or(1);
+    let costs = shapes.map(|(rows, labels)| estimate_cost(&aggregator, rows, labels));
+    let cost = costs.max().unwrap_or(1);
     let orders = run(py, |interrupt| {
-        let batch = Batch {
+        let options = BatchOptions {
             aggregator: &aggregator,
             n_jobs,
             interrupt,
         };
-        aggregate_each(batch, views.len(), steps, |set| {
+        aggregate_each(options, views.len(), cost, |set| {
             views[set].read(None).map(Cow::Owned)
         })
     })?;
@@ -147,11 +149,11 @@ fn aggregate_statistics<'py>(
     py: Python<'py>,
     spec: &AggregatorSpec,
     n_jobs: usize,
-    aggregate: impl FnOnce(Batch<'_>) -> error::Result<Vec<BucketOrder>> + Send,
+    aggregate: impl FnOnce(BatchOptions<'_>) -> error::Result<Vec<BucketOrder>> + Send,
 ) -> Result<OrderTable<'py>> {
     let aggregator = spec.aggregator()?;
     let orders = run(py, |interrupt| {
-        aggregate(Batch {
+        aggregate(BatchOptions {
             aggregator: &aggregator,
             n_jobs,
             interrupt,

@@ -1,4 +1,4 @@
-//! [`Borda`]: labels by their mean share of won comparisons.
+//! [`Borda`]: orders labels by their mean share of won comparisons.
 
 use super::threshold::exceeds;
 use super::{Aggregate, Details, Evidence, Explanation, Workspace};
@@ -8,8 +8,8 @@ use crate::pairs::PairOrderMatrix;
 
 /// Borda's rule on the pair order matrix C.
 ///
-/// The score S(u) = Σ_{v≠u} C(u,v) is sorted downwards; a label joins the bucket of the label before it when the
-/// drop in score is at most β, so ties cascade. O(n²).
+/// The score S(u) = Σ_{v≠u} C(u,v) is sorted in descending order; a label joins the bucket of the label before it when
+/// the drop in score is at most β, so ties cascade. O(n²).
 ///
 /// Reference: J.-C. de Borda, *Mémoire sur les élections au scrutin*, 1781.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,7 +18,7 @@ pub struct Borda {
 }
 
 impl Borda {
-    /// Borda's rule with the given largest drop within a bucket.
+    /// Borda's rule; `beta` is the largest drop in score within a bucket.
     ///
     /// # Errors
     /// [`crate::error::Error::Parameter`] when `beta` is negative or not finite.
@@ -36,12 +36,12 @@ impl Borda {
     pub(super) fn fill_scores(pair_order: &PairOrderMatrix, scores: &mut Vec<f64>) {
         scores.clear();
         scores.extend((0..pair_order.labels()).map(|u| {
-            // The diagonal is ½, and u is not compared with itself.
-            sum(pair_order.row(u)) - 0.5
+            // Subtract the diagonal, which is ½.
+            sum_in_lanes(pair_order.row(u)) - 0.5
         }));
     }
 
-    fn order(self, scores: &[f64], order: &mut Vec<usize>) -> BucketOrder {
+    fn cut_into_buckets(self, scores: &[f64], order: &mut Vec<usize>) -> BucketOrder {
         BucketOrder::from_scores_in(scores, |drop| !exceeds(drop, self.beta), order)
     }
 }
@@ -57,7 +57,7 @@ impl Aggregate for Borda {
     fn aggregate(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<BucketOrder> {
         let Workspace { scores, order, .. } = workspace;
         Self::fill_scores(evidence.pair_order(), scores);
-        Ok(self.order(scores, order))
+        Ok(self.cut_into_buckets(scores, order))
     }
 
     fn explain(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<Explanation> {
@@ -71,17 +71,17 @@ impl Aggregate for Borda {
     }
 }
 
-/// A sum in four strands, because one strand waits for each addition.
-fn sum(values: &[f64]) -> f64 {
-    let mut strands = [0.0; 4];
+/// Sum with four accumulators: a single one would wait for the latency of each addition.
+fn sum_in_lanes(values: &[f64]) -> f64 {
+    let mut lanes = [0.0; 4];
     let chunks = values.chunks_exact(4);
     let rest: f64 = chunks.remainder().iter().sum();
     for chunk in chunks {
-        for (strand, value) in strands.iter_mut().zip(chunk) {
-            *strand += value;
+        for (lane, value) in lanes.iter_mut().zip(chunk) {
+            *lane += value;
         }
     }
-    (strands[0] + strands[1]) + (strands[2] + strands[3]) + rest
+    (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]) + rest
 }
 
 #[cfg(test)]
@@ -90,7 +90,7 @@ mod tests {
     use ndarray::array;
 
     #[test]
-    fn the_drop_decides_and_ties_cascade() {
+    fn drops_up_to_beta_tie_and_cascade() {
         let c = array![[0.5, 0.6, 0.9], [0.4, 0.5, 0.8], [0.1, 0.2, 0.5]];
         let evidence = Evidence::from_pair_order(PairOrderMatrix::new(c.view()).unwrap());
         let positions = |beta| {

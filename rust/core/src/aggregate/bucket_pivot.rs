@@ -10,9 +10,9 @@ use crate::pairs::PairOrderMatrix;
 ///
 /// The label whose comparisons are closest to "before", "tied" or "after" becomes the pivot. Every other label is
 /// compared with the mean of the central bucket: it joins the bucket within ½ ± β and goes left or right
-/// otherwise; then left and right are compared once more with the grown bucket. Left and right are partitioned in
-/// the same way. Among equal indecisions the first label of the list is the pivot, so the result depends on the
-/// order of the labels. O(n²) for the comparisons, O(n²) for the pivots.
+/// otherwise. In the second stage, left and right labels are compared again with the grown bucket. Left and right are
+/// partitioned in the same way. Among equal indecisions the first label of the list is the pivot, so the result depends
+/// on the order of the labels. O(n²) for the comparisons, O(n²) for the pivots.
 ///
 /// Reference: J. A. Aledo, J. A. Gámez and A. Rosete, *Utopia in the solution of the bucket order problem*,
 /// Decision Support Systems 97, 2017.
@@ -30,7 +30,7 @@ impl BucketPivot {
         super::check_beta(beta).map(|beta| Self { beta })
     }
 
-    /// Half the width of the band of ties.
+    /// Half the width of the interval of ties.
     #[must_use]
     pub fn beta(&self) -> f64 {
         self.beta
@@ -58,7 +58,7 @@ impl Aggregate for BucketPivot {
         let details = Details::BucketPivot {
             indecision: workspace.scores.clone(),
             pivots: workspace.partition.pivots.clone(),
-            distance: distance(evidence.pair_order(), &order),
+            distance: distance_to_order(evidence.pair_order(), &order),
         };
         Ok(Explanation { order, details })
     }
@@ -66,26 +66,26 @@ impl Aggregate for BucketPivot {
 
 /// Mean distance of C(u,·) from the nearest of 0, ½ and 1.
 ///
-/// The definition rounds C at ¼ and ¾; there the distances to both sides agree, so the smallest is the same.
+/// The definition rounds C at ¼ and ¾; there both distances are equal, so that rule gives the same minimum.
 fn fill_indecision(pair_order: &PairOrderMatrix, indecision: &mut Vec<f64>) {
     let n = pair_order.labels();
     indecision.clear();
     indecision.extend((0..n).map(|u| {
-        // Four strands, because one strand waits for each addition; the diagonal is ½ and adds 0.
-        let mut strands = [0.0; 4];
+        // Four accumulators hide the latency of additions; the diagonal is ½ and adds 0.
+        let mut lanes = [0.0; 4];
         for chunk in pair_order.row(u).chunks(4) {
-            for (strand, &c) in strands.iter_mut().zip(chunk) {
+            for (lane, &c) in lanes.iter_mut().zip(chunk) {
                 let folded = (c - 0.5).abs();
                 let far = 0.5 - folded;
-                *strand += if folded < far { folded } else { far };
+                *lane += if folded < far { folded } else { far };
             }
         }
-        strands.iter().sum::<f64>() / (n - 1) as f64
+        lanes.iter().sum::<f64>() / (n - 1) as f64
     }));
 }
 
-/// Σ |C(u,v) − B(u,v)| over ordered pairs.
-fn distance(pair_order: &PairOrderMatrix, order: &BucketOrder) -> f64 {
+/// Σ |C(u,v) − B(u,v)| over ordered pairs, with the bucket matrix B of `order`.
+fn distance_to_order(pair_order: &PairOrderMatrix, order: &BucketOrder) -> f64 {
     let positions = order.positions();
     let mut total = 0.0;
     for (u, pu) in positions.iter().enumerate() {
@@ -101,19 +101,20 @@ fn distance(pair_order: &PairOrderMatrix, order: &BucketOrder) -> f64 {
     total
 }
 
-/// The recursion, on one list of labels that is rearranged in place.
+/// State of the recursion, on one list of labels that is permuted in place.
 #[derive(Debug, Default)]
 pub(super) struct Partition {
-    /// All labels; finished buckets stand where they belong.
+    /// All labels; finished buckets are in their final place.
     labels: Vec<usize>,
-    /// Whether a bucket starts at this place of the list.
+    /// Whether a bucket starts at this index of `labels`.
     starts: Vec<bool>,
-    /// Parts of the list that are not partitioned yet, the next one last.
+    /// Stack of the parts of `labels` that are not partitioned yet.
     pending: Vec<(usize, usize)>,
     left: Vec<usize>,
     central: Vec<usize>,
     right: Vec<usize>,
-    again: Vec<usize>,
+    /// Labels to compare in the current stage.
+    remaining: Vec<usize>,
     /// Σ C(central label, ·) over the central bucket.
     sums: Vec<f64>,
     pub(super) pivots: Vec<usize>,
@@ -137,7 +138,7 @@ impl Partition {
                     self.starts[from] = true;
                     self.starts[to] = true;
                 }
-                _ => self.split(from, to, pair_order, indecision, beta),
+                _ => self.partition_part(from, to, pair_order, indecision, beta),
             }
         }
         let mut position = 0;
@@ -150,7 +151,7 @@ impl Partition {
     }
 
     /// Partitions one part of the list around its pivot.
-    fn split(
+    fn partition_part(
         &mut self,
         from: usize,
         to: usize,
@@ -165,14 +166,14 @@ impl Partition {
         self.sums.clear();
         self.sums.extend_from_slice(pair_order.row(pivot));
 
-        self.again.clear();
-        self.again
+        self.remaining.clear();
+        self.remaining
             .extend(self.labels[from..to].iter().filter(|&&u| u != pivot));
-        self.stage(pair_order, beta);
+        self.run_stage(pair_order, beta);
         if self.central.len() > 1 {
-            self.again.clear();
-            self.again.extend(self.left.iter().chain(&self.right));
-            self.stage(pair_order, beta);
+            self.remaining.clear();
+            self.remaining.extend(self.left.iter().chain(&self.right));
+            self.run_stage(pair_order, beta);
         }
 
         let parts = [&self.left, &self.central, &self.right];
@@ -190,25 +191,26 @@ impl Partition {
         self.pending.push((from, start));
     }
 
-    /// Compares the labels of `again` in order with the central bucket, which grows on the way.
-    fn stage(&mut self, pair_order: &PairOrderMatrix, beta: f64) {
+    /// Compares the labels of `remaining` in order with the central bucket, which grows meanwhile.
+    fn run_stage(&mut self, pair_order: &PairOrderMatrix, beta: f64) {
         self.left.clear();
         self.right.clear();
-        let again = std::mem::take(&mut self.again);
-        for &label in &again {
+        let remaining = std::mem::take(&mut self.remaining);
+        for &label in &remaining {
             let mean = self.sums[label] / self.central.len() as f64;
             if !reaches(mean, 0.5 - beta) {
                 self.left.push(label);
             } else if !exceeds(mean, 0.5 + beta) {
-                self.grow(label, pair_order);
+                self.grow_bucket(label, pair_order);
             } else {
                 self.right.push(label);
             }
         }
-        self.again = again;
+        self.remaining = remaining;
     }
 
-    fn grow(&mut self, label: usize, pair_order: &PairOrderMatrix) {
+    /// Adds a label to the central bucket.
+    fn grow_bucket(&mut self, label: usize, pair_order: &PairOrderMatrix) {
         self.central.push(label);
         for (sum, c) in self.sums.iter_mut().zip(pair_order.row(label)) {
             *sum += c;
@@ -240,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn indecision_is_zero_where_all_agree() {
+    fn indecision_is_zero_for_decided_pairs() {
         let c = array![[0.5, 1.0, 1.0], [0.0, 0.5, 0.5], [0.0, 0.5, 0.5]];
         let explained = explain(&c, 0.25);
         assert_eq!(explained.order.positions(), [1, 2, 2]);
@@ -258,8 +260,8 @@ mod tests {
     }
 
     #[test]
-    fn the_grown_bucket_is_asked_again() {
-        // Label 1 goes right of the pivot 0 first; label 2 joins the pivot and draws label 1 into the bucket.
+    fn second_stage_compares_with_the_grown_bucket() {
+        // Label 1 goes right of the pivot 0 first; label 2 joins the pivot, and label 1 then joins in the second stage.
         let c = array![[0.5, 0.8, 0.5], [0.2, 0.5, 0.7], [0.5, 0.3, 0.5]];
         let explained = explain(&c, 0.25);
         assert_eq!(explained.order.positions(), [1, 1, 1]);

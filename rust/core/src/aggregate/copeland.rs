@@ -1,4 +1,4 @@
-//! [`Copeland`]: labels by the number of comparisons they win.
+//! [`Copeland`]: orders labels by the number of comparisons they win.
 
 use super::threshold::{exceeds, reaches};
 use super::{Aggregate, Details, Evidence, Explanation, Workspace};
@@ -26,13 +26,13 @@ impl Copeland {
         super::check_beta(beta).map(|beta| Self { beta })
     }
 
-    /// Half the width of the band of draws.
+    /// Half the width of the interval of draws.
     #[must_use]
     pub fn beta(&self) -> f64 {
         self.beta
     }
 
-    /// Twice the points of all labels: whole numbers, so equality is exact.
+    /// Twice the points of all labels: integers, so equality is exact.
     fn fill_levels(self, pair_order: &PairOrderMatrix, levels: &mut Vec<u32>) {
         let (win, draw) = (0.5 + self.beta, 0.5 - self.beta);
         levels.clear();
@@ -91,7 +91,7 @@ mod tests {
     use ndarray::array;
 
     #[test]
-    fn wins_draws_and_losses() {
+    fn points_for_wins_draws_and_losses() {
         let c = array![[0.5, 0.9, 0.9], [0.1, 0.5, 0.95], [0.1, 0.05, 0.5]];
         let evidence = Evidence::from_pair_order(PairOrderMatrix::new(c.view()).unwrap());
         // 0.9 is a draw at β = 0.4: exactly on the threshold, up to rounding.
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_band_ties_all() {
+    fn beta_of_one_half_ties_all() {
         let c = array![[0.5, 1.0], [0.0, 0.5]];
         let evidence = Evidence::from_pair_order(PairOrderMatrix::new(c.view()).unwrap());
         let order = Copeland::new(0.5)

@@ -8,8 +8,8 @@ use crate::latent::{compared_labels, LatentRow, Posterior};
 use crate::pairs::{PairCounts, PairShares};
 
 /// Fits a utility and a tie term to each label, with normal priors around 0, and cuts the fitted shares for the largest
-/// expected τ_X. Pairs that no ranking compares are filled in by what their labels did elsewhere; pairs with a label
-/// that was never compared are left open.
+/// expected τ_X. Pairs that no ranking compares get the shares predicted by the model; pairs with a label that was
+/// never compared get shares of ⅓.
 ///
 /// Reference: R. R. Davidson, *On extending the Bradley–Terry model to accommodate ties in paired comparison
 /// experiments*, Journal of the American Statistical Association 65, 1970.
@@ -19,10 +19,10 @@ pub struct Davidson {
 }
 
 impl Davidson {
-    /// The inverse variance of the priors.
+    /// `ridge` is the inverse variance of the priors.
     ///
     /// # Errors
-    /// [`Error::Parameter`] unless it is above 0 and finite.
+    /// [`Error::Parameter`] unless it is above 0 and at most 1e12.
     pub fn new(ridge: f64) -> Result<Self> {
         if ridge > 0.0 && ridge <= 1e12 {
             return Ok(Self { ridge });
@@ -34,11 +34,12 @@ impl Davidson {
         })
     }
 
+    /// Fits the model and predicts the shares of all pairs.
     fn fit(self, evidence: &Evidence) -> Result<(Posterior, PairShares)> {
         let counts: &PairCounts = evidence.counts().ok_or(Error::TooLittleKnown {
             method: "Davidson",
             needed: "rankings",
-            known: evidence.known(),
+            known: evidence.describe(),
         })?;
         let posterior = Posterior::fit(counts, self.ridge)?;
         let mut shares = PairShares::unknown(counts.labels())?;
@@ -49,6 +50,7 @@ impl Davidson {
 }
 
 impl Default for Davidson {
+    /// ridge = 0.1.
     fn default() -> Self {
         Self { ridge: 0.1 }
     }
@@ -92,8 +94,8 @@ mod tests {
     use ndarray::array;
 
     #[test]
-    fn comparisons_of_two_become_a_ranking_of_all() {
-        // 0 beats 1, 1 beats 2; nobody has compared 0 with 2, or 3 with anybody.
+    fn comparisons_of_pairs_give_a_consensus_of_all_labels() {
+        // 0 beats 1 and 1 beats 2; 0 and 2 are never compared, and neither is 3.
         let nan = f64::NAN;
         let y = array![[1.0, 2.0, nan, nan], [nan, 1.0, 2.0, nan]];
         let weights = [20.0, 20.0];
@@ -110,20 +112,20 @@ mod tests {
             ..
         } = explanation.details
         else {
-            panic!("another method explained itself");
+            panic!("details of another method");
         };
         assert_eq!(utilities[3], 0.0);
-        // Of a label without comparisons only the prior is known.
+        // The error of a label without comparisons is that of the prior.
         assert!((utility_errors[3] - 10_f64.sqrt()).abs() < 1e-9);
         assert!(utility_errors[1] < utility_errors[3]);
     }
 
     #[test]
-    fn shares_alone_are_refused() {
+    fn shares_without_counts_are_rejected() {
         let shares = PairShares::unknown(3).unwrap();
         let evidence = Evidence::from_pair_shares(shares);
-        let refused = Davidson::default().aggregate(&evidence, &mut Workspace::default());
-        assert!(matches!(refused, Err(Error::TooLittleKnown { .. })));
+        let result = Davidson::default().aggregate(&evidence, &mut Workspace::default());
+        assert!(matches!(result, Err(Error::TooLittleKnown { .. })));
         for ridge in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(Davidson::new(ridge).is_err());
         }

@@ -10,33 +10,34 @@ use crate::weights::Weights;
 
 use super::Aggregator;
 
-/// How much of the rankings a method needs. Each level includes those before it.
+/// Statistics that a method needs. Each level includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Needs {
     /// The pair order matrix C.
     PairOrder,
-    /// Also the shares of before, tied and after of each pair.
+    /// And the shares of before, tied and after of each pair.
     Shares,
-    /// Also the weights of before and tied for each pair.
+    /// And the weights of before and tied for each pair.
     Counts,
-    /// Also what depends on whole rows: [`RowShares`].
+    /// And a statistic of whole rows: [`RowShares`].
     Rankings,
 }
 
-/// Statistics of a set of rankings, in buffers that a new set overwrites.
+/// Statistics of a set of rankings, in buffers that [`Self::fill`] reuses.
 #[derive(Debug, Clone)]
 pub struct Evidence {
     pair_order: PairOrderMatrix,
     pair_shares: Option<PairShares>,
     counts: Option<PairCounts>,
     row_shares: Option<RowShares>,
-    few: FewRows,
-    bytes: ByteCounter,
+    /// Buffers of [`Self::fill`].
+    few_rows: FewRows,
+    byte_counter: ByteCounter,
     rows: Vec<usize>,
 }
 
 impl Evidence {
-    /// Buffers for rankings of so many labels; before the first [`Self::fill`], evidence of no rankings.
+    /// Buffers for `labels` labels; evidence of no rankings until [`Self::fill`] is called.
     ///
     /// # Errors
     /// [`Error::TooFewLabels`] below two labels, [`Error::TooManyLabels`] above [`MAX_PAIR_LABELS`].
@@ -84,7 +85,7 @@ impl Evidence {
         Ok(evidence)
     }
 
-    /// As [`Self::from_rankings`], for one method only: what it does not look at may be missing.
+    /// As [`Self::from_rankings`], for one method: statistics that it does not read may be absent.
     ///
     /// # Errors
     /// As [`Self::from_rankings`].
@@ -97,7 +98,7 @@ impl Evidence {
         if !matches!(method, Aggregator::MarkovChain(_)) || needs < Needs::Counts {
             return Self::from_rankings(rankings, needs, interrupt);
         }
-        // Such a chain is made of one statistic; the others would be computed for nothing.
+        // These chains read a single statistic; the others would be unused.
         let mut evidence = Self::new(rankings.labels(), Needs::PairOrder)?;
         if needs == Needs::Counts {
             evidence.counts = Some(PairCounts::from_rankings(rankings, interrupt)?);
@@ -109,7 +110,7 @@ impl Evidence {
         Ok(evidence)
     }
 
-    /// Evidence that consists of a pair order matrix only.
+    /// Evidence with a pair order matrix only.
     #[must_use]
     pub fn from_pair_order(pair_order: PairOrderMatrix) -> Self {
         Self {
@@ -117,13 +118,13 @@ impl Evidence {
             pair_shares: None,
             counts: None,
             row_shares: None,
-            few: FewRows::default(),
-            bytes: ByteCounter::default(),
+            few_rows: FewRows::default(),
+            byte_counter: ByteCounter::default(),
             rows: Vec::new(),
         }
     }
 
-    /// Evidence that consists of the shares of the pairs only: those of a model, or smoothed ones.
+    /// Evidence with pair shares only, such as those of a model or smoothed ones.
     #[must_use]
     pub fn from_pair_shares(shares: PairShares) -> Self {
         let mut evidence = Self::from_pair_order(shares.pair_order());
@@ -131,8 +132,8 @@ impl Evidence {
         evidence
     }
 
-    /// Forgets everything and takes over the shares of a model; what rankings would tell besides is not known then. The
-    /// pair order matrix is left as it is for methods that do not look at it.
+    /// Replaces the evidence by the shares of a model; counts and row shares become absent. The pair order matrix is
+    /// updated only if the aggregator reads it.
     pub(crate) fn fill_from_shares(&mut self, shares: &PairShares, aggregator: &Aggregator) {
         self.counts = None;
         self.row_shares = None;
@@ -147,14 +148,14 @@ impl Evidence {
         }
     }
 
-    /// Forgets everything and reads the given rows of the rankings. O(n²) a row; a few rows of unit weight take
-    /// a fraction of a nanosecond a pair.
+    /// Replaces the evidence by that of the given rows. O(n²) per row; a few rows of unit weight take less than a
+    /// nanosecond per pair.
     ///
     /// # Errors
-    /// [`Error::LabelCount`] for rankings of another number of labels.
+    /// [`Error::LabelCount`] when the number of labels differs.
     ///
     /// # Panics
-    /// When there is no such row.
+    /// When a row does not exist.
     pub fn fill(&mut self, rankings: &Rankings, rows: impl Iterator<Item = usize>) -> Result<()> {
         if rankings.labels() != self.labels() {
             return Err(Error::LabelCount {
@@ -170,10 +171,10 @@ impl Evidence {
         }
         let unit = matches!(rankings.weights(), Weights::Unit(_));
         if self.counts.is_none() && unit && self.rows.len() <= FewRows::MAX_ROWS {
-            self.few.write(
+            self.few_rows.write(
                 rankings,
                 &self.rows,
-                &mut self.bytes,
+                &mut self.byte_counter,
                 &mut self.pair_order,
                 self.pair_shares.as_mut(),
             );
@@ -184,7 +185,7 @@ impl Evidence {
             Some(counts) => counts,
             None => fresh.insert(PairCounts::empty(rankings.labels())?),
         };
-        counts.fill(rankings, &self.rows, &mut self.bytes);
+        counts.fill(rankings, &self.rows, &mut self.byte_counter);
         self.pair_order.fill_from(counts.table());
         if let Some(shares) = &mut self.pair_shares {
             shares.fill_from(counts.table());
@@ -198,9 +199,9 @@ impl Evidence {
         self.pair_order.labels()
     }
 
-    /// What this evidence suffices for.
+    /// The highest level of [`Needs`] that this evidence satisfies.
     #[must_use]
-    pub fn suffices(&self) -> Needs {
+    pub fn satisfied_needs(&self) -> Needs {
         match (&self.pair_shares, &self.counts, &self.row_shares) {
             (Some(_), Some(_), Some(_)) => Needs::Rankings,
             (Some(_), Some(_), None) => Needs::Counts,
@@ -215,8 +216,8 @@ impl Evidence {
         &self.pair_order
     }
 
-    /// What is known, for messages about what is not.
-    pub(super) fn known(&self) -> &'static str {
+    /// Description of the available statistics, for messages.
+    pub(super) fn describe(&self) -> &'static str {
         if self.pair_shares.is_some() {
             "the share of before, tied and after of each pair"
         } else {
@@ -264,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn few_rows_many_rows_and_all_rows_agree() {
+    fn few_many_and_all_rows_give_equal_evidence() {
         for weights in [None, Some([1.0, 2.0, 0.0, 0.5, 1.0, 1.0].as_slice())] {
             let y = rankings(weights);
             let all = Evidence::from_rankings(&y, Needs::Rankings, &Interrupt::never()).unwrap();
@@ -287,7 +288,7 @@ mod tests {
                         assert_eq!(filled.pair_shares(), counted.pair_shares());
                     }
                 }
-                assert_eq!(filled.suffices(), needs);
+                assert_eq!(filled.satisfied_needs(), needs);
                 filled.fill(&y, (0..6).cycle().take(60)).unwrap();
                 for (a, b) in [(0, 1), (1, 2), (0, 3)] {
                     let (found, expected) =
@@ -324,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn no_rows_are_no_evidence() {
+    fn no_rows_give_an_undecided_matrix() {
         let mut evidence = Evidence::new(4, Needs::PairOrder).unwrap();
         evidence.fill(&rankings(None), 3..4).unwrap();
         evidence.fill(&rankings(None), 0..0).unwrap();
@@ -346,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn other_labels_are_refused() {
+    fn mismatched_labels_are_rejected() {
         let mut evidence = Evidence::new(5, Needs::PairOrder).unwrap();
         assert!(evidence.fill(&rankings(None), 0..1).is_err());
         assert!(Evidence::new(1, Needs::PairOrder).is_err());

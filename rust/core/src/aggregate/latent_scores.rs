@@ -1,8 +1,8 @@
-//! Bucket orders from the scores of the latent model, row by row.
+//! [`aggregate_scores`]: bucket orders from the scores of the latent model, row by row.
 
 use ndarray::ArrayView2;
 
-use super::many::{steps, CHUNK_STEPS};
+use super::many::{estimate_cost, CHUNK_COST};
 use super::{Aggregator, Evidence, Needs, Workspace};
 use crate::bucket_order::BucketOrder;
 use crate::error::{Error, Result};
@@ -11,12 +11,13 @@ use crate::pairs::PairShares;
 use crate::parallel::{run, Jobs};
 use crate::run::Interrupt;
 
-/// The bucket order of each row of scores (n utilities, then n tie terms), on `n_jobs` threads (0: as many as there
-/// are); `compared` says which labels the model has ever seen compared. The result does not depend on `n_jobs`.
+/// The bucket order of each row of scores (n utilities, then n tie terms), on `n_jobs` threads (0: all cores).
+/// `compared` tells per label whether the training rankings compare it with another label. The result does not depend
+/// on `n_jobs`.
 ///
 /// # Errors
-/// [`Error::TooLittleKnown`] for a method that needs rankings, [`Error::LabelCount`] for scores of another number of
-/// labels, [`Error::Interrupted`].
+/// [`Error::TooLittleKnown`] for a method that needs rankings, [`Error::LabelCount`] when the number of labels
+/// differs, [`Error::Interrupted`].
 pub fn aggregate_scores(
     aggregator: &Aggregator,
     scores: ArrayView2<'_, f64>,
@@ -31,13 +32,13 @@ pub fn aggregate_scores(
             expected: labels,
         });
     }
-    let steps = steps(aggregator, 8, labels);
+    let cost = estimate_cost(aggregator, 8, labels);
     let jobs = Jobs {
         n_jobs,
-        chunk: CHUNK_STEPS / steps.max(1),
+        chunk: CHUNK_COST / cost.max(1),
         interrupt,
     };
-    // Buffers are made once a thread; making them may fail, so each thread keeps its attempt.
+    // Buffers are allocated once per thread; allocation can fail, so each thread keeps the result.
     let state = || {
         let evidence = Evidence::new(labels, Needs::Shares);
         let buffers = evidence.and_then(|evidence| Ok((evidence, PairShares::unknown(labels)?)));
@@ -81,8 +82,8 @@ mod tests {
             aggregate_scores(&tau_x, scores.view(), &compared, 2, &Interrupt::never()).unwrap();
         assert_eq!(orders, two);
         let chain = Aggregator::MarkovChain(MarkovChain::new(1).unwrap());
-        let refused = aggregate_scores(&chain, scores.view(), &compared, 1, &Interrupt::never());
-        assert!(matches!(refused, Err(Error::TooLittleKnown { .. })));
+        let result = aggregate_scores(&chain, scores.view(), &compared, 1, &Interrupt::never());
+        assert!(matches!(result, Err(Error::TooLittleKnown { .. })));
         let other = aggregate_scores(&tau_x, scores.view(), &[true; 4], 1, &Interrupt::never());
         assert!(matches!(other, Err(Error::LabelCount { .. })));
     }

@@ -1,17 +1,17 @@
-//! The fairest of all maximal lotteries, on the optimal face of a simplex tableau.
+//! The leximin-fairest maximal lottery, on the optimal face of a simplex tableau.
 //!
 //! After the game is solved, the nonbasic variables with zero cost span the set of all maximal lotteries. On it the
-//! smallest probability is maximised; labels that hold it there are fixed, and the smallest of the others is
-//! maximised, until a single point is left. A convex set has exactly one such leximin point, so the result is
+//! smallest probability is maximised; labels that attain it on the whole face are fixed, and the smallest of the others
+//! is maximised, until a single point is left. A convex set has exactly one such leximin point, so the result is
 //! unique and does not depend on the order of the labels. Each stage continues from the vertex of the one before.
 
 use super::symmetric_game::SymmetricGame;
-use super::tableau::{Stuck, Tableau, ZERO};
+use super::tableau::{SimplexFailure, Tableau, ZERO_COST};
 
-/// The smallest objective that counts as reaching the value of the game.
-const SOLVED: f64 = 1e-9;
-/// Coefficients up to here do not move a label's probability.
-const FLAT: f64 = 1e-10;
+/// Tolerance for the value of the game and for feasibility.
+const SOLVED_TOLERANCE: f64 = 1e-9;
+/// Coefficients up to this leave the probability of a label constant.
+const CONSTANT_TOLERANCE: f64 = 1e-10;
 
 /// A maximal lottery.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,12 +21,12 @@ pub(super) struct Lottery {
     pub(super) unique: bool,
 }
 
-/// Where the search begins; the result does not depend on it.
+/// Start of the simplex method; the result does not depend on it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Start {
+pub(super) struct SimplexStart {
     /// The first label to get a probability.
     pub(super) label: usize,
-    /// The pattern of the tableau's moved right-hand side.
+    /// The pattern of the tableau's perturbation.
     pub(super) pattern: u64,
 }
 
@@ -36,41 +36,41 @@ pub(super) struct Start {
 /// probabilities 0..n and the slacks n..2n of the constraints.
 ///
 /// The solution is unique if and only if every cost of the solved program is positive: the costs are the slacks and
-/// probabilities of an optimal strategy of the opponent, whose optimal strategies are the same lotteries; a unique one is
-/// strictly complementary to itself.
-pub(super) fn fairest(
+/// probabilities of an optimal strategy of the opponent, whose optimal strategies are the same lotteries; a unique one
+/// is strictly complementary to itself.
+pub(super) fn find_fairest(
     game: &SymmetricGame,
-    start: Start,
+    start: SimplexStart,
     tableau: &mut Tableau,
-) -> Result<Lottery, Stuck> {
+) -> Result<Lottery, SimplexFailure> {
     let n = game.labels();
-    write(game, start.pattern, tableau);
+    write_program(game, start.pattern, tableau);
     tableau.maximise(Some(start.label))?;
-    if (tableau.objective() - 1.0).abs() > SOLVED {
-        return Err(Stuck);
+    if (tableau.objective() - 1.0).abs() > SOLVED_TOLERANCE {
+        return Err(SimplexFailure);
     }
-    if tableau.costs().iter().all(|&cost| cost > ZERO) {
-        let probabilities = vertex(n, tableau);
-        let opponent = opponent(n, tableau);
-        let differs = |(p, q): (&f64, &f64)| (p - q).abs() > SOLVED;
+    if tableau.costs().iter().all(|&cost| cost > ZERO_COST) {
+        let probabilities = vertex_probabilities(n, tableau);
+        let opponent = opponent_strategy(n, tableau);
+        let differs = |(p, q): (&f64, &f64)| (p - q).abs() > SOLVED_TOLERANCE;
         if probabilities.iter().zip(&opponent).any(differs) {
-            return Err(Stuck);
+            return Err(SimplexFailure);
         }
         return Ok(Lottery {
             probabilities,
             unique: true,
         });
     }
-    refresh(game, tableau)?;
-    let face = restrict(tableau, |_| true);
+    recompute(game, tableau)?;
+    let face = restrict_to_face(tableau, |_| true);
     Ok(Lottery {
-        probabilities: Stages::new(n, &face).run(face)?,
+        probabilities: LeximinStages::new(n, &face).run(face)?,
         unique: false,
     })
 }
 
 /// The program at the vertex 0, where all slacks are basic.
-fn write(game: &SymmetricGame, pattern: u64, tableau: &mut Tableau) {
+fn write_program(game: &SymmetricGame, pattern: u64, tableau: &mut Tableau) {
     let n = game.labels();
     tableau.reset(pattern, n..2 * n, 0..n);
     for label in 0..n {
@@ -82,23 +82,23 @@ fn write(game: &SymmetricGame, pattern: u64, tableau: &mut Tableau) {
     tableau.costs_mut().fill(-1.0);
 }
 
-/// Computes the tableau of the current basis anew, with the largest pivots first: what is zero in it decides the
-/// shape of the face, so the rounding of the walk must not remain.
-fn refresh(game: &SymmetricGame, tableau: &mut Tableau) -> Result<(), Stuck> {
+/// Computes the tableau of the current basis anew, with the largest pivots first: its zeros
+/// determine the face, so rounding from earlier pivots must not remain.
+fn recompute(game: &SymmetricGame, tableau: &mut Tableau) -> Result<(), SimplexFailure> {
     let mut wanted = vec![false; 2 * game.labels()];
     tableau.basic().iter().for_each(|&b| wanted[b] = true);
-    write(game, tableau.pattern(), tableau);
-    tableau.exchange(&wanted)?;
-    let infeasible = |x: &f64| *x < -SOLVED;
+    write_program(game, tableau.pattern(), tableau);
+    tableau.exchange_basis(&wanted)?;
+    let infeasible = |x: &f64| *x < -SOLVED_TOLERANCE;
     let rights = (0..game.labels()).map(|row| tableau.right(row));
     if tableau.costs().iter().any(infeasible) || rights.into_iter().any(|x| infeasible(&x)) {
-        return Err(Stuck);
+        return Err(SimplexFailure);
     }
     Ok(())
 }
 
-/// The optimal strategy of the opponent that belongs to the current vertex: the costs of the slacks.
-fn opponent(n: usize, tableau: &Tableau) -> Vec<f64> {
+/// Optimal strategy of the opponent at the current vertex: the costs of the slacks.
+fn opponent_strategy(n: usize, tableau: &Tableau) -> Vec<f64> {
     let mut q = vec![0.0; n];
     for (&variable, &cost) in tableau.nonbasic().iter().zip(tableau.costs()) {
         if variable >= n {
@@ -109,7 +109,7 @@ fn opponent(n: usize, tableau: &Tableau) -> Vec<f64> {
 }
 
 /// Probabilities at the current vertex.
-fn vertex(n: usize, tableau: &Tableau) -> Vec<f64> {
+fn vertex_probabilities(n: usize, tableau: &Tableau) -> Vec<f64> {
     let mut p = vec![0.0; n];
     for (row, &variable) in tableau.basic().iter().enumerate() {
         if variable < n {
@@ -119,13 +119,13 @@ fn vertex(n: usize, tableau: &Tableau) -> Vec<f64> {
     p
 }
 
-/// The optimal face of a tableau: its columns without cost, and those of its rows that hold one of `variables`.
-fn restrict(tableau: &Tableau, variables: impl Fn(usize) -> bool) -> Tableau {
+/// The optimal face of a tableau: its columns with zero cost, and its rows whose basic variable satisfies `keep`.
+fn restrict_to_face(tableau: &Tableau, keep: impl Fn(usize) -> bool) -> Tableau {
     let columns: Vec<usize> = (0..tableau.nonbasic().len())
-        .filter(|&column| tableau.costs()[column] <= ZERO)
+        .filter(|&column| tableau.costs()[column] <= ZERO_COST)
         .collect();
     let rows: Vec<usize> = (0..tableau.basic().len())
-        .filter(|&row| variables(tableau.basic()[row]))
+        .filter(|&row| keep(tableau.basic()[row]))
         .collect();
     let mut part = Tableau::default();
     part.set_interrupt(tableau.interrupt());
@@ -144,17 +144,17 @@ fn restrict(tableau: &Tableau, variables: impl Fn(usize) -> bool) -> Tableau {
     part
 }
 
-/// Maximisation of the smallest probability among the free labels, again and again.
-struct Stages {
+/// Repeated maximisation of the smallest probability among the free labels.
+struct LeximinStages {
     labels: usize,
-    /// Labels whose probability is not decided; in the tableau, their variables count from `level`.
+    /// Labels whose probability is not fixed; their variables in the tableau are relative to `level`.
     free: Vec<bool>,
     fixed: Vec<f64>,
-    /// The largest smallest probability of the free labels so far.
+    /// Maximised smallest probability of the free labels, so far.
     level: f64,
 }
 
-impl Stages {
+impl LeximinStages {
     fn new(labels: usize, face: &Tableau) -> Self {
         // Labels that are neither basic nor a column of the face have probability 0 in every maximal lottery.
         let mut free = vec![false; labels];
@@ -171,7 +171,7 @@ impl Stages {
         }
     }
 
-    fn run(mut self, mut face: Tableau) -> Result<Vec<f64>, Stuck> {
+    fn run(mut self, mut face: Tableau) -> Result<Vec<f64>, SimplexFailure> {
         // Every stage fixes a label.
         for _ in 0..=self.labels {
             self.fix_constants(&face);
@@ -180,20 +180,21 @@ impl Stages {
             }
             face = self.raise(&face)?;
         }
-        Err(Stuck)
+        Err(SimplexFailure)
     }
 
     /// Fixes the labels whose probability is the same on the whole face.
     fn fix_constants(&mut self, face: &Tableau) {
         for (row, &variable) in face.basic().iter().enumerate() {
-            if self.is_free(variable) && face.row(row).iter().all(|x| x.abs() <= FLAT) {
+            if self.is_free(variable) && face.row(row).iter().all(|x| x.abs() <= CONSTANT_TOLERANCE)
+            {
                 self.fix(variable, self.level + face.right(row));
             }
         }
     }
 
-    /// Maximises t where every free probability is at least `level + t`, and fixes the labels that stop it.
-    fn raise(&mut self, face: &Tableau) -> Result<Tableau, Stuck> {
+    /// Maximises t where every free probability is at least `level + t`, and fixes the labels that limit it.
+    fn raise(&mut self, face: &Tableau) -> Result<Tableau, SimplexFailure> {
         let t = 2 * self.labels;
         let columns = face.nonbasic().len();
         let mut stage = Tableau::default();
@@ -204,8 +205,8 @@ impl Stages {
             face.nonbasic().iter().copied().chain([t]),
         );
         for (row, &variable) in face.basic().iter().enumerate() {
-            // The variable of a free label now counts from t: as a column it is replaced by itself + t, as a row it
-            // loses t.
+            // The variable of a free label becomes relative to t: as a column it is replaced by itself + t, as a row t
+            // is subtracted.
             let shifted: f64 = face
                 .row(row)
                 .iter()
@@ -224,12 +225,12 @@ impl Stages {
 
         self.level += stage.objective();
         for (&variable, &cost) in stage.nonbasic().iter().zip(stage.costs()) {
-            if cost > ZERO && self.is_free(variable) {
+            if cost > ZERO_COST && self.is_free(variable) {
                 self.fix(variable, self.level);
             }
         }
-        // t never leaves: its row is the objective, so the cost of a column that could push it out is positive.
-        Ok(restrict(&stage, |variable| variable != t))
+        // t stays basic: its row is the objective, so every column that could replace it has a positive cost.
+        Ok(restrict_to_face(&stage, |variable| variable != t))
     }
 
     fn is_free(&self, variable: usize) -> bool {
@@ -251,15 +252,15 @@ mod tests {
     fn solve(c: &ndarray::Array2<f64>) -> Lottery {
         let mut game = SymmetricGame::default();
         game.fill(&PairOrderMatrix::new(c.view()).unwrap());
-        let start = Start {
+        let start = SimplexStart {
             label: 0,
             pattern: 0,
         };
-        fairest(&game, start, &mut Tableau::default()).unwrap()
+        find_fairest(&game, start, &mut Tableau::default()).unwrap()
     }
 
     #[test]
-    fn labels_that_nobody_beats_share_and_the_beaten_get_nothing() {
+    fn unbeaten_labels_share_and_beaten_labels_get_zero() {
         // Only one pair is decided: 0 beats 2.
         let c = array![[0.5, 0.5, 0.8], [0.5, 0.5, 0.5], [0.2, 0.5, 0.5]];
         let lottery = solve(&c);
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_smallest_probability_counts_as_well() {
+    fn second_smallest_probability_is_maximised_too() {
         // A cycle 0 > 1 > 2 > 0 with margins 0.2, 0.2, 0.4; labels 3 and 4 are undecided against all.
         let c = array![
             [0.5, 0.6, 0.3, 0.5, 0.5],

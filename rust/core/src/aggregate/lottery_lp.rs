@@ -1,4 +1,5 @@
-//! The fairest maximal lottery by a general solver of linear programs: slow, and independent of the simplex kernel.
+//! The fairest maximal lottery by a general linear-programming solver: slow and independent of the simplex kernel. Used
+//! when the simplex kernel fails, and as its oracle in tests.
 
 use good_lp::{
     constraint, microlp, variable, Expression, ProblemVariables, Solution, SolverModel, Variable,
@@ -9,11 +10,11 @@ use super::symmetric_game::SymmetricGame;
 use crate::error::{Error, Result};
 use crate::run::Interrupt;
 
-/// Differences up to here are rounding of the solver.
-const SAME: f64 = 1e-9;
+/// Differences up to this are rounding of the solver.
+const ROUNDING: f64 = 1e-9;
 
 /// The leximin-fairest optimal strategy of the game.
-pub(super) fn fairest(game: &SymmetricGame, interrupt: &Interrupt) -> Result<Lottery> {
+pub(super) fn find_fairest(game: &SymmetricGame, interrupt: &Interrupt) -> Result<Lottery> {
     let n = game.labels();
     let mut floor: Vec<Option<f64>> = vec![None; n];
     let mut unique = None;
@@ -24,9 +25,9 @@ pub(super) fn fairest(game: &SymmetricGame, interrupt: &Interrupt) -> Result<Lot
             break;
         }
         interrupt.check()?;
-        let (level, p) = highest_floor(game, &floor)?;
+        let (level, p) = maximise_floor(game, &floor)?;
         if unique.is_none() {
-            unique = Some(is_only(game, &p)?);
+            unique = Some(is_unique(game, &p)?);
         }
         if unique == Some(true) {
             return Ok(Lottery {
@@ -34,7 +35,7 @@ pub(super) fn fairest(game: &SymmetricGame, interrupt: &Interrupt) -> Result<Lot
                 unique: true,
             });
         }
-        for label in stoppers(game, &floor, level, free)? {
+        for label in labels_at_level(game, &floor, level, free)? {
             floor[label] = Some(level);
         }
     }
@@ -44,76 +45,77 @@ pub(super) fn fairest(game: &SymmetricGame, interrupt: &Interrupt) -> Result<Lot
     })
 }
 
-/// The largest smallest probability of the labels that are not fixed, and a lottery that has it.
-fn highest_floor(game: &SymmetricGame, fixed: &[Option<f64>]) -> Result<(f64, Vec<f64>)> {
+/// Maximises the smallest probability of the labels that are not fixed; returns it with a lottery that attains it.
+fn maximise_floor(game: &SymmetricGame, fixed: &[Option<f64>]) -> Result<(f64, Vec<f64>)> {
     let mut variables = ProblemVariables::new();
     let p = variables.add_vector(variable().min(0.0).max(1.0), game.labels());
     let level = variables.add(variable().min(0.0).max(1.0));
-    let mut model = optimal(variables, &p, level.into(), game);
+    let mut model = build_program(variables, &p, level.into(), game);
     for (&p, fixed) in p.iter().zip(fixed) {
         match fixed {
             Some(value) => model.add_constraint(constraint!(p == *value)),
             None => model.add_constraint(constraint!(p >= level)),
         };
     }
-    let solution = model.solve().map_err(unsolved)?;
+    let solution = model.solve().map_err(to_unsolved)?;
     let values = p.iter().map(|&p| solution.value(p)).collect();
     Ok((solution.value(level), values))
 }
 
-/// Those of the labels whose probability cannot exceed the level while all others keep to it.
-fn stoppers(
+/// Candidates whose probability cannot exceed the level while all free labels have at least the level.
+fn labels_at_level(
     game: &SymmetricGame,
     fixed: &[Option<f64>],
     level: f64,
-    mut suspects: Vec<usize>,
+    mut candidates: Vec<usize>,
 ) -> Result<Vec<usize>> {
     loop {
         let mut variables = ProblemVariables::new();
         let p = variables.add_vector(variable().min(0.0).max(1.0), game.labels());
-        let total: Expression = suspects.iter().map(|&u| Expression::from(p[u])).sum();
-        let mut model = optimal(variables, &p, total, game);
+        let total: Expression = candidates.iter().map(|&u| Expression::from(p[u])).sum();
+        let mut model = build_program(variables, &p, total, game);
         for (&p, fixed) in p.iter().zip(fixed) {
-            // The level is rounded; a hair below it keeps the program feasible.
-            let floor = fixed.unwrap_or(level) - SAME / 100.0;
+            // The level is rounded; a slightly lower floor keeps the program feasible.
+            let floor = fixed.unwrap_or(level) - ROUNDING / 100.0;
             model.add_constraint(constraint!(p >= floor));
             if let Some(value) = fixed {
-                model.add_constraint(constraint!(p <= value + SAME / 100.0));
+                model.add_constraint(constraint!(p <= value + ROUNDING / 100.0));
             }
         }
-        let solution = model.solve().map_err(unsolved)?;
-        let before = suspects.len();
+        let solution = model.solve().map_err(to_unsolved)?;
+        let before = candidates.len();
         let mut highest = (0, f64::NEG_INFINITY);
-        for &u in &suspects {
+        for &u in &candidates {
             let value = solution.value(p[u]);
             if value > highest.1 {
                 highest = (u, value);
             }
         }
-        let kept: Vec<usize> = suspects
+        let kept: Vec<usize> = candidates
             .iter()
             .copied()
-            .filter(|&u| solution.value(p[u]) <= level + SAME)
+            .filter(|&u| solution.value(p[u]) <= level + ROUNDING)
             .collect();
         if kept.len() == before {
-            return Ok(suspects);
+            return Ok(candidates);
         }
         if kept.is_empty() {
-            // Only rounding lifts the last suspects: some label must hold the level.
-            suspects.retain(|&u| u != highest.0);
-            if suspects.is_empty() {
+            // The last candidates exceed the level by rounding only: at least one label attains it.
+            candidates.retain(|&u| u != highest.0);
+            if candidates.is_empty() {
                 return Ok(vec![highest.0]);
             }
-            return Ok(suspects);
+            return Ok(candidates);
         }
-        suspects = kept;
+        candidates = kept;
     }
 }
 
-/// Whether no maximal lottery differs from this one.
-fn is_only(game: &SymmetricGame, p: &[f64]) -> Result<bool> {
-    let (support, rest): (Vec<usize>, Vec<usize>) = (0..game.labels()).partition(|&u| p[u] > SAME);
-    // Another lottery has less on a label of the support, or some outside.
+/// Whether this is the only maximal lottery.
+fn is_unique(game: &SymmetricGame, p: &[f64]) -> Result<bool> {
+    let (support, rest): (Vec<usize>, Vec<usize>) =
+        (0..game.labels()).partition(|&u| p[u] > ROUNDING);
+    // Another lottery has a smaller probability within the support, or a positive one outside.
     for (labels, sign) in support
         .iter()
         .map(|&u| (vec![u], -1.0))
@@ -122,18 +124,18 @@ fn is_only(game: &SymmetricGame, p: &[f64]) -> Result<bool> {
         let mut variables = ProblemVariables::new();
         let q = variables.add_vector(variable().min(0.0).max(1.0), game.labels());
         let total: Expression = labels.iter().map(|&u| sign * q[u]).sum();
-        let model = optimal(variables, &q, total, game);
-        let solution = model.solve().map_err(unsolved)?;
-        let moved = |&u: &usize| sign * (solution.value(q[u]) - p[u]) > 10.0 * SAME;
-        if labels.iter().any(moved) {
+        let model = build_program(variables, &q, total, game);
+        let solution = model.solve().map_err(to_unsolved)?;
+        let differs = |&u: &usize| sign * (solution.value(q[u]) - p[u]) > 10.0 * ROUNDING;
+        if labels.iter().any(differs) {
             return Ok(false);
         }
     }
     Ok(true)
 }
 
-/// The program of maximal lotteries with an objective to maximise.
-fn optimal(
+/// The linear program of maximal lotteries, with an objective to maximise.
+fn build_program(
     variables: ProblemVariables,
     p: &[Variable],
     objective: Expression,
@@ -155,8 +157,8 @@ fn optimal(
     model
 }
 
-#[allow(clippy::needless_pass_by_value)] // it is used as a function for map_err
-fn unsolved(error: good_lp::ResolutionError) -> Error {
+#[allow(clippy::needless_pass_by_value)] // signature required by map_err
+fn to_unsolved(error: good_lp::ResolutionError) -> Error {
     Error::Unsolved {
         what: "maximal lottery",
         why: error.to_string(),

@@ -10,56 +10,56 @@ use crate::parallel::{run, Jobs};
 use crate::rankings::Rankings;
 use crate::run::Interrupt;
 
-/// Elementary steps that are worth a thread's attention: about a millisecond.
-pub(super) const CHUNK_STEPS: usize = 1 << 21;
+/// Cost of one chunk of work, in elementary steps: about a millisecond.
+pub(super) const CHUNK_COST: usize = 1 << 21;
 
-/// How many sets of rankings are to be aggregated.
+/// Method, threads and interrupt of a batch of aggregations.
 #[derive(Clone, Copy)]
-pub struct Batch<'a> {
+pub struct BatchOptions<'a> {
     /// The method.
     pub aggregator: &'a Aggregator,
-    /// Number of threads; 0 stands for as many as there are. The result does not depend on it.
+    /// Number of threads; 0 stands for all cores. The result does not depend on it.
     pub n_jobs: usize,
     /// Checked within each consensus, on every thread.
     pub interrupt: &'a Interrupt,
 }
 
-/// The consensus of each of so many sets of rankings. A set is read where and when it is aggregated; `steps` is the
-/// largest number of elementary [`steps`] for one of them.
+/// The consensus of each of `sets` sets of rankings. `read` is called on the thread that aggregates the set; `cost` is
+/// the largest [`estimate_cost`] of a set.
 ///
 /// # Errors
-/// [`Error::InSet`] with the error of the first set that has one, be it from `read` or from
-/// [`Aggregator::aggregate`]; [`Error::Interrupted`].
+/// [`Error::InSet`] with the first error of `read` or [`Aggregator::aggregate`]; [`Error::Interrupted`].
 pub fn aggregate_each<'a>(
-    batch: Batch<'_>,
+    options: BatchOptions<'_>,
     sets: usize,
-    steps: usize,
+    cost: usize,
     read: impl Fn(usize) -> Result<Cow<'a, Rankings>> + Sync,
 ) -> Result<Vec<BucketOrder>> {
-    let Batch {
+    let BatchOptions {
         aggregator,
         interrupt,
         ..
-    } = batch;
+    } = options;
     let consensus = |workspace: &mut Workspace, set| {
         let rankings = read(set)?;
         let evidence = Evidence::for_method(&rankings, aggregator, interrupt)?;
         aggregator.aggregate(&evidence, workspace)
     };
     let jobs = Jobs {
-        n_jobs: batch.n_jobs,
-        chunk: CHUNK_STEPS / steps.max(1),
+        n_jobs: options.n_jobs,
+        chunk: CHUNK_COST / cost.max(1),
         interrupt,
     };
     run(
         jobs,
         sets,
         || Workspace::with_interrupt(interrupt),
-        |workspace, set| consensus(workspace, set).map_err(|error| in_set(set, error)),
+        |workspace, set| consensus(workspace, set).map_err(|error| add_set_index(set, error)),
     )
 }
 
-fn in_set(set: usize, error: Error) -> Error {
+/// Adds the index of the set to an error, except to an interruption.
+fn add_set_index(set: usize, error: Error) -> Error {
     match error {
         Error::Interrupted => Error::Interrupted,
         error => Error::InSet {
@@ -69,8 +69,7 @@ fn in_set(set: usize, error: Error) -> Error {
     }
 }
 
-/// The consensus of each set of rankings, on `n_jobs` threads (0: as many as there are). The result does not
-/// depend on `n_jobs`. `interrupt` ends it early.
+/// The consensus of each set of rankings, on `n_jobs` threads (0: all cores). The result does not depend on `n_jobs`.
 ///
 /// # Errors
 /// As [`aggregate_each`].
@@ -80,15 +79,15 @@ pub fn aggregate_many(
     n_jobs: usize,
     interrupt: &Interrupt,
 ) -> Result<Vec<BucketOrder>> {
-    let batch = Batch {
+    let options = BatchOptions {
         aggregator,
         n_jobs,
         interrupt,
     };
-    let steps = sets
+    let costs = sets
         .iter()
-        .map(|set| steps(aggregator, set.len(), set.labels()));
-    aggregate_each(batch, sets.len(), steps.max().unwrap_or(1), |set| {
+        .map(|set| estimate_cost(aggregator, set.len(), set.labels()));
+    aggregate_each(options, sets.len(), costs.max().unwrap_or(1), |set| {
         Ok(Cow::Borrowed(&sets[set]))
     })
 }
@@ -96,54 +95,57 @@ pub fn aggregate_many(
 /// The consensus of each pair order matrix.
 ///
 /// # Errors
-/// As [`Aggregator::aggregate`], for the first matrix that has an error; [`Error::Interrupted`].
+/// The first error of [`Aggregator::aggregate`]; [`Error::Interrupted`].
 pub fn aggregate_pair_orders(
-    batch: Batch<'_>,
+    options: BatchOptions<'_>,
     matrices: &[PairOrderMatrix],
 ) -> Result<Vec<BucketOrder>> {
     let labels = matrices.iter().map(PairOrderMatrix::labels).max();
-    aggregate_statistics(batch, matrices, labels, Evidence::from_pair_order)
+    aggregate_statistics(options, matrices, labels, Evidence::from_pair_order)
 }
 
 /// The consensus of each set of pair shares; otherwise as [`aggregate_pair_orders`].
 ///
 /// # Errors
 /// As [`aggregate_pair_orders`].
-pub fn aggregate_pair_shares(batch: Batch<'_>, sets: &[PairShares]) -> Result<Vec<BucketOrder>> {
+pub fn aggregate_pair_shares(
+    options: BatchOptions<'_>,
+    sets: &[PairShares],
+) -> Result<Vec<BucketOrder>> {
     let labels = sets.iter().map(PairShares::labels).max();
-    aggregate_statistics(batch, sets, labels, Evidence::from_pair_shares)
+    aggregate_statistics(options, sets, labels, Evidence::from_pair_shares)
 }
 
 fn aggregate_statistics<T: Clone + Sync>(
-    batch: Batch<'_>,
+    options: BatchOptions<'_>,
     statistics: &[T],
     labels: Option<usize>,
     evidence: impl Fn(T) -> Evidence + Sync,
 ) -> Result<Vec<BucketOrder>> {
-    let steps = steps(batch.aggregator, 0, labels.unwrap_or(1));
+    let cost = estimate_cost(options.aggregator, 0, labels.unwrap_or(1));
     let jobs = Jobs {
-        n_jobs: batch.n_jobs,
-        chunk: CHUNK_STEPS / steps.max(1),
-        interrupt: batch.interrupt,
+        n_jobs: options.n_jobs,
+        chunk: CHUNK_COST / cost.max(1),
+        interrupt: options.interrupt,
     };
     run(
         jobs,
         statistics.len(),
-        || Workspace::with_interrupt(batch.interrupt),
+        || Workspace::with_interrupt(options.interrupt),
         |workspace, item| {
             let evidence = evidence(statistics[item].clone());
-            batch.aggregator.aggregate(&evidence, workspace)
+            options.aggregator.aggregate(&evidence, workspace)
         },
     )
 }
 
-/// A rough number of elementary steps for the consensus of so many rankings.
+/// Estimated cost of aggregating `rows` rankings of `labels` labels, in elementary steps.
 #[must_use]
-pub fn steps(aggregator: &Aggregator, rows: usize, labels: usize) -> usize {
+pub fn estimate_cost(aggregator: &Aggregator, rows: usize, labels: usize) -> usize {
     let pairs = labels.saturating_mul(labels);
     let method = match aggregator {
         Aggregator::MarkovChain(_) | Aggregator::MaximalLottery(_) => pairs.saturating_mul(labels),
-        Aggregator::TauX(method) => method.steps(labels),
+        Aggregator::TauX(method) => method.estimate_cost(labels),
         // A dozen factorisations of a matrix of twice the labels.
         Aggregator::Davidson(_) => pairs.saturating_mul(labels).saturating_mul(100),
         _ => pairs.saturating_mul(4),
@@ -157,8 +159,8 @@ mod tests {
     use crate::aggregate::{Borda, MarkovChain, MaximalLottery};
     use ndarray::{array, Array2};
 
-    fn batch<'a>(aggregator: &'a Aggregator, interrupt: &'a Interrupt) -> Batch<'a> {
-        Batch {
+    fn options<'a>(aggregator: &'a Aggregator, interrupt: &'a Interrupt) -> BatchOptions<'a> {
+        BatchOptions {
             aggregator,
             n_jobs: 2,
             interrupt,
@@ -166,25 +168,25 @@ mod tests {
     }
 
     #[test]
-    fn errors_and_requests_to_stop_arrive() {
+    fn errors_and_interrupts_are_returned() {
         let matrices = vec![PairOrderMatrix::undecided(3); 5];
         let (never, requested) = (Interrupt::never(), Interrupt::new());
         requested.request();
         let borda = Aggregator::Borda(Borda::default());
-        let orders = aggregate_pair_orders(batch(&borda, &never), &matrices).unwrap();
+        let orders = aggregate_pair_orders(options(&borda, &never), &matrices).unwrap();
         assert_eq!(orders, vec![BucketOrder::all_tied(3); 5]);
-        let stopped = aggregate_pair_orders(batch(&borda, &requested), &matrices);
+        let stopped = aggregate_pair_orders(options(&borda, &requested), &matrices);
         assert_eq!(stopped, Err(Error::Interrupted));
         let chain = Aggregator::MarkovChain(MarkovChain::new(1).unwrap());
-        let error = aggregate_pair_orders(batch(&chain, &never), &matrices).unwrap_err();
+        let error = aggregate_pair_orders(options(&chain, &never), &matrices).unwrap_err();
         assert!(matches!(error, Error::TooLittleKnown { .. }));
     }
 
     #[test]
-    fn the_first_set_that_cannot_be_read_is_named() {
+    fn error_names_the_first_invalid_set() {
         let borda = Aggregator::Borda(Borda::default());
         let good = array![[1, 2, 3_i64]];
-        let orders = aggregate_each(batch(&borda, &Interrupt::never()), 9, 1 << 21, |set| {
+        let orders = aggregate_each(options(&borda, &Interrupt::never()), 9, 1 << 21, |set| {
             let y = if set % 4 == 2 {
                 good.mapv(|p| p - 1)
             } else {
@@ -206,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_to_stop_is_heard_within_a_consensus() {
+    fn interrupt_ends_a_consensus_early() {
         let interrupt = Interrupt::new();
         interrupt.request();
         // No Condorcet winner, so that the lottery needs pivots.

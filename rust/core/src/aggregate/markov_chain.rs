@@ -1,4 +1,4 @@
-//! [`MarkovChain`]: labels by how long a walker who prefers better labels stays with them.
+//! [`MarkovChain`]: orders labels by the stationary distribution of a chain that moves to better labels.
 
 use super::stationary::{residual, Elimination};
 use super::threshold::exceeds;
@@ -9,18 +9,18 @@ use crate::pairs::{PairCounts, PairOrderMatrix, RowShares};
 use crate::run::Interrupt;
 
 /// Probabilities that drop by no more than this are tied.
-pub(super) const TIE: f64 = 1e-10;
+pub(super) const TIE_TOLERANCE: f64 = 1e-10;
 
 /// One of the four Markov chains of rank aggregation.
 ///
-/// With N(u) the weight of the rows that rank u and ge(v,u) that of the rows that place v at least as high as u, a
-/// walker at u moves to v with probability
+/// With N(u) the weight of the rows that rank u and ge(v,u) that of the rows that place v at least as high as u, the
+/// chain moves from u to v with probability
 /// - MC1: proportional to ge(v,u), over all v;
 /// - MC2: that of picking a row that ranks u, then one of its labels at least as high as u;
 /// - MC3: ge(v,u) / (N(u)·n) for v ≠ u, and stays otherwise;
 /// - MC4: 1/n for each v ≠ u with C(u,v) ≤ ½, and stays otherwise.
 ///
-/// A label that no row ranks is left for any label alike. Labels are sorted by the limit of the walker's
+/// From a label that no row ranks, the chain moves to a uniformly random label. Labels are sorted by the limit of the
 /// distribution from the uniform start; drops up to 1e-10 are ties, which cascade. The limit exists because every
 /// label has a self-loop, and does not depend on the order of the labels, also where a stationary distribution is not
 /// unique. O(n³) for the limit.
@@ -31,6 +31,7 @@ pub struct MarkovChain {
     variant: ChainVariant,
 }
 
+/// Number of the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ChainVariant {
     Mc1,
@@ -72,7 +73,8 @@ impl MarkovChain {
         }
     }
 
-    fn fill(self, evidence: &Evidence, chain: &mut Chain) -> Result<()> {
+    /// Writes the transition probabilities of this chain.
+    fn fill(self, evidence: &Evidence, chain: &mut TransitionMatrix) -> Result<()> {
         chain.reset(evidence.labels());
         match self.variant {
             ChainVariant::Mc1 => chain.fill_mc1(counts(evidence, "MarkovChain(1)")?),
@@ -80,7 +82,7 @@ impl MarkovChain {
                 chain.fill_mc2(evidence.row_shares().ok_or(Error::TooLittleKnown {
                     method: "MarkovChain(2)",
                     needed: "the rankings themselves",
-                    known: evidence.known(),
+                    known: evidence.describe(),
                 })?);
             }
             ChainVariant::Mc3 => chain.fill_mc3(counts(evidence, "MarkovChain(3)")?),
@@ -89,7 +91,7 @@ impl MarkovChain {
         Ok(())
     }
 
-    /// The stationary distribution.
+    /// Writes the stationary distribution to the scores of the workspace.
     pub(super) fn fill_scores(self, evidence: &Evidence, workspace: &mut Workspace) -> Result<()> {
         let Workspace { chain, scores, .. } = workspace;
         self.fill(evidence, chain)?;
@@ -101,7 +103,7 @@ fn counts<'a>(evidence: &'a Evidence, method: &'static str) -> Result<&'a PairCo
     evidence.counts().ok_or(Error::TooLittleKnown {
         method,
         needed: "the rankings or their pair counts",
-        known: evidence.known(),
+        known: evidence.describe(),
     })
 }
 
@@ -119,14 +121,14 @@ impl Aggregate for MarkovChain {
         let Workspace { scores, order, .. } = workspace;
         Ok(BucketOrder::from_scores_in(
             scores,
-            |drop| drop <= TIE,
+            |drop| drop <= TIE_TOLERANCE,
             order,
         ))
     }
 
     fn explain(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<Explanation> {
         let order = self.aggregate(evidence, workspace)?;
-        // The elimination has overwritten the chain.
+        // The elimination overwrote the chain.
         self.fill(evidence, &mut workspace.chain)?;
         let stationary = workspace.scores.clone();
         let residual = residual(&workspace.chain.moves, &stationary);
@@ -140,16 +142,16 @@ impl Aggregate for MarkovChain {
     }
 }
 
-/// The moves of a chain between different labels.
+/// Transition probabilities between different labels.
 #[derive(Debug, Default)]
-pub(super) struct Chain {
-    /// Row-major probabilities; the diagonal holds nothing that is read.
+pub(super) struct TransitionMatrix {
+    /// Row-major probabilities; the diagonal is not read.
     moves: Vec<f64>,
     labels: usize,
     elimination: Elimination,
 }
 
-impl Chain {
+impl TransitionMatrix {
     pub(super) fn set_interrupt(&mut self, interrupt: &Interrupt) {
         self.elimination.set_interrupt(interrupt);
     }
@@ -251,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn chains_of_two_opposed_rows() {
+    fn stationary_distributions_of_two_opposed_rows() {
         // Weights 3 and 1 for 0 before 1 and the reverse.
         let y = array![[1.0, 2.0], [2.0, 1.0]];
         let y = Rankings::new(y.view(), Some(&[3.0, 1.0])).unwrap();
@@ -264,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said() {
+    fn missing_statistics_are_named() {
         let evidence = Evidence::from_pair_order(PairOrderMatrix::undecided(3));
         for variant in 1..=3 {
             let chain = MarkovChain::new(variant).unwrap();

@@ -1,6 +1,6 @@
-//! [`MaximalLottery`]: the lottery over labels that no other lottery beats.
+//! [`MaximalLottery`]: orders labels by a lottery that no other lottery beats.
 
-use super::leximin::{fairest, Lottery, Start};
+use super::leximin::{find_fairest, Lottery, SimplexStart};
 use super::lottery_lp;
 use super::symmetric_game::SymmetricGame;
 use super::tableau::Tableau;
@@ -10,19 +10,19 @@ use crate::bucket_order::BucketOrder;
 use crate::error::{Error, Result};
 
 /// Probabilities that drop by no more than this are tied.
-pub(super) const TIE: f64 = 1e-9;
+pub(super) const TIE_TOLERANCE: f64 = 1e-9;
 
-/// How often the simplex method tries to walk around trouble with rounding.
+/// Number of perturbation patterns that the simplex method tries.
 const PATTERNS: u64 = 4;
 
-/// Labels by their probability in a maximal lottery.
+/// Orders labels by their probability in a maximal lottery.
 ///
 /// With the margins A = C − Cᵀ, a lottery p is maximal when pᵀA ≥ 0: no label is preferred to it by an expected
 /// majority. Labels are sorted by p; drops up to 1e-9 are ties, which cascade. Where there are many maximal
 /// lotteries, this is the leximin-fairest: its smallest probability is as large as possible, then the next one,
 /// and so on. It is unique, treats interchangeable labels alike, and does not depend on the order of the labels.
 ///
-/// Solved by a dense simplex method on the symmetric game, checked afterwards, with a general solver as fallback:
+/// Solved by a dense simplex method on the symmetric game and verified, with a general solver as fallback:
 /// about O(n³) in practice.
 ///
 /// References: P. C. Fishburn, *Probabilistic social choice based on simple voting comparisons*, Review of Economic
@@ -37,7 +37,7 @@ impl MaximalLottery {
         Self
     }
 
-    /// The probabilities of the canonical lottery.
+    /// Writes the probabilities of the leximin-fairest lottery to the scores of the workspace.
     pub(super) fn fill_scores(evidence: &Evidence, workspace: &mut Workspace) -> Result<()> {
         let (lottery, _) = solve(evidence, workspace)?;
         workspace.scores = lottery.probabilities;
@@ -50,14 +50,14 @@ impl Aggregate for MaximalLottery {
         let (lottery, _) = solve(evidence, workspace)?;
         Ok(BucketOrder::from_scores_in(
             &lottery.probabilities,
-            |drop| drop <= TIE,
+            |drop| drop <= TIE_TOLERANCE,
             &mut workspace.order,
         ))
     }
 
     fn explain(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<Explanation> {
         let (lottery, margin) = solve(evidence, workspace)?;
-        let order = BucketOrder::from_scores(&lottery.probabilities, |drop| drop <= TIE);
+        let order = BucketOrder::from_scores(&lottery.probabilities, |drop| drop <= TIE_TOLERANCE);
         Ok(Explanation {
             order,
             details: Details::MaximalLottery {
@@ -69,11 +69,11 @@ impl Aggregate for MaximalLottery {
     }
 }
 
-/// The canonical lottery and its margin, checked.
+/// The leximin-fairest lottery and its margin, verified.
 fn solve(evidence: &Evidence, workspace: &mut Workspace) -> Result<(Lottery, f64)> {
     let Workspace { game, tableau, .. } = workspace;
     game.fill(evidence.pair_order());
-    let (safest, worst) = game.safest();
+    let (safest, worst) = game.safest_label();
     if worst > 0.0 {
         // A Condorcet winner: every other lottery loses against it.
         let mut probabilities = vec![0.0; game.labels()];
@@ -85,34 +85,35 @@ fn solve(evidence: &Evidence, workspace: &mut Workspace) -> Result<(Lottery, f64
         // Against the winner itself the margin is 0.
         return Ok((lottery, 0.0));
     }
-    if let Some(checked) = by_simplex(game, safest, tableau) {
+    if let Some(checked) = solve_by_simplex(game, safest, tableau) {
         return Ok(checked);
     }
     tableau.interrupt().check()?;
-    let lottery = lottery_lp::fairest(game, tableau.interrupt())?;
-    check(game, lottery).ok_or_else(|| Error::Unsolved {
+    let lottery = lottery_lp::find_fairest(game, tableau.interrupt())?;
+    check_lottery(game, lottery).ok_or_else(|| Error::Unsolved {
         what: "maximal lottery",
         why: "the solution of the linear program fails its check".into(),
     })
 }
 
-fn by_simplex(
+/// The leximin-fairest lottery by the simplex kernel; `None` if all patterns fail.
+fn solve_by_simplex(
     game: &SymmetricGame,
     safest: usize,
     tableau: &mut Tableau,
 ) -> Option<(Lottery, f64)> {
     (0..PATTERNS).find_map(|pattern| {
-        let start = Start {
+        let start = SimplexStart {
             label: safest,
             pattern,
         };
-        let lottery = fairest(game, start, tableau).ok()?;
-        check(game, lottery)
+        let lottery = find_fairest(game, start, tableau).ok()?;
+        check_lottery(game, lottery)
     })
 }
 
-/// The lottery, cleared of rounding, with its margin; `None` if it is no maximal lottery.
-fn check(game: &SymmetricGame, mut lottery: Lottery) -> Option<(Lottery, f64)> {
+/// The lottery, normalised, with its margin; `None` if it is not a maximal lottery.
+fn check_lottery(game: &SymmetricGame, mut lottery: Lottery) -> Option<(Lottery, f64)> {
     let p = &mut lottery.probabilities;
     if p.iter().any(|&p| !p.is_finite() || p < -TOLERANCE) {
         return None;
@@ -127,7 +128,7 @@ fn check(game: &SymmetricGame, mut lottery: Lottery) -> Option<(Lottery, f64)> {
     for p in p.iter_mut() {
         *p /= total;
     }
-    let margin = game.margin(p);
+    let margin = game.worst_margin(p);
     (margin >= -TOLERANCE / 2.0).then_some((lottery, margin))
 }
 
@@ -146,7 +147,7 @@ mod tests {
     }
 
     /// A matrix whose margins are multiples of 1/`levels`, so that several maximal lotteries are common.
-    fn coarse(labels: usize, levels: u32, rng: &mut Pcg64) -> Array2<f64> {
+    fn random_matrix(labels: usize, levels: u32, rng: &mut Pcg64) -> Array2<f64> {
         let mut c = Array2::from_elem((labels, labels), 0.5);
         for u in 0..labels {
             for v in u + 1..labels {
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_condorcet_winner_takes_all_and_a_cycle_shares() {
+    fn condorcet_winner_gets_all_and_a_cycle_shares() {
         let c = array![[0.5, 0.6, 0.6], [0.4, 0.5, 0.9], [0.4, 0.1, 0.5]];
         assert_eq!(lottery(&c).0.probabilities, [1.0, 0.0, 0.0]);
         // Margins 0.2, 0.4, 0.6 along the cycle: each label gets the margin of the opposite pair.
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn without_decisions_all_labels_share() {
+    fn undecided_labels_share_equally() {
         for n in [2, 3, 50, 200] {
             let (all, _) = lottery(&Array2::from_elem((n, n), 0.5));
             assert!(!all.unique);
@@ -185,18 +186,19 @@ mod tests {
     }
 
     #[test]
-    fn the_simplex_kernel_agrees_with_the_general_solver() {
+    fn simplex_kernel_agrees_with_the_general_solver() {
         let mut rng = Pcg64::seed_from_u64(7);
-        let (mut several, mut alone) = (0, 0);
+        let (mut several, mut unique) = (0, 0);
         for round in 0..400 {
-            let c = coarse(2 + round % 8, 1 + round as u32 % 5, &mut rng);
+            let c = random_matrix(2 + round % 8, 1 + round as u32 % 5, &mut rng);
             let mut game = SymmetricGame::default();
             game.fill(&PairOrderMatrix::new(c.view()).unwrap());
             let (kernel, _) =
-                by_simplex(&game, game.safest().0, &mut Tableau::default()).expect("solved");
-            let (general, _) = check(
+                solve_by_simplex(&game, game.safest_label().0, &mut Tableau::default())
+                    .expect("solved");
+            let (general, _) = check_lottery(
                 &game,
-                lottery_lp::fairest(&game, &Interrupt::never()).unwrap(),
+                lottery_lp::find_fairest(&game, &Interrupt::never()).unwrap(),
             )
             .unwrap();
             assert_eq!(kernel.unique, general.unique, "{c}");
@@ -204,16 +206,16 @@ mod tests {
                 assert!((a - b).abs() < 1e-7, "{c}\n{kernel:?}\n{general:?}");
             }
             *(if kernel.unique {
-                &mut alone
+                &mut unique
             } else {
                 &mut several
             }) += 1;
         }
-        assert!(several > 50 && alone > 50, "{several} {alone}");
+        assert!(several > 50 && unique > 50, "{several} {unique}");
     }
 
     #[test]
-    fn the_kernel_needs_no_fallback_on_large_games() {
+    fn simplex_kernel_solves_large_games() {
         let mut rng = Pcg64::seed_from_u64(8);
         for (labels, levels) in [
             (60, 2),
@@ -224,9 +226,9 @@ mod tests {
             (200, 1 << 30),
         ] {
             let mut game = SymmetricGame::default();
-            let c = coarse(labels, levels, &mut rng);
+            let c = random_matrix(labels, levels, &mut rng);
             game.fill(&PairOrderMatrix::new(c.view()).unwrap());
-            let solved = by_simplex(&game, game.safest().0, &mut Tableau::default());
+            let solved = solve_by_simplex(&game, game.safest_label().0, &mut Tableau::default());
             let (_, margin) = solved.unwrap_or_else(|| panic!("{labels} {levels}"));
             assert!(margin.abs() < 1e-11, "{labels} {levels}: {margin}");
         }

@@ -1,7 +1,7 @@
 //! Rank aggregation: one bucket order for many rankings.
 //!
 //! [`Aggregator`] names a method and its parameters, [`Evidence`] holds the statistics of the rankings, and
-//! [`Workspace`] the scratch memory that many calls share.
+//! [`Workspace`] the scratch buffers shared by many calls.
 
 mod borda;
 mod bucket_pivot;
@@ -28,19 +28,20 @@ pub use davidson::Davidson;
 pub use evidence::{Evidence, Needs};
 pub use latent_scores::aggregate_scores;
 pub use many::{
-    aggregate_each, aggregate_many, aggregate_pair_orders, aggregate_pair_shares, steps, Batch,
+    aggregate_each, aggregate_many, aggregate_pair_orders, aggregate_pair_shares, estimate_cost,
+    BatchOptions,
 };
 pub use markov_chain::MarkovChain;
 pub use maximal_lottery::MaximalLottery;
 pub use scorer::Scorer;
-pub use tau_x::{Search, TauX, MAX_EXACT_LABELS};
+pub use tau_x::{TauX, TauXSearch, MAX_EXACT_LABELS};
 
 use crate::bucket_order::BucketOrder;
 use crate::error::{Error, Result};
 use crate::rankings::{Rankings, MISSING};
 use crate::run::Interrupt;
 
-/// A method of rank aggregation with its parameters, checked.
+/// A rank aggregation method with valid parameters.
 ///
 /// # Examples
 /// ```
@@ -75,7 +76,7 @@ pub enum Aggregator {
 }
 
 impl Aggregator {
-    /// What [`Evidence`] must hold for this method.
+    /// Statistics that [`Evidence`] must hold for this method.
     #[must_use]
     pub fn needs(&self) -> Needs {
         self.method().needs()
@@ -84,20 +85,20 @@ impl Aggregator {
     /// The consensus of the rankings behind the evidence.
     ///
     /// # Errors
-    /// [`Error::TooLittleKnown`] when the evidence lacks what the method needs; [`Error::Unsolved`] when no
-    /// maximal lottery could be computed accurately; [`Error::Interrupted`] when the interrupt of the workspace is requested.
+    /// [`Error::TooLittleKnown`] when the evidence lacks a statistic that the method needs; [`Error::Unsolved`] when no
+    /// maximal lottery could be computed accurately; [`Error::Interrupted`].
     pub fn aggregate(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<BucketOrder> {
         self.method().aggregate(evidence, workspace)
     }
 
-    /// The consensus of some rows of the rankings, with evidence of as many labels and all that the method needs as
-    /// scratch memory.
+    /// The consensus of a subset of rows. `evidence` is a scratch buffer for as many labels and all statistics that the
+    /// method needs.
     ///
     /// # Errors
     /// As [`Self::aggregate`] and [`Evidence::fill`].
     ///
     /// # Panics
-    /// When there is no such row.
+    /// When a row does not exist.
     pub fn aggregate_rows(
         &self,
         rankings: &Rankings,
@@ -106,11 +107,13 @@ impl Aggregator {
         workspace: &mut Workspace,
     ) -> Result<BucketOrder> {
         let method = self.method();
-        if method.keeps_agreement() {
+        if method.preserves_unanimity() {
             let mut others = rows.clone();
             let first = others.next().map(|row| rankings.row(row));
-            let mut same = |first: &[u16]| others.all(|row| rankings.row(row) == first);
-            if let Some(first) = first.filter(|&first| !first.contains(&MISSING) && same(first)) {
+            let mut is_unanimous = |first: &[u16]| others.all(|row| rankings.row(row) == first);
+            if let Some(first) =
+                first.filter(|&first| !first.contains(&MISSING) && is_unanimous(first))
+            {
                 return Ok(BucketOrder::from_dense(first.to_vec()));
             }
         }
@@ -118,7 +121,7 @@ impl Aggregator {
         method.aggregate(evidence, workspace)
     }
 
-    /// The consensus and the numbers it comes from.
+    /// The consensus and the intermediate results of the method.
     ///
     /// # Errors
     /// As [`Self::aggregate`].
@@ -126,7 +129,7 @@ impl Aggregator {
         self.explain_in(evidence, &mut Workspace::default())
     }
 
-    /// As [`Self::explain`], with the memory and the interrupt of the workspace.
+    /// As [`Self::explain`], with the buffers and the interrupt of a workspace.
     ///
     /// # Errors
     /// As [`Self::aggregate`].
@@ -138,9 +141,9 @@ impl Aggregator {
         self.method().explain(evidence, workspace)
     }
 
-    /// Whether the method looks at the pair order matrix, where it has the shares of before, tied and after too.
+    /// Whether the method reads the pair order matrix when the shares of before, tied and after are available.
     pub(crate) fn reads_pair_order(&self) -> bool {
-        !matches!(self, Self::TauX(method) if method.is_by_net_preference())
+        !matches!(self, Self::TauX(method) if method.orders_by_net_preference())
     }
 
     fn method(&self) -> &dyn Aggregate {
@@ -156,14 +159,14 @@ impl Aggregator {
     }
 }
 
-/// What every method of aggregation can do.
+/// Interface of all aggregation methods.
 trait Aggregate {
     fn needs(&self) -> Needs {
         Needs::PairOrder
     }
 
-    /// Whether the consensus of equal complete rankings is that ranking, so that nothing needs to be counted.
-    fn keeps_agreement(&self) -> bool {
+    /// Whether the consensus of equal complete rankings is that ranking, which needs no counting.
+    fn preserves_unanimity(&self) -> bool {
         false
     }
 
@@ -172,7 +175,7 @@ trait Aggregate {
     fn explain(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<Explanation>;
 }
 
-/// Scratch memory that one thread hands to many calls; it carries nothing from one call to the next.
+/// Scratch buffers of one thread, reused by many calls; no results carry over between calls.
 #[derive(Debug, Default)]
 pub struct Workspace {
     scores: Vec<f64>,
@@ -180,20 +183,20 @@ pub struct Workspace {
     levels: Vec<u32>,
     present: Vec<u16>,
     partition: bucket_pivot::Partition,
-    chain: markov_chain::Chain,
+    chain: markov_chain::TransitionMatrix,
     game: symmetric_game::SymmetricGame,
     tableau: tableau::Tableau,
-    cut: tau_x::Cut,
+    cutter: tau_x::BucketCutter,
 }
 
 impl Workspace {
-    /// Memory that grows with its first use.
+    /// Empty buffers, which grow on first use.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Memory for calls that end with [`Error::Interrupted`] soon after an interruption is requested.
+    /// Empty buffers for calls that return [`Error::Interrupted`] soon after `interrupt` is requested.
     #[must_use]
     pub fn with_interrupt(interrupt: &Interrupt) -> Self {
         let mut workspace = Self::default();
@@ -203,19 +206,19 @@ impl Workspace {
     }
 }
 
-/// A consensus with the numbers it comes from.
+/// A consensus with the intermediate results of its method.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explanation {
     /// The consensus.
     pub order: BucketOrder,
-    /// What the method computed on the way.
+    /// Intermediate results of the method.
     pub details: Details,
 }
 
-/// What a method computed on the way to its bucket order.
+/// Intermediate results of a method.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Details {
-    /// Borda and Copeland: one score a label.
+    /// Borda and Copeland.
     Scores {
         /// Score of each label.
         scores: Vec<f64>,
@@ -224,7 +227,7 @@ pub enum Details {
     BucketPivot {
         /// Mean distance of each label's comparisons from "before", "tied" and "after".
         indecision: Vec<f64>,
-        /// The pivots: that of the whole list, then those of its left part, then those of its right part.
+        /// Pivots in preorder: of the whole list, then of its left part, then of its right part.
         pivots: Vec<usize>,
         /// Σ |C(u,v) − B(u,v)| over ordered pairs, with the bucket matrix B of the result: 1 before, ½ tied, 0
         /// after.
@@ -234,29 +237,29 @@ pub enum Details {
     MarkovChain {
         /// Limit of the chain's distribution from the uniform start.
         stationary: Vec<f64>,
-        /// Largest change of a probability in one more step.
+        /// Largest change of a probability in one step of the chain.
         residual: f64,
     },
     /// Maximal lottery.
     MaximalLottery {
         /// Probability of each label.
         probabilities: Vec<f64>,
-        /// The smallest expected margin against a label: not below 0, up to rounding.
+        /// Smallest expected margin against a label: at least 0, up to rounding.
         margin: f64,
-        /// Whether there is no other maximal lottery.
+        /// Whether this is the only maximal lottery.
         unique: bool,
     },
     /// Largest expected τ_X.
     TauX {
-        /// What the labels were ordered by: net preference, or the scores of another method.
+        /// Scores that ordered the labels: net preference, or those of another method.
         scores: Vec<f64>,
         /// Expected τ_X of the result.
         expected_tau_x: f64,
-        /// For each boundary between neighbouring buckets how much expected τ_X would be lost without it.
+        /// Per boundary between adjacent buckets: loss of expected τ_X if the buckets were merged.
         boundary_gains: Vec<f64>,
-        /// No bucket order has a larger expected τ_X.
+        /// Upper bound of the expected τ_X of all bucket orders.
         upper_bound: f64,
-        /// Whether the result is proven to be the best.
+        /// Whether the result is proven optimal.
         optimal: bool,
     },
     /// Davidson's model.
@@ -265,13 +268,14 @@ pub enum Details {
         utilities: Vec<f64>,
         /// Most probable tie term of each label.
         tie_terms: Vec<f64>,
-        /// How uncertain the utilities are.
+        /// Standard errors of the utilities.
         utility_errors: Vec<f64>,
-        /// How uncertain the tie terms are.
+        /// Standard errors of the tie terms.
         tie_term_errors: Vec<f64>,
     },
 }
 
+/// Checks that β is finite and not negative.
 fn check_beta(beta: f64) -> Result<f64> {
     if beta.is_finite() && beta >= 0.0 {
         Ok(beta)

@@ -1,4 +1,4 @@
-//! [`Scorer`]: the methods that give every label a number, and so an order that others can build on.
+//! [`Scorer`]: the methods that give each label a score, which can order labels for other methods.
 
 use super::{Aggregator, Borda, Copeland, Evidence, MarkovChain, MaximalLottery, Needs, Workspace};
 use crate::error::{Error, Result};
@@ -17,7 +17,7 @@ pub enum Scorer {
 }
 
 impl Scorer {
-    /// What [`Evidence`] must hold for the scores.
+    /// Statistics that [`Evidence`] must hold for the scores.
     #[must_use]
     pub fn needs(&self) -> Needs {
         match *self {
@@ -28,8 +28,8 @@ impl Scorer {
         }
     }
 
-    /// Writes the scores of all labels into the workspace.
-    pub(super) fn fill(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<()> {
+    /// Writes the scores of all labels to the workspace.
+    pub(super) fn fill_scores(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<()> {
         match self {
             Self::Borda(_) => {
                 Borda::fill_scores(evidence.pair_order(), &mut workspace.scores);
@@ -45,11 +45,11 @@ impl Scorer {
     }
 
     /// Scores that differ by no more than this are equal up to rounding.
-    pub(super) fn tie(&self) -> f64 {
+    pub(super) fn tie_tolerance(&self) -> f64 {
         match self {
             Self::Borda(_) | Self::Copeland(_) => super::threshold::TOLERANCE,
-            Self::MarkovChain(_) => super::markov_chain::TIE,
-            Self::MaximalLottery(_) => super::maximal_lottery::TIE,
+            Self::MarkovChain(_) => super::markov_chain::TIE_TOLERANCE,
+            Self::MaximalLottery(_) => super::maximal_lottery::TIE_TOLERANCE,
         }
     }
 }

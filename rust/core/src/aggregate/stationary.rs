@@ -1,10 +1,11 @@
-//! The limit of a Markov chain from the uniform start, by elimination without subtraction.
+//! [`Elimination`]: limit distribution of a Markov chain from the uniform start, without subtractions.
 //!
-//! States are eliminated one after the other (censoring): what moved into an eliminated state moves on to where that
-//! state would go. Only sums, products and quotients of non-negative numbers occur, so every entry is accurate to
-//! a few units in the last place however slowly the chain mixes: two groups of states that hardly communicate are no
-//! harder than others. A state without a way on becomes the root of its recurrent class instead of being eliminated;
-//! the mass that the roots collect from the uniform start weighs the classes. O(n³/3), no iteration.
+//! States are eliminated one after the other (censoring): transitions into an eliminated state are redirected to the
+//! successors of that state. Only sums, products and quotients of non-negative numbers occur, so every entry is
+//! accurate to a few units in the last place however slowly the chain mixes: nearly
+//! disconnected groups of states lose no accuracy. A state without transitions to remaining states becomes the root of
+//! its recurrent class instead of being eliminated; the mass that reaches each root from the uniform start is the
+//! weight of its class. O(n³/3), no iteration.
 //!
 //! Reference: W. K. Grassmann, M. I. Taksar and D. P. Heyman, *Regenerative analysis and steady state distributions
 //! for Markov chains*, Operations Research 33, 1985.
@@ -14,17 +15,17 @@ use crate::run::{Interrupt, WorkMeter};
 use crate::simd::{dispatch, Kernel};
 
 /// Odds within a class are scaled down above this, long before they overflow.
-const LARGE: f64 = 1e100;
+const MAX_ODDS: f64 = 1e100;
 
-/// Marks a state that belongs to no recurrent class.
+/// Class of a state that belongs to no recurrent class.
 const TRANSIENT: usize = usize::MAX;
 
-/// Scratch memory of the elimination.
+/// Buffers of the elimination.
 #[derive(Debug, Default)]
 pub(super) struct Elimination {
     /// Counts the work for each state.
     meter: WorkMeter,
-    /// States that were found to have no way on, in the order in which they were found.
+    /// States without a transition to remaining states, in the order of discovery.
     roots: Vec<usize>,
     /// Mass that has reached each state from the uniform start.
     mass: Vec<f64>,
@@ -32,19 +33,21 @@ pub(super) struct Elimination {
     leaving: Vec<f64>,
     /// Root of the recurrent class of each state.
     class: Vec<usize>,
-    /// The row of the state that is eliminated, divided by the probability of leaving it.
+    /// The row of the eliminated state, divided by the probability of leaving it.
     onward: Vec<f64>,
+    /// Sum of the odds of each class.
     totals: Vec<f64>,
 }
 
 impl Elimination {
     /// Writes the limit distribution of the chain. `moves` holds the transition probabilities row by row, is
-    /// overwritten, and its diagonal is not read: staying is the rest, and must be possible in each class.
+    /// overwritten, and its diagonal is not read: the self-loops have the remaining probability. Each recurrent
+    /// class needs a self-loop.
     ///
     /// # Errors
     /// [`crate::error::Error::Interrupted`].
     pub(super) fn run(&mut self, moves: &mut [f64], limit: &mut Vec<f64>) -> Result<()> {
-        dispatch(Eliminate {
+        dispatch(EliminationKernel {
             elimination: self,
             moves,
             limit,
@@ -67,7 +70,7 @@ impl Elimination {
         self.onward.resize(n, 0.0);
     }
 
-    /// Passes on what enters `state`: to states below it, and to the roots above it.
+    /// Redirects transitions into `state` to the states below it and to the roots above it.
     #[inline(always)]
     fn eliminate(&mut self, state: usize, n: usize, moves: &mut [f64]) {
         let (above, rest) = moves.split_at_mut(state * n);
@@ -124,11 +127,11 @@ impl Elimination {
             }
         }
         let leaving = self.leaving[state];
-        if inflow <= LARGE * leaving {
+        if inflow <= MAX_ODDS * leaving {
             odds[state] = inflow / leaving;
             return;
         }
-        // The quotient might overflow: make this state the measure of its class instead.
+        // The quotient could overflow: normalise the odds of the class by this state instead.
         let scale = leaving / inflow;
         for (odds, class) in odds[..state].iter_mut().zip(&self.class) {
             if *class == self.class[state] {
@@ -139,7 +142,7 @@ impl Elimination {
     }
 
     /// Turns odds within classes into probabilities.
-    fn weigh_classes(&mut self, odds: &mut [f64]) {
+    fn weight_classes(&mut self, odds: &mut [f64]) {
         self.totals.clear();
         self.totals.resize(odds.len(), 0.0);
         for (odds, &class) in odds.iter().zip(&self.class) {
@@ -155,14 +158,14 @@ impl Elimination {
     }
 }
 
-/// All states of a chain, one after the other.
-struct Eliminate<'a> {
+/// Eliminates all states of a chain, then substitutes back.
+struct EliminationKernel<'a> {
     elimination: &'a mut Elimination,
     moves: &'a mut [f64],
     limit: &'a mut Vec<f64>,
 }
 
-impl Kernel for Eliminate<'_> {
+impl Kernel for EliminationKernel<'_> {
     type Output = Result<()>;
 
     #[inline(always)]
@@ -184,7 +187,7 @@ impl Kernel for Eliminate<'_> {
             elimination.meter.add(n as u64)?;
             elimination.substitute(state, n, moves, limit);
         }
-        elimination.weigh_classes(limit);
+        elimination.weight_classes(limit);
         Ok(())
     }
 }
@@ -220,21 +223,21 @@ mod tests {
         out
     }
 
-    fn close(found: &[f64], expected: &[f64]) {
+    fn assert_close(found: &[f64], expected: &[f64]) {
         for (f, e) in found.iter().zip(expected) {
             assert!((f - e).abs() < 1e-13, "{found:?} {expected:?}");
         }
     }
 
     #[test]
-    fn two_states() {
-        close(&limit(&[0.9, 0.1, 0.3, 0.7]), &[0.75, 0.25]);
-        // No move at all: the start stays.
-        close(&limit(&[1.0, 0.0, 0.0, 1.0]), &[0.5, 0.5]);
+    fn limits_of_two_states() {
+        assert_close(&limit(&[0.9, 0.1, 0.3, 0.7]), &[0.75, 0.25]);
+        // Without transitions the uniform start is the limit.
+        assert_close(&limit(&[1.0, 0.0, 0.0, 1.0]), &[0.5, 0.5]);
     }
 
     #[test]
-    fn classes_are_weighed_by_absorption_in_every_order() {
+    fn classes_are_weighted_by_absorption_in_every_order() {
         // State t is transient and goes to a with ¼ and to b with ½; c and d communicate.
         let by_name = |from: usize, to: usize| match (from, to) {
             (0, 1) => 0.25,
@@ -251,7 +254,7 @@ mod tests {
                     moves[i * 4 + j] = by_name(u, v);
                 }
             }
-            close(&limit(&moves), &order.map(|u| expected[u]));
+            assert_close(&limit(&moves), &order.map(|u| expected[u]));
         }
     }
 
@@ -270,18 +273,18 @@ mod tests {
             }
         }
         let expected: Vec<f64> = (0..n).map(|u| if u < 50 { 0.015 } else { 0.005 }).collect();
-        close(&limit(&moves), &expected);
+        assert_close(&limit(&moves), &expected);
     }
 
     #[test]
     fn tiny_couplings_do_not_overflow() {
-        // A chain 0 → 1 → … with moves back of 1e-200: odds of 1e200 a step.
+        // A chain 0 → 1 → … with moves back of 1e-200: odds of 1e200 per step.
         let n = 6;
         let mut moves = vec![0.0; n * n];
         for u in 0..n - 1 {
             moves[u * n + u + 1] = 0.5;
             moves[(u + 1) * n + u] = 1e-200;
         }
-        close(&limit(&moves), &[0.0, 0.0, 0.0, 0.0, 0.0, 1.0]);
+        assert_close(&limit(&moves), &[0.0, 0.0, 0.0, 0.0, 0.0, 1.0]);
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::pairs::PairOrderMatrix;
 
-/// Margins this small are rounding: the pair is even.
-const EVEN: f64 = super::threshold::TOLERANCE;
+/// Margins up to this are rounding: the pair is even.
+const EVEN_TOLERANCE: f64 = super::threshold::TOLERANCE;
 
 /// A symmetric zero-sum game: two players pick a label each, and the payoff is the majority margin
 /// A(u,v) = C(u,v) − C(v,u). The value of the game is 0, and its optimal strategies are the maximal lotteries.
@@ -15,7 +15,7 @@ pub(super) struct SymmetricGame {
 }
 
 impl SymmetricGame {
-    /// The game of a pair order matrix, in place of the one that was here.
+    /// Replaces the game by that of a pair order matrix.
     pub(super) fn fill(&mut self, pair_order: &PairOrderMatrix) {
         let n = pair_order.labels();
         self.labels = n;
@@ -24,7 +24,7 @@ impl SymmetricGame {
         for u in 0..n {
             for v in u + 1..n {
                 let margin = pair_order.get(u, v) - pair_order.get(v, u);
-                if margin.abs() > EVEN {
+                if margin.abs() > EVEN_TOLERANCE {
                     self.payoff[u * n + v] = margin;
                     self.payoff[v * n + u] = -margin;
                 }
@@ -41,8 +41,8 @@ impl SymmetricGame {
         &self.payoff[u * self.labels..(u + 1) * self.labels]
     }
 
-    /// The label whose worst margin is best, with that margin (against others).
-    pub(super) fn safest(&self) -> (usize, f64) {
+    /// The label with the largest worst margin against other labels, and that margin.
+    pub(super) fn safest_label(&self) -> (usize, f64) {
         let mut safest = (0, f64::NEG_INFINITY);
         for u in 0..self.labels {
             let row = self.row(u);
@@ -59,7 +59,7 @@ impl SymmetricGame {
     }
 
     /// The smallest expected margin of a lottery against a label.
-    pub(super) fn margin(&self, lottery: &[f64]) -> f64 {
+    pub(super) fn worst_margin(&self, lottery: &[f64]) -> f64 {
         let mut expected = vec![0.0; self.labels];
         for (u, &p) in lottery.iter().enumerate() {
             if p != 0.0 {
@@ -87,9 +87,9 @@ mod tests {
         ];
         let mut game = SymmetricGame::default();
         game.fill(&PairOrderMatrix::new(c.view()).unwrap());
-        assert!((game.safest().1 + 0.6).abs() < 1e-12);
+        assert!((game.safest_label().1 + 0.6).abs() < 1e-12);
         let third = 1.0 / 3.0;
-        assert!(game.margin(&[third, third, third, 0.0]).abs() < 1e-15);
-        assert!((game.margin(&[0.0, 0.0, 0.0, 1.0]) + 1.0).abs() < 1e-15);
+        assert!(game.worst_margin(&[third, third, third, 0.0]).abs() < 1e-15);
+        assert!((game.worst_margin(&[0.0, 0.0, 0.0, 1.0]) + 1.0).abs() < 1e-15);
     }
 }

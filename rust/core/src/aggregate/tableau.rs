@@ -1,50 +1,49 @@
 //! [`Tableau`]: a dense condensed simplex tableau for small linear programs.
 //!
-//! Majority games are degenerate: many constraints meet in one vertex, where the simplex method walks in place and
-//! collects rounding. So it runs on a slightly moved right-hand side, in which no more than the necessary constraints
-//! meet, and carries the true one along. The basis it ends in is optimal for the true one as well, up to a few
-//! steps of the dual simplex method.
+//! Majority games are degenerate: many constraints meet in one vertex, where the simplex method pivots in place and
+//! accumulates rounding. It therefore runs on a perturbed right-hand side, without degenerate vertices, and updates the
+//! true one alongside. The final basis is optimal for the true one too, up to a few steps of the dual simplex method.
 
 use crate::run::{Interrupt, WorkMeter};
 
-/// Reduced costs up to here are zero.
-pub(super) const ZERO: f64 = 1e-10;
+/// Reduced costs up to this are zero.
+pub(super) const ZERO_COST: f64 = 1e-10;
 /// A pivot must be larger than this.
-const PIVOT: f64 = 1e-8;
+const MIN_PIVOT: f64 = 1e-8;
 /// True values of basic variables may be below zero by this much.
-const FEASIBLE: f64 = 1e-11;
-/// The right-hand side is moved by about this much.
-const SHIFT: f64 = 1e-6;
-/// The moved values may fall below zero by this much, if that gives a better pivot.
-const SLIP: f64 = 1e-10;
+const FEASIBILITY_TOLERANCE: f64 = 1e-11;
+/// Size of the perturbation of the right-hand side.
+const PERTURBATION: f64 = 1e-6;
+/// Perturbed values may fall below zero by this much for a larger pivot.
+const RATIO_TOLERANCE: f64 = 1e-10;
 
-/// Rows are as long as a multiple of this, for vector instructions.
+/// Rows are padded to a multiple of this, for vector instructions.
 const LANES: usize = 4;
 
-/// The linear program did not end within the bound on pivots, or is unbounded; both mean trouble with rounding here,
-/// unless the work was interrupted.
+/// The linear program exceeded the limit of pivots or is unbounded, both because of rounding, or was interrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stuck;
+pub(super) struct SimplexFailure;
 
 /// Basic variables as affine functions of the nonbasic ones: `basic = right − body · nonbasic`, all of them ≥ 0.
-/// The current vertex is `nonbasic = 0`. Variables are numbers that the user of the tableau gives a meaning.
+/// The current vertex is `nonbasic = 0`. Variables are numbered by the caller.
 #[derive(Debug, Default)]
 pub(super) struct Tableau {
-    /// Counts pivots; an interruption makes the tableau stuck.
+    /// Counts the work of pivots; an interruption ends with [`SimplexFailure`].
     meter: WorkMeter,
     pattern: u64,
     basic: Vec<usize>,
     nonbasic: Vec<usize>,
     stride: usize,
-    /// Row-major, `stride` a row: coefficients, right-hand side, moved right-hand side, padding. The objective is the
-    /// last row: its value is `right − Σ cost · nonbasic`, so a negative cost is worth entering.
+    /// Row-major, `stride` numbers per row: coefficients, right-hand side, perturbed right-hand side, padding. The
+    /// objective is the last row: its value is `right − Σ cost · nonbasic`, so a column with a negative cost improves
+    /// it.
     body: Vec<f64>,
     pivot_row: Vec<f64>,
 }
 
 impl Tableau {
-    /// A tableau of zeros with the given basic and nonbasic variables. Another `pattern` moves the right-hand side
-    /// in another way.
+    /// A tableau of zeros with the given basic and nonbasic variables. `pattern` selects the
+    /// perturbation of the right-hand side.
     pub(super) fn reset(
         &mut self,
         pattern: u64,
@@ -99,7 +98,7 @@ impl Tableau {
         self.row_mut(self.basic.len())
     }
 
-    /// Value of the basic variable of one row; of the objective for the row behind the last.
+    /// Value of the basic variable of a row; of the objective for row `basic().len()`.
     pub(super) fn right(&self, row: usize) -> f64 {
         self.body[row * self.stride + self.nonbasic.len()]
     }
@@ -113,23 +112,23 @@ impl Tableau {
     }
 
     /// Maximises the objective, starting with the column `first`.
-    pub(super) fn maximise(&mut self, first: Option<usize>) -> Result<(), Stuck> {
-        self.move_right();
+    pub(super) fn maximise(&mut self, first: Option<usize>) -> Result<(), SimplexFailure> {
+        self.perturb_right();
         let limit = 1000 + 50 * (self.basic.len() + self.nonbasic.len());
         let mut entering = first.or_else(|| self.entering());
         for _ in 0..limit {
             let Some(column) = entering else {
-                return self.restore(limit);
+                return self.restore_feasibility(limit);
             };
-            let row = self.leaving(column).ok_or(Stuck)?;
+            let row = self.leaving(column).ok_or(SimplexFailure)?;
             self.pivot(row, column)?;
             entering = self.entering();
         }
-        Err(Stuck)
+        Err(SimplexFailure)
     }
 
     /// Makes exactly the wanted variables basic, largest pivots first.
-    pub(super) fn exchange(&mut self, wanted: &[bool]) -> Result<(), Stuck> {
+    pub(super) fn exchange_basis(&mut self, wanted: &[bool]) -> Result<(), SimplexFailure> {
         loop {
             let mut best = (0, 0, 0.0);
             for (row, _) in (self.basic.iter().enumerate()).filter(|&(_, &b)| !wanted[b]) {
@@ -141,18 +140,18 @@ impl Tableau {
                 }
             }
             let (row, column, size) = best;
-            if size > PIVOT {
+            if size > MIN_PIVOT {
                 self.pivot(row, column)?;
             } else if self.basic.iter().all(|&b| wanted[b]) {
                 return Ok(());
             } else {
-                return Err(Stuck);
+                return Err(SimplexFailure);
             }
         }
     }
 
-    /// Moves the right-hand side by amounts without pattern, the same on every machine.
-    fn move_right(&mut self) {
+    /// Perturbs the right-hand side by pseudo-random amounts, the same on every machine.
+    fn perturb_right(&mut self) {
         let columns = self.nonbasic.len();
         let mut state = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(2 * self.pattern + 1);
         for row in self.body.chunks_exact_mut(self.stride) {
@@ -161,7 +160,7 @@ impl Tableau {
             state ^= state >> 7;
             state ^= state << 17;
             let uniform = (state >> 11) as f64 / (1_u64 << 53) as f64;
-            row[columns + 1] = row[columns].max(0.0) + SHIFT * (0.5 + uniform);
+            row[columns + 1] = row[columns].max(0.0) + PERTURBATION * (0.5 + uniform);
         }
     }
 
@@ -170,54 +169,54 @@ impl Tableau {
         let costs = self.costs().iter().enumerate();
         let (column, &cost) =
             costs.reduce(|best, next| if next.1 < best.1 { next } else { best })?;
-        (cost < -ZERO).then_some(column)
+        (cost < -ZERO_COST).then_some(column)
     }
 
-    /// The row that limits the column first. Rows whose limits hardly differ are equal; of these the one with the
-    /// largest pivot keeps the tableau accurate (Harris' rule).
+    /// The row that limits the column first; among nearly equal limits the row with the largest pivot, for accuracy
+    /// (Harris' ratio test).
     fn leaving(&self, column: usize) -> Option<usize> {
-        let moved = self.nonbasic.len() + 1;
+        let perturbed = self.nonbasic.len() + 1;
         let rows = || {
             let rows = self.body.chunks_exact(self.stride).take(self.basic.len());
             rows.enumerate()
-                .map(|(row, x)| (row, x[column], x[moved].max(0.0)))
+                .map(|(row, x)| (row, x[column], x[perturbed].max(0.0)))
         };
         let mut limit = f64::INFINITY;
         for (_, pivot, right) in rows() {
-            if pivot > PIVOT && right + SLIP < limit * pivot {
-                limit = (right + SLIP) / pivot;
+            if pivot > MIN_PIVOT && right + RATIO_TOLERANCE < limit * pivot {
+                limit = (right + RATIO_TOLERANCE) / pivot;
             }
         }
         rows()
-            .filter(|&(_, pivot, right)| pivot > PIVOT && right <= limit * pivot)
+            .filter(|&(_, pivot, right)| pivot > MIN_PIVOT && right <= limit * pivot)
             .max_by(|a, b| a.1.total_cmp(&b.1))
             .map(|(row, ..)| row)
     }
 
-    /// Dual simplex method: makes the true values of the basic variables non-negative, keeping the costs so.
-    fn restore(&mut self, limit: usize) -> Result<(), Stuck> {
+    /// Dual simplex method: makes the true values of the basic variables non-negative, with non-negative costs.
+    fn restore_feasibility(&mut self, limit: usize) -> Result<(), SimplexFailure> {
         for _ in 0..limit {
             let rows = (0..self.basic.len()).map(|row| (row, self.right(row)));
             let lowest = rows.reduce(|low, next| if next.1 < low.1 { next } else { low });
-            let Some((row, _)) = lowest.filter(|&(_, value)| value < -FEASIBLE) else {
+            let Some((row, _)) = lowest.filter(|&(_, value)| value < -FEASIBILITY_TOLERANCE) else {
                 return Ok(());
             };
             let entries = self.row(row).iter().zip(self.costs()).enumerate();
             let (column, _) = entries
-                .filter(|&(_, (&entry, _))| entry < -PIVOT)
+                .filter(|&(_, (&entry, _))| entry < -MIN_PIVOT)
                 .map(|(column, (entry, cost))| (column, cost.max(0.0) / -entry))
                 .min_by(|a, b| a.1.total_cmp(&b.1))
-                .ok_or(Stuck)?;
+                .ok_or(SimplexFailure)?;
             self.pivot(row, column)?;
         }
-        Err(Stuck)
+        Err(SimplexFailure)
     }
 
     /// Exchanges a basic and a nonbasic variable.
-    fn pivot(&mut self, row: usize, column: usize) -> Result<(), Stuck> {
+    fn pivot(&mut self, row: usize, column: usize) -> Result<(), SimplexFailure> {
         let stride = self.stride;
         let interrupted = self.meter.add(self.body.len() as u64);
-        interrupted.map_err(|_| Stuck)?;
+        interrupted.map_err(|_| SimplexFailure)?;
         let inverse = 1.0 / self.body[row * stride + column];
         self.pivot_row.clear();
         let own = &self.body[row * stride..(row + 1) * stride];
@@ -244,7 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_textbook_program() {
+    fn solves_a_textbook_program() {
         // max 3x + 5y with x ≤ 4, 2y ≤ 12, 3x + 2y ≤ 18: 36 at (2, 6).
         let mut tableau = Tableau::default();
         tableau.reset(0, [2, 3, 4], [0, 1]);
@@ -267,16 +266,16 @@ mod tests {
     }
 
     #[test]
-    fn an_unbounded_program_is_stuck() {
+    fn unbounded_program_fails() {
         let mut tableau = Tableau::default();
         tableau.reset(0, [1], [0]);
         tableau.row_mut(0)[0] = -1.0;
         tableau.costs_mut()[0] = -1.0;
-        assert_eq!(tableau.maximise(None), Err(Stuck));
+        assert_eq!(tableau.maximise(None), Err(SimplexFailure));
     }
 
     #[test]
-    fn a_program_that_cycles_without_care_ends() {
+    fn beales_cycling_program_terminates() {
         // Beale's example.
         let mut tableau = Tableau::default();
         tableau.reset(0, [4, 5, 6], [0, 1, 2, 3]);

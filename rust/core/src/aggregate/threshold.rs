@@ -1,7 +1,7 @@
-//! Comparison with a threshold, the same on every machine.
+//! Comparison with a threshold up to rounding, the same on every machine.
 //!
 //! Shares such as 9/10 and thresholds such as 0.5 + 0.4 differ in the last bit although they are equal on paper.
-//! Values this close to a threshold are equal to it, so rounding decides nothing.
+//! Values within the tolerance count as equal to the threshold, so that rounding does not affect results.
 
 /// Values closer to a threshold than this are equal to it.
 pub(crate) const TOLERANCE: f64 = 1e-9;
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rounding_decides_nothing() {
+    fn values_within_rounding_equal_the_threshold() {
         let threshold = 0.1 + 0.2;
         for value in [0.3, threshold] {
             assert!(reaches(value, threshold) && !exceeds(value, threshold));

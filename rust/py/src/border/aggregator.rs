@@ -1,8 +1,8 @@
 //! [`AggregatorSpec`]: conversion of an aggregator.
 
 use bucketrank_core::aggregate::{
-    Aggregator, Borda, BucketPivot, Copeland, Davidson, MarkovChain, MaximalLottery, Scorer,
-    Search, TauX,
+    Aggregator, Borda, BucketPivot, Copeland, Davidson, MarkovChain, MaximalLottery, Scorer, TauX,
+    TauXSearch,
 };
 use bucketrank_core::error;
 use pyo3::prelude::*;
@@ -44,11 +44,11 @@ impl AggregatorSpec {
 }
 
 /// The search that a variant of `TauX` does.
-fn search(method: &str) -> Result<Search> {
+fn search(method: &str) -> Result<TauXSearch> {
     match method {
-        "tau_x_cut" => Ok(Search::Cut),
-        "tau_x_local" => Ok(Search::Local),
-        "tau_x_exact" => Ok(Search::Exact),
+        "tau_x_cut" => Ok(TauXSearch::Cut),
+        "tau_x_local" => Ok(TauXSearch::Local),
+        "tau_x_exact" => Ok(TauXSearch::Exact),
         other => Err(BorderError::value(format!("unknown method {other:?}"))),
     }
 }

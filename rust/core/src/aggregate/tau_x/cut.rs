@@ -1,4 +1,4 @@
-//! Cutting an order of labels into buckets by dynamic programming.
+//! [`BucketCutter`]: cuts an order of labels into buckets by dynamic programming.
 
 use crate::bucket_order::BucketOrder;
 use crate::pairs::PairShares;
@@ -6,54 +6,58 @@ use crate::simd::{dispatch, Kernel};
 
 use super::super::threshold::TOLERANCE;
 
-/// Buffers of the cut.
+/// Pair gains and buffers of the dynamic program.
 #[derive(Debug, Default)]
-pub(in super::super) struct Cut {
+pub(in super::super) struct BucketCutter {
     /// Net preference of each label.
     pub(super) net: Vec<f64>,
-    /// `gains[v * n + u]`: what is gained when u and v are tied instead of u placed before v.
+    /// `gains[v * n + u]`: gain of tying u and v instead of placing u before v.
     gains: Vec<f64>,
-    /// What place j gains when it is tied with the places from i to j - 1.
+    /// Gain of tying the current place with all places from i on.
     joined: Vec<f64>,
-    /// What the bucket from each place to the current one earns more than its labels one after the other.
+    /// Gain of the bucket from each place to the current one over its labels in separate buckets.
     sums: Vec<f64>,
-    /// The same for the best buckets of the first places.
+    /// Gain of the best buckets of the first places.
     best: Vec<f64>,
-    /// Where the last of those buckets starts.
+    /// Start of the last of those buckets.
     starts: Vec<usize>,
 }
 
-impl Cut {
-    /// Reads the shares: net preferences and gains.
-    pub(super) fn read(&mut self, shares: &PairShares) {
-        dispatch(Read { cut: self, shares });
+impl BucketCutter {
+    /// Computes net preferences and gains from the shares.
+    pub(super) fn read_shares(&mut self, shares: &PairShares) {
+        dispatch(GainsKernel { cut: self, shares });
     }
 
-    /// Cuts the order of the labels whose shares were read last.
-    pub(super) fn run(&mut self, order: &[usize]) -> BucketOrder {
+    /// Cuts an order of the labels, with the shares that were read last.
+    pub(super) fn cut_order(&mut self, order: &[usize]) -> BucketOrder {
         let n = order.len();
         let gains = std::mem::take(&mut self.gains);
-        dispatch(Solve {
+        dispatch(CutKernel {
             cut: self,
             n,
             gain: |i: usize, j: usize| gains[order[j] * n + order[i]],
         });
         self.gains = gains;
         let mut positions = vec![0; n];
-        self.write(|place, bucket| positions[order[place]] = bucket as u16 + 1);
+        self.for_each_place(|place, bucket| positions[order[place]] = bucket as u16 + 1);
         BucketOrder::from_dense(positions)
     }
 
-    /// The bucket of each of n places, with the gain of tying the places i < j instead of leaving i before j.
-    pub(super) fn places(&mut self, n: usize, gain: impl Fn(usize, usize) -> f64) -> Vec<usize> {
-        dispatch(Solve { cut: self, n, gain });
+    /// Buckets of n places, given the gain of tying the places i < j instead of leaving i before j.
+    pub(super) fn cut_places(
+        &mut self,
+        n: usize,
+        gain: impl Fn(usize, usize) -> f64,
+    ) -> Vec<usize> {
+        dispatch(CutKernel { cut: self, n, gain });
         let mut places = vec![0; n];
-        self.write(|place, bucket| places[place] = bucket);
+        self.for_each_place(|place, bucket| places[place] = bucket);
         places
     }
 
     /// Calls `put` with each place, from the last to the first, and its bucket.
-    fn write(&self, mut put: impl FnMut(usize, usize)) {
+    fn for_each_place(&self, mut put: impl FnMut(usize, usize)) {
         let (mut buckets, mut end) = (0, self.starts.len());
         while end > 0 {
             buckets += 1;
@@ -71,19 +75,20 @@ impl Cut {
     }
 }
 
-struct Solve<'a, G> {
-    cut: &'a mut Cut,
+/// Dynamic program over the last bucket of the first places.
+struct CutKernel<'a, G> {
+    cut: &'a mut BucketCutter,
     n: usize,
     gain: G,
 }
 
-impl<G: Fn(usize, usize) -> f64> Kernel for Solve<'_, G> {
+impl<G: Fn(usize, usize) -> f64> Kernel for CutKernel<'_, G> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
         let Self { cut, n, gain } = self;
-        let Cut {
+        let BucketCutter {
             joined,
             sums,
             best,
@@ -121,17 +126,17 @@ impl<G: Fn(usize, usize) -> f64> Kernel for Solve<'_, G> {
     }
 }
 
-struct Read<'a> {
-    cut: &'a mut Cut,
+struct GainsKernel<'a> {
+    cut: &'a mut BucketCutter,
     shares: &'a PairShares,
 }
 
-impl Kernel for Read<'_> {
+impl Kernel for GainsKernel<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Cut { net, gains, .. } = self.cut;
+        let BucketCutter { net, gains, .. } = self.cut;
         let n = self.shares.labels();
         net.clear();
         net.resize(n, 0.0);

@@ -1,40 +1,40 @@
 //! The exact search: dynamic programming over sets of labels.
 
-use super::local::Ranked;
+use super::local::PairValues;
 
-/// The exact search takes at most so many labels: 3ⁿ steps are then some hundredths of a second.
+/// Largest number of labels of the exact search: 3ⁿ steps then take some hundredths of a second.
 pub const MAX_EXACT_LABELS: usize = 14;
 
-/// The buckets of the best bucket order, if it earns more than `least`.
+/// Buckets of the best bucket order, if its value exceeds `least`.
 ///
-/// With the best buckets of each set of labels known, a larger set's first buckets are those of a subset, and the
-/// rest is its last bucket: every bucket order is considered, so the result is optimal.
-pub(super) fn better(ranked: &Ranked, least: f64) -> Option<Vec<usize>> {
-    let n = ranked.n;
+/// The best buckets of a set of labels are the best buckets of a subset followed by the remaining labels as last
+/// bucket; all subsets are tried, so the result is optimal.
+pub(super) fn find_better(values: &PairValues, least: f64) -> Option<Vec<usize>> {
+    let n = values.n;
     let sets = 1_usize << n;
-    let tied = tied_sums(ranked);
+    let tied = tied_sums(values);
     let mut best = vec![f64::NEG_INFINITY; sets];
     let mut previous = vec![0_u32; sets];
     best[0] = 0.0;
-    // For subsets of the labels that are not placed yet: the set itself, and what it earns behind those placed.
+    // Per subset of the labels that are not placed yet: the set, and its value behind the placed labels.
     let mut members = vec![0_usize; sets];
     let mut behind = vec![0.0; sets];
     for placed in 0..sets - 1 {
         let rest: Vec<usize> = (0..n).filter(|&label| placed >> label & 1 == 0).collect();
-        let earned: Vec<f64> = rest
+        let value_behind: Vec<f64> = rest
             .iter()
             .map(|&label| {
                 let ahead = (0..n).filter(|&other| placed >> other & 1 == 1);
-                ahead.map(|other| ranked.lead[other * n + label]).sum()
+                ahead.map(|other| values.lead[other * n + label]).sum()
             })
             .collect();
-        let so_far = best[placed];
+        let placed_value = best[placed];
         for subset in 1..1_usize << rest.len() {
             let (without, lowest) = (subset & (subset - 1), subset.trailing_zeros() as usize);
             members[subset] = members[without] | 1 << rest[lowest];
-            behind[subset] = behind[without] + earned[lowest];
+            behind[subset] = behind[without] + value_behind[lowest];
             let bucket = members[subset];
-            let value = so_far + behind[subset] + tied[bucket];
+            let value = placed_value + behind[subset] + tied[bucket];
             let set = placed | bucket;
             if value > best[set] {
                 best[set] = value;
@@ -61,15 +61,15 @@ pub(super) fn better(ranked: &Ranked, least: f64) -> Option<Vec<usize>> {
     Some(places)
 }
 
-/// What each set of labels earns as one bucket.
-fn tied_sums(ranked: &Ranked) -> Vec<f64> {
-    let n = ranked.n;
+/// Value of each set of labels as one bucket.
+fn tied_sums(values: &PairValues) -> Vec<f64> {
+    let n = values.n;
     let mut sums = vec![0.0; 1 << n];
     for set in 1..1_usize << n {
         let lowest = set.trailing_zeros() as usize;
         let rest = set & (set - 1);
         let others = (lowest + 1..n).filter(|&label| rest >> label & 1 == 1);
-        let own: f64 = others.map(|label| ranked.tied[lowest * n + label]).sum();
+        let own: f64 = others.map(|label| values.tied[lowest * n + label]).sum();
         sums[set] = sums[rest] + own;
     }
     sums

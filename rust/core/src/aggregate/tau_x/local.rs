@@ -1,24 +1,24 @@
-//! Local search: labels move from bucket to bucket as long as that improves.
+//! Local search: moves single labels between buckets while the value improves.
 
 use crate::pairs::PairShares;
 
 use super::super::threshold::TOLERANCE;
-use super::cut::Cut;
+use super::cut::BucketCutter;
 
-/// Rounds of moves and cuts. Every round but the last improves, so this is never reached in practice.
+/// Limit of rounds of moves and cuts. Every round but the last improves the value, so it is not reached in practice.
 const MAX_ROUNDS: usize = 1000;
 
-/// What pairs earn, with the labels numbered by their place in an order: the search then depends on that order, and
-/// not on how the labels are numbered.
-pub(super) struct Ranked {
+/// Values of pairs, with labels numbered by their place in an order: the search depends on that order and not on the
+/// indices of the labels.
+pub(super) struct PairValues {
     pub(super) n: usize,
-    /// `lead[i * n + j]`: what is earned by i before j.
+    /// `lead[i * n + j]`: value of i before j.
     pub(super) lead: Vec<f64>,
-    /// What is earned by a tie.
+    /// Value of a tie.
     pub(super) tied: Vec<f64>,
 }
 
-impl Ranked {
+impl PairValues {
     pub(super) fn new(shares: &PairShares, order: &[usize]) -> Self {
         let n = order.len();
         let (mut lead, mut tied) = (vec![0.0; n * n], vec![0.0; n * n]);
@@ -34,7 +34,7 @@ impl Ranked {
         Self { n, lead, tied }
     }
 
-    /// What an assignment of the labels to buckets earns.
+    /// Value of an assignment of labels to buckets.
     pub(super) fn value(&self, places: &[usize]) -> f64 {
         let mut value = 0.0;
         for i in 0..self.n {
@@ -50,14 +50,14 @@ impl Ranked {
         value
     }
 
-    /// What could be earned if every pair were placed on its own.
-    pub(super) fn bound(&self) -> f64 {
+    /// Upper bound of the value: the best outcome of each pair.
+    pub(super) fn upper_bound(&self) -> f64 {
         let pairs = (0..self.n).flat_map(|i| (i + 1..self.n).map(move |j| i * self.n + j));
         pairs.map(|at| self.lead[at].abs().max(self.tied[at])).sum()
     }
 
-    /// Improves an assignment to buckets 0, 1, … by moves of single labels and by cutting the order anew.
-    pub(super) fn improve(&self, start: Vec<usize>, cut: &mut Cut) -> Vec<usize> {
+    /// Improves an assignment to buckets 0, 1, … by moves of single labels and new cuts of the order.
+    pub(super) fn improve(&self, start: Vec<usize>, cutter: &mut BucketCutter) -> Vec<usize> {
         let mut places = start;
         for _ in 0..MAX_ROUNDS {
             while (0..self.n)
@@ -65,26 +65,26 @@ impl Ranked {
                 .count()
                 > 0
             {}
-            let again = self.cut_again(&places, cut);
-            if self.value(&again) <= self.value(&places) + TOLERANCE {
+            let recut = self.cut_again(&places, cutter);
+            if self.value(&recut) <= self.value(&places) + TOLERANCE {
                 break;
             }
-            places = again;
+            places = recut;
         }
         places
     }
 
-    /// Moves a label to the bucket, or between the buckets, where it earns most; whether that improves.
+    /// Moves a label to its best bucket or gap between buckets; returns whether that improves the value.
     fn move_label(&self, label: usize, places: &mut [usize]) -> bool {
         let buckets = places.iter().max().map_or(0, |&last| last + 1);
-        // What the label earns before each bucket, and in it.
+        // Value of the label before each bucket, and in it.
         let (mut before, mut within) = (vec![0.0; buckets], vec![0.0; buckets]);
         for other in (0..self.n).filter(|&other| other != label) {
             before[places[other]] += self.lead[label * self.n + other];
             within[places[other]] += self.tied[label * self.n + other];
         }
         let own = places[label];
-        // Before all buckets, then step by step behind them.
+        // Value of the label alone: before all buckets, then behind each bucket in turn.
         let mut outside: f64 = before.iter().sum();
         let (mut best, mut target) = (outside, MoveTarget::Gap(0));
         let mut current = f64::NEG_INFINITY;
@@ -119,15 +119,15 @@ impl Ranked {
         true
     }
 
-    /// The best cut of the order that the buckets give.
-    fn cut_again(&self, places: &[usize], cut: &mut Cut) -> Vec<usize> {
+    /// The best cut of the order given by the buckets.
+    fn cut_again(&self, places: &[usize], cutter: &mut BucketCutter) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.n).collect();
         order.sort_by_key(|&label| places[label]);
         let gain = |i: usize, j: usize| {
             let at = order[i] * self.n + order[j];
             self.tied[at] - self.lead[at]
         };
-        let buckets = cut.places(self.n, gain);
+        let buckets = cutter.cut_places(self.n, gain);
         let mut places = vec![0; self.n];
         for (&label, &bucket) in order.iter().zip(&buckets) {
             places[label] = bucket;
@@ -136,14 +136,16 @@ impl Ranked {
     }
 }
 
+/// Destination of a moved label.
 #[derive(Clone, Copy)]
 enum MoveTarget {
+    /// Into this bucket.
     Bucket(usize),
-    /// Before the bucket of this number, alone.
+    /// Into a bucket of its own before this bucket.
     Gap(usize),
 }
 
-/// Numbers the buckets that have labels 0, 1, ….
+/// Renumbers the buckets that have labels as 0, 1, ….
 fn close_gaps(places: &mut [usize]) {
     let mut used = vec![0; places.iter().max().map_or(0, |&last| last + 1)];
     for &place in places.iter() {

@@ -4,7 +4,7 @@ mod cut;
 mod exact;
 mod local;
 
-pub(super) use cut::Cut;
+pub(super) use cut::BucketCutter;
 pub use exact::MAX_EXACT_LABELS;
 
 use super::scorer::Scorer;
@@ -13,15 +13,15 @@ use super::{Aggregate, Details, Evidence, Explanation, Needs, Workspace};
 use crate::bucket_order::BucketOrder;
 use crate::error::{Error, Result};
 use crate::pairs::PairShares;
-use local::Ranked;
+use local::PairValues;
 
-/// How a bucket order is searched.
+/// How the best bucket order is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Search {
+pub enum TauXSearch {
     /// One order of the labels, cut into buckets in the best way. O(n²) after the sort.
     #[default]
     Cut,
-    /// From the cut by moving labels and cutting again, as long as that improves. O(n²) a round.
+    /// The cut, improved by moving labels and cutting again. O(n²) per round.
     Local,
     /// All bucket orders, for up to [`MAX_EXACT_LABELS`] labels. O(3ⁿ).
     Exact,
@@ -29,8 +29,8 @@ pub enum Search {
 
 /// The consensus that maximises the expected τ_X with a ranking like those of the evidence.
 ///
-/// With the shares before, tied and after of each pair, placing u before v earns before − after, tying them earns
-/// tied; a pair of which nothing is known earns nothing. There is no threshold to tune. The labels are ordered by their
+/// With the shares before, tied and after of each pair, placing u before v is worth before − after, tying them is
+/// worth tied; an unknown pair is worth 0. The method has no threshold. The labels are ordered by their
 /// net preference `Σ_v (P[u before v] − P[v before u])`, equal ones by index, or by the scores of another method,
 /// equal ones by net preference; that order is cut by dynamic programming, among equally good cuts with the
 /// shortest last bucket. Comparisons treat values within 1e-9 as equal.
@@ -39,31 +39,31 @@ pub enum Search {
 /// ranking problem*, Journal of Multi-Criteria Decision Analysis 11, 2002, for τ_X.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct TauX {
-    search: Search,
+    search: TauXSearch,
     order: Option<Scorer>,
 }
 
 impl TauX {
-    /// The consensus by this search; the labels are ordered by `order`, or by net preference. The exact search
-    /// goes through all orders: `order` then only decides between equally good results.
+    /// The consensus by this search, with labels ordered by `order` or, if `None`, by net preference. In the exact
+    /// search `order` only decides between equally good results.
     #[must_use]
-    pub fn new(search: Search, order: Option<Scorer>) -> Self {
+    pub fn new(search: TauXSearch, order: Option<Scorer>) -> Self {
         Self { search, order }
     }
 
     /// Whether the labels are ordered by net preference, which needs the shares only.
-    pub(super) fn is_by_net_preference(&self) -> bool {
+    pub(super) fn orders_by_net_preference(&self) -> bool {
         self.order.is_none()
     }
 
-    /// A rough number of elementary steps for one consensus.
-    pub(super) fn steps(&self, labels: usize) -> usize {
+    /// Estimated cost of one consensus, in elementary steps.
+    pub(super) fn estimate_cost(&self, labels: usize) -> usize {
         let order = self.order.map_or(1, |_| labels) * labels.pow(2);
         order
             + match self.search {
-                Search::Cut => 4 * labels.pow(2),
-                Search::Local => 40 * labels.pow(2),
-                Search::Exact => 3_usize.pow(labels.min(MAX_EXACT_LABELS) as u32),
+                TauXSearch::Cut => 4 * labels.pow(2),
+                TauXSearch::Local => 40 * labels.pow(2),
+                TauXSearch::Exact => 3_usize.pow(labels.min(MAX_EXACT_LABELS) as u32),
             }
     }
 
@@ -71,61 +71,66 @@ impl TauX {
         evidence.pair_shares().ok_or(Error::TooLittleKnown {
             method: "TauX",
             needed: "the share of before, tied and after of each pair",
-            known: evidence.known(),
+            known: evidence.describe(),
         })
     }
 
-    /// Writes the order of the labels, and leaves their scores in the workspace.
-    fn sort(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<()> {
+    /// Writes the order of the labels and their scores to the workspace.
+    fn sort_labels(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<()> {
         if let Some(scorer) = &self.order {
-            scorer.fill(evidence, workspace)?;
+            scorer.fill_scores(evidence, workspace)?;
         }
         let Workspace {
-            scores, order, cut, ..
+            scores,
+            order,
+            cutter,
+            ..
         } = workspace;
         order.clear();
         order.extend(0..evidence.labels());
         let by_index = |run: &mut [usize]| run.sort_unstable();
-        let by_net = |order: &mut [usize]| descending(order, &cut.net, TOLERANCE, by_index);
+        let by_net = |order: &mut [usize]| sort_descending(order, &cutter.net, TOLERANCE, by_index);
         if let Some(scorer) = &self.order {
-            descending(order, scores, scorer.tie(), by_net);
+            sort_descending(order, scores, scorer.tie_tolerance(), by_net);
         } else {
             by_net(order);
-            scores.clone_from(&cut.net);
+            scores.clone_from(&cutter.net);
         }
         Ok(())
     }
 
-    fn search(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<Found> {
+    /// Finds a bucket order by the configured search.
+    fn find_order(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<SearchResult> {
         let shares = Self::shares(evidence)?;
         let n = shares.labels();
-        if self.search == Search::Exact && n > MAX_EXACT_LABELS {
+        if self.search == TauXSearch::Exact && n > MAX_EXACT_LABELS {
             return Err(Error::TooManyForExact {
                 found: n,
                 limit: MAX_EXACT_LABELS,
             });
         }
-        workspace.cut.read(shares);
-        self.sort(evidence, workspace)?;
-        let Workspace { order, cut, .. } = workspace;
-        let cut_order = cut.run(order);
-        if self.search == Search::Cut {
-            return Ok(Found {
+        workspace.cutter.read_shares(shares);
+        self.sort_labels(evidence, workspace)?;
+        let Workspace { order, cutter, .. } = workspace;
+        let cut_order = cutter.cut_order(order);
+        if self.search == TauXSearch::Cut {
+            return Ok(SearchResult {
                 order: cut_order,
                 optimal: false,
             });
         }
-        let ranked = Ranked::new(shares, order);
+        let values = PairValues::new(shares, order);
         let start: Vec<usize> = order
             .iter()
             .map(|&label| usize::from(cut_order.positions()[label]) - 1)
             .collect();
-        let mut places = ranked.improve(start, cut);
+        let mut places = values.improve(start, cutter);
         let mut optimal = false;
-        if self.search == Search::Exact {
-            // Where every pair gets the most that it can, nothing is left to search for.
-            if ranked.bound() - ranked.value(&places) > TOLERANCE {
-                if let Some(better) = exact::better(&ranked, ranked.value(&places) + TOLERANCE) {
+        if self.search == TauXSearch::Exact {
+            // If every pair attains its best outcome, the result is already optimal.
+            if values.upper_bound() - values.value(&places) > TOLERANCE {
+                if let Some(better) = exact::find_better(&values, values.value(&places) + TOLERANCE)
+                {
                     places = better;
                 }
             }
@@ -135,22 +140,22 @@ impl TauX {
         for (&label, &place) in order.iter().zip(&places) {
             positions[label] = place as u16 + 1;
         }
-        Ok(Found {
+        Ok(SearchResult {
             order: BucketOrder::from_dense(positions),
             optimal,
         })
     }
 }
 
-/// A bucket order, and whether the search has gone through all others.
-struct Found {
+/// A bucket order, and whether the search was exhaustive.
+struct SearchResult {
     order: BucketOrder,
     optimal: bool,
 }
 
 /// Sorts labels by score, largest first; `within` orders each run of labels whose neighbours differ by no more than
-/// `tie`, so that rounding decides nothing.
-fn descending(order: &mut [usize], scores: &[f64], tie: f64, within: impl Fn(&mut [usize])) {
+/// `tie`, so that rounding does not affect the order.
+fn sort_descending(order: &mut [usize], scores: &[f64], tie: f64, within: impl Fn(&mut [usize])) {
     order.sort_unstable_by(|&u, &v| scores[v].total_cmp(&scores[u]).then(u.cmp(&v)));
     let mut start = 0;
     for end in 1..=order.len() {
@@ -170,19 +175,20 @@ impl Aggregate for TauX {
             .map_or(Needs::Shares, |scorer| scorer.needs().max(Needs::Shares))
     }
 
-    fn keeps_agreement(&self) -> bool {
-        self.is_by_net_preference()
+    fn preserves_unanimity(&self) -> bool {
+        self.orders_by_net_preference()
     }
 
     fn aggregate(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<BucketOrder> {
-        self.search(evidence, workspace).map(|found| found.order)
+        self.find_order(evidence, workspace)
+            .map(|found| found.order)
     }
 
     fn explain(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<Explanation> {
-        let found = self.search(evidence, workspace)?;
+        let found = self.find_order(evidence, workspace)?;
         let shares = Self::shares(evidence)?;
         let expected = shares.expected_tau_x(&found.order);
-        let upper_bound = bound(shares);
+        let upper_bound = upper_bound(shares);
         Ok(Explanation {
             details: Details::TauX {
                 scores: workspace.scores.clone(),
@@ -196,15 +202,15 @@ impl Aggregate for TauX {
     }
 }
 
-/// What the expected τ_X would be if every pair could be placed on its own.
-fn bound(shares: &PairShares) -> f64 {
+/// Upper bound of the expected τ_X: the best outcome of each pair.
+fn upper_bound(shares: &PairShares) -> f64 {
     let [before, tied, after] = shares.planes();
     let best = before.iter().zip(tied).zip(after);
     let sum: f64 = best.map(|((b, t), a)| (b - a).abs().max(*t)).sum();
     sum / shares.pairs() as f64
 }
 
-/// For each boundary between neighbouring buckets how much expected τ_X would be lost without it.
+/// Per boundary between adjacent buckets: loss of expected τ_X if the buckets were merged.
 fn boundary_gains(shares: &PairShares, order: &BucketOrder) -> Vec<f64> {
     let mut gains = vec![0.0; order.buckets().saturating_sub(1)];
     let positions = order.positions();

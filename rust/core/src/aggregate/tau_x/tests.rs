@@ -27,7 +27,7 @@ fn all_orders(n: usize) -> Vec<BucketOrder> {
     out
 }
 
-/// Shares that no rankings need to have; coarse, so that equal values are common.
+/// Arbitrary shares on a coarse grid, so that equal values are common.
 fn random_shares(n: usize, levels: u32, rng: &mut Pcg64) -> PairShares {
     let mut table = Array2::from_shape_fn((n * (n - 1) / 2, 3), |(_, column)| {
         // Few ties: with many, tying everything would always be best.
@@ -41,7 +41,7 @@ fn random_shares(n: usize, levels: u32, rng: &mut Pcg64) -> PairShares {
     PairShares::new(table.view()).unwrap()
 }
 
-fn found(shares: &PairShares, search: Search, order: Option<Scorer>) -> (BucketOrder, f64) {
+fn find(shares: &PairShares, search: TauXSearch, order: Option<Scorer>) -> (BucketOrder, f64) {
     let evidence = Evidence::from_pair_shares(shares.clone());
     let order = TauX::new(search, order)
         .aggregate(&evidence, &mut Workspace::default())
@@ -51,7 +51,7 @@ fn found(shares: &PairShares, search: Search, order: Option<Scorer>) -> (BucketO
 }
 
 #[test]
-fn exact_is_the_best_of_all_bucket_orders() {
+fn exact_search_finds_the_best_of_all_bucket_orders() {
     let mut rng = Pcg64::seed_from_u64(1);
     for n in 2..=6 {
         let orders = all_orders(n);
@@ -61,8 +61,8 @@ fn exact_is_the_best_of_all_bucket_orders() {
                 .iter()
                 .map(|order| shares.expected_tau_x(order))
                 .fold(f64::NEG_INFINITY, f64::max);
-            let [cut, local, exact] =
-                [Search::Cut, Search::Local, Search::Exact].map(|s| found(&shares, s, None).1);
+            let [cut, local, exact] = [TauXSearch::Cut, TauXSearch::Local, TauXSearch::Exact]
+                .map(|s| find(&shares, s, None).1);
             assert!((exact - best).abs() < 1e-12, "{n} {round}: {exact} {best}");
             assert!(best >= local - 1e-12 && local >= cut - 1e-12);
         }
@@ -70,16 +70,16 @@ fn exact_is_the_best_of_all_bucket_orders() {
 }
 
 #[test]
-fn the_cut_is_the_best_of_its_order() {
+fn cut_is_optimal_for_its_order() {
     let mut rng = Pcg64::seed_from_u64(2);
     for n in 2..=7 {
         for round in 0..40 {
             let shares = random_shares(n, 1 + round % 9, &mut rng);
-            let mut cut = Cut::default();
-            cut.read(&shares);
+            let mut cutter = BucketCutter::default();
+            cutter.read_shares(&shares);
             let mut order: Vec<usize> = (0..n).collect();
             order.rotate_left(round as usize % n);
-            let value = shares.expected_tau_x(&cut.run(&order));
+            let value = shares.expected_tau_x(&cutter.cut_order(&order));
             for boundaries in 0..1_usize << (n - 1) {
                 let mut positions = vec![1; n];
                 for place in 1..n {
@@ -94,17 +94,17 @@ fn the_cut_is_the_best_of_its_order() {
 }
 
 #[test]
-fn equally_good_cuts_have_the_shortest_last_bucket() {
-    // Nothing is known: everything earns nothing.
+fn equal_cuts_prefer_the_shortest_last_bucket() {
+    // All pairs unknown: every cut has value 0.
     let shares = PairShares::unknown(4).unwrap();
     assert_eq!(
-        found(&shares, Search::Cut, None).0.positions(),
+        find(&shares, TauXSearch::Cut, None).0.positions(),
         [1, 2, 3, 4]
     );
 }
 
 #[test]
-fn the_scores_of_other_methods_order_the_labels() {
+fn scores_of_other_methods_order_the_labels() {
     // Label 2 wins clearly, 0 and 1 are close, and 3 loses.
     let y = array![[2, 3, 1, 4_i64], [3, 2, 1, 4], [2, 3, 1, 4]];
     let rankings = Rankings::new(y.view(), None).unwrap();
@@ -118,7 +118,7 @@ fn the_scores_of_other_methods_order_the_labels() {
         Scorer::MaximalLottery(MaximalLottery),
     ];
     for scorer in scorers {
-        let order = TauX::new(Search::Cut, Some(scorer))
+        let order = TauX::new(TauXSearch::Cut, Some(scorer))
             .aggregate(&evidence, &mut Workspace::default())
             .unwrap();
         assert_eq!(order.positions(), [2, 3, 1, 4], "{scorer:?}");
@@ -128,7 +128,7 @@ fn the_scores_of_other_methods_order_the_labels() {
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn missing_statistics_and_label_limit_are_named() {
     let tau_x = TauX::default();
     let matrix = crate::pairs::PairOrderMatrix::undecided(3);
     let error = tau_x
@@ -142,27 +142,27 @@ fn what_is_missing_is_said() {
         "{error}"
     );
     let many = Evidence::from_pair_shares(PairShares::unknown(MAX_EXACT_LABELS + 1).unwrap());
-    let error = TauX::new(Search::Exact, None)
+    let error = TauX::new(TauXSearch::Exact, None)
         .aggregate(&many, &mut Workspace::default())
         .unwrap_err();
     assert!(error.to_string().contains("at most 14 labels"), "{error}");
     let smoothed = Evidence::from_pair_shares(PairShares::unknown(3).unwrap());
     for variant in 1..=3 {
         let chain = Scorer::MarkovChain(MarkovChain::new(variant).unwrap());
-        let refused =
-            TauX::new(Search::Cut, Some(chain)).aggregate(&smoothed, &mut Workspace::default());
-        assert!(matches!(refused, Err(Error::TooLittleKnown { .. })));
+        let result =
+            TauX::new(TauXSearch::Cut, Some(chain)).aggregate(&smoothed, &mut Workspace::default());
+        assert!(matches!(result, Err(Error::TooLittleKnown { .. })));
     }
 }
 
 #[test]
-fn the_largest_exact_search_is_optimal_where_the_cut_is_not() {
+fn largest_exact_search_improves_on_the_cut() {
     let mut rng = Pcg64::seed_from_u64(3);
     let mut better = 0;
     for _ in 0..3 {
         let shares = random_shares(MAX_EXACT_LABELS, 50, &mut rng);
-        let [cut, local, exact] =
-            [Search::Cut, Search::Local, Search::Exact].map(|s| found(&shares, s, None).1);
+        let [cut, local, exact] = [TauXSearch::Cut, TauXSearch::Local, TauXSearch::Exact]
+            .map(|s| find(&shares, s, None).1);
         assert!(exact >= local - 1e-12 && local >= cut - 1e-12);
         better += usize::from(exact > cut + 1e-6);
     }
