@@ -1,9 +1,9 @@
-//! τ_X straight from arrays of positions. Complete rankings of few labels are checked and compared a block of rows at
-//! a time, without being stored; whatever else comes takes the way through [`Rankings`].
+//! [`tau_x_of_arrays`]: τ_X directly from arrays of positions. Complete rankings of few labels are validated and
+//! compared in blocks of rows, without being stored; all other input is converted to [`Rankings`] first.
 
 use ndarray::ArrayView2;
 
-use super::blocks::{disagreeing, LANES, MAX_BYTE_LABELS};
+use super::blocks::{count_disagreements, LANES, MAX_BYTE_LABELS};
 use super::tau_x;
 use crate::error::Result;
 use crate::rankings::Rankings;
@@ -20,30 +20,30 @@ pub fn tau_x_of_arrays<P: RawPosition, Q: RawPosition>(
     weights: Option<&[f64]>,
 ) -> Result<f64> {
     let (rows, labels) = truth.dim();
-    let quick = weights.is_none()
+    let is_supported = weights.is_none()
         && truth.dim() == predicted.dim()
         && rows > 0
         && (2..MAX_BYTE_LABELS).contains(&labels);
-    if let (true, Some(a), Some(b)) = (quick, truth.as_slice(), predicted.as_slice()) {
-        if let Some(total) = dispatch(CompareArrays { labels, a, b }) {
+    if let (true, Some(a), Some(b)) = (is_supported, truth.as_slice(), predicted.as_slice()) {
+        if let Some(total) = dispatch(CompareArraysKernel { labels, a, b }) {
             let pairs = super::ordered_pairs(labels);
             return Ok(super::mean_agreement(total, pairs, rows));
         }
     }
-    // Here errors are found as well, with the row they are in.
+    // Also reports errors with their row.
     let truth = Rankings::new(truth, weights)?;
     let predicted = Rankings::new(predicted, None)?;
     tau_x(&truth, &predicted)
 }
 
-/// Number of disagreements of all rows, unless a row is not a complete and dense ranking.
-struct CompareArrays<'a, P, Q> {
+/// Counts the disagreements of all rows; `None` if a row is not a complete and dense ranking.
+struct CompareArraysKernel<'a, P, Q> {
     labels: usize,
     a: &'a [P],
     b: &'a [Q],
 }
 
-impl<P: RawPosition, Q: RawPosition> Kernel for CompareArrays<'_, P, Q> {
+impl<P: RawPosition, Q: RawPosition> Kernel for CompareArraysKernel<'_, P, Q> {
     type Output = Option<u64>;
 
     #[inline(always)]
@@ -53,24 +53,26 @@ impl<P: RawPosition, Q: RawPosition> Kernel for CompareArrays<'_, P, Q> {
         let mut b = a.clone();
         let mut words = vec![0; self.labels];
         let mut total = 0;
-        let mut ahead = 0;
+        let mut prefetched_bits = 0;
         let (mut rest_a, mut rest_b) = (self.a, self.b);
         while !rest_a.is_empty() {
             let (raw_a, raw_b);
             (raw_a, rest_a) = rest_a.split_at(block.min(rest_a.len()));
             (raw_b, rest_b) = rest_b.split_at(block.min(rest_b.len()));
             if raw_a.len() < block {
-                // What the last block lacks counts as tied on both sides.
+                // Pad the last block with rows that are tied on both sides.
                 a.fill([1; LANES]);
                 b.fill([1; LANES]);
             }
-            let bits = load(raw_a, &mut words, &mut a) | load(raw_b, &mut words, &mut b);
-            if (bits | ahead) > i8::MAX as u64 || !are_dense(&a) || !are_dense(&b) {
+            let bits = transpose_rows(raw_a, &mut words, &mut a)
+                | transpose_rows(raw_b, &mut words, &mut b);
+            if (bits | prefetched_bits) > i8::MAX as u64 || !are_dense(&a) || !are_dense(&b) {
                 return None;
             }
-            // The next block is on its way while this one is compared, an equal part of it for each label.
-            let counts = disagreeing(&a, &b, |label| {
-                ahead |= touch(rest_a, label * LANES) | touch(rest_b, label * LANES);
+            // Prefetch the next block during the comparison, one equal part per label.
+            let counts = count_disagreements(&a, &b, |label| {
+                prefetched_bits |=
+                    prefetch(rest_a, label * LANES) | prefetch(rest_b, label * LANES);
             });
             for count in counts {
                 total += u64::from(count);
@@ -80,10 +82,10 @@ impl<P: RawPosition, Q: RawPosition> Kernel for CompareArrays<'_, P, Q> {
     }
 }
 
-/// Reads one number of each cache line of a part, so that the others are near as well. Returns their bits, because
-/// what nobody asks for is not read.
+/// Loads each cache line of a part by reading one number per line. Returns the bits of these numbers, because the
+/// compiler removes unused reads.
 #[inline(always)]
-fn touch<P: RawPosition>(numbers: &[P], start: usize) -> u64 {
+fn prefetch<P: RawPosition>(numbers: &[P], start: usize) -> u64 {
     const CACHE_LINE: usize = 64;
     let part = numbers.get(start..).and_then(<[P]>::first_chunk::<LANES>);
     let Some(part) = part else { return 0 };
@@ -91,38 +93,46 @@ fn touch<P: RawPosition>(numbers: &[P], start: usize) -> u64 {
     lines.fold(0, |all, number| all | number.bits())
 }
 
-/// Rows that become one word: a byte each.
-const OCTET: usize = 8;
+/// Rows packed into one word, one byte per row.
+const ROWS_PER_WORD: usize = 8;
 
-/// Turns rows into columns; returns all the bits of all numbers, to see whether each is small and whole.
+/// Transposes rows into columns; returns the bitwise or of all numbers, which shows whether each is a small integer.
 #[inline(always)]
-fn load<P: RawPosition>(raw: &[P], words: &mut [u64], columns: &mut [[i8; LANES]]) -> u64 {
+fn transpose_rows<P: RawPosition>(
+    raw: &[P],
+    words: &mut [u64],
+    columns: &mut [[i8; LANES]],
+) -> u64 {
     let labels = columns.len();
     let mut all = 0;
-    for (octet, rows) in raw.chunks(OCTET * labels).enumerate().take(LANES / OCTET) {
-        if rows.len() == OCTET * labels {
-            all |= pack(rows, words);
+    for (group, rows) in raw
+        .chunks(ROWS_PER_WORD * labels)
+        .enumerate()
+        .take(LANES / ROWS_PER_WORD)
+    {
+        if rows.len() == ROWS_PER_WORD * labels {
+            all |= pack_rows(rows, words);
             for (column, word) in columns.iter_mut().zip(words.iter()) {
                 let bytes = word.to_le_bytes().map(|byte| byte as i8);
-                column[OCTET * octet..][..OCTET].copy_from_slice(&bytes);
+                column[ROWS_PER_WORD * group..][..ROWS_PER_WORD].copy_from_slice(&bytes);
             }
             continue;
         }
         for (row, positions) in rows.chunks_exact(labels).enumerate() {
             for (column, position) in columns.iter_mut().zip(positions) {
                 all |= position.bits();
-                column[OCTET * octet + row] = position.bits() as i8;
+                column[ROWS_PER_WORD * group + row] = position.bits() as i8;
             }
         }
     }
     all
 }
 
-/// Eight rows become one byte each of a label's word, for several labels at once: no number is moved alone.
+/// Packs eight rows into one word per label, one byte per row; the compiler vectorises over labels.
 #[inline(always)]
-fn pack<P: RawPosition>(rows: &[P], words: &mut [u64]) -> u64 {
+fn pack_rows<P: RawPosition>(rows: &[P], words: &mut [u64]) -> u64 {
     let labels = words.len();
-    let rows: [&[P]; OCTET] = std::array::from_fn(|row| &rows[row * labels..][..labels]);
+    let rows: [&[P]; ROWS_PER_WORD] = std::array::from_fn(|row| &rows[row * labels..][..labels]);
     let mut all = 0;
     for label in 0..labels {
         let mut word = 0;
@@ -151,8 +161,8 @@ fn are_dense(columns: &[[i8; LANES]]) -> bool {
     if usize::from(largest.unsigned_abs()) > columns.len() {
         return false;
     }
-    // Comparisons are written as a byte of ones or zeros, which is what the instructions give.
-    let mut wrong = first.map(|first| if first == 1 { 0_i8 } else { -1 });
+    // Comparisons give bytes of all ones or all zeros, as vector instructions do.
+    let mut invalid = first.map(|first| if first == 1 { 0_i8 } else { -1 });
     for position in 2..largest {
         let mut found = [0_i8; LANES];
         for column in columns {
@@ -161,13 +171,13 @@ fn are_dense(columns: &[[i8; LANES]]) -> bool {
             }
         }
         for lane in 0..LANES {
-            wrong[lane] |= !found[lane] & if last[lane] > position { -1 } else { 0 };
+            invalid[lane] |= !found[lane] & if last[lane] > position { -1 } else { 0 };
         }
     }
-    wrong == [0; LANES]
+    invalid == [0; LANES]
 }
 
-/// The largest value, found by halves: each step is one instruction for many lanes.
+/// The largest value, by halving: each step is one vector instruction.
 #[inline(always)]
 fn maximum<T: Copy + Ord>(mut values: [T; LANES]) -> T {
     let mut half = LANES / 2;
@@ -187,7 +197,7 @@ mod tests {
     use ndarray::Array2;
 
     #[test]
-    fn arrays_and_rankings_agree_for_every_shape() {
+    fn arrays_and_rankings_give_equal_tau_x() {
         for (rows, labels) in [1, 7, 8, 63, 64, 65, 200]
             .into_iter()
             .flat_map(|rows| [2, 3, 4, 7, 26, 126, 127].map(|labels| (rows, labels)))
@@ -208,15 +218,18 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_row_is_found_behind_many_good_ones() {
-        let good = Array2::from_shape_fn((200, 4), |(_, j)| j as f64 + 1.0);
-        let bad = [0.0, 2.0, 5.0, 1.5, 300.0, 257.0, f64::NAN, -1.0, -0.0];
-        for (bad, row) in bad.into_iter().flat_map(|bad| [(bad, 150), (bad, 199)]) {
-            let mut y = good.clone();
-            y[[row, 0]] = bad;
+    fn invalid_row_after_many_valid_rows_is_reported() {
+        let valid = Array2::from_shape_fn((200, 4), |(_, j)| j as f64 + 1.0);
+        let invalid = [0.0, 2.0, 5.0, 1.5, 300.0, 257.0, f64::NAN, -1.0, -0.0];
+        for (value, row) in invalid
+            .into_iter()
+            .flat_map(|value| [(value, 150), (value, 199)])
+        {
+            let mut y = valid.clone();
+            y[[row, 0]] = value;
             let expected = Rankings::new(y.view(), None).map(|_| ());
-            let found = tau_x_of_arrays(y.view(), good.view(), None);
-            assert!(found.is_err(), "{bad}");
+            let found = tau_x_of_arrays(y.view(), valid.view(), None);
+            assert!(found.is_err(), "{value}");
             if let Err(error) = expected {
                 assert_eq!(found.unwrap_err(), error);
             }

@@ -1,26 +1,29 @@
-//! Up to a thousand labels: compare all pairs, a block of rows at a time, as small integers.
+//! Disagreements for up to a thousand labels: compares all pairs, in blocks of rows, as small integers.
 
 use crate::rankings::Rankings;
 use crate::simd::{dispatch, Kernel};
 
 /// Above this, counting inversions is faster than comparing all pairs.
 pub(super) const MAX_LABELS: usize = 1024;
-/// Positions fit a signed byte, for which every instruction set has a comparison.
+/// Largest number of labels whose positions fit in a signed byte, which every instruction set can compare.
 pub(super) const MAX_BYTE_LABELS: usize = 127;
 
+/// Rows per block.
 pub(super) const LANES: usize = 64;
-/// A pair adds at most 2 to a byte.
+/// Pairs until a byte can overflow: each pair adds at most 2.
 const PAIRS_PER_FLUSH: usize = 127;
 
+/// Number of ordered pairs of each row on which the rankings disagree.
 pub(super) fn disagreements(truth: &Rankings, predicted: &Rankings) -> Vec<u64> {
     if truth.labels() <= MAX_BYTE_LABELS {
-        in_blocks(truth, predicted, |position| position as i8)
+        compare_blocks(truth, predicted, |position| position as i8)
     } else {
-        in_blocks(truth, predicted, |position| position as i16)
+        compare_blocks(truth, predicted, |position| position as i16)
     }
 }
 
-fn in_blocks<T: Copy + Default + PartialOrd>(
+/// Counts the disagreements with positions as `T`.
+fn compare_blocks<T: Copy + Default + PartialOrd>(
     truth: &Rankings,
     predicted: &Rankings,
     narrow: impl Fn(u16) -> T + Copy,
@@ -34,12 +37,13 @@ fn in_blocks<T: Copy + Default + PartialOrd>(
         let filled = LANES.min(rows - start);
         transpose(truth, start, filled, narrow, &mut a);
         transpose(predicted, start, filled, narrow, &mut b);
-        let totals = dispatch(Block { a: &a, b: &b });
+        let totals = dispatch(BlockKernel { a: &a, b: &b });
         out.extend(totals[..filled].iter().map(|&t| u64::from(t)));
     }
     out
 }
 
+/// Writes rows of rankings to columns, one per label.
 fn transpose<T>(
     rankings: &Rankings,
     start: usize,
@@ -58,33 +62,33 @@ fn transpose<T>(
 }
 
 /// Number of disagreements of each row of a block, whose columns are labels.
-struct Block<'a, T> {
+struct BlockKernel<'a, T> {
     a: &'a [[T; LANES]],
     b: &'a [[T; LANES]],
 }
 
-impl<T: Copy + PartialOrd> Kernel for Block<'_, T> {
+impl<T: Copy + PartialOrd> Kernel for BlockKernel<'_, T> {
     type Output = [u32; LANES];
 
     #[inline(always)]
     fn run(self) -> [u32; LANES] {
-        disagreeing(self.a, self.b, |_| ())
+        count_disagreements(self.a, self.b, |_| ())
     }
 }
 
-/// Number of disagreements of each row; the columns are labels. `meanwhile` is called once for each label: comparing
-/// leaves the memory idle, so that this is the time to ask it for something.
+/// Number of disagreements of each row; the columns are labels. `prefetch` is called once per label: the comparison is
+/// compute-bound, so memory loads overlap with it.
 #[inline(always)]
-pub(super) fn disagreeing<T: Copy + PartialOrd>(
+pub(super) fn count_disagreements<T: Copy + PartialOrd>(
     a: &[[T; LANES]],
     b: &[[T; LANES]],
-    mut meanwhile: impl FnMut(usize),
+    mut prefetch: impl FnMut(usize),
 ) -> [u32; LANES] {
     let mut totals = [0_u32; LANES];
     let mut bytes = [0_u8; LANES];
     let mut pending = 0;
     for u in 0..a.len() {
-        meanwhile(u);
+        prefetch(u);
         let mut done = 0;
         while done < u {
             let now = (u - done).min(PAIRS_PER_FLUSH - pending);
@@ -102,14 +106,14 @@ pub(super) fn disagreeing<T: Copy + PartialOrd>(
     totals
 }
 
-/// Adds the disagreements about one label and each of several others.
+/// Adds the disagreements on the pairs of one label with several others.
 #[inline(always)]
 fn add_pairs<T: Copy + PartialOrd>(
     (au, bu): (&[T; LANES], &[T; LANES]),
     (a, b): (&[[T; LANES]], &[[T; LANES]]),
     bytes: &mut [u8; LANES],
 ) {
-    // Copies share no memory: nothing keeps the compiler from holding them in registers.
+    // Local copies cannot alias, so the compiler keeps them in registers.
     let (au, bu, mut sums) = (*au, *bu, *bytes);
     for (av, bv) in a.iter().zip(b) {
         let (av, bv) = (*av, *bv);
@@ -122,6 +126,7 @@ fn add_pairs<T: Copy + PartialOrd>(
     *bytes = sums;
 }
 
+/// Adds the byte counters to the totals and resets them.
 #[inline(always)]
 fn flush(bytes: &mut [u8; LANES], totals: &mut [u32; LANES]) {
     for (total, byte) in totals.iter_mut().zip(bytes) {

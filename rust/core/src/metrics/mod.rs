@@ -1,8 +1,8 @@
-//! How well predicted bucket orders agree with true ones: τ_X and friends.
+//! Agreement of predicted with true bucket orders: τ_X, Kendall's τ and bucket counts.
 
 mod arrays;
 mod blocks;
-mod sorting;
+mod inversions;
 
 pub use arrays::tau_x_of_arrays;
 
@@ -12,11 +12,11 @@ use crate::rankings::{Rankings, MISSING};
 /// τ_X of each pair of rows (Emond and Mason's extension of Kendall's τ to ties).
 ///
 /// With a(u,v) = +1 where u is ahead of or tied with v and −1 elsewhere, τ_X is the mean of a·b over the ordered
-/// pairs of labels: 1 for equal orders, −1 for a total order and its reverse. O(n²) a row in vector
+/// pairs of labels: 1 for equal orders, −1 for a total order and its reverse. O(n²) per row in vector
 /// instructions for up to 1024 labels, O(n log n) above.
 ///
 /// # Errors
-/// Shapes that differ, or a missing label.
+/// [`Error::Shapes`] or [`Error::Missing`].
 ///
 /// # Examples
 /// ```
@@ -32,13 +32,13 @@ pub fn tau_x_rows(truth: &Rankings, predicted: &Rankings) -> Result<Vec<f64>> {
     let pairs = ordered_pairs(truth.labels());
     Ok(disagreements(truth, predicted)?
         .into_iter()
-        .map(|disagreeing| agreement(disagreeing, pairs))
+        .map(|count| agreement(count, pairs))
         .collect())
 }
 
 /// Mean τ_X over the rows, weighted by the weights of `truth`.
 ///
-/// With unit weights the sum is one of whole numbers: the result is the same on every machine.
+/// With unit weights integers are summed, so the result is the same on every machine.
 ///
 /// # Errors
 /// As [`tau_x_rows`].
@@ -60,12 +60,12 @@ pub fn tau_x(truth: &Rankings, predicted: &Rankings) -> Result<f64> {
     })
 }
 
-/// τ_X of each pair of rows over the labels that both rank; `None` where these are fewer than two.
+/// τ_X of each pair of rows over the labels that both rank; `None` if there are fewer than two.
 ///
-/// O(n²) a row. On complete rankings the same numbers as [`tau_x_rows`].
+/// O(n²) per row. Equal to [`tau_x_rows`] on complete rankings.
 ///
 /// # Errors
-/// Shapes that differ.
+/// [`Error::Shapes`].
 ///
 /// # Examples
 /// ```
@@ -92,7 +92,7 @@ pub fn tau_x_ranked_rows(truth: &Rankings, predicted: &Rankings) -> Result<Vec<O
             let both = a.iter().copied().zip(b.iter().copied());
             common.extend(both.filter(|&(a, b)| a != MISSING && b != MISSING));
             let pairs = ordered_pairs(common.len());
-            (common.len() > 1).then(|| agreement(disagreeing_pairs(&common), pairs))
+            (common.len() > 1).then(|| agreement(count_disagreements(&common), pairs))
         })
         .collect())
 }
@@ -100,7 +100,7 @@ pub fn tau_x_ranked_rows(truth: &Rankings, predicted: &Rankings) -> Result<Vec<O
 /// Mean of [`tau_x_ranked_rows`] over the rows that have a value, weighted by the weights of `truth`.
 ///
 /// # Errors
-/// Shapes that differ, or no row of positive weight in which both rank two labels.
+/// [`Error::Shapes`]; [`Error::NothingToCompare`] if no row of positive weight has two labels that both rank.
 pub fn tau_x_ranked(truth: &Rankings, predicted: &Rankings) -> Result<f64> {
     if truth.is_complete() && predicted.is_complete() {
         return tau_x(truth, predicted);
@@ -123,9 +123,9 @@ pub fn tau_x_ranked(truth: &Rankings, predicted: &Rankings) -> Result<f64> {
 /// Kendall's τ of each pair of rows of total orders.
 ///
 /// # Errors
-/// Shapes that differ, a missing label, or a tie.
+/// [`Error::Shapes`], [`Error::Missing`] or [`Error::Tied`].
 pub fn kendall_tau_rows(truth: &Rankings, predicted: &Rankings) -> Result<Vec<f64>> {
-    // On total orders τ_X and Kendall's τ are the same number.
+    // τ_X and Kendall's τ are equal on total orders.
     let values = tau_x_rows(truth, predicted)?;
     require_total(truth, "Y_true")?;
     require_total(predicted, "Y_pred")?;
@@ -135,28 +135,31 @@ pub fn kendall_tau_rows(truth: &Rankings, predicted: &Rankings) -> Result<Vec<f6
 /// Number of buckets of each predicted row minus that of the true row.
 ///
 /// # Errors
-/// Shapes that differ, or a missing label.
+/// [`Error::Shapes`] or [`Error::Missing`].
 pub fn bucket_count_differences(truth: &Rankings, predicted: &Rankings) -> Result<Vec<i64>> {
-    check(truth, predicted)?;
+    check_complete(truth, predicted)?;
     Ok((0..truth.len())
         .map(|row| predicted.buckets(row) as i64 - truth.buckets(row) as i64)
         .collect())
 }
 
+/// Number of ordered pairs of labels.
 fn ordered_pairs(labels: usize) -> f64 {
     labels as f64 * (labels as f64 - 1.0)
 }
 
+/// Mean τ_X of rows, from the number of disagreements of all rows.
 fn mean_agreement(disagreeing: u64, pairs: f64, rows: usize) -> f64 {
     1.0 - 2.0 * (disagreeing as f64 / pairs) / rows as f64
 }
 
+/// τ_X of a row, from its number of disagreements.
 fn agreement(disagreeing: u64, pairs: f64) -> f64 {
     1.0 - 2.0 * (disagreeing as f64 / pairs)
 }
 
 /// Number of ordered pairs on which a and b differ, from the positions of each label in both.
-fn disagreeing_pairs(positions: &[(u16, u16)]) -> u64 {
+fn count_disagreements(positions: &[(u16, u16)]) -> u64 {
     let mut count = 0;
     for (index, &(au, bu)) in positions.iter().enumerate() {
         for &(av, bv) in &positions[..index] {
@@ -179,7 +182,8 @@ fn check_shapes(truth: &Rankings, predicted: &Rankings) -> Result<()> {
     Ok(())
 }
 
-fn check(truth: &Rankings, predicted: &Rankings) -> Result<()> {
+/// Requires equal shapes and complete rankings.
+fn check_complete(truth: &Rankings, predicted: &Rankings) -> Result<()> {
     check_shapes(truth, predicted)?;
     truth.require_complete("Y_true")?;
     predicted.require_complete("Y_pred")
@@ -209,15 +213,15 @@ fn require_total(rankings: &Rankings, what: &'static str) -> Result<()> {
 
 /// Number of ordered pairs (u, v) of each row on which a and b differ.
 fn disagreements(truth: &Rankings, predicted: &Rankings) -> Result<Vec<u64>> {
-    check(truth, predicted)?;
+    check_complete(truth, predicted)?;
     if truth.labels() <= blocks::MAX_LABELS {
         return Ok(blocks::disagreements(truth, predicted));
     }
-    let mut scratch = sorting::Scratch::default();
+    let mut counter = inversions::InversionCounter::default();
     Ok(truth
         .rows()
         .zip(predicted.rows())
-        .map(|(a, b)| scratch.disagreements(a, b))
+        .map(|(a, b)| counter.disagreements(a, b))
         .collect())
 }
 
@@ -230,7 +234,7 @@ mod tests {
         Rankings::new(y.view(), None).unwrap()
     }
 
-    fn by_definition(a: &[u16], b: &[u16]) -> u64 {
+    fn disagreements_by_definition(a: &[u16], b: &[u16]) -> u64 {
         let n = a.len();
         let at_least = |p: &[u16], u: usize, v: usize| p[u] <= p[v];
         (0..n)
@@ -240,20 +244,23 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_of_counting_agree_with_the_definition() {
+    fn both_counting_methods_agree_with_the_definition() {
         let a = array![[1, 2, 3, 4], [1, 1, 2, 2], [1, 1, 1, 1], [3, 1, 2, 1]];
         let b = array![[4, 3, 2, 1], [2, 2, 1, 1], [1, 1, 2, 2], [1, 2, 2, 3]];
         let (a, b) = (rankings(&a), rankings(&b));
         let fast = blocks::disagreements(&a, &b);
         for ((a, b), fast) in a.rows().zip(b.rows()).zip(fast) {
-            let expected = by_definition(a, b);
+            let expected = disagreements_by_definition(a, b);
             assert_eq!(fast, expected);
-            assert_eq!(sorting::Scratch::default().disagreements(a, b), expected);
+            assert_eq!(
+                inversions::InversionCounter::default().disagreements(a, b),
+                expected
+            );
         }
     }
 
     #[test]
-    fn a_total_order_and_its_reverse() {
+    fn total_order_and_its_reverse_have_tau_x_of_minus_one() {
         for n in [2_i64, 26, 127, 128, 300, 1024, 1025] {
             let forward = Array2::from_shape_fn((1, n as usize), |(_, j)| j as i64 + 1);
             let backward = forward.mapv(|p| n + 1 - p);
@@ -264,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn kendall_needs_total_orders() {
+    fn kendall_tau_requires_total_orders() {
         let total = rankings(&array![[1, 2, 3]]);
         let tied = rankings(&array![[1, 2, 2]]);
         assert_eq!(
@@ -279,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_labels_are_refused() {
+    fn missing_labels_are_rejected() {
         let complete = Rankings::new(array![[1.0, 2.0]].view(), None).unwrap();
         let missing = Rankings::new(array![[1.0, f64::NAN]].view(), None).unwrap();
         assert_eq!(

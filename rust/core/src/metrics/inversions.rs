@@ -1,15 +1,19 @@
-//! Many labels: count inversions with a Fenwick tree.
+//! [`InversionCounter`]: disagreements for many labels, by counting inversions with a Fenwick tree.
 
+/// Buffers for counting the disagreements of one row at a time in O(n log n).
 #[derive(Default)]
-pub(super) struct Scratch {
+pub(super) struct InversionCounter {
+    /// Labels sorted by position in a, then in b.
     order: Vec<u32>,
+    /// Fenwick tree of the positions inserted so far.
     tree: Vec<u32>,
+    /// Number of labels at each position.
     sizes: Vec<u64>,
 }
 
-impl Scratch {
-    /// An unordered pair disagrees in both directions when the orders are opposite, in one direction when
-    /// exactly one side ties it, and in none otherwise.
+impl InversionCounter {
+    /// Number of ordered pairs on which a and b differ. An unordered pair disagrees in both directions when the orders
+    /// are opposite, in one direction when exactly one side ties it, and in none otherwise.
     pub(super) fn disagreements(&mut self, a: &[u16], b: &[u16]) -> u64 {
         let tied_a = self.tied_pairs(a.iter().map(|&p| u32::from(p)), a.len());
         let tied_b = self.tied_pairs(b.iter().map(|&p| u32::from(p)), b.len());
@@ -17,6 +21,7 @@ impl Scratch {
         2 * discordant + (tied_a - tied_both) + (tied_b - tied_both)
     }
 
+    /// Number of unordered tied pairs.
     fn tied_pairs(&mut self, positions: impl Iterator<Item = u32>, labels: usize) -> u64 {
         self.sizes.clear();
         self.sizes.resize(labels + 1, 0);
@@ -29,7 +34,7 @@ impl Scratch {
         pairs
     }
 
-    /// Pairs in strictly opposite order, and pairs tied in both.
+    /// Number of pairs in strictly opposite order, and of pairs tied in both.
     fn discordant(&mut self, a: &[u16], b: &[u16]) -> (u64, u64) {
         self.order.clear();
         self.order.extend(0..a.len() as u32);
@@ -44,7 +49,7 @@ impl Scratch {
         self.tree.resize(a.len() + 1, 0);
         let mut discordant = 0;
         let mut inserted = 0_u64;
-        // Labels tied in a stand together: ask for all of them before inserting any.
+        // Query all labels of a bucket of a before inserting any of them.
         for run in self.order.chunk_by(|&u, &v| a[u as usize] == a[v as usize]) {
             for &label in run {
                 let not_after = prefix_sum(&self.tree, b[label as usize].into());
@@ -59,6 +64,7 @@ impl Scratch {
     }
 }
 
+/// Number of inserted positions up to `index`.
 fn prefix_sum(tree: &[u32], mut index: usize) -> u32 {
     let mut sum = 0;
     while index > 0 {
@@ -68,6 +74,7 @@ fn prefix_sum(tree: &[u32], mut index: usize) -> u32 {
     sum
 }
 
+/// Inserts a position into a Fenwick tree.
 fn insert(tree: &mut [u32], mut index: usize) {
     while index < tree.len() {
         tree[index] += 1;
