@@ -1,6 +1,6 @@
-//! [`BucketOrder`]: an order of all labels in which labels may be tied.
+//! [`BucketOrder`]: an order of all labels with ties.
 
-/// A bucket order in canonical form: dense positions 1..k, one for each label.
+/// A bucket order in canonical form: dense positions 1..k, one per label.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BucketOrder {
     positions: Vec<u16>,
@@ -24,7 +24,7 @@ impl BucketOrder {
         Self::from_scores_in(scores, joins, &mut Vec::new())
     }
 
-    /// As [`Self::from_scores`], sorting in a buffer that the caller keeps.
+    /// As [`Self::from_scores`], with a buffer for the sort.
     pub(crate) fn from_scores_in(
         scores: &[f64],
         joins: impl Fn(f64) -> bool,
@@ -47,7 +47,7 @@ impl BucketOrder {
         Self { positions }
     }
 
-    /// Orders labels by whole-number scores from 0 to `limit`, best (largest) first; equal scores are tied. O(n + limit).
+    /// Orders labels by integer scores from 0 to `limit`, best (largest) first; equal scores are tied. O(n + limit).
     pub(crate) fn from_levels(levels: &[u32], limit: usize, present: &mut Vec<u16>) -> Self {
         present.clear();
         present.resize(limit + 1, 0);
@@ -67,8 +67,8 @@ impl BucketOrder {
         }
     }
 
-    /// Builds the order from buckets, best first. Labels that no bucket names share a last bucket, so every
-    /// label gets exactly one position; a label named twice keeps its first.
+    /// Builds the order from buckets, best first. Labels in no bucket form a last bucket; a label in
+    /// several buckets keeps the first one.
     #[must_use]
     pub fn from_buckets<'a>(labels: usize, buckets: impl Iterator<Item = &'a [usize]>) -> Self {
         let mut positions = vec![0; labels];
@@ -88,12 +88,12 @@ impl BucketOrder {
         Self { positions }
     }
 
-    /// Takes positions that a kernel of this crate has made dense itself.
+    /// Wraps positions that are already dense.
     pub(crate) fn from_dense(positions: Vec<u16>) -> Self {
         Self { positions }
     }
 
-    /// Position of each label, 1 is best.
+    /// Position of each label; 1 is best.
     #[must_use]
     pub fn positions(&self) -> &[u16] {
         &self.positions
@@ -111,14 +111,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ties_cascade_from_neighbour_to_neighbour() {
+    fn ties_cascade_between_neighbours() {
         let order = BucketOrder::from_scores(&[3.0, 2.5, 2.0, 0.0], |drop| drop <= 0.5);
         assert_eq!(order.positions(), [1, 1, 1, 2]);
         assert_eq!(order.buckets(), 2);
     }
 
     #[test]
-    fn buckets_make_every_label_appear_once() {
+    fn from_buckets_gives_each_label_one_position() {
         let buckets: [&[usize]; 3] = [&[2], &[], &[0, 2]];
         let order = BucketOrder::from_buckets(4, buckets.into_iter());
         assert_eq!(order.positions(), [2, 3, 1, 3]);

@@ -1,4 +1,4 @@
-//! [`Features`]: a checked feature matrix, presorted for growing trees.
+//! [`Features`]: a validated feature matrix, presorted for growing trees.
 
 use ndarray::ArrayView2;
 
@@ -10,26 +10,26 @@ const FEW_VALUES: usize = 512;
 
 /// A matrix of finite numbers (rows × features) whose values are replaced by their ranks.
 ///
-/// Proven by the constructor: at least one row and one column, every value finite. `-0` and `0` are one value.
+/// Invariants: at least one row and one column, every value finite. `-0` and `0` are the same value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Features {
     rows: usize,
-    columns: Vec<Column>,
+    columns: Vec<RankedColumn>,
 }
 
-/// One feature: its distinct values in order, and for each row which of them it has.
+/// One feature: its distinct values, ascending, and the index of the value of each row.
 #[derive(Debug, Clone, PartialEq)]
-struct Column {
+struct RankedColumn {
     values: Vec<f64>,
     ranks: Vec<u32>,
 }
 
 impl Features {
-    /// Reads and presorts a feature matrix: O(rows · log rows) a feature, O(rows) for one with few values.
+    /// Reads and presorts a feature matrix: O(rows · log rows) per feature, O(rows) for one with few values.
     ///
     /// # Errors
-    /// An empty matrix, a value that is NaN or infinite, or [`Error::Interrupted`], which is checked before each column:
-    /// a long one takes a tenth of a second for a million rows.
+    /// [`Error::NoFeatures`], [`Error::NoRows`], [`Error::Feature`] for a NaN or infinite value, or
+    /// [`Error::Interrupted`], polled before each column: a million rows take a tenth of a second per column.
     ///
     /// # Examples
     /// ```
@@ -60,7 +60,8 @@ impl Features {
                 column.clear();
                 // Adding 0 turns -0 into 0.
                 column.extend(raw.iter().map(|&value| value + 0.0));
-                Ok(Column::few(&column).unwrap_or_else(|| Column::many(&column)))
+                Ok(RankedColumn::from_few_values(&column)
+                    .unwrap_or_else(|| RankedColumn::by_sorting(&column)))
             })
             .collect::<Result<_>>()?;
         Ok(Self { rows, columns })
@@ -72,7 +73,7 @@ impl Features {
         self.rows
     }
 
-    /// Always false: the constructor refuses an empty matrix.
+    /// Always false: the constructor rejects an empty matrix.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         false
@@ -90,14 +91,14 @@ impl Features {
         &self.columns[feature].values
     }
 
-    /// For each row the index of its value in [`Features::distinct`].
+    /// Per row, the index of its value in [`Features::distinct`].
     #[must_use]
     pub fn ranks(&self, feature: usize) -> &[u32] {
         &self.columns[feature].ranks
     }
 
     /// The threshold between two distinct values of a feature, given by their ranks: the midpoint, or the lower
-    /// value where no number lies between. `lower <= threshold < upper` always holds.
+    /// value if they are adjacent floats. `lower <= threshold < upper` always holds.
     #[must_use]
     pub fn threshold(&self, feature: usize, lower: u32, upper: u32) -> f64 {
         let values = &self.columns[feature].values;
@@ -109,9 +110,9 @@ impl Features {
 /// Checks that every value is finite.
 ///
 /// # Errors
-/// [`Error::Feature`] with the first value that is not.
+/// [`Error::Feature`] with the first NaN or infinite value.
 pub(crate) fn check_finite(values: ArrayView2<'_, f64>) -> Result<()> {
-    // Without an early exit, so that the compiler can use vector instructions.
+    // No early exit, so that the compiler vectorises the loop.
     let all = |slice: &[f64]| slice.iter().fold(true, |all, v| all & v.is_finite());
     if values.as_slice().is_some_and(all) {
         return Ok(());
@@ -122,7 +123,7 @@ pub(crate) fn check_finite(values: ArrayView2<'_, f64>) -> Result<()> {
     }
 }
 
-/// Half the sum may overflow, and the sum of halves may round to `upper`.
+/// A number in [lower, upper): the midpoint, or `lower` if rounding takes the midpoint out of the interval.
 pub(crate) fn midpoint(lower: f64, upper: f64) -> f64 {
     let middle = f64::midpoint(lower, upper);
     if (lower..upper).contains(&middle) {
@@ -132,28 +133,30 @@ pub(crate) fn midpoint(lower: f64, upper: f64) -> f64 {
     }
 }
 
-impl Column {
-    /// Ranks a column by collecting its distinct values; `None` when there are many.
-    fn few(column: &[f64]) -> Option<Self> {
-        let mut seen = SmallTable::new();
+impl RankedColumn {
+    /// Ranks a column through a table of its distinct values; `None` if there are more than [`FEW_VALUES`].
+    fn from_few_values(column: &[f64]) -> Option<Self> {
+        let mut table = ValueTable::new();
         let mut numbers = Vec::with_capacity(column.len());
         for &value in column {
-            numbers.push(seen.number(value)?);
+            numbers.push(table.index_of(value)?);
         }
-        let mut order: Vec<u32> = (0..seen.values.len() as u32).collect();
-        order
-            .sort_unstable_by(|&a, &b| seen.values[a as usize].total_cmp(&seen.values[b as usize]));
+        let mut order: Vec<u32> = (0..table.values.len() as u32).collect();
+        order.sort_unstable_by(|&a, &b| {
+            table.values[a as usize].total_cmp(&table.values[b as usize])
+        });
         let mut rank_of = vec![0; order.len()];
         for (rank, &number) in order.iter().enumerate() {
             rank_of[number as usize] = rank as u32;
         }
         Some(Self {
-            values: order.iter().map(|&n| seen.values[n as usize]).collect(),
+            values: order.iter().map(|&n| table.values[n as usize]).collect(),
             ranks: numbers.iter().map(|&n| rank_of[n as usize]).collect(),
         })
     }
 
-    fn many(column: &[f64]) -> Self {
+    /// Ranks a column by sorting its values.
+    fn by_sorting(column: &[f64]) -> Self {
         let mut keys: Vec<(u64, u32)> = column
             .iter()
             .enumerate()
@@ -172,7 +175,7 @@ impl Column {
     }
 }
 
-/// An integer that orders like the number.
+/// An integer with the same order as the number.
 fn sort_key(value: f64) -> u64 {
     let bits = value.to_bits();
     if bits >> 63 == 0 {
@@ -182,13 +185,13 @@ fn sort_key(value: f64) -> u64 {
     }
 }
 
-/// Numbers up to [`FEW_VALUES`] distinct values in order of appearance, by open addressing.
-struct SmallTable {
+/// Hash table of up to [`FEW_VALUES`] distinct values in order of appearance, by open addressing.
+struct ValueTable {
     slots: Vec<u32>,
     values: Vec<f64>,
 }
 
-impl SmallTable {
+impl ValueTable {
     const SLOTS: usize = 4 * FEW_VALUES;
     const FREE: u32 = u32::MAX;
 
@@ -199,8 +202,9 @@ impl SmallTable {
         }
     }
 
-    fn number(&mut self, value: f64) -> Option<u32> {
-        // The top bits of a product depend on all bits; whole numbers differ only in the upper half.
+    /// Index of the value in `values`, where new values are appended; `None` if the table is full.
+    fn index_of(&mut self, value: f64) -> Option<u32> {
+        // Multiplicative hash: the top bits depend on all bits. Integers as floats differ in the upper bits only.
         let hash = value.to_bits().wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let mut slot = (hash >> 48) as usize % Self::SLOTS;
         loop {
@@ -227,20 +231,20 @@ mod tests {
     use ndarray::{array, Array2};
 
     #[test]
-    fn both_ways_of_ranking_agree() {
+    fn table_and_sort_give_equal_ranks() {
         let column: Vec<f64> = (0..300).map(|i| f64::from((i * 37) % 101) - 50.5).collect();
-        let few = Column::few(&column).unwrap();
-        assert_eq!(few, Column::many(&column));
+        let few = RankedColumn::from_few_values(&column).unwrap();
+        assert_eq!(few, RankedColumn::by_sorting(&column));
         assert!(few.values.is_sorted());
         for (row, &value) in column.iter().enumerate() {
             assert_eq!(few.values[few.ranks[row] as usize], value);
         }
         let many: Vec<f64> = (0..1000).map(f64::from).collect();
-        assert!(Column::few(&many).is_none());
+        assert!(RankedColumn::from_few_values(&many).is_none());
     }
 
     #[test]
-    fn bad_values_are_named() {
+    fn error_names_the_first_invalid_value() {
         let x = array![[1.0, 2.0], [3.0, f64::INFINITY]];
         assert_eq!(
             Features::new(x.view(), &Interrupt::never()).unwrap_err(),
@@ -257,12 +261,12 @@ mod tests {
     }
 
     #[test]
-    fn a_request_to_stop_is_heard() {
+    fn interrupt_ends_presorting() {
         let x = array![[1.0, 2.0]];
         let interrupt = Interrupt::new();
         interrupt.request();
-        let stopped = Features::new(x.view(), &interrupt);
-        assert_eq!(stopped.unwrap_err(), Error::Interrupted);
+        let result = Features::new(x.view(), &interrupt);
+        assert_eq!(result.unwrap_err(), Error::Interrupted);
     }
 
     #[test]

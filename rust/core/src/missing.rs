@@ -7,18 +7,18 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 use crate::error::{Error, Result};
-use crate::rankings::{checked_shape, Rankings, MISSING};
+use crate::rankings::{check_shape, Rankings, MISSING};
 use crate::weights::Weights;
 
-/// A number that can be ranked: `f64`, or `i64` without a detour over floats that would merge large values.
+/// A number type that can be ranked: `f64`, or `i64`, whose large values would be merged as floats.
 pub trait Rankable: Copy + PartialEq {
-    /// Whether the number says that the label is not ranked.
+    /// Whether the label is not ranked.
     fn is_missing(self) -> bool;
-    /// Whether the number has no place in an order.
+    /// Whether the number cannot be ranked.
     fn is_unrankable(self) -> bool;
-    /// The order of numbers that are neither missing nor unrankable.
-    fn order(self, other: Self) -> Ordering;
-    /// The number as it is shown in messages.
+    /// Compares numbers that are neither missing nor unrankable.
+    fn compare(self, other: Self) -> Ordering;
+    /// The number, for messages.
     fn as_f64(self) -> f64;
 }
 
@@ -27,12 +27,12 @@ impl Rankable for f64 {
         self.is_nan()
     }
 
-    // In a column of positions minus infinity cannot mean anything sensible: the best label is simply first.
+    // Minus infinity has no meaning as a position: the best label has the smallest finite number.
     fn is_unrankable(self) -> bool {
         self == f64::NEG_INFINITY
     }
 
-    fn order(self, other: Self) -> Ordering {
+    fn compare(self, other: Self) -> Ordering {
         self.total_cmp(&other)
     }
 
@@ -50,7 +50,7 @@ impl Rankable for i64 {
         false
     }
 
-    fn order(self, other: Self) -> Ordering {
+    fn compare(self, other: Self) -> Ordering {
         self.cmp(&other)
     }
 
@@ -60,12 +60,12 @@ impl Rankable for i64 {
 }
 
 /// Ranks each row of arbitrary numbers densely: the smallest number gets position 1, equal numbers are tied, NaN
-/// stays missing and `+inf` is last. O(n log n) a row.
+/// stays missing and `+inf` is last. O(n log n) per row.
 ///
 /// # Errors
 /// An empty array, fewer than two or too many labels, or minus infinity.
 pub fn to_dense_ranks<V: Rankable>(values: ArrayView2<'_, V>) -> Result<Rankings> {
-    let (rows, labels) = checked_shape(values.dim())?;
+    let (rows, labels) = check_shape(values.dim())?;
     let mut positions = vec![MISSING; rows * labels];
     let mut order: Vec<usize> = Vec::with_capacity(labels);
     for (row, (values, out)) in values
@@ -86,7 +86,7 @@ pub fn to_dense_ranks<V: Rankable>(values: ArrayView2<'_, V>) -> Result<Rankings
                 order.push(label);
             }
         }
-        order.sort_by(|&u, &v| values[u].order(values[v]));
+        order.sort_by(|&u, &v| values[u].compare(values[v]));
         let mut position = 0;
         let mut previous = None;
         for &label in &order {
@@ -100,8 +100,8 @@ pub fn to_dense_ranks<V: Rankable>(values: ArrayView2<'_, V>) -> Result<Rankings
     Ok(Rankings::from_dense(labels, positions, Weights::Unit(rows)))
 }
 
-/// Drops each label of each ranking independently with probability `fraction` and re-ranks what is left densely.
-/// Weights stay. The same seed drops the same labels on every machine.
+/// Drops each label of each ranking independently with probability `fraction` and re-ranks the remaining labels
+/// densely. Weights stay. The same seed drops the same labels on every machine.
 ///
 /// # Errors
 /// [`Error::Fraction`] when `fraction` is outside [0, 1].
@@ -118,7 +118,7 @@ pub fn drop_labels(rankings: &Rankings, fraction: f64, seed: u64) -> Result<Rank
     let mut closer = GapCloser::new(labels);
     for row in rankings.rows() {
         let start = positions.len();
-        // One draw for every label, ranked or not: what is dropped elsewhere does not depend on what is missing.
+        // One draw per label, also for missing ones, so that other draws do not depend on missing labels.
         positions.extend(row.iter().map(|&position| {
             let dropped = rng.random::<f64>() < fraction;
             if dropped {
@@ -127,7 +127,7 @@ pub fn drop_labels(rankings: &Rankings, fraction: f64, seed: u64) -> Result<Rank
                 position
             }
         }));
-        closer.close(&mut positions[start..]);
+        closer.close_gaps(&mut positions[start..]);
     }
     Ok(Rankings::from_dense(
         labels,
@@ -138,7 +138,7 @@ pub fn drop_labels(rankings: &Rankings, fraction: f64, seed: u64) -> Result<Rank
 
 /// Closes the gaps that dropped labels leave in a row.
 struct GapCloser {
-    /// Old position → new position; index 0 stands for a missing label and stays 0.
+    /// Old position → new position; index 0 is a missing label and stays 0.
     renumbered: Vec<u16>,
 }
 
@@ -149,7 +149,7 @@ impl GapCloser {
         }
     }
 
-    fn close(&mut self, positions: &mut [u16]) {
+    fn close_gaps(&mut self, positions: &mut [u16]) {
         self.renumbered.fill(0);
         for &position in positions.iter() {
             self.renumbered[usize::from(position)] = 1;
@@ -174,7 +174,7 @@ mod tests {
     use ndarray::array;
 
     #[test]
-    fn dense_ranks_of_numbers() {
+    fn ranks_numbers_densely() {
         let values = array![[0.5, -2.0, 0.5, f64::NAN], [f64::INFINITY, 7.0, -0.0, 0.0]];
         let rankings = to_dense_ranks(values.view()).unwrap();
         assert_eq!(rankings.row(0), [2, 1, 2, 0]);
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn dropping_all_and_nothing() {
+    fn fractions_of_zero_and_one() {
         let y = Rankings::new(array![[1, 2, 2, 3_i64]].view(), None).unwrap();
         assert_eq!(drop_labels(&y, 0.0, 1).unwrap(), y);
         assert_eq!(drop_labels(&y, 1.0, 1).unwrap().row(0), [0, 0, 0, 0]);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_drops_the_same_labels_everywhere() {
+    fn equal_seeds_drop_equal_labels() {
         let y = Rankings::new(array![[1, 2, 3, 4, 5, 6, 7, 8_i64]].view(), None).unwrap();
         let dropped = drop_labels(&y, 0.5, 42).unwrap();
         assert_eq!(dropped, drop_labels(&y, 0.5, 42).unwrap());

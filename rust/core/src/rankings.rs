@@ -1,21 +1,19 @@
-//! [`Rankings`]: the only entrance for ranking data. What has passed its constructor cannot make a kernel fail.
+//! [`Rankings`]: validated ranking data, on which kernels cannot fail.
 
 use ndarray::ArrayView2;
 
 use crate::error::{Error, Result};
-use crate::raw_position::{Parsed, RawPosition};
+pub use crate::raw_position::MISSING;
+use crate::raw_position::{ParsedPosition, RawPosition};
 use crate::simd::{dispatch, Kernel};
 use crate::weights::Weights;
-
-/// The position of a label that a row does not rank.
-pub const MISSING: u16 = 0;
 
 /// The largest number of labels: positions are stored in 16 bits, and 0 marks a missing label.
 pub const MAX_LABELS: usize = u16::MAX as usize;
 
 /// A set of rankings with ties over the same labels, possibly incomplete, possibly weighted.
 ///
-/// Proven by the constructor: at least one row; 2 to [`MAX_LABELS`] labels; the positions of the labels that a
+/// Invariants: at least one row; 2 to [`MAX_LABELS`] labels; the positions of the labels that a
 /// row ranks are dense (1..k without gaps); weights are finite, non-negative and have a positive sum.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rankings {
@@ -30,8 +28,8 @@ impl Rankings {
     /// Reads rankings from an array of positions (rows × labels) and optional weights.
     ///
     /// # Errors
-    /// An empty array, fewer than two or too many labels, a position that is not a whole number from 1 to the
-    /// number of labels, a gap in a row, or weights that are not weights.
+    /// An empty array, fewer than two or too many labels, a position that is not an integer from 1 to the number of
+    /// labels, a gap in a row, or the errors of [`Weights::new`].
     ///
     /// # Examples
     /// ```
@@ -48,11 +46,11 @@ impl Rankings {
         positions: ArrayView2<'_, P>,
         weights: Option<&[f64]>,
     ) -> Result<Self> {
-        let (rows, labels) = checked_shape(positions.dim())?;
+        let (rows, labels) = check_shape(positions.dim())?;
         let weights = Weights::new(weights, rows)?;
         let mut compact = vec![MISSING; rows * labels];
         let remaining = match positions.as_slice() {
-            Some(raw) => dispatch(ReadPlainRows {
+            Some(raw) => dispatch(ReadRowsKernel {
                 labels,
                 raw,
                 out: &mut compact,
@@ -62,7 +60,7 @@ impl Rankings {
         let mut reader = RowReader::new(labels);
         for row in remaining {
             let out = &mut compact[row * labels..(row + 1) * labels];
-            reader.read(row, positions.row(row).iter().copied(), out)?;
+            reader.read_row(row, positions.row(row).iter().copied(), out)?;
         }
         Ok(Self {
             labels,
@@ -72,7 +70,7 @@ impl Rankings {
         })
     }
 
-    /// Takes positions that a kernel of this crate has made dense itself.
+    /// Wraps positions that are already dense.
     pub(crate) fn from_dense(labels: usize, positions: Vec<u16>, weights: Weights) -> Self {
         debug_assert_eq!(positions.len() % labels, 0);
         Self {
@@ -83,7 +81,7 @@ impl Rankings {
         }
     }
 
-    /// The same rankings with other weights, which must not all be 0, one a row.
+    /// The same rankings with other weights, one per row.
     pub(crate) fn with_weights(&self, weights: Weights) -> Self {
         Self {
             weights,
@@ -91,7 +89,7 @@ impl Rankings {
         }
     }
 
-    /// Some of the rankings with their weights, which must not all be 0, in the order of `rows`.
+    /// A subset of the rankings, in the order of `rows`, with their weights, which must not all be 0.
     pub(crate) fn select(&self, rows: &[usize]) -> Self {
         let mut positions = Vec::with_capacity(rows.len() * self.labels);
         for &row in rows {
@@ -106,7 +104,7 @@ impl Rankings {
         self.positions.len() / self.labels
     }
 
-    /// Always false: the constructor refuses an empty set.
+    /// Always false: the constructor rejects an empty set.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         false
@@ -172,8 +170,8 @@ impl Rankings {
     }
 }
 
-/// Rows and labels of an array that can hold rankings.
-pub(crate) fn checked_shape((rows, labels): (usize, usize)) -> Result<(usize, usize)> {
+/// Checks the numbers of rows and labels of an array of positions.
+pub(crate) fn check_shape((rows, labels): (usize, usize)) -> Result<(usize, usize)> {
     if labels < 2 {
         return Err(Error::TooFewLabels { found: labels });
     }
@@ -189,20 +187,20 @@ pub(crate) fn checked_shape((rows, labels): (usize, usize)) -> Result<(usize, us
     Ok((rows, labels))
 }
 
-/// Reads the rows that rank every label, without gaps and with positions that one machine word can hold. Most rows
-/// are like that; the others are returned.
-struct ReadPlainRows<'a, P> {
+/// Reads the rows that rank every label without gaps and with positions below 64, as most rows do; returns the indices
+/// of the other rows.
+struct ReadRowsKernel<'a, P> {
     labels: usize,
     raw: &'a [P],
     out: &'a mut [u16],
 }
 
-impl<P: RawPosition> Kernel for ReadPlainRows<'_, P> {
+impl<P: RawPosition> Kernel for ReadRowsKernel<'_, P> {
     type Output = Vec<usize>;
 
     #[inline(always)]
     fn run(self) -> Vec<usize> {
-        /// Rows that are converted in one loop before they are looked at, while they are in the cache.
+        /// Rows that are converted in one loop and validated while they are in the cache.
         const BLOCK: usize = 64;
         let mut remaining = Vec::new();
         let block = BLOCK * self.labels;
@@ -213,10 +211,10 @@ impl<P: RawPosition> Kernel for ReadPlainRows<'_, P> {
             .enumerate()
         {
             for (out, value) in out.iter_mut().zip(raw) {
-                *out = value.whole();
+                *out = value.to_position();
             }
             for (row, positions) in out.chunks_exact(self.labels).enumerate() {
-                if !is_plain(positions) {
+                if !is_complete_dense(positions) {
                     remaining.push(number * BLOCK + row);
                 }
             }
@@ -225,8 +223,9 @@ impl<P: RawPosition> Kernel for ReadPlainRows<'_, P> {
     }
 }
 
+/// Whether a row ranks every label without gaps and with positions below 64.
 #[inline(always)]
-fn is_plain(positions: &[u16]) -> bool {
+fn is_complete_dense(positions: &[u16]) -> bool {
     let mut seen = 0_u32;
     let mut all = 0_u16;
     for &position in positions {
@@ -234,24 +233,25 @@ fn is_plain(positions: &[u16]) -> bool {
         all |= position;
     }
     if all >= 32 {
-        return is_plain_in_two_words(positions, all);
+        return is_complete_dense_in_two_words(positions, all);
     }
-    // Bits 1..k and no others; bit 0 stands for a label without a position.
+    // Bits 1..k and no others; bit 0 marks a missing label.
     seen & 1 == 0 && seen.wrapping_add(2).is_power_of_two()
 }
 
-fn is_plain_in_two_words(positions: &[u16], all: u16) -> bool {
+fn is_complete_dense_in_two_words(positions: &[u16], all: u16) -> bool {
     let seen = positions
         .iter()
         .fold(0_u64, |seen, &position| seen | 1 << (position & 63));
     all < 64 && seen & 1 == 0 && seen.wrapping_add(2).is_power_of_two()
 }
 
-/// Reads one row at a time; remembers which positions were seen, to find gaps.
+/// Reads rows one at a time and reports invalid positions and gaps.
 struct RowReader {
     labels: usize,
     /// Whether every row so far ranks every label.
     complete: bool,
+    /// Whether each position occurs in the current row.
     seen: Vec<bool>,
 }
 
@@ -264,8 +264,8 @@ impl RowReader {
         }
     }
 
-    /// Reads any row, with missing labels and lists' rests, and finds what is wrong with a bad one.
-    fn read<P: RawPosition>(
+    /// Reads a row that may have missing labels and the rest of a top-k list.
+    fn read_row<P: RawPosition>(
         &mut self,
         row: usize,
         raw: impl Iterator<Item = P> + Clone,
@@ -274,13 +274,13 @@ impl RowReader {
         let mut has_rest = false;
         for (label, (value, out)) in raw.clone().zip(out.iter_mut()).enumerate() {
             *out = match value.parse(self.labels) {
-                Parsed::At(position) => position,
-                Parsed::Missing => MISSING,
-                Parsed::Rest => {
+                ParsedPosition::At(position) => position,
+                ParsedPosition::Missing => MISSING,
+                ParsedPosition::Rest => {
                     has_rest = true;
                     MISSING
                 }
-                Parsed::Invalid(problem) => {
+                ParsedPosition::Invalid(problem) => {
                     return Err(Error::Position {
                         row,
                         label,
@@ -294,7 +294,7 @@ impl RowReader {
         let last = self.check_dense(row, out)?;
         if has_rest {
             for (value, out) in raw.zip(out.iter_mut()) {
-                if value.parse(self.labels) == Parsed::Rest {
+                if value.parse(self.labels) == ParsedPosition::Rest {
                     *out = last + 1;
                 }
             }
@@ -303,7 +303,7 @@ impl RowReader {
         Ok(())
     }
 
-    /// The last position of a dense row, or where the gap is.
+    /// Returns the last position of a dense row, or [`Error::Gap`].
     fn check_dense(&mut self, row: usize, positions: &[u16]) -> Result<u16> {
         let last = positions.iter().copied().max().unwrap_or(0);
         self.seen.fill(false);
@@ -311,13 +311,14 @@ impl RowReader {
             self.seen[usize::from(position)] = true;
         }
         match (1..usize::from(last)).find(|&position| !self.seen[position]) {
-            Some(absent) => Err(gap(row, positions, last, absent)),
+            Some(absent) => Err(gap_error(row, positions, last, absent)),
             None => Ok(last),
         }
     }
 }
 
-fn gap(row: usize, positions: &[u16], last: u16, absent: usize) -> Error {
+/// Error for the first absent position of a row.
+fn gap_error(row: usize, positions: &[u16], last: u16, absent: usize) -> Error {
     Error::Gap {
         row,
         label: positions.iter().position(|&p| p == last).unwrap_or(0),
@@ -336,7 +337,7 @@ mod tests {
     const REST: f64 = f64::INFINITY;
 
     #[test]
-    fn missing_labels_and_top_k_lists() {
+    fn reads_missing_labels_and_top_k_lists() {
         let y = array![
             [NAN, 1.0, 2.0],
             [1.0, REST, REST],
@@ -353,13 +354,13 @@ mod tests {
     }
 
     #[test]
-    fn a_row_without_labels_is_legal() {
+    fn row_without_labels_is_valid() {
         let y = array![[NAN, NAN]];
         assert_eq!(Rankings::new(y.view(), None).unwrap().row(0), [0, 0]);
     }
 
     #[test]
-    fn gaps_are_found_for_few_and_for_many_labels() {
+    fn gaps_are_reported_for_few_and_many_labels() {
         for labels in [3, 200] {
             let mut y = Array2::from_elem((2, labels), 1_i64);
             y[[1, 2]] = 3;
@@ -375,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_positions_say_what_is_wrong() {
+    fn invalid_positions_give_their_problem() {
         let cases = [
             (0.0, PositionProblem::BelowOne),
             (-3.0, PositionProblem::BelowOne),

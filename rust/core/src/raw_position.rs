@@ -1,51 +1,51 @@
-//! Positions as callers write them: [`RawPosition`] says what a number means before any ranking is made of it.
+//! [`RawPosition`]: number types of position arrays, and how their values are interpreted.
 
 use crate::error::PositionProblem;
-use crate::rankings::MISSING;
 
-/// A number that callers use for positions: `f64` (NaN = missing, `+inf` = the rest of a top-k list) or `i64`.
+/// The position of a label that a row does not rank.
+pub const MISSING: u16 = 0;
+
+/// A number type of position arrays: `f64` (NaN = missing, `+inf` = the rest of a top-k list), `i64` or `u16`.
 pub trait RawPosition: Copy {
-    /// The number as a position if it is a whole number from 1 to 65535, else [`MISSING`]. Most numbers are, and
-    /// this question can be asked of many numbers at once.
-    fn whole(self) -> u16;
-    /// The bits of the number as a whole number, cheaply, for many numbers at once; for anything but a whole number
-    /// from 0 to 65535 some higher bit is set.
-    fn bits(self) -> u64;
-    /// What the number says about the label.
-    fn parse(self, labels: usize) -> Parsed;
-    /// The number as it is shown in messages.
+    /// The number as a position if it is an integer from 1 to 65535, else [`MISSING`]. Vectorises.
+    fn to_position(self) -> u16;
+    /// The bits of the number as an integer; a bit above the lowest 16 is set unless it is an integer from 0 to 65535.
+    /// Vectorises.
+    fn integer_bits(self) -> u64;
+    /// Interprets the number as the position of one of `labels` labels.
+    fn parse(self, labels: usize) -> ParsedPosition;
+    /// The number, for messages.
     fn as_f64(self) -> f64;
 }
 
-/// One position, read from a caller's number.
+/// Interpretation of one number of a position array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Parsed {
+pub enum ParsedPosition {
     /// A position between 1 and the number of labels.
     At(u16),
     /// The label is not ranked.
     Missing,
     /// Ranked behind every label that has a finite position.
     Rest,
-    /// No position at all.
+    /// Not a valid position.
     Invalid(PositionProblem),
 }
 
-/// Adding 2^52 moves the whole part of a small number into the last bits of a float: unlike a cast, this is the same
-/// few instructions for many numbers at once.
+/// Adding 2^52 moves the integer part of a small number into the last bits of a float: unlike a cast, this vectorises.
 const SHIFT: f64 = 4_503_599_627_370_496.0;
 
 impl RawPosition for f64 {
     #[inline(always)]
-    fn bits(self) -> u64 {
+    fn integer_bits(self) -> u64 {
         let shifted = self + SHIFT;
-        // NaN differs from everything.
+        // NaN compares unequal, too.
         let inexact = if shifted - SHIFT == self { 0 } else { 1 << 63 };
         (shifted.to_bits() ^ SHIFT.to_bits()) | inexact
     }
 
     #[inline]
-    fn whole(self) -> u16 {
-        let bits = self.bits();
+    fn to_position(self) -> u16 {
+        let bits = self.integer_bits();
         if bits >> 16 == 0 {
             bits as u16
         } else {
@@ -53,24 +53,24 @@ impl RawPosition for f64 {
         }
     }
 
-    fn parse(self, labels: usize) -> Parsed {
-        let whole = self.whole();
-        if whole != MISSING && usize::from(whole) <= labels {
-            Parsed::At(whole)
+    fn parse(self, labels: usize) -> ParsedPosition {
+        let position = self.to_position();
+        if position != MISSING && usize::from(position) <= labels {
+            ParsedPosition::At(position)
         } else if self.is_nan() {
-            Parsed::Missing
+            ParsedPosition::Missing
         } else if self == f64::INFINITY {
-            Parsed::Rest
+            ParsedPosition::Rest
         } else if self < 1.0 {
-            Parsed::Invalid(if self > 0.0 {
+            ParsedPosition::Invalid(if self > 0.0 {
                 PositionProblem::Fractional
             } else {
                 PositionProblem::BelowOne
             })
         } else if self.fract() != 0.0 {
-            Parsed::Invalid(PositionProblem::Fractional)
+            ParsedPosition::Invalid(PositionProblem::Fractional)
         } else {
-            Parsed::Invalid(PositionProblem::BeyondLabels)
+            ParsedPosition::Invalid(PositionProblem::BeyondLabels)
         }
     }
 
@@ -81,27 +81,27 @@ impl RawPosition for f64 {
 
 impl RawPosition for i64 {
     #[inline(always)]
-    fn bits(self) -> u64 {
+    fn integer_bits(self) -> u64 {
         // A negative number has its highest bit set.
         self as u64
     }
 
     #[inline]
-    fn whole(self) -> u16 {
-        if self.bits() >> 16 == 0 {
+    fn to_position(self) -> u16 {
+        if self.integer_bits() >> 16 == 0 {
             self as u16
         } else {
             MISSING
         }
     }
 
-    fn parse(self, labels: usize) -> Parsed {
+    fn parse(self, labels: usize) -> ParsedPosition {
         if self >= 1 && self <= labels as i64 {
-            Parsed::At(self as u16)
+            ParsedPosition::At(self as u16)
         } else if self < 1 {
-            Parsed::Invalid(PositionProblem::BelowOne)
+            ParsedPosition::Invalid(PositionProblem::BelowOne)
         } else {
-            Parsed::Invalid(PositionProblem::BeyondLabels)
+            ParsedPosition::Invalid(PositionProblem::BeyondLabels)
         }
     }
 
@@ -110,25 +110,25 @@ impl RawPosition for i64 {
     }
 }
 
-/// Positions in the form in which they are stored: [`MISSING`] for a label that the row does not rank.
+/// Positions in the form that [`crate::rankings::Rankings`] stores.
 impl RawPosition for u16 {
     #[inline(always)]
-    fn bits(self) -> u64 {
+    fn integer_bits(self) -> u64 {
         self.into()
     }
 
     #[inline]
-    fn whole(self) -> u16 {
+    fn to_position(self) -> u16 {
         self
     }
 
-    fn parse(self, labels: usize) -> Parsed {
+    fn parse(self, labels: usize) -> ParsedPosition {
         if self == MISSING {
-            Parsed::Missing
+            ParsedPosition::Missing
         } else if usize::from(self) <= labels {
-            Parsed::At(self)
+            ParsedPosition::At(self)
         } else {
-            Parsed::Invalid(PositionProblem::BeyondLabels)
+            ParsedPosition::Invalid(PositionProblem::BeyondLabels)
         }
     }
 

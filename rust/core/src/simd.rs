@@ -1,21 +1,20 @@
-//! Running a kernel with the best vector instructions of the machine.
+//! [`dispatch`]: runs a kernel with the best vector instructions of the machine.
 
 use std::sync::OnceLock;
 
-/// A kernel whose body is compiled once for each instruction set. `run` must be `#[inline(always)]`, and so must be
-/// what it calls: only what becomes part of the dispatched function uses the instructions.
+/// A kernel whose body is compiled once per instruction set. `run` and all functions that it calls must be
+/// `#[inline(always)]`: only code inlined into the dispatched function uses the instruction set.
 ///
-/// A closure would be shorter, but one that could be called twice reaches [`pulp`] through a shim that is compiled
-/// for the oldest machine.
+/// Not a closure: [`pulp`] calls closures through a shim that is compiled for the baseline instruction set.
 pub(crate) trait Kernel {
-    /// What the kernel computes.
+    /// Result of the kernel.
     type Output;
-    /// The computation.
+    /// Runs the kernel.
     fn run(self) -> Self::Output;
 }
 
-/// Runs the kernel. With `BUCKETRANK_SIMD=portable` in the environment it uses only what every machine of its kind
-/// has: the results are the same, and a test holds us to it.
+/// Runs the kernel. With `BUCKETRANK_SIMD=portable` in the environment it uses the baseline instruction set; results
+/// are identical, which a test checks.
 #[inline]
 pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
     static PORTABLE: OnceLock<bool> = OnceLock::new();
@@ -23,12 +22,12 @@ pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
     if *PORTABLE.get_or_init(portable) {
         return kernel.run();
     }
-    pulp::Arch::new().dispatch(Dispatched(kernel))
+    pulp::Arch::new().dispatch(DispatchedKernel(kernel))
 }
 
-struct Dispatched<K>(K);
+struct DispatchedKernel<K>(K);
 
-impl<K: Kernel> pulp::WithSimd for Dispatched<K> {
+impl<K: Kernel> pulp::WithSimd for DispatchedKernel<K> {
     type Output = K::Output;
 
     #[inline(always)]

@@ -1,14 +1,14 @@
-//! [`Weights`]: one non-negative number a row, or unit weights that cost nothing.
+//! [`Weights`]: one non-negative number per row, or unit weights without storage.
 
 use crate::error::{Error, Result, WeightProblem};
 
-/// Weights of the rows of a data set. Weight k means: as if the row stood there k times.
+/// Weights of the rows of a data set. A row of weight k counts as k copies of the row.
 ///
 /// Only ratios of weights matter. Weights near the limits of floats are scaled by a power of two, which is exact, so
 /// that sums and halves of them neither overflow nor vanish.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Weights {
-    /// Every row counts once; the number is the number of rows.
+    /// Weight 1 for each of this many rows.
     Unit(usize),
     /// Finite, non-negative, with a positive and finite sum.
     Each(Vec<f64>),
@@ -18,8 +18,8 @@ impl Weights {
     /// Checks weights for `rows` rows; `None` and all ones are unit weights.
     ///
     /// # Errors
-    /// Another number of weights than rows, a weight that is negative or not finite, or a sum that is zero or
-    /// not finite.
+    /// [`Error::WeightCount`], [`Error::Weight`] for a negative, NaN or infinite weight, and [`Error::NoWeight`] or
+    /// [`Error::WeightOverflow`] for a sum that is zero or infinite.
     pub fn new(weights: Option<&[f64]>, rows: usize) -> Result<Self> {
         let Some(weights) = weights else {
             return Ok(Self::Unit(rows));
@@ -54,10 +54,10 @@ impl Weights {
         if weights.iter().all(|&w| w == 1.0) {
             return Ok(Self::Unit(rows));
         }
-        Ok(Self::Each(scaled(weights)))
+        Ok(Self::Each(scale_extremes(weights)))
     }
 
-    /// The weights of some rows, which must not all be 0.
+    /// The weights of a subset of rows, which must not all be 0.
     pub(crate) fn select(&self, rows: &[usize]) -> Self {
         match self {
             Self::Unit(_) => Self::Unit(rows.len()),
@@ -84,8 +84,8 @@ impl Weights {
     }
 }
 
-/// The weights as they are, or with the largest near 1 where it is extreme.
-fn scaled(weights: &[f64]) -> Vec<f64> {
+/// Scales extreme weights by a power of two so that the largest is within 1e±150.
+fn scale_extremes(weights: &[f64]) -> Vec<f64> {
     let largest = weights.iter().copied().fold(0.0, f64::max);
     let step = if largest > 1e150 {
         2_f64.powi(-500)
@@ -94,7 +94,7 @@ fn scaled(weights: &[f64]) -> Vec<f64> {
     };
     let mut scaled = weights.to_vec();
     let mut reached = largest;
-    // Two steps lead from the smallest float to the middle; one factor for both is no float itself.
+    // The smallest floats need two steps, whose product is not representable as one factor.
     while !(1e-150..=1e150).contains(&reached) {
         for weight in &mut scaled {
             *weight *= step;
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ones_are_unit_weights() {
+    fn weights_of_one_become_unit_weights() {
         assert_eq!(
             Weights::new(Some(&[1.0, 1.0]), 2).unwrap(),
             Weights::Unit(2)
@@ -126,8 +126,8 @@ mod tests {
     }
 
     #[test]
-    fn bad_weights_are_refused() {
-        let bad: [&[f64]; 6] = [
+    fn invalid_weights_are_rejected() {
+        let invalid: [&[f64]; 6] = [
             &[-1.0, 1.0],
             &[f64::NAN, 1.0],
             &[f64::INFINITY, 1.0],
@@ -135,7 +135,7 @@ mod tests {
             &[1.0],
             &[f64::MAX, f64::MAX],
         ];
-        for weights in bad {
+        for weights in invalid {
             assert!(Weights::new(Some(weights), 2).is_err(), "{weights:?}");
         }
     }

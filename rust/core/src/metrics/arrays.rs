@@ -90,7 +90,7 @@ fn prefetch<P: RawPosition>(numbers: &[P], start: usize) -> u64 {
     let part = numbers.get(start..).and_then(<[P]>::first_chunk::<LANES>);
     let Some(part) = part else { return 0 };
     let lines = part.iter().step_by(CACHE_LINE / size_of::<P>());
-    lines.fold(0, |all, number| all | number.bits())
+    lines.fold(0, |all, number| all | number.integer_bits())
 }
 
 /// Rows packed into one word, one byte per row.
@@ -120,8 +120,8 @@ fn transpose_rows<P: RawPosition>(
         }
         for (row, positions) in rows.chunks_exact(labels).enumerate() {
             for (column, position) in columns.iter_mut().zip(positions) {
-                all |= position.bits();
-                column[ROWS_PER_WORD * group + row] = position.bits() as i8;
+                all |= position.integer_bits();
+                column[ROWS_PER_WORD * group + row] = position.integer_bits() as i8;
             }
         }
     }
@@ -137,7 +137,7 @@ fn pack_rows<P: RawPosition>(rows: &[P], words: &mut [u64]) -> u64 {
     for label in 0..labels {
         let mut word = 0;
         for (row, positions) in rows.iter().enumerate() {
-            let bits = positions[label].bits();
+            let bits = positions[label].integer_bits();
             all |= bits;
             word |= bits << (8 * row);
         }
