@@ -1,4 +1,4 @@
-//! Pair statistics and every aggregator, at the size of the letter data (26 labels) and growing with the labels.
+//! Pair statistics and all aggregators, for 26 labels as in the letter data and for growing numbers of labels.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -39,7 +39,7 @@ fn aggregators() -> Vec<(&'static str, Aggregator)> {
     ]
 }
 
-/// Noisy copies of the order 0, 1, 2, …: values around it, rounded so that ties occur, and ranked.
+/// Noisy rankings of the order 0, 1, 2, …, from rounded values so that ties occur.
 fn rankings(rows: usize, labels: usize, seed: u64) -> Rankings {
     let mut rng = Pcg64::seed_from_u64(seed);
     let spread = labels as f64;
@@ -49,7 +49,7 @@ fn rankings(rows: usize, labels: usize, seed: u64) -> Rankings {
     bucketrank_core::missing::to_dense_ranks(values.view()).expect("finite values")
 }
 
-/// Independent uniform shares: a Condorcet winner is rare, and one that turns up is beaten by the next label.
+/// Independent uniform shares without a Condorcet winner: one that occurs is made to lose against the next label.
 fn random_pair_order(labels: usize, seed: u64) -> PairOrderMatrix {
     let mut rng = Pcg64::seed_from_u64(seed);
     let mut c = Array2::from_elem((labels, labels), 0.5);
@@ -68,7 +68,7 @@ fn random_pair_order(labels: usize, seed: u64) -> PairOrderMatrix {
     PairOrderMatrix::new(c.view()).expect("complementary shares")
 }
 
-fn statistics(criterion: &mut Criterion) {
+fn bench_evidence(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("evidence");
     let many = rankings(200, LABELS, 1);
     for needs in [
@@ -99,7 +99,7 @@ fn statistics(criterion: &mut Criterion) {
     group.finish();
 }
 
-fn consensus(criterion: &mut Criterion) {
+fn bench_consensus(criterion: &mut Criterion) {
     let mut workspace = Workspace::default();
     for rows in [1, 200] {
         let mut group = criterion.benchmark_group(format!("consensus_of_{rows}"));
@@ -115,7 +115,7 @@ fn consensus(criterion: &mut Criterion) {
     }
 }
 
-fn serial<'a>(aggregator: &'a Aggregator, interrupt: &'a Interrupt) -> BatchOptions<'a> {
+fn serial_options<'a>(aggregator: &'a Aggregator, interrupt: &'a Interrupt) -> BatchOptions<'a> {
     BatchOptions {
         aggregator,
         n_jobs: 1,
@@ -123,7 +123,7 @@ fn serial<'a>(aggregator: &'a Aggregator, interrupt: &'a Interrupt) -> BatchOpti
     }
 }
 
-fn batch(criterion: &mut Criterion) {
+fn bench_batch(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("batch_of_100");
     let interrupt = Interrupt::new();
     let matrices: Vec<_> = (0..100)
@@ -133,12 +133,15 @@ fn batch(criterion: &mut Criterion) {
         if aggregator.needs() == Needs::PairOrder {
             group.bench_function(name, |b| {
                 b.iter(|| {
-                    aggregate_pair_orders(serial(&aggregator, &interrupt), black_box(&matrices))
+                    aggregate_pair_orders(
+                        serial_options(&aggregator, &interrupt),
+                        black_box(&matrices),
+                    )
                 });
             });
         }
     }
-    // Few rankings with missing labels: many maximal lotteries, of which the fairest is searched.
+    // Few rankings with missing labels have many maximal lotteries, which exercises the leximin search.
     let sparse: Vec<_> = (0..100)
         .map(|seed| {
             let y = rankings(5, LABELS, seed);
@@ -151,12 +154,12 @@ fn batch(criterion: &mut Criterion) {
         .collect();
     let lottery = Aggregator::MaximalLottery(MaximalLottery);
     group.bench_function("lottery_sparse", |b| {
-        b.iter(|| aggregate_pair_orders(serial(&lottery, &interrupt), black_box(&sparse)));
+        b.iter(|| aggregate_pair_orders(serial_options(&lottery, &interrupt), black_box(&sparse)));
     });
     group.finish();
 }
 
-fn growth(criterion: &mut Criterion) {
+fn bench_growth(criterion: &mut Criterion) {
     let mut workspace = Workspace::default();
     let mut group = criterion.benchmark_group("growth");
     for labels in [10, 50, 100, 200] {
@@ -183,6 +186,6 @@ criterion_group! {
         .sample_size(20)
         .warm_up_time(Duration::from_millis(200))
         .measurement_time(Duration::from_millis(600));
-    targets = statistics, consensus, batch, growth
+    targets = bench_evidence, bench_consensus, bench_batch, bench_growth
 }
 criterion_main!(benches);

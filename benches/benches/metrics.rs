@@ -5,7 +5,7 @@ use bucketrank_core::metrics::{tau_x, tau_x_of_arrays};
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
 use ndarray::Array2;
 
-fn tau_x_batches(criterion: &mut Criterion) {
+fn bench_tau_x(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("tau_x");
     for (rows, labels) in [
         (100_000, 5),
@@ -25,25 +25,25 @@ fn tau_x_batches(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// With reading and checking, as callers from Python have it.
-fn tau_x_arrays(criterion: &mut Criterion) {
+/// Includes parsing and validation of the arrays, as in calls from Python.
+fn bench_tau_x_of_arrays(criterion: &mut Criterion) {
     let (rows, labels) = (100_000, 26);
-    let whole = |seed| {
+    let integers = |seed| {
         let rankings = rankings(rows, labels, 10, 0.0, seed);
         Array2::from_shape_fn((rows, labels), |(i, j)| i64::from(rankings.row(i)[j]))
     };
-    let (truth, predicted) = (whole(1), whole(2));
+    let (truth, predicted) = (integers(1), integers(2));
     let (real_truth, real_predicted) = (truth.mapv(|p| p as f64), predicted.mapv(|p| p as f64));
     let mut group = criterion.benchmark_group("tau_x_of_arrays");
     group.throughput(Throughput::Elements(rows as u64));
-    group.bench_function("whole", |b| {
+    group.bench_function("i64", |b| {
         b.iter(|| tau_x_of_arrays(truth.view(), predicted.view(), None));
     });
-    group.bench_function("real", |b| {
+    group.bench_function("f64", |b| {
         b.iter(|| tau_x_of_arrays(real_truth.view(), real_predicted.view(), None));
     });
     group.finish();
 }
 
-criterion_group!(benches, tau_x_batches, tau_x_arrays);
+criterion_group!(benches, bench_tau_x, bench_tau_x_of_arrays);
 criterion_main!(benches);

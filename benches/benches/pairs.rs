@@ -1,4 +1,4 @@
-//! From an array of positions to rankings, and from rankings to pair counts.
+//! Parsing arrays of positions, and counting pairs of rankings.
 
 use bucketrank_benches::rankings;
 use bucketrank_core::pairs::PairCounts;
@@ -7,7 +7,7 @@ use bucketrank_core::run::Interrupt;
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
 use ndarray::Array2;
 
-fn pair_counts(criterion: &mut Criterion) {
+fn bench_pair_counts(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("pair counts");
     for (labels, missing) in [(5, 0.0), (26, 0.0), (26, 0.3), (100, 0.0)] {
         let y = rankings(20_000, labels, 10, missing, 1);
@@ -20,8 +20,8 @@ fn pair_counts(criterion: &mut Criterion) {
     group.finish();
 }
 
-fn reading(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("reading");
+fn bench_parsing(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("parsing");
     let y = rankings(100_000, 26, 10, 0.0, 1);
     let whole = Array2::from_shape_fn((100_000, 26), |(row, label)| i64::from(y.row(row)[label]));
     let real = whole.mapv(|p| p as f64);
@@ -31,5 +31,5 @@ fn reading(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, pair_counts, reading);
+criterion_group!(benches, bench_pair_counts, bench_parsing);
 criterion_main!(benches);

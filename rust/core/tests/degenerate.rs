@@ -1,4 +1,4 @@
-//! Aggregators on inputs at the edge: nothing known, everything tied, tiny and huge weights, many labels.
+//! Aggregators on degenerate inputs: no comparisons, all labels tied, extreme weights, many labels.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ use rand_pcg::Pcg64;
 
 const NAN: f64 = f64::NAN;
 
-fn all() -> Vec<Aggregator> {
+fn all_aggregators() -> Vec<Aggregator> {
     let mut all = vec![
         Aggregator::Borda(Borda::default()),
         Aggregator::Copeland(Copeland::default()),
@@ -34,13 +34,13 @@ fn consensus(aggregator: Aggregator, y: &Rankings) -> BucketOrder {
         .unwrap()
 }
 
-/// Every method finishes, with finite numbers behind its result.
-fn check_all(y: &Rankings) {
+/// Checks that every method returns finite intermediate results.
+fn assert_finite_details(y: &Rankings) {
     let evidence = Evidence::from_rankings(y, Needs::Rankings, &Interrupt::never()).unwrap();
     let tau_x = [TauXSearch::Cut, TauXSearch::Local].map(|s| Aggregator::TauX(TauX::new(s, None)));
     // Newton's method on thousands of labels would take hours.
     let davidson = (y.labels() <= 64).then_some(Aggregator::Davidson(Davidson::default()));
-    for aggregator in all().into_iter().chain(tau_x).chain(davidson) {
+    for aggregator in all_aggregators().into_iter().chain(tau_x).chain(davidson) {
         let explained = aggregator.explain(&evidence).unwrap();
         let numbers = match explained.details {
             Details::Scores { scores } => scores,
@@ -85,7 +85,7 @@ fn check_all(y: &Rankings) {
 }
 
 #[test]
-fn nothing_known_or_everything_tied_is_one_bucket() {
+fn unknown_or_tied_pairs_give_one_bucket() {
     let inputs = [
         array![[NAN, NAN, NAN]],
         array![[NAN, 1.0, NAN], [NAN, NAN, NAN]],
@@ -94,12 +94,13 @@ fn nothing_known_or_everything_tied_is_one_bucket() {
     ];
     for y in inputs {
         let y = Rankings::new(y.view(), None).unwrap();
-        check_all(&y);
-        for aggregator in all() {
+        assert_finite_details(&y);
+        for aggregator in all_aggregators() {
             let order = consensus(aggregator, &y);
-            // A label that is ranked alone holds on to the walkers of MC1 to MC3 by design.
-            let tied = matches!(aggregator, Aggregator::MarkovChain(c) if c.variant() < 4);
-            if !tied || y.is_complete() {
+            // MC1 to MC3 stay at a label that is ranked alone, by definition.
+            let favours_single_labels =
+                matches!(aggregator, Aggregator::MarkovChain(c) if c.variant() < 4);
+            if !favours_single_labels || y.is_complete() {
                 assert_eq!(order, BucketOrder::all_tied(3), "{aggregator:?}");
             }
         }
@@ -107,20 +108,20 @@ fn nothing_known_or_everything_tied_is_one_bucket() {
 }
 
 #[test]
-fn two_labels() {
+fn two_labels_keep_their_order() {
     let y = Rankings::new(array![[1.0, 2.0]].view(), None).unwrap();
-    for aggregator in all() {
+    for aggregator in all_aggregators() {
         assert_eq!(
             consensus(aggregator, &y).positions(),
             [1, 2],
             "{aggregator:?}"
         );
     }
-    check_all(&Rankings::new(array![[1.0, 2.0], [2.0, 1.0]].view(), None).unwrap());
+    assert_finite_details(&Rankings::new(array![[1.0, 2.0], [2.0, 1.0]].view(), None).unwrap());
 }
 
 #[test]
-fn extreme_weights() {
+fn extreme_weights_give_finite_results() {
     let y = array![
         [1.0, 2.0, 3.0, NAN],
         [3.0, 2.0, 1.0, NAN],
@@ -135,13 +136,13 @@ fn extreme_weights() {
         [4e307, 4e307, 4e307, 4e307],
     ];
     for weights in weights {
-        check_all(&Rankings::new(y.view(), Some(&weights)).unwrap());
+        assert_finite_details(&Rankings::new(y.view(), Some(&weights)).unwrap());
     }
     // The scale of the weights does not matter.
     let results = [1.0, 1e-300, 1e300].map(|scale| {
         let weights = [3.0, 2.0, 1.0, 1.0].map(|w| w * scale);
         let y = Rankings::new(y.view(), Some(&weights)).unwrap();
-        all()
+        all_aggregators()
             .into_iter()
             .map(|a| consensus(a, &y))
             .collect::<Vec<_>>()
@@ -151,7 +152,7 @@ fn extreme_weights() {
 }
 
 #[test]
-fn hardly_connected_groups_are_weighed_exactly() {
+fn nearly_disconnected_groups_have_exact_probabilities() {
     // Labels 0..50 and 50..100 are ranked in different rows, all tied; one row of weight 1e-12 ties all labels, and
     // one of weight 3e-12 has the first group before the second.
     let n = 100;
@@ -166,7 +167,7 @@ fn hardly_connected_groups_are_weighed_exactly() {
     let Details::MarkovChain { stationary, .. } = chain.explain(&evidence).unwrap().details else {
         panic!("details of another method");
     };
-    // Moves between the groups are as 1 to 4, so the groups hold 4/5 and 1/5, evenly within.
+    // Transitions between the groups have the ratio 1 : 4, so the groups have 4/5 and 1/5, evenly within.
     for (label, p) in stationary.iter().enumerate() {
         let expected = if label < 50 { 0.8 } else { 0.2 } / 50.0;
         assert!((p - expected).abs() < 1e-12, "{p} {expected}");
@@ -194,18 +195,18 @@ fn two_hundred_labels_take_less_than_a_second() {
     ];
     for y in &inputs {
         let evidence = Evidence::from_rankings(y, Needs::Rankings, &Interrupt::never()).unwrap();
-        for aggregator in all() {
+        for aggregator in all_aggregators() {
             let start = Instant::now();
             aggregator.explain(&evidence).unwrap();
             let taken = start.elapsed();
             assert!(taken < Duration::from_secs(1), "{aggregator:?}: {taken:?}");
         }
-        check_all(y);
+        assert_finite_details(y);
     }
 }
 
 #[test]
-fn the_lottery_of_a_large_degenerate_game_does_not_depend_on_names() {
+fn lottery_of_a_large_degenerate_game_is_equivariant() {
     let mut rng = Pcg64::seed_from_u64(5);
     let lottery = |y: &Rankings| {
         let evidence = Evidence::from_rankings(y, Needs::PairOrder, &Interrupt::never()).unwrap();

@@ -1,4 +1,4 @@
-//! Compares every aggregator with results of the original implementation, where those are at hand.
+//! Compares aggregators with stored results of the original implementation; skipped without the files.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use bucketrank_core::run::Interrupt;
 use ndarray::Array2;
 use serde_json::Value;
 
-/// A file of reference data: in the folder beside the workspace, or where `BUCKETRANK_SHARED` says.
+/// Path of a file of reference data, in `BUCKETRANK_SHARED` or the folder beside the workspace.
 fn golden_file(name: &str) -> PathBuf {
     let shared = std::env::var_os("BUCKETRANK_SHARED").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
@@ -20,7 +20,7 @@ fn golden_file(name: &str) -> PathBuf {
     shared.join("golden").join(name)
 }
 
-fn aggregator(name: &str) -> Aggregator {
+fn parse_aggregator(name: &str) -> Aggregator {
     match name {
         "maximal_lottery" => return Aggregator::MaximalLottery(MaximalLottery),
         "mc1" | "mc2" | "mc3" | "mc4" => {
@@ -39,22 +39,27 @@ fn aggregator(name: &str) -> Aggregator {
     }
 }
 
-/// Numbers of a list; null becomes NaN.
-fn numbers(value: &Value) -> Vec<f64> {
+/// Parses a list of numbers; null becomes NaN.
+fn parse_numbers(value: &Value) -> Vec<f64> {
     let values = value.as_array().unwrap().iter();
     values.map(|x| x.as_f64().unwrap_or(f64::NAN)).collect()
 }
 
-fn matrix(value: &Value) -> Array2<f64> {
-    let rows: Vec<Vec<f64>> = value.as_array().unwrap().iter().map(numbers).collect();
+fn parse_matrix(value: &Value) -> Array2<f64> {
+    let rows: Vec<Vec<f64>> = value
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(parse_numbers)
+        .collect();
     Array2::from_shape_fn((rows.len(), rows[0].len()), |(i, j)| rows[i][j])
 }
 
-fn rankings(case: &Value) -> Rankings {
+fn parse_rankings(case: &Value) -> Rankings {
     let weights = case["weights"]
         .is_array()
-        .then(|| numbers(&case["weights"]));
-    Rankings::new(matrix(&case["Y"]).view(), weights.as_deref()).unwrap()
+        .then(|| parse_numbers(&case["weights"]));
+    Rankings::new(parse_matrix(&case["Y"]).view(), weights.as_deref()).unwrap()
 }
 
 #[test]
@@ -69,12 +74,12 @@ fn results_equal_the_original_implementation() {
     let mut compared = 0;
     let mut differences = Vec::new();
     for case in golden["cases"].as_array().unwrap() {
-        let rankings = rankings(case);
+        let rankings = parse_rankings(case);
         let evidence =
             Evidence::from_rankings(&rankings, Needs::Rankings, &Interrupt::never()).unwrap();
         let mut refilled = Evidence::new(rankings.labels(), Needs::Rankings).unwrap();
         refilled.fill(&rankings, 0..rankings.len()).unwrap();
-        let c = matrix(&case["C"]);
+        let c = parse_matrix(&case["C"]);
         for (found, expected) in evidence.pair_order().as_slice().iter().zip(&c) {
             assert!((found - expected).abs() < 1e-11, "C of case {}", case["id"]);
         }
@@ -82,9 +87,9 @@ fn results_equal_the_original_implementation() {
             if case["fragile"].get(name).is_some() {
                 continue;
             }
-            let expected = numbers(expected);
+            let expected = parse_numbers(expected);
             for evidence in [&evidence, &refilled] {
-                let order = aggregator(name)
+                let order = parse_aggregator(name)
                     .aggregate(evidence, &mut workspace)
                     .unwrap();
                 let found: Vec<f64> = order.positions().iter().map(|&p| p.into()).collect();

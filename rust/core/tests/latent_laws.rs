@@ -3,7 +3,7 @@
 use bucketrank_core::latent::{pair_shares, Derivatives, LatentRow};
 use proptest::prelude::*;
 
-/// Scores and positions of up to seven labels; some labels missing.
+/// Scores and positions of two to seven labels, with missing labels.
 fn rows() -> impl Strategy<Value = (Vec<f64>, Vec<u16>)> {
     (2_usize..8).prop_flat_map(|n| {
         let scores = prop::collection::vec(-4.0..4.0_f64, 2 * n);
@@ -23,7 +23,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn shares_add_up_and_both_ways_agree((scores, _) in rows()) {
+    fn shares_sum_to_one_and_equal_pairwise_shares((scores, _) in rows()) {
         let n = scores.len() / 2;
         let planes = shares(&scores);
         let pairs = (0..n).flat_map(|u| (u + 1..n).map(move |v| (u, v)));
@@ -38,7 +38,7 @@ proptest! {
     }
 
     #[test]
-    fn only_differences_of_utilities_matter((scores, positions) in rows(), shift in -50.0..50.0_f64) {
+    fn shifted_utilities_give_equal_shares((scores, positions) in rows(), shift in -50.0..50.0_f64) {
         let n = scores.len() / 2;
         let mut shifted = scores.clone();
         for utility in &mut shifted[..n] {
@@ -58,15 +58,15 @@ proptest! {
         let row = LatentRow::new(&scores);
         for u in 0..n {
             for v in 0..n {
-                let (there, back) = (row.shares(u, v), row.shares(v, u));
-                prop_assert!((there[0] - back[2]).abs() < 1e-15);
-                prop_assert!((there[1] - back[1]).abs() < 1e-15);
+                let (forward, backward) = (row.shares(u, v), row.shares(v, u));
+                prop_assert!((forward[0] - backward[2]).abs() < 1e-15);
+                prop_assert!((forward[1] - backward[1]).abs() < 1e-15);
             }
         }
     }
 
     #[test]
-    fn derivatives_are_finite_differences((scores, positions) in rows()) {
+    fn derivatives_equal_finite_differences((scores, positions) in rows()) {
         let n = scores.len() / 2;
         let mut found = Derivatives::new(n);
         LatentRow::new(&scores).add_derivatives(&positions, 1.0, &mut found);
@@ -83,13 +83,13 @@ proptest! {
             let (up, down) = (at(step), at(-step));
             let slope = (up.0 - down.0) / (2.0 * step);
             prop_assert!((found.gradient[output] - slope).abs() < 1e-7);
-            let bend = (down.1 - up.1) / (2.0 * step);
-            prop_assert!((found.curvature[output] - bend).abs() < 1e-7);
+            let curvature = (down.1 - up.1) / (2.0 * step);
+            prop_assert!((found.curvature[output] - curvature).abs() < 1e-7);
         }
     }
 
     #[test]
-    fn any_finite_scores_give_finite_answers(
+    fn finite_scores_give_finite_results(
         scores in prop::collection::vec(prop::num::f64::NORMAL | prop::num::f64::ZERO, 8),
         positions in prop::collection::vec(0..4_u16, 4),
     ) {

@@ -1,4 +1,4 @@
-//! Laws that aggregators obey on any rankings.
+//! Properties of aggregators on random rankings.
 
 use bucketrank_core::aggregate::{
     aggregate_many, Aggregator, Borda, BucketPivot, Copeland, Details, Evidence, MarkovChain,
@@ -37,8 +37,8 @@ fn tau_x(search: TauXSearch) -> Aggregator {
 
 const SEARCHES: [TauXSearch; 3] = [TauXSearch::Cut, TauXSearch::Local, TauXSearch::Exact];
 
-/// The methods that treat labels alike, whatever their order.
-fn impartial() -> Vec<Aggregator> {
+/// The methods whose results do not depend on the order of the labels.
+fn neutral_aggregators() -> Vec<Aggregator> {
     let mut all = vec![
         borda(0.9),
         borda(0.0),
@@ -50,8 +50,8 @@ fn impartial() -> Vec<Aggregator> {
     all
 }
 
-fn all() -> Vec<Aggregator> {
-    let mut all = impartial();
+fn all_aggregators() -> Vec<Aggregator> {
+    let mut all = neutral_aggregators();
     all.extend([pivot(0.25), pivot(0.0)]);
     all.extend(SEARCHES.map(tau_x));
     all.extend((1..=4).map(|variant| {
@@ -68,7 +68,7 @@ fn consensus(aggregator: Aggregator, y: &Rankings) -> BucketOrder {
         .unwrap()
 }
 
-/// Any numbers, some of them missing, ranked in each row.
+/// Random values to rank; each is NaN with probability `missing`.
 fn values(missing: f64) -> impl Strategy<Value = Array2<f64>> {
     (2..9_usize, 1..9_usize).prop_flat_map(move |(labels, rows)| {
         let value = prop::option::weighted(1.0 - missing, 0..6_u8);
@@ -79,7 +79,7 @@ fn values(missing: f64) -> impl Strategy<Value = Array2<f64>> {
     })
 }
 
-fn weighted(values: &Array2<f64>, weights: &[f64]) -> Rankings {
+fn rank_with_weights(values: &Array2<f64>, weights: &[f64]) -> Rankings {
     let dense = to_dense_ranks(values.view()).unwrap();
     let positions = Array2::from_shape_fn(values.dim(), |(r, l)| match dense.row(r)[l] {
         MISSING => f64::NAN,
@@ -92,8 +92,8 @@ fn permutation() -> impl Strategy<Value = Vec<usize>> {
     Just((0..9).collect::<Vec<_>>()).prop_shuffle()
 }
 
-/// The permutation of the first `n` numbers that a longer one induces.
-fn shortened(permutation: &[usize], n: usize) -> Vec<usize> {
+/// Restricts a permutation to the first `n` numbers.
+fn restrict_permutation(permutation: &[usize], n: usize) -> Vec<usize> {
     permutation.iter().copied().filter(|&u| u < n).collect()
 }
 
@@ -108,13 +108,13 @@ fn lottery(evidence: &Evidence) -> (Vec<f64>, f64, bool) {
     }
 }
 
-/// The label that beats every other one, if there is one.
+/// The label that beats every other label, if it exists.
 fn condorcet_winner(c: &PairOrderMatrix) -> Option<usize> {
     let n = c.labels();
     (0..n).find(|&u| (0..n).all(|v| v == u || c.get(u, v) > 0.5 + 1e-9))
 }
 
-/// The value of the game, from the general solver.
+/// The value of the majority game, by the general solver.
 fn game_value(c: &PairOrderMatrix) -> f64 {
     let n = c.labels();
     let mut variables = ProblemVariables::new();
@@ -134,9 +134,9 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_result_is_a_bucket_order(values in values(0.3)) {
+    fn result_is_a_bucket_order(values in values(0.3)) {
         let y = to_dense_ranks(values.view()).unwrap();
-        for aggregator in all() {
+        for aggregator in all_aggregators() {
             let order = consensus(aggregator, &y);
             prop_assert_eq!(order.positions().len(), y.labels());
             for bucket in 1..=order.buckets() {
@@ -150,7 +150,7 @@ proptest! {
     fn explanations_agree_with_results(values in values(0.3)) {
         let y = to_dense_ranks(values.view()).unwrap();
         let evidence = Evidence::from_rankings(&y, Needs::Rankings, &Interrupt::never()).unwrap();
-        for aggregator in all() {
+        for aggregator in all_aggregators() {
             let explained = aggregator.explain(&evidence).unwrap();
             prop_assert_eq!(explained.order, consensus(aggregator, &y));
             match explained.details {
@@ -165,7 +165,7 @@ proptest! {
                 Details::TauX { expected_tau_x, upper_bound, boundary_gains, scores, .. } => {
                     prop_assert!(expected_tau_x <= upper_bound + 1e-12 && scores.len() == y.labels());
                     prop_assert_eq!(boundary_gains.len(), consensus(aggregator, &y).buckets() - 1);
-                    // A boundary that did not pay would not be there.
+                    // The cut has no boundary that lowers the value.
                     prop_assert!(boundary_gains.iter().all(|&gain| gain >= -1e-8));
                 }
                 Details::Davidson { utilities, .. } => prop_assert_eq!(utilities.len(), y.labels()),
@@ -175,20 +175,20 @@ proptest! {
     }
 
     #[test]
-    fn names_of_labels_do_not_matter(values in values(0.3), longer in permutation()) {
-        let permutation = shortened(&longer, values.ncols());
-        let renamed = Array2::from_shape_fn(values.dim(), |(r, l)| values[[r, permutation[l]]]);
-        let (y, renamed) = (to_dense_ranks(values.view()).unwrap(), to_dense_ranks(renamed.view()).unwrap());
-        for aggregator in impartial() {
+    fn results_are_equivariant_to_relabelling(values in values(0.3), full in permutation()) {
+        let permutation = restrict_permutation(&full, values.ncols());
+        let relabelled = Array2::from_shape_fn(values.dim(), |(r, l)| values[[r, permutation[l]]]);
+        let (y, relabelled) = (to_dense_ranks(values.view()).unwrap(), to_dense_ranks(relabelled.view()).unwrap());
+        for aggregator in neutral_aggregators() {
             let order = consensus(aggregator, &y);
             let expected: Vec<u16> = permutation.iter().map(|&u| order.positions()[u]).collect();
-            let found = consensus(aggregator, &renamed);
+            let found = consensus(aggregator, &relabelled);
             prop_assert_eq!(found.positions(), expected, "{:?}", aggregator);
         }
     }
 
     #[test]
-    fn complete_agreement_is_kept(values in prop::collection::vec(0..6_u8, 2..9), copies in 1..5_usize) {
+    fn unanimous_rankings_are_the_consensus(values in prop::collection::vec(0..6_u8, 2..9), copies in 1..5_usize) {
         let row = Array2::from_shape_fn((1, values.len()), |(_, l)| f64::from(values[l]));
         let row = to_dense_ranks(row.view()).unwrap().row(0).to_vec();
         let y = Array2::from_shape_fn((copies, row.len()), |(_, l)| i64::from(row[l]));
@@ -213,19 +213,19 @@ proptest! {
     }
 
     #[test]
-    fn a_weight_counts_copies(values in values(0.3), copies in prop::collection::vec(0..4_usize, 9)) {
+    fn integer_weights_equal_copies(values in values(0.3), copies in prop::collection::vec(0..4_usize, 9)) {
         let rows: Vec<usize> = (0..values.nrows()).flat_map(|r| vec![r; copies[r]]).collect();
         prop_assume!(!rows.is_empty());
         let repeated = Array2::from_shape_fn((rows.len(), values.ncols()), |(r, l)| values[[rows[r], l]]);
         let weights: Vec<f64> = copies.iter().map(|&k| k as f64).collect();
-        let (y, repeated) = (weighted(&values, &weights), to_dense_ranks(repeated.view()).unwrap());
-        for aggregator in all() {
+        let (y, repeated) = (rank_with_weights(&values, &weights), to_dense_ranks(repeated.view()).unwrap());
+        for aggregator in all_aggregators() {
             prop_assert_eq!(consensus(aggregator, &y), consensus(aggregator, &repeated), "{:?}", aggregator);
         }
     }
 
     #[test]
-    fn a_larger_search_never_expects_less(values in values(0.3), beta in 0.0..2.0_f64) {
+    fn larger_searches_have_larger_expected_tau_x(values in values(0.3), beta in 0.0..2.0_f64) {
         let y = to_dense_ranks(values.view()).unwrap();
         let evidence = Evidence::from_rankings(&y, Needs::Rankings, &Interrupt::never()).unwrap();
         let shares = evidence.pair_shares().unwrap();
@@ -233,14 +233,14 @@ proptest! {
         let [cut, local, exact] = SEARCHES.map(|search| expected(tau_x(search)));
         prop_assert!(exact >= local - 1e-9 && local >= cut - 1e-9);
         prop_assert!(cut >= expected(borda(beta)) - 1e-8);
-        for aggregator in all() {
+        for aggregator in all_aggregators() {
             prop_assert!(exact >= expected(aggregator) - 1e-9, "{:?}", aggregator);
         }
     }
 
     #[test]
-    fn mostly_tied_labels_are_all_tied(values in values(0.3), ties in 9..30_usize) {
-        // So many rows that tie everything that no pair is decided.
+    fn mostly_tied_rankings_give_one_bucket(values in values(0.3), ties in 9..30_usize) {
+        // Enough all-tied rows to outweigh every strict preference.
         let (rows, labels) = values.dim();
         let tied = Array2::from_shape_fn((rows + ties, labels), |(r, l)| {
             if r < rows { values[[r, l]] } else { 0.0 }
@@ -252,7 +252,7 @@ proptest! {
     }
 
     #[test]
-    fn names_do_not_matter_to_tau_x_where_net_preferences_differ(values in values(0.3), longer in permutation()) {
+    fn tau_x_is_equivariant_if_net_preferences_differ(values in values(0.3), full in permutation()) {
         let y = to_dense_ranks(values.view()).unwrap();
         let evidence = Evidence::from_rankings(&y, Needs::Shares, &Interrupt::never()).unwrap();
         let Details::TauX { scores, .. } = tau_x(TauXSearch::Cut).explain(&evidence).unwrap().details else {
@@ -261,19 +261,19 @@ proptest! {
         let mut sorted = scores;
         sorted.sort_by(f64::total_cmp);
         prop_assume!(sorted.windows(2).all(|pair| pair[1] - pair[0] > 1e-6));
-        let permutation = shortened(&longer, values.ncols());
-        let renamed = Array2::from_shape_fn(values.dim(), |(r, l)| values[[r, permutation[l]]]);
-        let renamed = to_dense_ranks(renamed.view()).unwrap();
+        let permutation = restrict_permutation(&full, values.ncols());
+        let relabelled = Array2::from_shape_fn(values.dim(), |(r, l)| values[[r, permutation[l]]]);
+        let relabelled = to_dense_ranks(relabelled.view()).unwrap();
         for search in SEARCHES {
             let order = consensus(tau_x(search), &y);
             let expected: Vec<u16> = permutation.iter().map(|&u| order.positions()[u]).collect();
-            let found = consensus(tau_x(search), &renamed);
+            let found = consensus(tau_x(search), &relabelled);
             prop_assert_eq!(found.positions(), expected, "{:?}", search);
         }
     }
 
     #[test]
-    fn a_generous_beta_ties_all(values in values(0.3)) {
+    fn large_beta_ties_all(values in values(0.3)) {
         let y = to_dense_ranks(values.view()).unwrap();
         for aggregator in [borda(1e3), borda(1e300), copeland(0.5), copeland(7.0)] {
             prop_assert_eq!(consensus(aggregator, &y), BucketOrder::all_tied(y.labels()));
@@ -281,7 +281,7 @@ proptest! {
     }
 
     #[test]
-    fn a_condorcet_winner_is_first(values in values(0.2)) {
+    fn condorcet_winner_is_first(values in values(0.2)) {
         let y = to_dense_ranks(values.view()).unwrap();
         let evidence = Evidence::from_rankings(&y, Needs::PairOrder, &Interrupt::never()).unwrap();
         if let Some(winner) = condorcet_winner(evidence.pair_order()) {
@@ -294,7 +294,7 @@ proptest! {
     }
 
     #[test]
-    fn the_lottery_solves_the_game(values in values(0.3)) {
+    fn lottery_solves_the_game(values in values(0.3)) {
         let y = to_dense_ranks(values.view()).unwrap();
         let evidence = Evidence::from_rankings(&y, Needs::PairOrder, &Interrupt::never()).unwrap();
         let c = evidence.pair_order();
@@ -304,7 +304,7 @@ proptest! {
             let lead: f64 = (0..c.labels()).map(|u| p[u] * (c.get(u, v) - c.get(v, u))).sum();
             prop_assert!(lead >= -1e-9);
         }
-        // Zero is the best margin that any lottery reaches, says the general solver.
+        // The general solver confirms that no lottery has a margin above zero.
         prop_assert!(game_value(c).abs() < 1e-9 && margin.abs() < 1e-9);
     }
 
@@ -314,7 +314,7 @@ proptest! {
         let (rows, labels) = values.dim();
         let doubled = Array2::from_shape_fn((rows, labels + 1), |(r, l)| values[[r, l % labels]]);
         let y = to_dense_ranks(doubled.view()).unwrap();
-        for aggregator in impartial() {
+        for aggregator in neutral_aggregators() {
             let order = consensus(aggregator, &y);
             prop_assert_eq!(order.positions()[0], order.positions()[labels], "{:?}", aggregator);
         }
@@ -323,7 +323,7 @@ proptest! {
     }
 
     #[test]
-    fn evidence_of_some_rows_is_that_of_a_smaller_set(values in values(0.3), last in 1..9_usize) {
+    fn evidence_of_a_subset_of_rows_equals_that_of_a_smaller_set(values in values(0.3), last in 1..9_usize) {
         let last = last.min(values.nrows());
         let y = to_dense_ranks(values.view()).unwrap();
         let part = to_dense_ranks(values.view().split_at(ndarray::Axis(0), last).0).unwrap();
@@ -335,7 +335,7 @@ proptest! {
         prop_assert_eq!(few.pair_order(), evidence.pair_order());
         prop_assert_eq!(few.pair_shares(), evidence.pair_shares());
         let mut workspace = Workspace::default();
-        for aggregator in all() {
+        for aggregator in all_aggregators() {
             let found = aggregator.aggregate(&evidence, &mut workspace).unwrap();
             prop_assert_eq!(found, consensus(aggregator, &part), "{:?}", aggregator);
         }
@@ -343,7 +343,7 @@ proptest! {
 }
 
 #[test]
-fn the_number_of_threads_does_not_matter() {
+fn results_do_not_depend_on_the_number_of_threads() {
     let sets: Vec<Rankings> = (0..600_u32)
         .map(|seed| {
             let value =
@@ -352,7 +352,10 @@ fn the_number_of_threads_does_not_matter() {
         })
         .collect();
     let exact = |aggregator: &Aggregator| *aggregator == tau_x(TauXSearch::Exact);
-    for aggregator in all().into_iter().filter(|aggregator| !exact(aggregator)) {
+    for aggregator in all_aggregators()
+        .into_iter()
+        .filter(|aggregator| !exact(aggregator))
+    {
         let serial = aggregate_many(&aggregator, &sets, 1, &Interrupt::never()).unwrap();
         for n_jobs in [0, 2, 3] {
             let parallel = aggregate_many(&aggregator, &sets, n_jobs, &Interrupt::never()).unwrap();

@@ -8,7 +8,7 @@ use bucketrank_core::run::Interrupt;
 use ndarray::Array2;
 use proptest::prelude::*;
 
-/// Random rankings: values to rank, with NaN for missing labels where they are allowed.
+/// Random values to rank; with `missing`, some are NaN.
 fn values(missing: bool) -> impl Strategy<Value = Array2<f64>> {
     (1..90_usize, 2..9_usize).prop_flat_map(move |(rows, labels)| {
         let value = prop_oneof![
@@ -32,13 +32,13 @@ fn with_weights(rankings: &Rankings, weights: &[f64]) -> Rankings {
     Rankings::new(positions.view(), Some(weights)).unwrap()
 }
 
-fn permuted(values: &Array2<f64>, order: &[usize]) -> Rankings {
+fn permute_labels(values: &Array2<f64>, order: &[usize]) -> Rankings {
     to_dense_ranks(values.select(ndarray::Axis(1), order).view()).unwrap()
 }
 
 proptest! {
     #[test]
-    fn whole_weights_equal_copies(y in values(true), seed in any::<u64>()) {
+    fn integer_weights_equal_copies(y in values(true), seed in any::<u64>()) {
         let rankings = to_dense_ranks(y.view()).unwrap();
         let weights: Vec<usize> = (0..rankings.len()).map(|row| (seed >> (row % 60)) as usize % 3).collect();
         prop_assume!(weights.iter().any(|&w| w > 0));
@@ -76,25 +76,25 @@ proptest! {
     }
 
     #[test]
-    fn tau_x_laws(y in values(false), z in any::<prop::sample::Index>()) {
+    fn tau_x_is_bounded_and_invariant_to_label_order(y in values(false), z in any::<prop::sample::Index>()) {
         let n = y.ncols();
         let a = to_dense_ranks(y.view()).unwrap();
         let shift = z.index(n);
         let order: Vec<usize> = (0..n).map(|label| (label + shift) % n).collect();
-        let b = permuted(&y, &order);
+        let b = permute_labels(&y, &order);
         prop_assert_eq!(tau_x(&a, &a).unwrap(), 1.0);
         let value = tau_x(&a, &b).unwrap();
         prop_assert!((-1.0..=1.0).contains(&value));
-        // Relabelling both sides alike changes nothing.
-        let (pa, pb) = (permuted(&y, &order), {
+        // Invariant under the same permutation of the labels of both sides.
+        let (pa, pb) = (permute_labels(&y, &order), {
             let twice: Vec<usize> = order.iter().map(|&label| order[label]).collect();
-            permuted(&y, &twice)
+            permute_labels(&y, &twice)
         });
         prop_assert_eq!(tau_x_rows(&pa, &pb).unwrap(), tau_x_rows(&a, &b).unwrap());
     }
 
     #[test]
-    fn dropping_keeps_the_order_of_what_is_left(y in values(true), fraction in 0.0..=1.0_f64, seed in any::<u64>()) {
+    fn dropping_keeps_the_order_of_remaining_labels(y in values(true), fraction in 0.0..=1.0_f64, seed in any::<u64>()) {
         let rankings = to_dense_ranks(y.view()).unwrap();
         let dropped = drop_labels(&rankings, fraction, seed).unwrap();
         for (old, new) in rankings.rows().zip(dropped.rows()) {
