@@ -6,7 +6,7 @@ use crate::tree::child_seed;
 use super::bins::BinCut;
 use super::candidates::{CandidateFeatures, FeatureDraw};
 use super::gradient::{DerivativeLines, OUTPUTS};
-use super::model::{ScoreNode, ScoreTree, LEAF};
+use super::model::{ScoreTree, ScoreTreeNode, LEAF};
 use super::params::BoostOptions;
 use super::row_sample::RowSample;
 use super::scale::Scale;
@@ -61,7 +61,7 @@ struct ScoreSplit {
 }
 
 /// A node before it is split or becomes a leaf.
-const UNSPLIT: ScoreNode = ScoreNode {
+const UNSPLIT: ScoreTreeNode = ScoreTreeNode {
     threshold: 0.0,
     feature: LEAF,
     child: 0,
@@ -71,7 +71,7 @@ impl GrownTree {
     /// Splits a node whose first `left` rows go left, and returns its children.
     fn split(&mut self, open: &OpenNode, split: &ScoreSplit, left: usize) -> [OpenNode; 2] {
         let child = self.tree.nodes.len();
-        self.tree.nodes[open.node] = ScoreNode {
+        self.tree.nodes[open.node] = ScoreTreeNode {
             threshold: split.cut.threshold,
             feature: split.feature as u32,
             child: child as u32,

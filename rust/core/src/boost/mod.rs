@@ -31,7 +31,7 @@ mod row_sample;
 mod scale;
 mod split_scores;
 
-pub(crate) use model::{ScoreNode, ScoreTree, LEAF};
+pub(crate) use model::{ScoreTree, ScoreTreeNode, LEAF};
 
 pub use booster::Booster;
 pub use fit::Observer;

@@ -7,7 +7,7 @@ pub(crate) const LEAF: u32 = u32::MAX;
 
 /// A node. The two children of an inner node are adjacent and come after it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct ScoreNode {
+pub(crate) struct ScoreTreeNode {
     /// Values up to this one go left.
     pub(crate) threshold: f64,
     /// Feature of the split; [`LEAF`] for a leaf.
@@ -19,7 +19,7 @@ pub(crate) struct ScoreNode {
 /// A tree whose leaves hold additions to the scores.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct ScoreTree {
-    pub(crate) nodes: Vec<ScoreNode>,
+    pub(crate) nodes: Vec<ScoreTreeNode>,
     /// Leaf by leaf: n utilities, then n tie terms.
     pub(crate) values: Vec<f32>,
 }
@@ -27,7 +27,7 @@ pub(crate) struct ScoreTree {
 impl ScoreTree {
     /// Number of the leaf of a row; `goes_right` decides at each inner node.
     #[inline(always)]
-    pub(super) fn leaf(&self, goes_right: impl Fn(usize, &ScoreNode) -> bool) -> usize {
+    pub(super) fn leaf(&self, goes_right: impl Fn(usize, &ScoreTreeNode) -> bool) -> usize {
         let mut index = 0;
         loop {
             let node = &self.nodes[index];
@@ -72,12 +72,12 @@ mod tests {
 
     #[test]
     fn add_trees_sums_leaf_values() {
-        let inner = |feature, threshold| ScoreNode {
+        let inner = |feature, threshold| ScoreTreeNode {
             threshold,
             feature,
             child: 1,
         };
-        let leaf = |child| ScoreNode {
+        let leaf = |child| ScoreTreeNode {
             threshold: 0.0,
             feature: LEAF,
             child,

@@ -37,7 +37,7 @@ fn compare_blocks<T: Copy + Default + PartialOrd>(
         let filled = LANES.min(rows - start);
         transpose(truth, start, filled, narrow, &mut a);
         transpose(predicted, start, filled, narrow, &mut b);
-        let totals = dispatch(BlockKernel { a: &a, b: &b });
+        let totals = dispatch(DisagreementsKernel { a: &a, b: &b });
         out.extend(totals[..filled].iter().map(|&t| u64::from(t)));
     }
     out
@@ -62,12 +62,12 @@ fn transpose<T>(
 }
 
 /// Number of disagreements of each row of a block, whose columns are labels.
-struct BlockKernel<'a, T> {
+struct DisagreementsKernel<'a, T> {
     a: &'a [[T; LANES]],
     b: &'a [[T; LANES]],
 }
 
-impl<T: Copy + PartialOrd> Kernel for BlockKernel<'_, T> {
+impl<T: Copy + PartialOrd> Kernel for DisagreementsKernel<'_, T> {
     type Output = [u32; LANES];
 
     #[inline(always)]

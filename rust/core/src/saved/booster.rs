@@ -1,7 +1,7 @@
 //! Boosters in a container: the nodes and leaf values of all trees, and what was measured at the fit.
 
 use super::{SavedModel, Section, SectionWriter};
-use crate::boost::{Booster, ScoreNode, ScoreTree, LEAF};
+use crate::boost::{Booster, ScoreTree, ScoreTreeNode, LEAF};
 use crate::error::Result;
 use crate::rankings::MAX_LABELS;
 
@@ -87,7 +87,7 @@ fn read_trees(
     }
 }
 
-fn read_nodes(section: &mut Section<'_, '_>) -> Result<Vec<ScoreNode>> {
+fn read_nodes(section: &mut Section<'_, '_>) -> Result<Vec<ScoreTreeNode>> {
     let thresholds: Vec<f64> = section.vector("thresholds")?;
     let features: Vec<u32> = section.unsigned("features")?;
     let children: Vec<u32> = section.unsigned("children")?;
@@ -96,7 +96,7 @@ fn read_nodes(section: &mut Section<'_, '_>) -> Result<Vec<ScoreNode>> {
     }
     let nodes = thresholds.into_iter().zip(features).zip(children);
     Ok(nodes
-        .map(|((threshold, feature), child)| ScoreNode {
+        .map(|((threshold, feature), child)| ScoreTreeNode {
             threshold,
             feature: feature.wrapping_sub(1),
             child,
