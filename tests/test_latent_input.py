@@ -32,8 +32,8 @@ def changed(array: Array, row: int, column: int, value: float) -> Array:
     [
         (changed(X, 3, 1, np.nan), Y, "X, row 3, column 1: NaN; expected a finite number"),
         (changed(X, 19, 2, np.inf), Y, "X, row 19, column 2: inf; expected a finite number"),
-        (X[:-1], Y, "X has 19 rows but Y has 20; expected one ranking a row"),
-        (X, Y[:5], "X has 20 rows but Y has 5; expected one ranking a row"),
+        (X[:-1], Y, "X has 19 rows but Y has 20; expected one ranking per row"),
+        (X, Y[:5], "X has 20 rows but Y has 5; expected one ranking per row"),
         (X[:0], Y[:0], r"Found array with 0 sample\(s\)"),
         (X, Y[:0], "found 0 rows; expected at least one ranking"),
         (X[:, :0], Y, r"Found array with 0 feature\(s\)"),
