@@ -129,7 +129,7 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         writer.writerows([range(1, len(labels) + 1)] * 4)
     for arguments in (
         ["aggregate", str(file), "--format", "csv"],
-        ["fit", str(file), "--labels", *labels[1:], "--method", "tree", "--out", str(model)],
+        ["fit", str(file), "--labels", *labels[:-1], "--method", "tree", "--out", str(model)],
         ["predict", str(model), str(file)],
     ):
         assert main(arguments) == 0
