@@ -1,6 +1,6 @@
 """Boosting: our model of whole rankings against scikit-learn's boosting of one classification problem.
 
-Nobody else boosts rankings with ties. The yardstick is `HistGradientBoostingClassifier` with as many rounds of the same
+No other library boosts rankings with ties. The peer is `HistGradientBoostingClassifier` with as many rounds of the same
 depth: on the one problem of the top label, and on the pairs of labels one by one, of which a few are fitted and the
 rest extrapolated. Two threads each, in a process of their own, because scikit-learn reads their number at its start.
 """

@@ -55,7 +55,7 @@ class Explanation:
     _details: dict[str, Any]
 
     def __post_init__(self) -> None:
-        # An explanation is a record: whoever wants to change a number must copy it first.
+        # An explanation is a record: arrays are read-only, so changing a number requires a copy.
         for value in (self.positions, *self._details.values()):
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
