@@ -1,4 +1,4 @@
-//! [`Error`]: the error type of the crate. Variants carry the data of the message, so that callers can match on them
+//! [`enum@Error`]: the error type of the crate. Variants carry the data of the message, so that callers can match on them
 //! and bindings can translate them without parsing text. Rows and labels count from 0.
 
 mod display;

@@ -284,7 +284,7 @@ impl<'a> Section<'_, 'a> {
             .ok_or_else(|| self.problem(&format!("there is no number in {name}")))
     }
 
-    /// Takes what [`SectionWriter::reals`] wrote.
+    /// Takes what `SectionWriter::reals` wrote.
     ///
     /// # Errors
     /// As [`Self::unsigned`].

@@ -2,7 +2,7 @@
 
 use super::grow::LEAF;
 
-/// One node of a [`Tree`].
+/// One node of a [`Tree`](super::Tree).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TreeNode {
     /// Number of training rows.
