@@ -73,8 +73,8 @@ impl Bins {
         &self.columns[feature].bins
     }
 
-    /// Cut between two bins of a node without rows in the bins between them: the midpoint of the values. If the midpoint
-    /// falls into a bin, the cut moves to the gap before that bin, so that bins and values agree.
+    /// The cut between two bins, if the node has no rows in the bins between them: the midpoint of the adjacent values.
+    /// If the midpoint falls into a bin, the cut moves to the gap before that bin, so that bins and values agree.
     pub(super) fn cut(&self, feature: usize, lower: u8, upper: u8) -> BinCut {
         let ranges = &self.columns[feature].ranges;
         let (from, to) = (usize::from(lower), usize::from(upper));
@@ -93,7 +93,7 @@ impl Bins {
     }
 }
 
-/// The bin of each distinct value, for bins of about equally many rows.
+/// The bin of each distinct value, for bins with about the same number of rows.
 fn assign_equal_frequency(ranks: &[u32], distinct: usize, max_bins: usize) -> Vec<u8> {
     let mut counts = vec![0_usize; distinct];
     for &rank in ranks {

@@ -4,8 +4,7 @@ use ndarray::{Array2, ArrayView2, Axis, Slice};
 
 use crate::error::{Error, Result};
 use crate::features::check_finite;
-use crate::parallel::{each_chunk, install};
-use crate::run::Interrupt;
+use crate::run::{self, require_memory, Jobs};
 
 use super::model::{add_trees, ScoreTree};
 
@@ -75,9 +74,9 @@ impl Booster {
         &self,
         values: ArrayView2<'_, f64>,
         rounds: usize,
-        n_jobs: usize,
+        jobs: Jobs<'_>,
     ) -> Result<Array2<f32>> {
-        let mut staged = self.staged_scores(values, &[rounds], n_jobs)?;
+        let mut staged = self.staged_scores(values, &[rounds], jobs)?;
         Ok(staged.pop().unwrap_or_default())
     }
 
@@ -90,7 +89,7 @@ impl Booster {
         &self,
         values: ArrayView2<'_, f64>,
         rounds: &[usize],
-        n_jobs: usize,
+        jobs: Jobs<'_>,
     ) -> Result<Vec<Array2<f32>>> {
         let (rows, columns) = values.dim();
         if columns != self.features {
@@ -101,24 +100,32 @@ impl Booster {
         }
         check_finite(values)?;
         let outputs = self.start.len();
+        // Single precision here, double precision for the caller.
+        require_memory::<[f32; 3]>("the scores", &[rows, outputs, rounds.len() + 1])?;
         let mut scores: Vec<f32> = self.start.repeat(rows);
-        let spread = n_jobs > 1 && rows > ROWS_AT_ONCE;
         let mut stages = Vec::with_capacity(rounds.len());
-        install(if spread { n_jobs } else { 1 }, &Interrupt::never(), || {
+        // About 5 ns per level of a tree, plus adding the vector of scores of a leaf.
+        let per_tree = rows * (32 + outputs / 4);
+        let nanoseconds = self.trees.len().saturating_mul(per_tree);
+        run::scope(jobs, nanoseconds as u64, |pool| {
             let mut done = 0;
             for &round in rounds {
                 let end = round.clamp(done, self.trees.len());
                 let trees = &self.trees[done..end];
-                each_chunk(
-                    spread,
+                pool.for_each_chunk(
+                    trees.len() * per_tree,
                     &mut scores,
                     ROWS_AT_ONCE * outputs,
                     |block, scores| {
+                        if jobs.interrupt.check().is_err() {
+                            return;
+                        }
                         let first = block * ROWS_AT_ONCE;
                         let rows = Slice::from(first..first + scores.len() / outputs);
                         add_trees(trees, values.slice_axis(Axis(0), rows), outputs, scores);
                     },
                 );
+                jobs.interrupt.check()?;
                 done = end;
                 let stage = Array2::from_shape_vec((rows, outputs), scores.clone());
                 stages.push(stage.unwrap_or_default());

@@ -9,7 +9,8 @@ use super::row_sample::RowSample;
 /// Candidate features of one node, ascending.
 pub(super) struct CandidateFeatures(Vec<CandidateFeature>);
 
-/// A feature and its candidate boundaries: those between bins of the node that leave enough rows on both sides.
+/// A feature and its candidate boundaries: the boundaries between bins that leave enough rows of the node on
+/// both sides.
 pub(super) struct CandidateFeature {
     pub(super) feature: usize,
     /// Number of boundaries.
@@ -18,7 +19,7 @@ pub(super) struct CandidateFeature {
     pub(super) boundaries_before: [u8; MAX_BINS],
 }
 
-/// How the features of a node are sample.
+/// How the features of a node are sampled.
 #[derive(Clone, Copy)]
 pub(super) struct FeatureDraw {
     /// Number of features to draw.
@@ -101,8 +102,8 @@ impl CandidateFeature {
         let (mut boundaries, mut left) = (0, 0);
         let bins = sample.bins.count(feature);
         for (before, &count) in boundaries_before.iter_mut().zip(&counts).take(bins) {
-            // There are at most 256 bins and no boundary before the first, so u8 suffices. Branch-free: branches would be
-            // unpredictable.
+            // There are at most 256 bins and no boundary before the first, so u8 suffices. Branch-free, because
+            // branches would be unpredictable.
             let enough_left = u8::from(left >= min_samples_leaf);
             let enough_right = u8::from(rows.len() - left >= min_samples_leaf);
             boundaries += enough_left & enough_right & u8::from(count > 0);
@@ -133,7 +134,7 @@ mod tests {
     use super::super::bins::Bins;
     use super::*;
     use crate::features::Features;
-    use crate::run::Interrupt;
+    use crate::run::{Interrupt, Pool};
     use ndarray::Array2;
 
     fn bins() -> Bins {
@@ -159,7 +160,7 @@ mod tests {
     fn constant_features_are_skipped() {
         let rows: Vec<u32> = (0..20).collect();
         let bins = bins();
-        let sample = RowSample::new(&bins, &rows, false);
+        let sample = RowSample::new(&bins, &rows, Pool::SERIAL);
         for seed in 0..50 {
             let two = CandidateFeatures::draw(&sample, &rows, draw(2, 1, seed));
             assert_eq!(two.features().len(), 2);
@@ -179,7 +180,7 @@ mod tests {
     fn boundaries_leave_min_samples_leaf_rows() {
         let rows: Vec<u32> = (0..20).collect();
         let bins = bins();
-        let sample = RowSample::new(&bins, &rows, false);
+        let sample = RowSample::new(&bins, &rows, Pool::SERIAL);
         let all = CandidateFeatures::draw(&sample, &rows, draw(4, 6, 0));
         // Two, four and ten rows per value.
         let before = |c: usize, bins: usize| all.features()[c].boundaries_before[..bins].to_vec();
@@ -196,7 +197,7 @@ mod tests {
     fn cuts_lie_between_bins_that_have_rows() {
         let rows: Vec<u32> = (0..20).filter(|row| row % 10 != 5).collect();
         let bins = bins();
-        let sample = RowSample::new(&bins, &rows, false);
+        let sample = RowSample::new(&bins, &rows, Pool::SERIAL);
         // Values 0, 4 and 9 of the first feature, by their index in the sample.
         let node = [0, 4, 8];
         let candidates = CandidateFeatures::draw(&sample, &node, draw(4, 1, 0));
@@ -218,7 +219,7 @@ mod tests {
             MAX_BINS,
         );
         let rows: Vec<u32> = (0..MAX_BINS as u32).collect();
-        let sample = RowSample::new(&bins, &rows, false);
+        let sample = RowSample::new(&bins, &rows, Pool::SERIAL);
         let candidates = CandidateFeatures::draw(&sample, &rows, draw(1, 1, 0));
         assert_eq!(candidates.boundaries(), MAX_BINS - 1);
         let (_, cut) = candidates.cut(&sample, &rows, MAX_BINS - 2).unwrap();

@@ -5,11 +5,10 @@ use ndarray::{ArrayView2, Axis};
 use crate::error::{Error, Result};
 use crate::features::{check_finite, Features};
 use crate::latent::{compared_labels, Derivatives, LatentRow};
-use crate::pairs::PairCounts;
-use crate::parallel::{each_chunk, install};
+use crate::pairs::{pair_count, PairCounts};
 use crate::random::{child_seed, Generator};
 use crate::rankings::{Rankings, MISSING};
-use crate::run::Interrupt;
+use crate::run::{self, require_memory, Interrupt, Jobs, Pool};
 
 use super::bins::Bins;
 use super::booster::Booster;
@@ -18,11 +17,16 @@ use super::grow::{GrownTree, TreeGrower, NOT_SAMPLED};
 use super::params::{BoostOptions, BoostParams};
 use super::row_sample::RowSample;
 
+/// Estimated time for the derivatives of one pair of a row.
+const NANOSECONDS_PER_PAIR: usize = 4;
+/// Estimated time for adding the values of a tree to the scores of a row; also the time per row and label for
+/// growing it.
+const NANOSECONDS_PER_ROW: usize = 50;
 /// Newton steps of the constant scores before the first tree.
 const CONSTANT_STEPS: usize = 3;
-/// Fraction of a Newton step that a constant step makes.
+/// Fraction of the Newton step that is taken for the constant scores.
 const CONSTANT_RATE: f64 = 0.7;
-/// Largest change of a score in a constant step.
+/// Largest change of a constant score in one step.
 const CONSTANT_CLIP: f64 = 2.0;
 
 /// Progress callback and interrupt of a fit.
@@ -49,8 +53,8 @@ impl Booster {
     ///
     /// # Errors
     /// Features that are not finite, a different number of rows, too many labels for counting pairs, [`Error::NoPairs`]
-    /// when the validation rows or the training rows rank no pair, [`Error::Interrupted`], or threads that cannot be
-    /// started.
+    /// when the validation rows or the training rows rank no pair, [`Error::Interrupted`], [`Error::Memory`], or threads
+    /// that cannot be started.
     pub fn fit(
         values: ArrayView2<'_, f64>,
         rankings: &Rankings,
@@ -83,13 +87,36 @@ fn fit_weighted(
     params: &BoostParams,
     observer: &Observer<'_>,
 ) -> Result<Booster> {
+    check_memory(rankings, params.options())?;
     let features = Features::new(values, observer.interrupt)?;
     let bins = Bins::new(&features, params.options().max_bins);
     drop(features);
-    let n_jobs = params.options().n_jobs;
-    install(n_jobs, observer.interrupt, || {
-        BoostingRun::new(&bins, rankings, params, n_jobs > 1)?.run(observer)
+    let rounds = params.options().rounds;
+    let nanoseconds = rankings
+        .len()
+        .saturating_mul(NANOSECONDS_PER_ROW * rankings.labels());
+    let jobs = Jobs {
+        n_jobs: params.options().n_jobs,
+        interrupt: observer.interrupt,
+    };
+    run::scope(jobs, nanoseconds.saturating_mul(rounds) as u64, |pool| {
+        BoostingRun::new(&bins, rankings, params, pool, observer.interrupt)?.run(observer)
     })
+}
+
+/// Refuses a fit whose scores, derivatives or trees cannot be allocated. With early stopping the number of trees is
+/// open.
+fn check_memory(rankings: &Rankings, options: &BoostOptions) -> Result<()> {
+    const BYTES_PER_OUTPUT: usize = 32;
+    const BYTES_PER_TREE: usize = 64;
+    let outputs = 2 * rankings.labels();
+    let rows = [rankings.len(), outputs, BYTES_PER_OUTPUT];
+    require_memory::<u8>("the derivatives of the rows", &rows)?;
+    if options.early_stopping.is_none() {
+        let tree = BYTES_PER_TREE + size_of::<f32>() * outputs;
+        require_memory::<u8>("the trees", &[options.rounds, tree])?;
+    }
+    Ok(())
 }
 
 /// State of a fit.
@@ -98,8 +125,7 @@ struct BoostingRun<'a> {
     rankings: &'a Rankings,
     options: &'a BoostOptions,
     features_per_node: usize,
-    /// Whether the fit runs in a pool of several threads.
-    spread: bool,
+    pool: Pool,
     derivatives: RowDerivatives<'a>,
     training: Vec<u32>,
     validation: Vec<u32>,
@@ -113,13 +139,14 @@ impl<'a> BoostingRun<'a> {
         bins: &'a Bins,
         rankings: &'a Rankings,
         params: &'a BoostParams,
-        spread: bool,
+        pool: Pool,
+        interrupt: &Interrupt,
     ) -> Result<Self> {
         let options = params.options();
         let (training, validation) = split_validation(rankings, options)?;
         let mut counts = PairCounts::empty(rankings.labels())?;
         if validation.is_empty() {
-            counts = PairCounts::from_rankings(rankings, &Interrupt::never())?;
+            counts = PairCounts::from_rankings(rankings, interrupt)?;
         } else {
             for &row in &training {
                 let weight = rankings.weights().get(row as usize);
@@ -132,7 +159,7 @@ impl<'a> BoostingRun<'a> {
             rankings,
             options,
             features_per_node: params.features_per_node(bins.features()),
-            spread,
+            pool,
             derivatives: RowDerivatives::new(rankings, options.ridge),
             training,
             validation,
@@ -154,7 +181,7 @@ impl<'a> BoostingRun<'a> {
         let mut lines = DerivativeLines::default();
         for round in 0..self.options.rounds {
             observer.interrupt.check()?;
-            let grown = self.grow_tree(round, &mut lines);
+            let grown = self.grow_tree(round, &mut lines, observer.interrupt)?;
             self.add_tree(&grown);
             self.booster.trees.push(grown.tree);
             gains.push(grown.gains);
@@ -181,14 +208,18 @@ impl<'a> BoostingRun<'a> {
     }
 
     /// Samples rows and grows a tree on their derivatives.
-    fn grow_tree(&self, round: usize, lines: &mut DerivativeLines) -> GrownTree {
+    fn grow_tree(
+        &self,
+        round: usize,
+        lines: &mut DerivativeLines,
+        interrupt: &Interrupt,
+    ) -> Result<GrownTree> {
         let seed = child_seed(self.options.seed, round);
         let rows = sample_rows(&self.training, self.options.row_share, seed);
         let labels = self.rankings.labels();
-        let spread = self.spread && rows.len() > ROWS;
         let blocks = lines.resize(rows.len(), labels);
-        each_chunk(
-            spread,
+        self.pool.for_each_chunk(
+            rows.len() * pair_count(labels) * NANOSECONDS_PER_PAIR,
             blocks,
             ROWS * group_count(labels),
             |block, lines| {
@@ -198,7 +229,7 @@ impl<'a> BoostingRun<'a> {
             },
         );
         let grower = TreeGrower {
-            sample: &RowSample::new(self.bins, &rows, spread),
+            sample: &RowSample::new(self.bins, &rows, self.pool),
             lines,
             scale: self.derivatives.scale(),
             options: self.options,
@@ -206,29 +237,31 @@ impl<'a> BoostingRun<'a> {
             outputs: self.booster.start.len(),
             seed: child_seed(seed, 0),
         };
-        grower.grow(self.spread)
+        grower.grow(self.pool, interrupt)
     }
 
     /// Adds a tree to the scores of all rows.
     fn add_tree(&mut self, grown: &GrownTree) {
         let outputs = self.booster.start.len();
-        let spread = self.spread && self.rankings.len() > ROWS;
+        let nanoseconds = self.rankings.len() * NANOSECONDS_PER_ROW;
         let chunk = ROWS * outputs;
         let (bins, tree) = (self.bins, &grown.tree);
-        each_chunk(spread, &mut self.scores, chunk, |block, scores| {
-            for (row, scores) in scores.chunks_exact_mut(outputs).enumerate() {
-                let row = block * ROWS + row;
-                let leaf = match grown.leaves[row] {
-                    NOT_SAMPLED => tree.leaf(|index, node| {
-                        bins.column(node.feature as usize)[row] > grown.last_left[index]
-                    }),
-                    leaf => leaf as usize,
-                };
-                for (score, value) in scores.iter_mut().zip(tree.leaf_values(leaf, outputs)) {
-                    *score += value;
+        let scores = &mut self.scores;
+        self.pool
+            .for_each_chunk(nanoseconds, scores, chunk, |block, scores| {
+                for (row, scores) in scores.chunks_exact_mut(outputs).enumerate() {
+                    let row = block * ROWS + row;
+                    let leaf = match grown.leaves[row] {
+                        NOT_SAMPLED => tree.leaf(|index, node| {
+                            bins.column(node.feature as usize)[row] > grown.last_left[index]
+                        }),
+                        leaf => leaf as usize,
+                    };
+                    for (score, value) in scores.iter_mut().zip(tree.leaf_values(leaf, outputs)) {
+                        *score += value;
+                    }
                 }
-            }
-        });
+            });
     }
 
     /// Mean log-likelihood per validation pair; `None` without validation rows.

@@ -1,6 +1,7 @@
 //! First and second derivatives of sampled rows, laid out for sums over rows.
 
 use crate::latent::{LatentBlock, LANES};
+use crate::pairs::label_relations;
 use crate::rankings::{Rankings, MISSING};
 use crate::simd::{dispatch, Kernel};
 
@@ -46,7 +47,7 @@ impl DerivativeLines {
         self.row_groups(row, 0, self.groups)
     }
 
-    /// `count` lines of a row, from group `first` on.
+    /// `count` lines of a row, starting at group `first`.
     #[inline(always)]
     pub(super) fn row_groups(&self, row: usize, first: usize, count: usize) -> &[DerivativeLine] {
         let first = row * self.groups + first;
@@ -59,18 +60,18 @@ pub(super) fn group_count(labels: usize) -> usize {
     (2 * labels).div_ceil(OUTPUTS)
 }
 
-/// Computes derivatives of the log-likelihood of training rows; holds all inputs that do not depend on the scores.
+/// Computes derivatives of the log-likelihood of training rows. Holds the inputs that do not depend on the scores.
 pub(super) struct RowDerivatives<'a> {
     rankings: &'a Rankings,
     /// Row weights in units of `scale`.
     weights: Vec<f32>,
     scale: Scale,
-    /// Per row and label: number of labels behind it minus number of labels ahead of it; then the number of labels tied
-    /// with it. Missing labels count as behind, as in [`LatentBlock`].
+    /// Result of [`label_relations`].
     relations: Vec<f32>,
 }
 
-/// If the largest weight is outside this range, weights are divided by it: single precision could not add them.
+/// If the largest weight is outside this range, all weights are divided by it, because their sums would exceed
+/// single precision.
 const PLAIN_WEIGHTS: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
 
 impl<'a> RowDerivatives<'a> {
@@ -91,7 +92,7 @@ impl<'a> RowDerivatives<'a> {
                 .map(|weight| (weight / plain / scale.unit) as f32)
                 .collect(),
             scale,
-            relations: dispatch(RelationsKernel { rankings }),
+            relations: label_relations(rankings),
         }
     }
 
@@ -116,37 +117,6 @@ impl<'a> RowDerivatives<'a> {
     }
 }
 
-struct RelationsKernel<'a> {
-    rankings: &'a Rankings,
-}
-
-impl Kernel for RelationsKernel<'_> {
-    type Output = Vec<f32>;
-
-    #[inline(always)]
-    fn run(self) -> Vec<f32> {
-        let n = self.rankings.labels();
-        let mut out = vec![0.0; 2 * n * self.rankings.len()];
-        for (positions, out) in self.rankings.rows().zip(out.chunks_exact_mut(2 * n)) {
-            let (net, tied) = out.split_at_mut(n);
-            for ((net, tied), &own) in net.iter_mut().zip(tied).zip(positions) {
-                let (mut ahead, mut level) = (0_i32, 0_i32);
-                for &other in positions {
-                    let behind = i32::from(other > own) + i32::from(other == MISSING);
-                    ahead += behind - i32::from(other < own && other != MISSING);
-                    level += i32::from(other == own);
-                }
-                if own != MISSING {
-                    *net = ahead as f32;
-                    // A label is not paired with itself.
-                    *tied = (level - 1) as f32;
-                }
-            }
-        }
-        out
-    }
-}
-
 struct DerivativesKernel<'a> {
     derivatives: &'a RowDerivatives<'a>,
     rows: &'a [u32],
@@ -162,7 +132,7 @@ impl Kernel for DerivativesKernel<'_> {
         let n = self.derivatives.labels();
         let groups = group_count(n);
         let mut block = LatentBlock::<f32>::new(n);
-        // Of one row; padding outputs stay 0.
+        // Derivatives of one row; padding outputs stay 0.
         let mut gradient = vec![0.0; groups * OUTPUTS];
         let mut curvature = vec![0.0; groups * OUTPUTS];
         for (number, rows) in self.rows.chunks(LANES).enumerate() {

@@ -1,12 +1,14 @@
 //! [`TreeGrower`]: grows one tree of a booster, level by level.
 
-use crate::parallel::ordered;
+use crate::error::Result;
 use crate::random::child_seed;
+use crate::run::{Interrupt, Pool};
+use crate::tree::walker::FlatNode;
 
 use super::bins::BinCut;
 use super::candidates::{CandidateFeatures, FeatureDraw};
 use super::gradient::{DerivativeLines, OUTPUTS};
-use super::model::{ScoreTree, ScoreTreeNode, LEAF};
+use super::model::ScoreTree;
 use super::params::BoostOptions;
 use super::row_sample::RowSample;
 use super::scale::Scale;
@@ -18,8 +20,8 @@ const CLIP: f64 = 2.0;
 /// Marks a row that is not in the sample of the tree.
 pub(super) const NOT_SAMPLED: u32 = u32::MAX;
 
-/// Fewer cache lines of derivatives than this are not worth a second thread.
-const MIN_PARALLEL_LINES: usize = 1 << 12;
+/// Estimated time for adding a cache line of derivatives to the sums of one feature.
+const NANOSECONDS_PER_LINE: usize = 8;
 
 /// Inputs of one tree.
 pub(super) struct TreeGrower<'a> {
@@ -60,23 +62,18 @@ struct ScoreSplit {
     gain: f64,
 }
 
-/// A node before it is split or becomes a leaf.
-const UNSPLIT: ScoreTreeNode = ScoreTreeNode {
-    threshold: 0.0,
-    feature: LEAF,
-    child: 0,
-};
-
 impl GrownTree {
     /// Splits a node whose first `left` rows go left, and returns its children.
     fn split(&mut self, open: &OpenNode, split: &ScoreSplit, left: usize) -> [OpenNode; 2] {
         let child = self.tree.nodes.len();
-        self.tree.nodes[open.node] = ScoreTreeNode {
+        self.tree.nodes[open.node] = FlatNode {
             threshold: split.cut.threshold,
             feature: split.feature as u32,
             child: child as u32,
         };
-        self.tree.nodes.extend([UNSPLIT; 2]);
+        self.tree
+            .nodes
+            .extend([child, child + 1].map(FlatNode::leaf));
         self.last_left[open.node] = split.cut.last_left;
         self.last_left.extend([0; 2]);
         self.gains.push((split.feature as u32, split.gain));
@@ -91,15 +88,15 @@ impl GrownTree {
 }
 
 impl TreeGrower<'_> {
-    /// Grows the tree; `spread` if the caller runs in a pool of several threads.
-    pub(super) fn grow(&self, spread: bool) -> GrownTree {
+    /// Grows the tree.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`](crate::error::Error::Interrupted), checked before each level.
+    pub(super) fn grow(&self, pool: Pool, interrupt: &Interrupt) -> Result<GrownTree> {
         // Indices into the sample: the rows of a node are contiguous and ascending.
         let mut rows: Vec<u32> = (0..self.sample.rows.len() as u32).collect();
         let mut grown = GrownTree {
-            tree: ScoreTree {
-                nodes: vec![UNSPLIT],
-                values: Vec::new(),
-            },
+            tree: ScoreTree::new(vec![FlatNode::leaf(0)], Vec::new()),
             last_left: vec![0],
             leaves: vec![NOT_SAMPLED; self.sample.bins.rows()],
             gains: Vec::new(),
@@ -111,7 +108,8 @@ impl TreeGrower<'_> {
             seed: self.seed,
         }];
         for _ in 0..self.options.max_depth {
-            let splits = self.best_splits(&level, &rows, spread);
+            interrupt.check()?;
+            let splits = self.best_splits(&level, &rows, pool);
             let mut next = Vec::new();
             for (open, best) in level.into_iter().zip(splits) {
                 let Some(best) = best else {
@@ -125,25 +123,21 @@ impl TreeGrower<'_> {
         }
         leaves.append(&mut level);
         leaves.sort_unstable_by_key(|open| open.node);
-        self.fill_leaves(&mut grown, &leaves, &rows, spread);
-        grown
+        self.fill_leaves(&mut grown, &leaves, &rows, pool);
+        Ok(grown)
     }
 
     /// Best split of each node of a level; `None` for a node that becomes a leaf.
-    fn best_splits(
-        &self,
-        level: &[OpenNode],
-        rows: &[u32],
-        spread: bool,
-    ) -> Vec<Option<ScoreSplit>> {
+    fn best_splits(&self, level: &[OpenNode], rows: &[u32], pool: Pool) -> Vec<Option<ScoreSplit>> {
         let total: usize = level.iter().map(|open| open.rows.len()).sum();
-        let spread = spread && total * self.lines.groups() >= MIN_PARALLEL_LINES;
-        let candidates = ordered(spread, level.len(), |i| {
+        let per_row = self.features_per_node * NANOSECONDS_PER_LINE;
+        let candidates = pool.map(total * per_row, 0..level.len(), |i| {
             let rows = &rows[level[i].rows.clone()];
             self.candidates(rows, level[i].seed)
         });
         let tasks = self.lines.groups().div_ceil(GROUPS);
-        let scores = ordered(spread, level.len() * tasks, |task| {
+        let nanoseconds = total * self.lines.groups() * per_row;
+        let scores = pool.map(nanoseconds, 0..level.len() * tasks, |task| {
             let (node, task) = (task / tasks, task % tasks);
             let Some(candidates) = &candidates[node] else {
                 return SplitScores::default();
@@ -209,7 +203,7 @@ impl TreeGrower<'_> {
         let (mut left, mut right) = (0, 0);
         for at in 0..rows.len() {
             let row = rows[at];
-            // Branch-free: written to both sides and kept on one.
+            // Branch-free: each row is written to both sides and kept on one.
             let goes_left = column[row as usize] <= best.cut.last_left;
             rows[left] = row;
             others[right] = row;
@@ -220,11 +214,12 @@ impl TreeGrower<'_> {
         left
     }
 
-    /// Numbers the leaves and computes their values: Newton steps, shrunk by the ridge and the learning rate.
-    fn fill_leaves(&self, grown: &mut GrownTree, leaves: &[OpenNode], rows: &[u32], spread: bool) {
-        let spread = spread && rows.len() * self.lines.groups() >= MIN_PARALLEL_LINES;
+    /// Numbers the leaves in the order of their nodes and computes their values: Newton steps, shrunk by the ridge and
+    /// the learning rate.
+    fn fill_leaves(&self, grown: &mut GrownTree, leaves: &[OpenNode], rows: &[u32], pool: Pool) {
+        let nanoseconds = rows.len() * self.lines.groups() * NANOSECONDS_PER_LINE;
         let ridge = self.options.ridge / self.scale.unit;
-        let values = ordered(spread, leaves.len(), |leaf| {
+        let values = pool.map(nanoseconds, 0..leaves.len(), |leaf| {
             let sums = sum_derivatives(&rows[leaves[leaf].rows.clone()], self.lines);
             let value = |output: usize| {
                 let line = &sums[output / OUTPUTS];
@@ -236,11 +231,11 @@ impl TreeGrower<'_> {
             (0..self.outputs).map(value).collect::<Vec<f32>>()
         });
         for (number, open) in leaves.iter().enumerate() {
-            grown.tree.nodes[open.node].child = number as u32;
             for &row in &rows[open.rows.clone()] {
                 grown.leaves[self.sample.rows[row as usize] as usize] = number as u32;
             }
         }
-        grown.tree.values = values.concat();
+        let nodes = std::mem::take(&mut grown.tree.nodes);
+        grown.tree = ScoreTree::new(nodes, values.concat());
     }
 }

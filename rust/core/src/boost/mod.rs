@@ -7,6 +7,7 @@
 //! # Examples
 //! ```
 //! use bucketrank_core::{boost::{BoostOptions, BoostParams, Booster, Observer}, rankings::Rankings};
+//! use bucketrank_core::run::Jobs;
 //! use ndarray::{array, Array2};
 //!
 //! let x = Array2::from_shape_fn((40, 1), |(i, _)| i as f64);
@@ -14,7 +15,7 @@
 //! let rankings = Rankings::new(y.view(), None)?;
 //! let params = BoostParams::new(BoostOptions { rounds: 20, ..BoostOptions::default() })?;
 //! let booster = Booster::fit(x.view(), &rankings, &params, &Observer::silent())?;
-//! let scores = booster.scores(array![[3.0], [33.0]].view(), 20, 1)?;
+//! let scores = booster.scores(array![[3.0], [33.0]].view(), 20, Jobs::serial())?;
 //! assert!(scores[[0, 0]] > scores[[0, 1]] && scores[[1, 0]] < scores[[1, 1]]);
 //! # Ok::<(), bucketrank_core::error::Error>(())
 //! ```
@@ -31,7 +32,7 @@ mod row_sample;
 mod scale;
 mod split_scores;
 
-pub(crate) use model::{ScoreTree, ScoreTreeNode, LEAF};
+pub(crate) use model::ScoreTree;
 
 pub use booster::Booster;
 pub use fit::Observer;

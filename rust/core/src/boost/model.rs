@@ -2,62 +2,62 @@
 
 use ndarray::ArrayView2;
 
-/// The feature of a leaf.
-pub(crate) const LEAF: u32 = u32::MAX;
+use crate::tree::walker::{find_leaf, find_leaves, FlatNode, BATCH_ROWS};
 
-/// A node. The two children of an inner node are adjacent and come after it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct ScoreTreeNode {
-    /// Values up to this one go left.
-    pub(crate) threshold: f64,
-    /// Feature of the split; [`LEAF`] for a leaf.
-    pub(crate) feature: u32,
-    /// Index of the left child; for a leaf, its number among the leaves.
-    pub(crate) child: u32,
-}
-
-/// A tree whose leaves hold additions to the scores.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// A tree whose leaves hold values to add to the scores.
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ScoreTree {
-    pub(crate) nodes: Vec<ScoreTreeNode>,
-    /// Leaf by leaf: n utilities, then n tie terms.
+    pub(crate) nodes: Vec<FlatNode>,
+    /// Per node: its number among the leaves; unused for inner nodes.
+    leaf_numbers: Vec<u32>,
+    /// Leaf by leaf, in the order of the nodes: n utilities, then n tie terms.
     pub(crate) values: Vec<f32>,
 }
 
 impl ScoreTree {
-    /// Number of the leaf of a row; `goes_right` decides at each inner node.
-    #[inline(always)]
-    pub(super) fn leaf(&self, goes_right: impl Fn(usize, &ScoreTreeNode) -> bool) -> usize {
-        let mut index = 0;
-        loop {
-            let node = &self.nodes[index];
-            if node.feature == LEAF {
-                return node.child as usize;
-            }
-            index = node.child as usize + usize::from(goes_right(index, node));
+    /// The tree with these nodes; `values` are in the order of the leaves.
+    pub(crate) fn new(nodes: Vec<FlatNode>, values: Vec<f32>) -> Self {
+        let mut leaves = 0;
+        let number = |(index, node): (usize, &FlatNode)| {
+            leaves += u32::from(node.is_leaf(index));
+            leaves.saturating_sub(1)
+        };
+        Self {
+            leaf_numbers: nodes.iter().enumerate().map(number).collect(),
+            nodes,
+            values,
         }
     }
 
-    /// Additions of a leaf to the scores of its rows.
+    /// Number of the leaf of one row; `goes_right` decides at each inner node.
+    #[inline(always)]
+    pub(super) fn leaf(&self, goes_right: impl Fn(usize, &FlatNode) -> bool) -> usize {
+        self.leaf_numbers[find_leaf(&self.nodes, goes_right)] as usize
+    }
+
+    /// Values that a leaf adds to the scores of its rows.
     pub(super) fn leaf_values(&self, leaf: usize, outputs: usize) -> &[f32] {
         &self.values[leaf * outputs..(leaf + 1) * outputs]
     }
 }
 
-/// Adds the trees to the scores of rows, in order: staged and one-shot prediction are bit-identical.
+/// Adds the trees to the scores of at most [`BATCH_ROWS`] rows, in order: staged and one-shot prediction are
+/// bit-identical.
 pub(super) fn add_trees(
     trees: &[ScoreTree],
     values: ArrayView2<'_, f64>,
     outputs: usize,
     scores: &mut [f32],
 ) {
+    let (rows, columns) = values.dim();
+    let values = values.as_standard_layout();
+    let mut leaves = [0; BATCH_ROWS];
+    let leaves = &mut leaves[..rows];
     for tree in trees {
-        for (row, scores) in values
-            .rows()
-            .into_iter()
-            .zip(scores.chunks_exact_mut(outputs))
-        {
-            let leaf = tree.leaf(|_, node| row[node.feature as usize] > node.threshold);
+        let values = values.as_slice().unwrap_or_default();
+        find_leaves(&tree.nodes, columns, values, leaves);
+        for (&node, scores) in leaves.iter().zip(scores.chunks_exact_mut(outputs)) {
+            let leaf = tree.leaf_numbers[node as usize] as usize;
             for (score, value) in scores.iter_mut().zip(tree.leaf_values(leaf, outputs)) {
                 *score += value;
             }
@@ -72,19 +72,14 @@ mod tests {
 
     #[test]
     fn add_trees_sums_leaf_values() {
-        let inner = |feature, threshold| ScoreTreeNode {
-            threshold,
-            feature,
-            child: 1,
-        };
-        let leaf = |child| ScoreTreeNode {
-            threshold: 0.0,
-            feature: LEAF,
-            child,
-        };
-        let stump = |feature, threshold, values: [f32; 4]| ScoreTree {
-            nodes: vec![inner(feature, threshold), leaf(0), leaf(1)],
-            values: values.to_vec(),
+        let stump = |feature, threshold, values: [f32; 4]| {
+            let root = FlatNode {
+                threshold,
+                feature,
+                child: 1,
+            };
+            let nodes = vec![root, FlatNode::leaf(1), FlatNode::leaf(2)];
+            ScoreTree::new(nodes, values.to_vec())
         };
         let trees = [
             stump(0, 0.5, [1.0, 2.0, 3.0, 4.0]),

@@ -13,7 +13,7 @@ pub const MAX_DEPTH: usize = 64;
 pub struct BoostOptions {
     /// Number of trees.
     pub rounds: usize,
-    /// Fraction of a Newton step that a tree makes, above 0 and up to 1.
+    /// Fraction of the Newton step that each tree takes, above 0 and up to 1.
     pub learning_rate: f64,
     /// Largest depth of a leaf.
     pub max_depth: usize,
@@ -21,11 +21,12 @@ pub struct BoostOptions {
     pub min_samples_leaf: usize,
     /// Added to the curvature of leaves and of the constant scores.
     pub ridge: f64,
-    /// Probability of a row to be in the sample of a tree.
+    /// Probability that a row is in the sample of a tree.
     pub row_share: f64,
     /// Share of the m features drawn per node; `None` draws max(⌊√m⌋, ⌊m/3⌋).
     pub feature_share: Option<f64>,
-    /// Largest number of bins per feature. With at most as many distinct values, all midpoints are candidates.
+    /// Largest number of bins per feature. For features with no more distinct values than this, all midpoints
+    /// are candidates.
     pub max_bins: usize,
     /// Early stopping, if any.
     pub early_stopping: Option<EarlyStopping>,

@@ -1,6 +1,6 @@
 //! [`RowSample`]: the rows that one tree is grown on.
 
-use crate::parallel::each_chunk;
+use crate::run::Pool;
 
 use super::bins::Bins;
 
@@ -14,10 +14,11 @@ pub(super) struct RowSample<'a> {
 }
 
 impl<'a> RowSample<'a> {
-    /// Copies the bins of the rows; `spread` if the caller runs in a pool of several threads.
-    pub(super) fn new(bins: &'a Bins, rows: &'a [u32], spread: bool) -> Self {
+    /// Copies the bins of the rows.
+    pub(super) fn new(bins: &'a Bins, rows: &'a [u32], pool: Pool) -> Self {
         let mut columns = vec![0; bins.features() * rows.len()];
-        each_chunk(spread, &mut columns, rows.len().max(1), |feature, copy| {
+        let nanoseconds = 2 * columns.len();
+        pool.for_each_chunk(nanoseconds, &mut columns, rows.len(), |feature, copy| {
             let column = bins.column(feature);
             for (copy, &row) in copy.iter_mut().zip(rows) {
                 *copy = column[row as usize];

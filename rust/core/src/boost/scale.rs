@@ -1,10 +1,10 @@
-//! [`Scale`]: the unit of derivatives, which keeps products of their sums within single precision.
+//! [`Scale`]: the unit of derivatives, chosen so that products of their sums stay within single precision.
 
-/// Smallest ridge for comparing splits, relative to the largest possible sum: a smaller one is below rounding.
+/// Smallest ridge for comparing splits, relative to the largest possible sum: a smaller one would be lost in rounding.
 const LEAST_RIDGE: f64 = 1.0 / (1_u64 << 40) as f64;
 
-/// Unit of derivatives and ridge. It multiplies the scores of splits by a constant and leaves steps unchanged; as a power
-/// of two it causes no rounding.
+/// Unit of derivatives and ridge. It multiplies the scores of splits by a constant and does not change the steps. It is
+/// a power of two, so it causes no rounding.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scale {
     pub(super) unit: f64,
@@ -15,8 +15,8 @@ pub(super) struct Scale {
 impl Scale {
     /// Scale for sums of derivatives up to `largest`.
     ///
-    /// Curvature plus ridge is between 1/q and q units up to a small factor and gradients are at most q units, for some
-    /// q ≤ 2^20: a product of five of them neither overflows nor underflows.
+    /// Up to a small factor, curvature plus ridge is between 1/q and q units and gradients are at most q units, for
+    /// some q ≤ 2^20. A product of five such numbers neither overflows nor underflows.
     pub(super) fn new(largest: f64, ridge: f64) -> Self {
         let ridge = ridge.max(largest * LEAST_RIDGE);
         let middle = ridge.log2().midpoint(largest.max(ridge).log2());

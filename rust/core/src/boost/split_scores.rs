@@ -1,7 +1,7 @@
 //! Scores of candidate splits: sums of derivatives per bin, for a few outputs at a time.
 //!
-//! A task is one node and up to [`GROUPS`] groups of [`OUTPUTS`] outputs. It adds rows in order, and the results of tasks
-//! are added in order: the result does not depend on the number of threads.
+//! A task is one node and up to [`GROUPS`] groups of [`OUTPUTS`] outputs. It adds rows in order, and the results of
+//! tasks are added in order: the result does not depend on the number of threads.
 
 use crate::simd::{dispatch, Kernel};
 
@@ -28,7 +28,7 @@ pub(super) struct SearchNode<'a> {
     pub(super) candidates: &'a CandidateFeatures,
 }
 
-/// Scores all candidate splits of a node on up to [`GROUPS`] groups of outputs, from `first_group` on.
+/// Scores all candidate splits of a node on up to [`GROUPS`] groups of outputs, starting at `first_group`.
 pub(super) fn score_splits(
     node: SearchNode<'_>,
     lines: &DerivativeLines,
@@ -86,7 +86,7 @@ impl<const N: usize> Kernel for SplitScoreKernel<'_, N> {
                     self.lines.row_groups(row as usize, self.first_group, N),
                 );
             }
-            // The bins of every feature hold all rows: the sums of any feature add up to the total.
+            // The bins of a feature contain all rows, so the sums of any feature add up to the total.
             if number == 0 {
                 for lines in &between {
                     add_lines(&mut total, lines);
@@ -118,7 +118,7 @@ fn add_lines<const N: usize>(sum: &mut [DerivativeLine; N], lines: &[DerivativeL
     }
 }
 
-/// Score of both sides of a boundary per output, from the sums on the left and of the node.
+/// Score of both sides of a boundary per output, from the sums of the left side and of the node.
 #[inline(always)]
 fn score_sides<const N: usize>(
     left: &[DerivativeLine; N],
@@ -132,7 +132,7 @@ fn score_sides<const N: usize>(
     std::array::from_fn(|i| sum.0[i] / sum.1[i])
 }
 
-/// Pairwise sum by halves, as vector instructions add; the order is part of the result.
+/// Sum by repeated halving, as vector instructions add. The order of the additions affects rounding, so it is fixed.
 #[inline(always)]
 fn sum_halves(mut each: [f32; OUTPUTS]) -> f64 {
     let mut width = OUTPUTS / 2;
@@ -145,8 +145,8 @@ fn sum_halves(mut each: [f32; OUTPUTS]) -> f64 {
     f64::from(each[0])
 }
 
-/// Numerators and denominators. Fractions are brought to a common denominator first, because a division takes as long as
-/// ten products. [`super::scale`] keeps the products within single precision.
+/// Numerators and denominators. Fractions are added over a common denominator, because a division takes as long as ten
+/// products. [`super::scale`] keeps the products within single precision.
 type Fractions = ([f32; OUTPUTS], [f32; OUTPUTS]);
 
 #[inline(always)]
@@ -207,7 +207,7 @@ mod tests {
     use super::super::candidates::FeatureDraw;
     use super::*;
     use crate::features::Features;
-    use crate::run::Interrupt;
+    use crate::run::{Interrupt, Pool};
     use ndarray::Array2;
 
     /// Compares the scores with sums of both sides in double precision.
@@ -216,7 +216,7 @@ mod tests {
         let x = Array2::from_shape_fn((rows, 2), |(i, j)| ((i * (3 + j)) % 11) as f64);
         let bins = Bins::new(&Features::new(x.view(), &Interrupt::never()).unwrap(), 256);
         let kept: Vec<u32> = (0..rows as u32).filter(|r| r % 4 != 0).collect();
-        let sample = RowSample::new(&bins, &kept, false);
+        let sample = RowSample::new(&bins, &kept, Pool::SERIAL);
         let mut lines = DerivativeLines::default();
         for (place, line) in lines.resize(kept.len(), labels).iter_mut().enumerate() {
             *line = DerivativeLine(std::array::from_fn(|i| {

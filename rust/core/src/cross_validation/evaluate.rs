@@ -47,7 +47,7 @@ impl Problem {
             return Err(Error::Parameter {
                 name: "weight",
                 found: 0.0,
-                expected: "positive weights: leave rows without weight out",
+                expected: "a positive weight; leave out rows of weight 0",
             });
         }
         check_finite(values)?;
@@ -117,8 +117,8 @@ impl Job<'_> {
     /// Runs the job on the calling thread. Except for the times, the result depends on the job alone.
     ///
     /// # Errors
-    /// An impossible number of folds; what growing and aggregating may say; [`Error::NothingToCompare`] when no row
-    /// held out ranks two labels; [`Error::Interrupted`].
+    /// An invalid number of folds; errors of growing and aggregating; [`Error::NothingToCompare`] if no held-out row
+    /// ranks two labels; [`Error::Interrupted`].
     pub fn evaluate(&self, interrupt: &Interrupt) -> Result<Evaluation> {
         let Problem { values, seed, .. } = self.problem;
         let (training, test) = self.split_rows()?;
@@ -159,7 +159,7 @@ impl Job<'_> {
         let orders_by_aggregator = leaves.aggregate_all(self.aggregators)?;
         let mut outcomes: Vec<Outcome> = Vec::with_capacity(orders_by_aggregator.len());
         for (index, leaf_orders) in orders_by_aggregator.iter().enumerate() {
-            // Aggregators with neighbouring thresholds often give the same bucket orders.
+            // Aggregators with similar thresholds often give the same bucket orders, which are scored once.
             let outcome = match outcomes.last() {
                 Some(last)
                     if orders_by_aggregator[index - 1].positions == leaf_orders.positions =>
@@ -213,8 +213,8 @@ struct LeafOrders {
 }
 
 impl LeafAggregation<'_> {
-    /// Applies all aggregators to all leaves. Aggregators that need the same pair statistics share them, but the time of
-    /// each includes computing them.
+    /// Applies all aggregators to all leaves. Aggregators that need the same pair statistics share them, but the time
+    /// of each aggregator includes their computation.
     fn aggregate_all(&self, aggregators: &[Aggregator]) -> Result<Vec<LeafOrders>> {
         let labels = self.rankings.labels();
         let size = self.tree.nodes().len() * labels;
@@ -234,7 +234,8 @@ impl LeafAggregation<'_> {
                 .zip(&mut orders_by_aggregator)
                 .filter(|(aggregator, _)| aggregator.needs() == needs)
                 .collect();
-            // Aggregators that differ only in a threshold take equally long; timing each would take longer than running it.
+            // Aggregators that differ only in a threshold take the same time, so they are timed together: reading the
+            // clock for each would take longer than aggregating.
             let same_method = group
                 .iter()
                 .all(|one| differ_only_in_threshold(one.0, group[0].0));

@@ -42,9 +42,9 @@ impl Split {
     }
 }
 
-/// The fold of each row in one repeat. The rows are shuffled and cut into `n_folds` consecutive parts whose sizes differ
-/// by at most one, the larger ones first. Folds depend on seed and repeat only, so they are the same for every share of
-/// missing labels.
+/// The fold of each row in one repeat. The rows are shuffled and cut into `n_folds` consecutive parts whose sizes
+/// differ by at most one, the larger ones first. Folds depend on seed and repeat only, so they are the same for every
+/// share of missing labels.
 ///
 /// # Errors
 /// [`Error::Folds`] for fewer than two folds or more folds than rows.

@@ -1,17 +1,22 @@
 //! Forests: many trees on the same rankings, whose pair shares are averaged.
 
+mod share_index;
+mod share_sums;
 mod shares;
+mod tails;
 
 pub use shares::Voters;
 
 use crate::error::{Error, Result};
 use crate::features::Features;
-use crate::parallel::{stream, Jobs};
+use crate::pairs::pair_count;
 use crate::random::{child_seed, Generator};
 use crate::rankings::Rankings;
-use crate::run::Interrupt;
+use crate::run::{self, require_memory, Interrupt, Jobs, Work};
 use crate::tree::{SharedEncoding, Splitter, Tree, TreeOptions, TreeParams};
 use crate::weights::Weights;
+
+use self::share_index::IndexCache;
 
 /// How the trees of a forest are randomised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,8 +65,8 @@ pub struct ForestOptions {
 
 /// A forest with its training rankings.
 ///
-/// Trees store nodes and rows, but no shares; these are computed on demand, which saves memory. Tree i depends on the
-/// seed and i only.
+/// Trees store nodes and rows, but no shares. The first prediction prepares the forest for fast predictions and keeps
+/// what it prepared in memory. Tree i depends on the seed and i only.
 ///
 /// References: L. Breiman, *Random forests*, Machine Learning 45, 2001; P. Geurts, D. Ernst and L. Wehenkel, *Extremely
 /// randomized trees*, Machine Learning 63, 2006.
@@ -69,15 +74,14 @@ pub struct ForestOptions {
 /// # Examples
 /// ```
 /// use bucketrank_core::forest::{Forest, ForestOptions, ForestVariant};
-/// use bucketrank_core::parallel::Jobs;
 /// use bucketrank_core::{features::Features, rankings::Rankings, tree::TreeOptions};
-/// use bucketrank_core::run::Interrupt;
+/// use bucketrank_core::run::{Interrupt, Jobs};
 /// use ndarray::array;
 ///
 /// let features = Features::new(array![[0.0], [1.0], [2.0], [3.0]].view(), &Interrupt::never())?;
 /// let rankings = Rankings::new(array![[1, 2], [1, 2], [2, 1], [2, 1_i64]].view(), None)?;
 /// let options = ForestOptions { variant: ForestVariant::Mixed, tree: TreeOptions::default(), seed: 1 };
-/// let jobs = Jobs { n_jobs: 1, chunk: 1, interrupt: &Interrupt::never() };
+/// let jobs = Jobs { n_jobs: 1, interrupt: &Interrupt::never() };
 /// let mut forest = Forest::new(rankings, features.columns());
 /// forest.grow(&features, &options, 10, jobs)?;
 /// assert_eq!(forest.trees(), 10);
@@ -88,6 +92,7 @@ pub struct Forest {
     features: usize,
     rankings: Rankings,
     pub(crate) members: Vec<ForestTree>,
+    cache: IndexCache,
 }
 
 /// A tree of a forest, with the kind and seed that determine its bootstrap weights.
@@ -113,6 +118,7 @@ impl Forest {
             features,
             rankings,
             members: Vec::new(),
+            cache: IndexCache::default(),
         }
     }
 
@@ -136,16 +142,22 @@ impl Forest {
         }
         let first = self.members.len();
         let missing = trees.saturating_sub(first);
+        // A tree lists its rows and has at least one node; it is stored once while growing and once in the forest.
+        let least = 2 * size_of::<Option<Result<ForestTree>>>() + 4 * self.rankings.len();
+        require_memory::<u8>("the trees", &[missing, least])?;
         let mut grown: Vec<Option<Result<ForestTree>>> = Vec::new();
         grown.resize_with(missing, || None);
         let mut failed = false;
         let this = &*self;
         let encoding = SharedEncoding::default();
-        stream(
+        let pairs = pair_count(self.rankings.labels());
+        let nanoseconds = self.rankings.len() * (16 + pairs) * 16;
+        run::stream(
             jobs,
-            missing,
-            |item| this.grow_tree(&encoding, features, options, first + item, jobs.interrupt),
-            &mut |item, member: Result<ForestTree>| {
+            Work::new(missing, nanoseconds),
+            || (),
+            |(), item| this.grow_tree(&encoding, features, options, first + item, jobs.interrupt),
+            |item, member: Result<ForestTree>| {
                 failed |= member.is_err();
                 grown[item] = Some(member);
                 !failed
@@ -154,6 +166,7 @@ impl Forest {
         // Trees are collected in order, so the error is that of the first tree that failed.
         let grown: Vec<ForestTree> = grown.into_iter().flatten().collect::<Result<_>>()?;
         self.members.extend(grown);
+        self.cache = IndexCache::default();
         Ok(())
     }
 
@@ -282,7 +295,6 @@ mod tests {
             };
             let jobs = Jobs {
                 n_jobs: 2,
-                chunk: 1,
                 interrupt: &Interrupt::never(),
             };
             let mut forest = Forest::new(rankings.clone(), 4);

@@ -1,22 +1,24 @@
 //! Predictions of a forest: pair shares averaged over its trees.
 
-use ndarray::{ArrayView2, Axis};
+use std::sync::Arc;
+
+use ndarray::ArrayView2;
 
 use crate::aggregate::Aggregator;
 use crate::bucket_order::BucketOrder;
 use crate::error::{Error, Result};
 use crate::pairs::{pair_count, PairShares};
-use crate::parallel::{run, Jobs};
-use crate::simd::{dispatch, Kernel};
-use crate::tree::{LeafWalk, ShareConsensus, Shrinkage};
+use crate::predict::{self, PairModel, RowBlock};
+use crate::run::{Interrupt, Jobs};
+use crate::tree::{Shrinkage, Tree};
 
-use super::{Forest, ForestTree, TreeKind};
+use super::share_index::ShareIndex;
+use super::share_sums::{AnchorSums, ShareSums};
+use super::tails::TailSums;
+use super::{Forest, TreeKind};
 
-/// Sums held in memory per group of trees: 16 MB.
-const SUMS_PER_BATCH: usize = 1 << 21;
-
-/// Trees are summed in this many groups, and the groups in order, so that sums do not depend on the number of threads.
-const GROUPS: usize = 8;
+/// Below this many rows, walking through many trees at once is faster than many rows at once.
+const FEW_ROWS: usize = 8;
 
 /// Which trees vote for a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,13 +53,161 @@ impl Voters<'_> {
     }
 }
 
+/// A forest prepared to predict: the [`PairModel`] of its averaged shares.
+pub struct ForestPredictor<'a> {
+    forest: &'a Forest,
+    index: Arc<ShareIndex>,
+    voters: Voters<'a>,
+    /// Per tree and training row whether the tree was grown with the row; empty if all trees vote.
+    in_bag: Vec<Vec<bool>>,
+}
+
+impl PairModel for ForestPredictor<'_> {
+    fn labels(&self) -> usize {
+        self.forest.rankings.labels()
+    }
+
+    fn features(&self) -> usize {
+        self.forest.features
+    }
+
+    fn write_shares(
+        &self,
+        block: RowBlock<'_>,
+        shares: &mut [f64],
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        let mut anchors = AnchorSums::new(self.labels(), block.rows);
+        let mut pending: Vec<Vec<(usize, u32)>> = vec![Vec::new(); block.rows];
+        self.find_leaves(block, interrupt, &mut anchors, &mut pending)?;
+        let mut sums = ShareSums::new(self.index.unit, self.labels(), &self.index.codes);
+        let mut tails = TailSums::new(&self.index, self.forest.rankings.is_complete());
+        let by_row = shares.chunks_exact_mut(3 * pair_count(self.labels()));
+        for ((row, shares), leaves) in by_row.enumerate().zip(&pending) {
+            sums.start(&anchors, row);
+            tails.add(leaves, &mut sums, interrupt)?;
+            sums.write(shares);
+        }
+        Ok(())
+    }
+}
+
+/// The leaves of the rows of a block, tree by tree.
+struct BlockLeaves<'a> {
+    trees: Vec<&'a Tree>,
+    block: RowBlock<'a>,
+    /// Row by row, for blocks of few rows.
+    of_few_rows: Vec<u32>,
+}
+
+impl<'a> BlockLeaves<'a> {
+    fn new(forest: &'a Forest, block: RowBlock<'a>) -> Self {
+        let trees: Vec<&Tree> = forest.members.iter().map(|m| &m.tree).collect();
+        let mut of_few_rows = Vec::new();
+        if block.rows < FEW_ROWS {
+            of_few_rows.resize(trees.len() * block.rows, 0);
+            let rows = block.values.chunks_exact(forest.features.max(1));
+            for (row, leaves) in rows.zip(of_few_rows.chunks_exact_mut(trees.len().max(1))) {
+                Tree::write_leaves_of_row(&trees, row, leaves);
+            }
+        }
+        Self {
+            trees,
+            block,
+            of_few_rows,
+        }
+    }
+
+    /// Writes the leaf of each row in one tree.
+    fn write(&self, tree: usize, leaves: &mut [u32]) {
+        if self.of_few_rows.is_empty() {
+            return self.trees[tree].write_leaves(self.block.values, leaves);
+        }
+        let of_tree = self.of_few_rows.iter().skip(tree).step_by(self.trees.len());
+        for (leaf, &found) in leaves.iter_mut().zip(of_tree) {
+            *leaf = found;
+        }
+    }
+}
+
+impl ForestPredictor<'_> {
+    /// Adds the leaves that are anchors, and collects the trees and leaves that are not, row by row.
+    fn find_leaves(
+        &self,
+        block: RowBlock<'_>,
+        interrupt: &Interrupt,
+        anchors: &mut AnchorSums,
+        pending: &mut [Vec<(usize, u32)>],
+    ) -> Result<()> {
+        let finder = BlockLeaves::new(self.forest, block);
+        let mut leaves = vec![0; block.rows];
+        let mut found = Vec::with_capacity(block.rows);
+        for (tree, anchored) in self.index.trees.iter().enumerate() {
+            interrupt.check()?;
+            finder.write(tree, &mut leaves);
+            found.clear();
+            for (row, &leaf) in leaves.iter().enumerate() {
+                if !self.votes(tree, block.first + row) {
+                    continue;
+                }
+                match anchored.leaf_anchor(leaf) {
+                    Some(shares) => found.push((row, shares)),
+                    None => pending[row].push((tree, leaf)),
+                }
+            }
+            anchors.add(&found);
+        }
+        Ok(())
+    }
+
+    /// Whether a tree votes for a row.
+    fn votes(&self, tree: usize, row: usize) -> bool {
+        let Some(training_row) = self.voters.training_row(row) else {
+            return true;
+        };
+        self.forest.members[tree].kind == TreeKind::Bootstrap
+            && !self.in_bag[tree][training_row]
+            && self.forest.rankings.weights().get(training_row) > 0.0
+    }
+}
+
 impl Forest {
-    /// Computes `f` from the averaged shares of each row. The shares of a tree are smoothed by an m-estimate of this
-    /// strength. Rows without a voting tree have shares of 0.
+    /// Prepares predictions with shares that are smoothed by an m-estimate of this strength. The first call anchors the
+    /// trees, later calls with the same strength reuse them. Rows without a voting tree have shares of 0.
+    ///
+    /// Shares differ from the exact ones by less than 1e-6.
     ///
     /// # Errors
-    /// As [`crate::tree::Tree::apply`]; any error of `f`; [`Error::RowCounts`] if out-of-bag rows are not those of the
-    /// training data; [`Error::Interrupted`].
+    /// An invalid strength; [`Error::Interrupted`].
+    pub fn predictor<'a>(
+        &'a self,
+        strength: f64,
+        voters: Voters<'a>,
+        jobs: Jobs<'_>,
+    ) -> Result<ForestPredictor<'a>> {
+        Shrinkage::MEstimate { strength }.check()?;
+        let index = self.cache.get(self, strength, jobs)?;
+        let in_bag = |tree: &Tree| {
+            let mut in_bag = vec![false; self.rankings.len()];
+            for &row in tree.node_rows(0) {
+                in_bag[row as usize] = true;
+            }
+            in_bag
+        };
+        let trees = self.members.iter().filter(|_| voters != Voters::All);
+        Ok(ForestPredictor {
+            forest: self,
+            index,
+            voters,
+            in_bag: trees.map(|member| in_bag(&member.tree)).collect(),
+        })
+    }
+
+    /// Computes `f` from the averaged shares of each row; see [`Self::predictor`].
+    ///
+    /// # Errors
+    /// As [`Self::predictor`] and [`predict::map_shares`]; [`Error::RowCounts`] if out-of-bag rows are not those of the
+    /// training data.
     pub fn map_shares<S, T: Send>(
         &self,
         values: ArrayView2<'_, f64>,
@@ -67,58 +217,8 @@ impl Forest {
         state: impl Fn() -> S + Sync,
         f: impl Fn(&mut S, &PairShares) -> Result<T> + Sync,
     ) -> Result<Vec<T>> {
-        let shrinkage = Shrinkage::MEstimate { strength }.check()?;
-        if !voters.fits(values.nrows(), self.rankings.len()) {
-            return Err(Error::RowCounts {
-                features: values.nrows(),
-                rankings: self.rankings.len(),
-            });
-        }
-        let labels = self.rankings.labels();
-        let numbers = 3 * pair_count(labels);
-        let batch_rows = (SUMS_PER_BATCH / numbers).max(1);
-        let mut results = Vec::with_capacity(values.nrows());
-        for start in (0..values.nrows()).step_by(batch_rows) {
-            let end = values.nrows().min(start + batch_rows);
-            let batch = RowBatch {
-                values: values.slice_axis(Axis(0), (start..end).into()),
-                start,
-                voters,
-                shrinkage,
-            };
-            let groups = GROUPS.min(self.members.len()).max(1);
-            let size = self.members.len().div_ceil(groups);
-            let mut sums = run(
-                Jobs { chunk: 1, ..jobs },
-                groups,
-                || (),
-                |(), group| {
-                    let mut sums = vec![0.0; (end - start) * numbers];
-                    for member in self.members.iter().skip(group * size).take(size) {
-                        self.add(member, &batch, &mut sums)?;
-                    }
-                    Ok(sums)
-                },
-            )?
-            .into_iter();
-            let mut total = sums.next().unwrap_or_default();
-            for sums in sums {
-                for (total, sum) in total.iter_mut().zip(&sums) {
-                    *total += sum;
-                }
-            }
-            // Rows are fast here, so a task takes several of them.
-            let rows = Jobs { chunk: 64, ..jobs };
-            let state = || (state(), PairShares::unknown(labels));
-            results.extend(run(rows, end - start, state, |(state, shares), row| {
-                let shares = shares.as_mut().map_err(|error| error.clone())?;
-                let sums = &total[row * numbers..(row + 1) * numbers];
-                shares.as_mut_slice().copy_from_slice(sums);
-                shares.normalise();
-                f(state, shares)
-            })?);
-        }
-        Ok(results)
+        let predictor = self.checked_predictor(values, strength, voters, jobs)?;
+        predict::map_shares(&predictor, values, jobs, state, f)
     }
 
     /// Consensus of the averaged shares of each row.
@@ -133,14 +233,24 @@ impl Forest {
         voters: Voters<'_>,
         jobs: Jobs<'_>,
     ) -> Result<Vec<BucketOrder>> {
-        self.map_shares(
-            values,
-            strength,
-            voters,
-            jobs,
-            ShareConsensus::new,
-            |consensus, shares| consensus.aggregate(aggregator, shares),
-        )
+        let predictor = self.checked_predictor(values, strength, voters, jobs)?;
+        predict::consensus(&predictor, aggregator, values, jobs)
+    }
+
+    fn checked_predictor<'a>(
+        &'a self,
+        values: ArrayView2<'_, f64>,
+        strength: f64,
+        voters: Voters<'a>,
+        jobs: Jobs<'_>,
+    ) -> Result<ForestPredictor<'a>> {
+        if !voters.fits(values.nrows(), self.rankings.len()) {
+            return Err(Error::RowCounts {
+                features: values.nrows(),
+                rankings: self.rankings.len(),
+            });
+        }
+        self.predictor(strength, voters, jobs)
     }
 
     /// Per training row the number of trees grown without it.
@@ -160,65 +270,7 @@ impl Forest {
         }
         counts
     }
-
-    /// Adds the shares that a tree predicts for the rows of a batch.
-    fn add(&self, member: &ForestTree, batch: &RowBatch<'_>, sums: &mut [f64]) -> Result<()> {
-        if batch.voters != Voters::All && member.kind == TreeKind::ExtraTrees {
-            return Ok(());
-        }
-        let numbers = 3 * pair_count(self.rankings.labels());
-        let weights = self.weights(member.kind, member.seed);
-        let leaves = member.tree.apply(batch.values)?;
-        let mut visits: Vec<(u32, u32)> = leaves.iter().copied().zip(0..).collect();
-        let own = self.rankings.weights();
-        visits.retain(|&(_, row)| {
-            let training_row = batch.voters.training_row(batch.start + row as usize);
-            training_row.is_none_or(|row| weights.get(row) == 0.0 && own.get(row) > 0.0)
-        });
-        visits.sort_unstable();
-        let leaves_of_rows = visits.iter().map(|visit| visit.0);
-        let walk = LeafWalk::new(
-            &member.tree,
-            &self.rankings,
-            &weights,
-            batch.shrinkage,
-            leaves_of_rows,
-        );
-        walk.visit(|leaf, shares| {
-            let from = visits.partition_point(|visit| visit.0 < leaf);
-            for &(_, row) in visits[from..].iter().take_while(|visit| visit.0 == leaf) {
-                let sums = &mut sums[row as usize * numbers..][..numbers];
-                dispatch(AddShares {
-                    sums,
-                    shares: shares.as_slice(),
-                });
-            }
-            Ok(())
-        })
-    }
 }
 
-struct AddShares<'a> {
-    sums: &'a mut [f64],
-    shares: &'a [f64],
-}
-
-impl Kernel for AddShares<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        for (sum, share) in self.sums.iter_mut().zip(self.shares) {
-            *sum += share;
-        }
-    }
-}
-
-/// Rows that are predicted together.
-struct RowBatch<'a> {
-    values: ArrayView2<'a, f64>,
-    /// Index of the first row.
-    start: usize,
-    voters: Voters<'a>,
-    shrinkage: Shrinkage,
-}
+#[cfg(test)]
+mod tests;

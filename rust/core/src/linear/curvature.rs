@@ -2,7 +2,7 @@
 
 use crate::cholesky::Cholesky;
 
-/// Second derivatives with the terms between different outputs left out.
+/// Second derivatives without the terms between different outputs.
 ///
 /// The terms between inputs are kept where possible: features are often strongly correlated, and a diagonal estimate
 /// would then take many more steps.
@@ -14,8 +14,8 @@ pub(super) enum Curvature {
 }
 
 impl Curvature {
-    /// Factorises one matrix per output, plus `ridge(input)` on its diagonal. `blocks` holds the lower triangles, inputs
-    /// (0, 0), (1, 0), (1, 1), …, with all outputs side by side. `None` if a matrix is not positive definite.
+    /// Factorises one matrix per output, plus `ridge(input)` on its diagonal. `blocks` holds the lower triangles,
+    /// inputs (0, 0), (1, 0), (1, 1), …, with all outputs side by side. `None` if a matrix is not positive definite.
     pub(super) fn factorise(
         blocks: &[f64],
         inputs: usize,

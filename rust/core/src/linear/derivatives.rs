@@ -5,14 +5,15 @@ use ndarray::{Array2, ArrayView1};
 use crate::simd::{dispatch, Kernel};
 use crate::weights::Weights;
 
-/// Which derivatives a pass over the rows adds up. All of them are products of a derivative in an output and inputs.
+/// Which derivatives a pass over the rows adds up. Each is a product of a derivative in an output and one or
+/// two inputs.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum DerivativeKind {
     /// First derivative in each coefficient.
     Gradient,
     /// Second derivative in each coefficient.
     Diagonal,
-    /// Second derivatives in each two coefficients of the same output: inputs (0, 0), (1, 0), (1, 1), (2, 0), …
+    /// Second derivatives in all pairs of coefficients of the same output: inputs (0, 0), (1, 0), (1, 1), (2, 0), …
     OutputBlocks,
 }
 
@@ -45,7 +46,7 @@ impl DerivativeKind {
     }
 }
 
-/// Weighted sums of the products of each two inputs, in the order of [`DerivativeKind::OutputBlocks`].
+/// Weighted sums of the products of all pairs of inputs, in the order of [`DerivativeKind::OutputBlocks`].
 pub(super) fn sum_moments(inputs: &Array2<f64>, weights: &Weights) -> Vec<f64> {
     dispatch(MomentsKernel { inputs, weights })
 }

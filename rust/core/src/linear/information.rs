@@ -1,13 +1,12 @@
-//! Observed information of a linear model: the second derivatives of the objective that its fit minimises.
+//! Observed information of a linear model: the second derivatives of the objective that the fit minimises.
 
 use ndarray::{Array2, ArrayView2};
 
 use crate::error::{Error, Result};
 use crate::latent::LatentRow;
 use crate::pairs::{pair_count, pair_index};
-use crate::parallel::{install, ordered};
 use crate::rankings::{Rankings, MISSING};
-use crate::run::Interrupt;
+use crate::run::{self, require_memory, Interrupt, Jobs, Work};
 use crate::simd::{dispatch, Kernel};
 
 use super::model::LinearModel;
@@ -17,16 +16,16 @@ use super::params::{LinearOptions, LinearParams};
 const BLOCK_ROWS: usize = 8;
 
 impl LinearModel {
-    /// Second derivatives of penalty minus log-likelihood of the training data, at the fitted coefficients.
+    /// Second derivatives, at the fitted coefficients, of the penalty minus the log-likelihood of the training data.
     ///
     /// Row and column j · 2n + output belong to the coefficient of input j for that output. Inputs are the standardised
     /// features divided by the square root of their number, then the intercept; outputs are n utilities, then n tie
-    /// terms. O(P²) memory and O(rows · P²) time for P = 2n(m + 1) coefficients. The result does not depend on the number
-    /// of threads.
+    /// terms. O(P²) memory and O(rows · P²) time for P = 2n(m + 1) coefficients. The result does not depend on the
+    /// number of threads.
     ///
     /// # Errors
-    /// Features that are not finite, a number of features, labels or rows that does not match, [`Error::Interrupted`], or
-    /// threads that cannot be started.
+    /// Features that are not finite, a number of features, labels or rows that does not match, [`Error::Interrupted`],
+    /// or threads that cannot be started.
     pub fn information(
         &self,
         values: ArrayView2<'_, f64>,
@@ -42,26 +41,33 @@ impl LinearModel {
                 right_shape: (rankings.len(), rankings.labels()),
             });
         }
+        let outputs = 2 * rankings.labels();
+        let size = outputs * (values.ncols() + 1);
+        require_memory::<f64>("the information matrix", &[size, size, 2])?;
         let data = InformationSums {
-            scores: self.raw_scores(values)?,
+            scores: self.raw_scores(values, interrupt)?,
             inputs: self.scale.apply(values),
             rankings,
         };
         let options = params.options();
         let columns = data.inputs.ncols();
-        let spread = options.n_jobs > 1;
-        let strips = install(options.n_jobs, interrupt, || {
-            // Longest strips first, for balanced threads.
-            Ok(ordered(spread, columns, |number| {
-                let column = columns - 1 - number;
-                data.sum_strip(column, interrupt)
-            }))
-        })?;
+        let jobs = Jobs {
+            n_jobs: options.n_jobs,
+            interrupt,
+        };
+        let nanoseconds = rankings.len() * pair_count(rankings.labels()) * (20 + columns);
+        // Longest strips first, for balanced threads.
+        let strips = run::map(
+            jobs,
+            Work::new(columns, nanoseconds),
+            || (),
+            |(), number| data.sum_strip(columns - 1 - number, interrupt),
+        )?;
         let n = rankings.labels();
         let mut information = Array2::zeros((2 * n * columns, 2 * n * columns));
         for (number, strip) in strips.into_iter().enumerate() {
             let j = columns - 1 - number;
-            for (k, sums) in strip?.chunks_exact(3 * pair_count(n)).enumerate() {
+            for (k, sums) in strip.chunks_exact(3 * pair_count(n)).enumerate() {
                 add_pair_terms(sums, n, |row, column, value| {
                     information[[2 * n * j + row, 2 * n * k + column]] += value;
                     if k < j {
@@ -88,14 +94,15 @@ fn add_penalty(information: &mut Array2<f64>, outputs: usize, options: &LinearOp
 
 /// Inputs of the sums over the training rows.
 struct InformationSums<'a> {
-    /// Not clipped, as in the fit.
+    /// Scores of the training rows, not clipped, as in the fit.
     scores: Array2<f64>,
     inputs: Array2<f64>,
     rankings: &'a Rankings,
 }
 
 impl InformationSums<'_> {
-    /// For each input k ≤ j: Σ over rows of weight · `x_j` · `x_k` · the planes of [`InformationSums::write_pair_moments`].
+    /// For each input k ≤ j: Σ over rows of weight · `x_j` · `x_k` · the planes of
+    /// [`InformationSums::write_pair_moments`].
     fn sum_strip(&self, j: usize, interrupt: &Interrupt) -> Result<Vec<f64>> {
         let size = 3 * pair_count(self.rankings.labels());
         let mut sums = vec![0.0; (j + 1) * size];
@@ -174,7 +181,8 @@ impl Kernel for InformationKernel<'_> {
     }
 }
 
-/// Calls `add(row, column, value)` for each second derivative in the 2n outputs that the summed pair moments contribute to.
+/// Calls `add(row, column, value)` for each second derivative in the 2n outputs that the summed pair moments
+/// contribute to.
 fn add_pair_terms(sums: &[f64], n: usize, mut add: impl FnMut(usize, usize, f64)) {
     let pairs = pair_count(n);
     for u in 0..n {
@@ -199,6 +207,7 @@ mod tests {
     use super::super::objective::Objective;
     use super::super::quasi_newton::ConvexFunction;
     use super::*;
+    use crate::run::Pool;
 
     fn data() -> (Array2<f64>, Rankings) {
         let x = Array2::from_shape_fn((11, 2), |(i, j)| ((i * (j + 2)) % 7) as f64 / 3.0);
@@ -214,7 +223,12 @@ mod tests {
         let found = model.information(x.view(), &rankings, &params, &Interrupt::never());
         let found = found.unwrap();
         let inputs = model.scale.apply(x.view());
-        let objective = Objective::new(&inputs, &rankings, params.options());
+        let objective = Objective::new(
+            &inputs,
+            &rankings,
+            params.options(),
+            (Pool::SERIAL, const { &Interrupt::never() }),
+        );
         let step = 1e-5;
         for i in 0..objective.len() {
             let at = |offset: f64| {

@@ -1,6 +1,6 @@
 //! The linear latent model: utilities and tie terms as linear functions of standardised features.
 //!
-//! Its penalised log-likelihood is concave, so there is one best model, and it is found to a stated tolerance.
+//! Its penalised log-likelihood is concave, so the best model is unique. It is found to a given tolerance.
 //!
 //! # Examples
 //! ```
@@ -13,7 +13,7 @@
 //! let rankings = Rankings::new(y.view(), None)?;
 //! let model = LinearModel::fit(x.view(), &rankings, &LinearParams::default(), &Interrupt::never())?;
 //! assert!(model.has_converged());
-//! let scores = model.scores(array![[3.0], [33.0]].view())?;
+//! let scores = model.scores(array![[3.0], [33.0]].view(), &Interrupt::never())?;
 //! assert!(scores[[0, 0]] > scores[[0, 1]] && scores[[1, 0]] < scores[[1, 1]]);
 //! # Ok::<(), bucketrank_core::error::Error>(())
 //! ```

@@ -6,11 +6,10 @@ use crate::error::{Error, Result};
 use crate::features::check_finite;
 use crate::latent::compared_labels;
 use crate::pairs::PairCounts;
-use crate::parallel::install;
 use crate::rankings::Rankings;
-use crate::run::Interrupt;
+use crate::run::{self, require_memory, Interrupt, Jobs, WorkMeter};
 
-use super::objective::Objective;
+use super::objective::{nanoseconds_per_row, Objective};
 use super::params::LinearParams;
 use super::quasi_newton::{minimise, StoppingCriterion};
 use super::standardise::Standardiser;
@@ -118,15 +117,23 @@ impl LinearModel {
     /// Scores of rows: n utilities, then n tie terms per row, clipped to −25 to 25.
     ///
     /// # Errors
-    /// A number of features that differs from training, or a value that is not finite.
-    pub fn scores(&self, values: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
-        let mut scores = self.raw_scores(values)?;
+    /// A number of features that differs from training, a value that is not finite, [`Error::Interrupted`].
+    pub fn scores(
+        &self,
+        values: ArrayView2<'_, f64>,
+        interrupt: &Interrupt,
+    ) -> Result<Array2<f64>> {
+        let mut scores = self.raw_scores(values, interrupt)?;
         scores.mapv_inplace(|score: f64| score.clamp(-LARGEST_SCORE, LARGEST_SCORE));
         Ok(scores)
     }
 
     /// As [`Self::scores`], without clipping.
-    pub(super) fn raw_scores(&self, values: ArrayView2<'_, f64>) -> Result<Array2<f64>> {
+    pub(super) fn raw_scores(
+        &self,
+        values: ArrayView2<'_, f64>,
+        interrupt: &Interrupt,
+    ) -> Result<Array2<f64>> {
         if values.ncols() != self.features() {
             return Err(Error::FeatureCount {
                 found: values.ncols(),
@@ -135,9 +142,15 @@ impl LinearModel {
         }
         check_finite(values)?;
         let outputs = 2 * self.labels();
+        require_memory::<f64>(
+            "the scores",
+            &[values.nrows(), outputs + values.ncols() + 1],
+        )?;
         let inputs = self.scale.apply(values);
         let mut scores = Array2::zeros((values.nrows(), outputs));
+        let mut meter = WorkMeter::new(interrupt);
         for (inputs, mut scores) in inputs.rows().into_iter().zip(scores.rows_mut()) {
+            meter.add(self.coefficients.len() as u64)?;
             for (input, coefficients) in inputs.iter().zip(self.coefficients.chunks(outputs)) {
                 for (score, coefficient) in scores.iter_mut().zip(coefficients) {
                     *score += input * coefficient;
@@ -148,6 +161,19 @@ impl LinearModel {
     }
 }
 
+/// Usual number of steps of a fit; used only to choose the number of threads.
+const EXPECTED_STEPS: usize = 16;
+
+/// Refuses a fit whose inputs, relations, coefficients or derivatives cannot be allocated.
+fn check_memory((rows, features): (usize, usize), labels: usize) -> Result<()> {
+    let outputs = 2 * labels;
+    require_memory::<f64>("the standardised features", &[rows, features + 1])?;
+    require_memory::<f64>("the relations of the labels", &[rows, outputs])?;
+    let parts = rows.div_ceil(64).min(256);
+    require_memory::<f64>("the derivatives", &[features + 1, outputs, parts + 32])?;
+    Ok(())
+}
+
 fn fit_weighted(
     values: ArrayView2<'_, f64>,
     rankings: &Rankings,
@@ -155,17 +181,23 @@ fn fit_weighted(
     interrupt: &Interrupt,
 ) -> Result<LinearModel> {
     let options = params.options();
-    let compared = compared_labels(&PairCounts::from_rankings(rankings, &Interrupt::never())?);
+    check_memory(values.dim(), rankings.labels())?;
+    let compared = compared_labels(&PairCounts::from_rankings(rankings, interrupt)?);
     let scale = Standardiser::new(values, rankings.weights());
     let inputs = scale.apply(values);
-    let objective = Objective::new(&inputs, rankings, options);
     let goal = StoppingCriterion {
         gradient: options.tolerance * rankings.weights().total(),
         max_steps: options.max_steps,
     };
-    let start = vec![0.0; objective.len()];
-    let minimum = install(options.n_jobs, interrupt, || {
-        minimise(start, goal, &objective, interrupt)
+    let jobs = Jobs {
+        n_jobs: options.n_jobs,
+        interrupt,
+    };
+    let per_row = nanoseconds_per_row(inputs.ncols(), rankings.labels());
+    let nanoseconds = rankings.len() * per_row * EXPECTED_STEPS;
+    let minimum = run::scope(jobs, nanoseconds as u64, |pool| {
+        let objective = Objective::new(&inputs, rankings, options, (pool, interrupt));
+        minimise(vec![0.0; objective.len()], goal, &objective, interrupt)
     })?;
     Ok(LinearModel {
         scale,

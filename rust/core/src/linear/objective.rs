@@ -3,26 +3,28 @@
 use ndarray::Array2;
 
 use crate::latent::LANES;
-use crate::parallel::ordered;
+use crate::pairs::{label_relations, pair_count};
 use crate::rankings::Rankings;
+use crate::run::{Interrupt, Pool};
 use crate::simd::dispatch;
 
 use super::curvature::Curvature;
 use super::derivatives::{sum_moments, DerivativeKind};
 use super::params::LinearOptions;
 use super::quasi_newton::ConvexFunction;
-use super::rows::{count_relations, RowSumsKernel};
+use super::rows::RowSumsKernel;
 
 /// The function that a fit minimises: penalty minus log-likelihood.
 pub(super) struct Objective<'a> {
     /// Standardised features, with a last column of ones.
     pub(super) inputs: &'a Array2<f64>,
     pub(super) rankings: &'a Rankings,
-    /// Result of [`count_relations`].
+    /// Result of [`label_relations`].
     pub(super) relations: Vec<f64>,
     options: &'a LinearOptions,
-    /// Whether the caller runs in a pool of several threads.
-    spread: bool,
+    pool: Pool,
+    /// Checked between blocks of rows; sums are not defined when interrupted.
+    pub(super) interrupt: &'a Interrupt,
 }
 
 /// Value and gradient of the objective at a point.
@@ -35,18 +37,25 @@ pub(super) struct ObjectiveValue {
 /// Above this many second derivatives in all blocks together, inputs are treated as uncorrelated.
 const MAX_BLOCK_ENTRIES: usize = 1 << 18;
 
+/// Estimated time per row for a value and its gradient: the pairs of its labels, and its scores.
+pub(super) fn nanoseconds_per_row(inputs: usize, labels: usize) -> usize {
+    4 * pair_count(labels) + inputs * labels
+}
+
 impl<'a> Objective<'a> {
     pub(super) fn new(
         inputs: &'a Array2<f64>,
         rankings: &'a Rankings,
         options: &'a LinearOptions,
+        (pool, interrupt): (Pool, &'a Interrupt),
     ) -> Self {
         Self {
             inputs,
             rankings,
-            relations: count_relations(rankings),
+            relations: label_relations(rankings),
             options,
-            spread: options.n_jobs > 1 && rankings.len() > 256,
+            pool,
+            interrupt,
         }
     }
 
@@ -63,7 +72,8 @@ impl<'a> Objective<'a> {
             <= MAX_BLOCK_ENTRIES
     }
 
-    /// Curvature from second derivatives and the penalty: from the blocks if they can be factorised, else from the diagonal.
+    /// Curvature from second derivatives and the penalty: from the blocks if they can be factorised, else from
+    /// the diagonal.
     fn add_penalty(
         &self,
         blocks: Option<Vec<f64>>,
@@ -93,7 +103,7 @@ impl<'a> Objective<'a> {
         }
     }
 
-    /// Log-likelihood and its derivatives, or `None` where scores are too large.
+    /// Log-likelihood and its derivatives, or `None` if a score is too large or when interrupted.
     ///
     /// The partition into blocks depends on the number of rows only, and blocks are added in order: the result does not
     /// depend on the number of threads.
@@ -106,14 +116,17 @@ impl<'a> Objective<'a> {
             256
         };
         let block = rows.div_ceil(max_blocks).max(64).next_multiple_of(LANES);
-        let parts = ordered(self.spread, rows.div_ceil(block), |number| {
-            dispatch(RowSumsKernel {
-                objective: self,
-                coefficients,
-                rows: number * block..rows.min((number + 1) * block),
-                kind,
-            })
-        });
+        let nanoseconds = rows * nanoseconds_per_row(self.inputs.ncols(), self.rankings.labels());
+        let parts = self
+            .pool
+            .map(nanoseconds, 0..rows.div_ceil(block), |number| {
+                dispatch(RowSumsKernel {
+                    objective: self,
+                    coefficients,
+                    rows: number * block..rows.min((number + 1) * block),
+                    kind,
+                })
+            });
         let mut log_likelihood = 0.0;
         let mut derivatives = vec![0.0; kind.sums_per_output(self.inputs.ncols()) * outputs];
         for part in parts {
@@ -128,7 +141,7 @@ impl<'a> Objective<'a> {
 }
 
 impl ConvexFunction for Objective<'_> {
-    /// `None` where scores are too large.
+    /// `None` if a score is too large or when interrupted.
     fn evaluate(&self, coefficients: &[f64]) -> Option<ObjectiveValue> {
         let (log_likelihood, mut gradient) =
             self.sum_rows(coefficients, DerivativeKind::Gradient)?;
@@ -141,7 +154,8 @@ impl ConvexFunction for Objective<'_> {
         Some(ObjectiveValue { value, gradient })
     }
 
-    /// Replaces the second derivative of each row by their mean. Exact at coefficients of 0 with complete rankings.
+    /// Estimate that replaces the second derivatives of the rows by their mean. Exact for coefficients of 0 and
+    /// complete rankings.
     fn rough_curvature(&self, coefficients: &[f64]) -> Option<Curvature> {
         let (_, diagonal) = self.sum_rows(coefficients, DerivativeKind::Diagonal)?;
         let outputs = 2 * self.rankings.labels();
@@ -190,7 +204,12 @@ mod tests {
         let weights: Vec<f64> = (0..11).map(|i| 0.5 + f64::from(i)).collect();
         let rankings = incomplete_rankings(&weights);
         let options = LinearOptions::default();
-        let objective = Objective::new(&inputs, &rankings, &options);
+        let objective = Objective::new(
+            &inputs,
+            &rankings,
+            &options,
+            (Pool::SERIAL, const { &Interrupt::never() }),
+        );
         let point: Vec<f64> = (0..objective.len())
             .map(|i| ((i * 5) % 9) as f64 / 4.0 - 1.0)
             .collect();
@@ -224,7 +243,8 @@ mod tests {
             let bend = |i: usize| (up.gradient[i] - down.gradient[i]) / (2.0 * step);
             let found = diagonal[index] + objective.ridge(index);
             assert!((found - bend(index)).abs() < 1e-5, "{index}");
-            // A column of the matrix divided by the matrix is a unit vector; other outputs are not part of the block.
+            // Dividing a column of the matrix by the matrix gives a unit vector; other outputs are not part of
+            // the block.
             let mut column: Vec<f64> = (0..point.len())
                 .map(|i| if i % 6 == index % 6 { bend(i) } else { 0.0 })
                 .collect();
@@ -247,7 +267,12 @@ mod tests {
         let weights: Vec<f64> = (0..11).map(|i| 0.5 + f64::from(i)).collect();
         let rankings = Rankings::new(positions.view(), Some(&weights)).unwrap();
         let options = LinearOptions::default();
-        let objective = Objective::new(&inputs, &rankings, &options);
+        let objective = Objective::new(
+            &inputs,
+            &rankings,
+            &options,
+            (Pool::SERIAL, const { &Interrupt::never() }),
+        );
         let start = vec![0.0; objective.len()];
         let [mut precise, mut rough] =
             [(); 2].map(|()| objective.evaluate(&start).unwrap().gradient);

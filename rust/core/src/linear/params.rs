@@ -9,7 +9,8 @@ pub struct LinearOptions {
     pub ridge: f64,
     /// As `ridge`, for the intercepts.
     pub intercept_ridge: f64,
-    /// The fit ends when no derivative of the penalised log-likelihood, divided by the total weight, is larger.
+    /// The fit ends when all derivatives of the penalised log-likelihood, divided by the total weight, are at
+    /// most this.
     pub tolerance: f64,
     /// Largest number of steps.
     pub max_steps: usize,

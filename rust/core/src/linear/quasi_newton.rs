@@ -1,5 +1,5 @@
-//! Minimisation of a smooth convex function by limited-memory BFGS (Nocedal, "Updating quasi-Newton matrices with limited
-//! storage", Mathematics of Computation 35, 1980), started from an estimate of the second derivatives.
+//! Minimisation of a smooth convex function by limited-memory BFGS (Nocedal, "Updating quasi-Newton matrices with
+//! limited storage", Mathematics of Computation 35, 1980), started from an estimate of the second derivatives.
 
 use crate::error::{Error, Result};
 use crate::run::Interrupt;
@@ -11,13 +11,13 @@ use super::objective::ObjectiveValue;
 const MEMORY: usize = 12;
 /// A step must achieve at least this fraction of the decrease predicted by the slope (Armijo).
 const SUFFICIENT: f64 = 1e-4;
-/// Largest number of halvings in a line search; beyond it, differences are below rounding.
+/// Largest number of halvings in a line search; shorter steps change the value by less than rounding.
 const HALVINGS: usize = 40;
 
 /// When the minimiser stops.
 #[derive(Clone, Copy)]
 pub(super) struct StoppingCriterion {
-    /// Stop when no derivative is larger.
+    /// Stop when all derivatives are at most this.
     pub(super) gradient: f64,
     pub(super) max_steps: usize,
 }
@@ -50,10 +50,10 @@ pub(super) trait ConvexFunction {
     fn steps_per_estimate(&self) -> usize;
 }
 
-/// Minimises from a starting point where the function is defined.
+/// Minimises the function from a starting point at which it is defined.
 ///
 /// # Errors
-/// [`Error::Unsolved`] where the function is not defined at the start, [`Error::Interrupted`].
+/// [`Error::Unsolved`] if the function is not defined at the start, [`Error::Interrupted`].
 pub(super) fn minimise(
     mut point: Vec<f64>,
     goal: StoppingCriterion,
@@ -64,15 +64,22 @@ pub(super) fn minimise(
         what: "linear model",
         why: "the log-likelihood is not finite at the start".into(),
     };
-    let mut here = function.evaluate(&point).ok_or_else(undefined)?;
-    let mut curvature = function.rough_curvature(&point).ok_or_else(undefined)?;
+    let first = function.evaluate(&point);
+    interrupt.check()?;
+    let mut here = first.ok_or_else(undefined)?;
+    let first = function.rough_curvature(&point);
+    interrupt.check()?;
+    let mut curvature = first.ok_or_else(undefined)?;
     let mut memory: Vec<CorrectionPair> = Vec::new();
     let mut steps = 0;
     let mut next_estimate = function.steps_per_estimate();
     while steps < goal.max_steps && largest_magnitude(&here.gradient) > goal.gradient {
         interrupt.check()?;
         let direction = descent_direction(&memory, &curvature, &here.gradient);
-        let Some((next, there)) = search_line(&point, &here, &direction, function) else {
+        let found = search_line(&point, &here, &direction, function);
+        // When interrupted, the function is not defined anywhere.
+        interrupt.check()?;
+        let Some((next, there)) = found else {
             if memory.is_empty() {
                 break;
             }
@@ -147,7 +154,7 @@ fn search_line(
         add_scaled(&mut next, length, direction);
         if let Some(there) = function.evaluate(&next) {
             let decrease = here.value - there.value;
-            // Near the minimum the decrease is below rounding; a smaller gradient is progress then.
+            // Near the minimum the decrease is lost in rounding; then a smaller gradient counts as progress.
             let level = decrease.abs() <= 1e-14 * here.value.abs();
             let flatter =
                 level && largest_magnitude(&there.gradient) < largest_magnitude(&here.gradient);

@@ -1,7 +1,7 @@
 //! Sums over blocks of rows: the log-likelihood of a linear model and its derivatives.
 
 use crate::latent::{LatentBlock, LANES};
-use crate::rankings::{Rankings, MISSING};
+use crate::rankings::MISSING;
 use crate::simd::Kernel;
 
 use super::derivatives::DerivativeKind;
@@ -17,32 +17,7 @@ pub(super) struct RowSums {
     pub(super) derivatives: Vec<f64>,
 }
 
-/// For each row and label: number of labels behind it minus number of labels ahead of it; then the number of labels tied
-/// with it. Missing labels do not count.
-pub(super) fn count_relations(rankings: &Rankings) -> Vec<f64> {
-    let n = rankings.labels();
-    let mut out = Vec::with_capacity(2 * n * rankings.len());
-    for positions in rankings.rows() {
-        let ranked = || positions.iter().filter(|&&p| p != MISSING);
-        let count = |own: u16, holds: &dyn Fn(u16) -> f64| match own {
-            MISSING => 0.0,
-            _ => ranked().map(|&other| holds(other)).sum(),
-        };
-        out.extend(positions.iter().map(|&own| {
-            count(own, &|other| {
-                f64::from(i8::from(other > own)) - f64::from(i8::from(other < own))
-            })
-        }));
-        out.extend(positions.iter().map(|&own| {
-            // A label is not paired with itself.
-            count(own, &|other| f64::from(i8::from(other == own)))
-                - f64::from(i8::from(own != MISSING))
-        }));
-    }
-    out
-}
-
-/// Adds up a block of rows; `None` where a score is larger than [`LARGEST_SCORE`].
+/// Adds up a block of rows; `None` where a score is larger than [`LARGEST_SCORE`] or when interrupted.
 pub(super) struct RowSumsKernel<'a> {
     pub(super) objective: &'a Objective<'a>,
     pub(super) coefficients: &'a [f64],
@@ -72,6 +47,7 @@ impl Kernel for RowSumsKernel<'_> {
         };
         let mut factors = vec![0.0; self.kind.sums_per_output(inputs.ncols())];
         for first in self.rows.clone().step_by(LANES) {
+            self.objective.interrupt.check().ok()?;
             let count = LANES.min(self.rows.end - first);
             scores.fill(0.0);
             for (lane, scores) in scores.chunks_exact_mut(outputs).enumerate() {
@@ -111,13 +87,13 @@ impl Kernel for RowSumsKernel<'_> {
                         derived[tie] = 0.0;
                         continue;
                     }
-                    log_likelihood += relations[utility] * scores[utility] / 2.0
+                    log_likelihood += (relations[utility] - missing) * scores[utility] / 2.0
                         + relations[tie] * scores[tie]
                         + (scores[utility] - largest[lane]) * (ranked - 1.0) / 2.0;
                     (derived[utility], derived[tie]) = match self.kind {
                         DerivativeKind::Gradient => (
-                            // `LatentBlock` counts a missing label as ranked behind with certainty.
-                            weight * (relations[utility] + missing - sums.net[lane]) / 2.0,
+                            // Both terms count a missing label as ranked last with certainty.
+                            weight * (relations[utility] - sums.net[lane]) / 2.0,
                             weight * (relations[tie] - sums.tied[lane]),
                         ),
                         DerivativeKind::Diagonal | DerivativeKind::OutputBlocks => (

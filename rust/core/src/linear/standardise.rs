@@ -22,7 +22,7 @@ impl Standardiser {
         let mut means = Vec::with_capacity(values.ncols());
         let mut deviations = Vec::with_capacity(values.ncols());
         for column in values.columns() {
-            // Squares of large floats overflow: values are divided by the largest one.
+            // Divide by the largest value, because squares of large floats overflow.
             let unit = column
                 .iter()
                 .fold(0.0_f64, |unit, value| unit.max(value.abs()));

@@ -1,34 +1,47 @@
 //! Pair statistics of a set of rankings: counts, shares and the pair order matrix C. The only module that counts pairs.
 
+mod codes;
 mod count;
 mod order;
+mod place_shares;
+mod relations;
 mod row_shares;
 mod shares;
 mod table;
 
+pub(crate) use codes::PackedPairCodes;
 pub use count::PairCounts;
 pub(crate) use count::{ByteCounter, FewRows, RowCounter};
 pub use order::PairOrderMatrix;
+pub use place_shares::PlaceShares;
+pub(crate) use relations::label_relations;
 pub use row_shares::RowShares;
+pub(crate) use shares::normalise;
 pub use shares::PairShares;
 pub use table::{labels_of_pairs, pair_count, pair_index, PairTable};
 
 use crate::error::{Error, Result};
+use crate::run::require_memory;
 
 /// The largest number of labels for pair statistics: a matrix of this size takes 512 MiB.
 pub const MAX_PAIR_LABELS: usize = 8192;
 
-fn check_label_count(labels: usize) -> Result<()> {
+/// Memory that pair statistics and the methods on them take per ordered pair of labels, at most.
+const BYTES_PER_PAIR: usize = 48;
+
+/// Checks that there are not too many labels for pair statistics, and that their memory can be allocated.
+pub(crate) fn check_label_count(labels: usize) -> Result<()> {
     if labels > MAX_PAIR_LABELS {
         return Err(Error::TooManyLabels {
             found: labels,
             limit: MAX_PAIR_LABELS,
         });
     }
+    require_memory::<u8>("the statistics of pairs", &[labels, labels, BYTES_PER_PAIR])?;
     Ok(())
 }
 
-/// Number of rows that an O(n²)-per-row kernel adds between two interrupt checks: some milliseconds of work.
+/// Number of rows that an O(n²)-per-row kernel adds between two interrupt checks: a few milliseconds of work.
 fn rows_between_checks(labels: usize) -> usize {
     const PAIRS: usize = 1 << 24;
     (PAIRS / labels.pow(2)).max(1)

@@ -3,13 +3,13 @@
 use ndarray::ArrayView2;
 
 use super::{check_label_count, PairCounts, PairTable};
-use crate::error::{Error, Result};
+use crate::error::{Error, PairStatisticError, Result};
 
 /// Largest deviation of C(u,v) + C(v,u) from 1, and of the diagonal from ½, in a matrix passed by a caller.
 const COMPLEMENT_TOLERANCE: f64 = 1e-9;
 
-/// The pair order matrix C: `C(u,v)` is the share of the rankings with both labels that place u before v, a tie
-/// counting half; ½ for a pair that no ranking has, and on the diagonal.
+/// The pair order matrix C: `C(u,v)` is the share of rankings that place u before v among those that rank both; ties
+/// count half. It is ½ on the diagonal and for pairs that no ranking contains.
 ///
 /// Invariants: `C(u,v) + C(v,u) = 1` up to rounding, diagonal ½, entries in [0, 1].
 #[derive(Debug, Clone, PartialEq)]
@@ -53,7 +53,8 @@ impl PairOrderMatrix {
         }));
     }
 
-    /// Overwrites C(u,v) and C(v,u) of each pair u < v, in the order of [`super::pair_index`]. The diagonal stays.
+    /// Overwrites C(u,v) and C(v,u) of each pair u < v, in the order of [`super::pair_index`]. The diagonal
+    /// is unchanged.
     #[inline(always)]
     pub(super) fn fill_pairs(&mut self, mut pairs: impl Iterator<Item = [f64; 2]>) {
         let n = self.labels;
@@ -71,18 +72,24 @@ impl PairOrderMatrix {
     /// Checks a matrix passed by a caller.
     ///
     /// # Errors
-    /// A matrix that is not square, has fewer than two or too many labels, an entry that is NaN or outside
-    /// [0, 1], a diagonal entry other than ½, or opposite entries that do not add up to 1 (within 1e-9).
+    /// A matrix that is not square, has fewer than two or too many labels, an entry that is NaN or outside [0, 1], a
+    /// diagonal entry other than ½, or opposite entries that do not add up to 1 (within 1e-9).
     pub fn new(matrix: ArrayView2<'_, f64>) -> Result<Self> {
         let (rows, columns) = matrix.dim();
         if rows != columns {
-            return Err(Error::NotSquare { rows, columns });
+            return Err(Error::PairStatistic(PairStatisticError::NotSquare {
+                rows,
+                columns,
+            }));
         }
         if rows < 2 {
             return Err(Error::TooFewLabels { found: rows });
         }
         check_label_count(rows)?;
-        for ((row, column), &found) in matrix.indexed_iter() {
+        // The copy is checked: another thread may write to the matrix.
+        let mut shares: Vec<f64> = matrix.iter().copied().collect();
+        for (index, &found) in shares.iter().enumerate() {
+            let (row, column) = (index / rows, index % rows);
             let expected = if !(0.0..=1.0).contains(&found) {
                 "a share from 0 to 1"
             } else if row == column && (found - 0.5).abs() > COMPLEMENT_TOLERANCE {
@@ -90,22 +97,25 @@ impl PairOrderMatrix {
             } else {
                 continue;
             };
-            return Err(Error::PairOrder {
+            return Err(Error::PairStatistic(PairStatisticError::PairOrder {
                 row,
                 column,
                 found,
                 expected,
-            });
+            }));
         }
         for row in 0..rows {
             for column in row + 1..rows {
-                let sum = matrix[[row, column]] + matrix[[column, row]];
+                let sum = shares[row * rows + column] + shares[column * rows + row];
                 if (sum - 1.0).abs() > COMPLEMENT_TOLERANCE {
-                    return Err(Error::NotComplementary { row, column, sum });
+                    return Err(Error::PairStatistic(PairStatisticError::NotComplementary {
+                        row,
+                        column,
+                        sum,
+                    }));
                 }
             }
         }
-        let mut shares: Vec<f64> = matrix.iter().copied().collect();
         // Kernels rely on a diagonal of exactly ½.
         shares.iter_mut().step_by(rows + 1).for_each(|c| *c = 0.5);
         Ok(Self {
@@ -132,7 +142,7 @@ impl PairOrderMatrix {
         &self.shares[u * self.labels..(u + 1) * self.labels]
     }
 
-    /// All entries, row by row, to be overwritten by values that keep the invariants.
+    /// All entries, row by row, mutable; the caller keeps the invariants.
     pub(crate) fn shares_mut(&mut self) -> &mut [f64] {
         &mut self.shares
     }

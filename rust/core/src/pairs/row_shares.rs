@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::rows_between_checks;
+use super::{rows_between_checks, PairCounts};
 use crate::error::Result;
 use crate::rankings::{Rankings, MISSING};
 use crate::run::Interrupt;
@@ -14,11 +14,11 @@ const LANES: usize = 32;
 /// Rows per block: few enough for the first-level cache at usual numbers of labels.
 const BLOCK_ROWS: usize = 32;
 
-/// For each pair Σ over rows of w·[v at least as high as u] / (number of ranked labels at least as high as u): the
-/// weight of moving from u to v by drawing a row that ranks u, then a label at least as high as u in it.
+/// For each ordered pair (u, v), the sum over the rows that rank u of w·[v at least as high as u] / (number of labels
+/// at least as high as u): the weight of moving from u to v when a row that ranks u is drawn, then a label of it at
+/// least as high as u.
 ///
-/// Not a [`PairTable`](super::PairTable): the sums of (u, v) and (v, u) are unrelated, and u stays at u with a weight of
-/// its own.
+/// Not a [`PairTable`](super::PairTable): the sums of (u, v) and (v, u) are unrelated, and (u, u) has a weight too.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RowShares {
     labels: usize,
@@ -28,7 +28,7 @@ pub struct RowShares {
     sums: Vec<f64>,
     /// Weight of the rows that rank each label: N(u).
     ranked: Vec<f64>,
-    /// Scratch buffer: number of labels at each position of the added row, then at it or higher.
+    /// Scratch buffer: number of labels at each position of the added row, then cumulated from the first position.
     at_least: Vec<u32>,
 }
 
@@ -42,6 +42,25 @@ impl RowShares {
             ranked: vec![0.0; labels],
             at_least: vec![0; labels + 1],
         }
+    }
+
+    /// The sums of rows that rank two labels each, which the counts of their pairs determine.
+    pub(crate) fn of_comparisons(counts: &PairCounts) -> Self {
+        let mut shares = Self::empty(counts.labels());
+        for u in 0..counts.labels() {
+            shares.ranked[u] = counts.ranked(u);
+            let mut stays = counts.ranked(u);
+            for v in 0..counts.labels() {
+                if u != v {
+                    // Of two labels at least as high as u, each is drawn with probability ½.
+                    let half = counts.at_least_as_high(v, u) / 2.0;
+                    shares.sums[u * shares.stride + v] = half;
+                    stays -= half;
+                }
+            }
+            shares.sums[u * shares.stride + u] = stays.max(0.0);
+        }
+        shares
     }
 
     pub(crate) fn clear(&mut self) {
@@ -62,7 +81,7 @@ impl RowShares {
         Ok(())
     }
 
-    /// Adds the given rankings in this order, on which the rounding of the sums depends.
+    /// Adds the given rankings in this order; the rounding of the sums depends on it.
     pub(crate) fn add(
         &mut self,
         rankings: &Rankings,
@@ -88,12 +107,12 @@ impl RowShares {
     }
 }
 
-/// Rows in the form that the kernel reads.
-struct RowBlock {
+/// A block of rows in the layout that the kernel reads.
+struct PositionBlock {
     stride: usize,
-    /// Positions row by row; a missing label and the padding come after all positions.
+    /// Positions row by row; missing labels and padding have a value after all positions.
     behind: Vec<f64>,
-    /// Position and share of each label, row by row; a missing label comes before all positions.
+    /// Position and share of each label, row by row; missing labels have a value before all positions.
     places: Vec<(f64, f64)>,
 }
 
@@ -114,7 +133,7 @@ impl<R: ExactSizeIterator<Item = usize> + Clone> Kernel for AddRowShares<'_, R> 
             mut rows,
         } = self;
         let capacity = BLOCK_ROWS.min(rows.len());
-        let mut block = RowBlock {
+        let mut block = PositionBlock {
             stride: shares.stride,
             behind: vec![f64::INFINITY; capacity * shares.stride],
             places: vec![(0.0, 0.0); capacity * shares.labels],
@@ -141,7 +160,7 @@ fn write_row(
     positions: &[u16],
     weight: f64,
     slot: usize,
-    block: &mut RowBlock,
+    block: &mut PositionBlock,
 ) {
     let at_least = &mut shares.at_least;
     at_least.fill(0);
@@ -170,7 +189,7 @@ fn write_row(
 
 /// Adds the rows of the block to the sums of label u.
 #[inline(always)]
-fn add_label(u: usize, labels: usize, sums: &mut [f64], rows: Range<usize>, block: &RowBlock) {
+fn add_label(u: usize, labels: usize, sums: &mut [f64], rows: Range<usize>, block: &PositionBlock) {
     let (chunks, _) = sums.as_chunks_mut::<LANES>();
     for (chunk, sums) in chunks.iter_mut().enumerate() {
         let mut lanes = *sums;
@@ -190,7 +209,7 @@ mod tests {
     use super::*;
     use ndarray::Array2;
 
-    /// The definition, pair by pair and row by row.
+    /// Oracle: the definition, computed pair by pair and row by row.
     fn slowly(y: &Rankings, u: usize, v: usize) -> f64 {
         let mut sum = 0.0;
         for (row, positions) in y.rows().enumerate() {

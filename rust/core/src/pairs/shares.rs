@@ -4,15 +4,15 @@ use ndarray::ArrayView2;
 
 use super::{check_label_count, labels_of_pairs, PairCounts, PairOrderMatrix, PairTable};
 use crate::bucket_order::BucketOrder;
-use crate::error::{Error, Result};
+use crate::error::{Error, PairStatisticError, Result};
 
-/// Largest deviation from 1 of the sum of the shares of a pair.
+/// Tolerance for the sum of the shares of a pair, which should be 1.
 const SUM_TOLERANCE: f64 = 1e-9;
 
 /// For each pair of labels u < v the shares of "u before v", "tied" and "u after v".
 ///
-/// The shares of a pair add up to 1, or are all 0 for a pair without evidence. Leaves, smoothed leaves, averages over
-/// trees and models of pairs all predict this type. Stored as in [`PairTable`].
+/// The shares of a pair add up to 1, or are all 0 for a pair without evidence. Leaves, smoothed leaves, forests and
+/// models of pairs all predict this type. Stored as in [`PairTable`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct PairShares {
     table: PairTable<f64>,
@@ -47,25 +47,30 @@ impl PairShares {
     /// Checks shares passed by a caller: one row per pair, in the columns before, tied and after.
     ///
     /// # Errors
-    /// Another number of rows than n(n−1)/2 or of columns than 3, a share outside [0, 1], or shares of a pair that
-    /// add up neither to 1 nor to 0.
+    /// A number of rows that is not n(n−1)/2, a number of columns that is not 3, a share outside [0, 1], or shares of a
+    /// pair that add up to neither 1 nor 0.
     pub fn new(table: ArrayView2<'_, f64>) -> Result<Self> {
         let (pairs, columns) = table.dim();
         let Some(labels) = labels_of_pairs(pairs).filter(|_| columns == 3) else {
-            return Err(Error::PairTable { pairs, columns });
+            return Err(Error::PairStatistic(PairStatisticError::PairTable {
+                pairs,
+                columns,
+            }));
         };
         let mut shares = Self::unknown(labels)?;
         let mut planes = shares.planes_mut();
         for (pair, row) in table.rows().into_iter().enumerate() {
-            let sum: f64 = row.iter().sum();
-            let possible = row.iter().all(|share| (0.0..=1.0).contains(share));
+            // The copy is checked: another thread may write to the table.
+            let found = [row[0], row[1], row[2]];
+            let sum: f64 = found.iter().sum();
+            let possible = found.iter().all(|share| (0.0..=1.0).contains(share));
             if !possible || ((sum - 1.0).abs() > SUM_TOLERANCE && sum != 0.0) {
-                return Err(Error::PairShare {
+                return Err(Error::PairStatistic(PairStatisticError::PairShare {
                     pair,
-                    found: [row[0], row[1], row[2]],
-                });
+                    found,
+                }));
             }
-            for (plane, &share) in planes.iter_mut().zip(row) {
+            for (plane, share) in planes.iter_mut().zip(found) {
                 plane[pair] = share;
             }
         }
@@ -86,6 +91,11 @@ impl PairShares {
         self.normalise();
     }
 
+    /// The shares as a table.
+    pub(crate) fn table(&self) -> &PairTable<f64> {
+        &self.table
+    }
+
     /// Number of labels.
     #[must_use]
     pub fn labels(&self) -> usize {
@@ -104,7 +114,7 @@ impl PairShares {
         self.table.planes()
     }
 
-    /// The planes before, tied and after, to be overwritten by other shares.
+    /// The planes before, tied and after, mutable.
     pub fn planes_mut(&mut self) -> [&mut [f64]; 3] {
         self.table.planes_mut()
     }
@@ -115,21 +125,14 @@ impl PairShares {
         self.table.values()
     }
 
-    /// All shares, to be overwritten by other shares.
+    /// All shares, mutable.
     pub fn as_mut_slice(&mut self) -> &mut [f64] {
         self.table.values_mut()
     }
 
     /// Divides the values of each pair by their sum, where it is not 0.
-    pub(crate) fn normalise(&mut self) {
-        let [before, tied, after] = self.planes_mut();
-        for ((b, t), a) in before.iter_mut().zip(tied).zip(after) {
-            let sum = *b + *t + *a;
-            let divisor = if sum > 0.0 { sum } else { 1.0 };
-            *b /= divisor;
-            *t /= divisor;
-            *a /= divisor;
-        }
+    fn normalise(&mut self) {
+        normalise(self.as_mut_slice());
     }
 
     /// Shares of "u before v", "tied" and "u after v", for u ≠ v in any order.
@@ -152,7 +155,8 @@ impl PairShares {
     /// Overwrites a matrix of the same number of labels with C.
     pub(crate) fn write_pair_order(&self, matrix: &mut PairOrderMatrix) {
         matrix.fill_pairs(self.table.triples().map(|[before, tied, after]| {
-            // Each from its own share, so that mirrored pairs are treated alike; the sum is 1 up to rounding.
+            // Both entries are computed from the shares, not as 1 minus the other, so that swapping the labels swaps
+            // the entries exactly.
             if before + tied + after > 0.0 {
                 [before + tied / 2.0, after + tied / 2.0]
             } else {
@@ -161,11 +165,11 @@ impl PairShares {
         }));
     }
 
-    /// The expected τ_X of a bucket order with a ranking that has these shares: the mean over all pairs of before −
-    /// after where the order places u before v, after − before where it places u after v, and tied where it ties both.
+    /// Expected τ_X between a bucket order and a random ranking with these shares: the mean over all pairs of before −
+    /// after if the order places u before v, after − before if it places u after v, and tied if it ties them.
     ///
     /// # Panics
-    /// When the bucket order has another number of labels.
+    /// When the bucket order has a different number of labels.
     #[must_use]
     pub fn expected_tau_x(&self, order: &BucketOrder) -> f64 {
         let positions = order.positions();
@@ -181,6 +185,20 @@ impl PairShares {
             }
         }
         sum / self.pairs() as f64
+    }
+}
+
+/// Divides the values of each pair by their sum, where it is not 0; the planes before, tied and after follow each other.
+pub(crate) fn normalise(planes: &mut [f64]) {
+    let pairs = planes.len() / 3;
+    let (before, rest) = planes.split_at_mut(pairs);
+    let (tied, after) = rest.split_at_mut(pairs);
+    for ((b, t), a) in before.iter_mut().zip(tied).zip(after) {
+        let sum = *b + *t + *a;
+        let divisor = if sum > 0.0 { sum } else { 1.0 };
+        *b /= divisor;
+        *t /= divisor;
+        *a /= divisor;
     }
 }
 

@@ -12,21 +12,21 @@ pub fn pair_index(labels: usize, u: usize, v: usize) -> usize {
     u * (2 * labels - u - 1) / 2 + v - u - 1
 }
 
-/// Number of labels that have `pairs` pairs; `None` when no number of labels has.
+/// Number of labels that have `pairs` pairs; `None` if no number of labels does.
 #[must_use]
 pub fn labels_of_pairs(pairs: usize) -> Option<usize> {
-    let labels = (8 * pairs + 1).isqrt().div_ceil(2);
+    let labels = pairs.checked_mul(8)?.checked_add(1)?.isqrt().div_ceil(2);
     (labels >= 2 && pair_count(labels) == pairs).then_some(labels)
 }
 
 /// For each pair of labels u < v one value for "u before v", one for "tied" and one for "u after v".
 ///
-/// Stored as three planes of n(n−1)/2 values each: before, tied, after. Pairs are in the order (0,1), (0,2), …, (1,2), …
-/// of [`pair_index`].
+/// Stored as three planes of n(n−1)/2 values each: before, tied, after. Pairs are ordered (0,1), (0,2), …, (1,2), …, as
+/// numbered by [`pair_index`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PairTable<T> {
     labels: usize,
-    /// Distance between the starts of two planes: the number of pairs and the padding.
+    /// Distance between the starts of two planes: the number of pairs plus the padding.
     stride: usize,
     values: Vec<T>,
 }
@@ -38,7 +38,7 @@ impl<T: Copy + Default> PairTable<T> {
         Self::with_padding(labels, 0)
     }
 
-    /// A table of zeros with `padding` values behind each plane that kernels may overwrite.
+    /// A table of zeros with `padding` values after each plane, which kernels may overwrite.
     pub(super) fn with_padding(labels: usize, padding: usize) -> Self {
         let stride = pair_count(labels) + padding;
         Self {
@@ -75,14 +75,14 @@ impl<T: Copy + Default> PairTable<T> {
         [&before[..pairs], &tied[..pairs], &after[..pairs]]
     }
 
-    /// The planes before, tied and after, to be overwritten.
+    /// The planes before, tied and after, mutable.
     #[inline(always)]
     pub fn planes_mut(&mut self) -> [&mut [T]; 3] {
         let pairs = self.pairs();
         self.padded_planes_mut().map(|plane| &mut plane[..pairs])
     }
 
-    /// The planes with the padding behind each.
+    /// The planes, each followed by its padding.
     #[inline(always)]
     pub(super) fn padded_planes_mut(&mut self) -> [&mut [T]; 3] {
         let (before, rest) = self.values.split_at_mut(self.stride);
@@ -120,7 +120,7 @@ impl<T: Copy + Default> PairTable<T> {
         &self.values
     }
 
-    /// As [`Self::values`], to be overwritten.
+    /// As [`Self::values`], mutable.
     pub(super) fn values_mut(&mut self) -> &mut [T] {
         &mut self.values
     }

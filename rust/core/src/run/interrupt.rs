@@ -13,10 +13,9 @@ const POLL_INTERVAL: u64 = Duration::from_millis(20).as_nanos() as u64;
 
 /// A token that long work checks every few milliseconds. All clones share one state.
 ///
-/// Any thread may [request](Self::request) the interruption. A host that learns of signals only by asking for them
-/// passes a callback to [`Self::polling`]: [`check`](Self::check) calls it on the thread that made the token, never on
-/// another one and at most every 20 ms. Work on that thread hears signals by itself; the scheduler checks the token
-/// there while its threads work.
+/// Any thread may [request](Self::request) the interruption. A host that must be polled for signals, such as Python,
+/// passes a callback to [`Self::polling`]: [`check`](Self::check) calls it at most every 20 ms, and only on the thread
+/// that created the token. While other threads work, the scheduler checks the token on that thread.
 ///
 /// # Examples
 /// ```
@@ -36,7 +35,7 @@ struct State {
     host: Option<Host>,
 }
 
-/// Where requests of a host come from.
+/// The poll callback of a host, the thread that may call it, and the time of the next call.
 struct Host {
     owner: ThreadId,
     created: Instant,
@@ -58,7 +57,7 @@ impl Interrupt {
         Self(None)
     }
 
-    /// A token that also asks `poll`, on the calling thread, whether the host wants to interrupt the work.
+    /// A token that also calls `poll`, only on the current thread; the work is interrupted when `poll` returns true.
     #[must_use]
     pub fn polling(poll: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         Self::with_host(Some(Host {
@@ -83,7 +82,8 @@ impl Interrupt {
         }
     }
 
-    /// Polls the host if this is the owner's thread and the last poll is 20 ms ago, and reports a request.
+    /// Returns an error if interruption was requested. Polls the host first, if this is its thread and the last poll
+    /// was at least 20 ms ago.
     ///
     /// # Errors
     /// [`Error::Interrupted`] once interruption has been requested.
@@ -127,7 +127,7 @@ impl fmt::Debug for Interrupt {
     }
 }
 
-/// Checks an [`Interrupt`] once per few milliseconds of work in inner loops, where each check would cost too much.
+/// Checks an [`Interrupt`] every few milliseconds in inner loops, where checking at every step would cost too much.
 #[derive(Debug, Default)]
 pub struct WorkMeter {
     interrupt: Interrupt,
@@ -136,7 +136,7 @@ pub struct WorkMeter {
 }
 
 impl WorkMeter {
-    /// Units of work between two checks: well below 50 ms with a unit of about a nanosecond.
+    /// Units of work between two checks: about 4 ms, as a unit is about a nanosecond.
     const INTERVAL: u64 = 4_000_000;
 
     /// A meter that checks the token at the first call of [`Self::add`].

@@ -1,9 +1,10 @@
-//! Boosters in a container: the nodes and leaf values of all trees, and what was measured at the fit.
+//! Boosters in a container: the nodes and leaf values of all trees, gains and validation scores.
 
 use super::{SavedModel, Section, SectionWriter};
-use crate::boost::{Booster, ScoreTree, ScoreTreeNode, LEAF};
+use crate::boost::{Booster, ScoreTree};
 use crate::error::Result;
 use crate::rankings::MAX_LABELS;
+use crate::tree::walker::FlatNode;
 
 impl SavedModel for Booster {
     const NAME: &'static str = "booster";
@@ -21,9 +22,7 @@ impl SavedModel for Booster {
         let nodes = self.trees.iter().flat_map(|tree| &tree.nodes);
         let shape = [nodes.clone().count()];
         section.array("thresholds", &shape, nodes.clone().map(|n| n.threshold));
-        // 0 stands for a leaf, so that the features fit into a narrow type.
-        let features = nodes.clone().map(|node| node.feature.wrapping_add(1));
-        section.unsigned("features", &shape, features);
+        section.unsigned("features", &shape, nodes.clone().map(|node| node.feature));
         section.unsigned("children", &shape, nodes.map(|node| node.child));
         let values = self.trees.iter().flat_map(|tree| &tree.values).copied();
         section.array("values", &[values.clone().count()], values);
@@ -35,7 +34,7 @@ impl SavedModel for Booster {
         let gains: Vec<f64> = section.vector("gains")?;
         let validation: Vec<f64> = section.vector("validation")?;
         let (features, labels) = (gains.len(), compared.len());
-        let possible = (1..LEAF as usize).contains(&features)
+        let possible = (1..u32::MAX as usize).contains(&features)
             && (2..=MAX_LABELS).contains(&labels)
             && start.len() == 2 * labels;
         if !possible {
@@ -73,10 +72,10 @@ fn read_trees(
         if node_count > nodes.len() || value_count > values.len() {
             return Err(section.problem("the arrays of the trees are too short"));
         }
-        let tree = ScoreTree {
-            nodes: nodes.by_ref().take(node_count).collect(),
-            values: values.by_ref().take(value_count).collect(),
-        };
+        let tree = ScoreTree::new(
+            nodes.by_ref().take(node_count).collect(),
+            values.by_ref().take(value_count).collect(),
+        );
         check(&tree, features, outputs).map_err(|text| section.problem(text))?;
         trees.push(tree);
     }
@@ -87,7 +86,7 @@ fn read_trees(
     }
 }
 
-fn read_nodes(section: &mut Section<'_, '_>) -> Result<Vec<ScoreTreeNode>> {
+fn read_nodes(section: &mut Section<'_, '_>) -> Result<Vec<FlatNode>> {
     let thresholds: Vec<f64> = section.vector("thresholds")?;
     let features: Vec<u32> = section.unsigned("features")?;
     let children: Vec<u32> = section.unsigned("children")?;
@@ -96,35 +95,33 @@ fn read_nodes(section: &mut Section<'_, '_>) -> Result<Vec<ScoreTreeNode>> {
     }
     let nodes = thresholds.into_iter().zip(features).zip(children);
     Ok(nodes
-        .map(|((threshold, feature), child)| ScoreTreeNode {
+        .map(|((threshold, feature), child)| FlatNode {
             threshold,
-            feature: feature.wrapping_sub(1),
+            feature,
             child,
         })
         .collect())
 }
 
-/// Checks that walks end, that leaves have values, and that these are finite.
+/// Checks that every walk ends at a leaf, and that all leaves have finite values.
 fn check(
     tree: &ScoreTree,
     features: usize,
     outputs: usize,
 ) -> std::result::Result<(), &'static str> {
-    let leaves = tree.values.len() / outputs;
-    if tree.nodes.is_empty() || leaves * outputs != tree.values.len() {
+    let nodes = tree.nodes.iter().enumerate();
+    let leaves = nodes.clone().filter(|(index, node)| node.is_leaf(*index));
+    if tree.nodes.is_empty() || leaves.count() * outputs != tree.values.len() {
         return Err("the tree is not complete");
     }
     if !tree.values.iter().all(|value| value.is_finite()) {
         return Err("a value of a leaf is not finite");
     }
-    for (index, node) in tree.nodes.iter().enumerate() {
-        let child = node.child as usize;
-        if node.feature == LEAF {
-            if child >= leaves {
-                return Err("a leaf has no values");
-            }
+    for (index, node) in nodes {
+        if *node == FlatNode::leaf(index) {
             continue;
         }
+        let child = node.child as usize;
         if node.feature as usize >= features || !node.threshold.is_finite() {
             return Err(
                 "a node splits a feature that does not exist, or a threshold is not finite",

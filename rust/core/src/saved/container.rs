@@ -1,11 +1,12 @@
 //! A container of named arrays with one magic, one version and one checksum.
 //!
-//! Layout, all little-endian: magic (8 bytes), version (u32), number of arrays (u32), start of the table (u64), length of
-//! the whole (u64); the arrays back to back; the table with one record per array (length of the name as u16, name,
-//! element type as u8, number of dimensions as u8, each dimension as u64); CRC-32 of all bytes before it.
+//! Layout, all little-endian: magic (8 bytes), version (u32), number of arrays (u32), start of the table (u64), total
+//! length (u64); the arrays without gaps; the table with one record per array (length of the name as u16, name, element
+//! type as u8, number of dimensions as u8, each dimension as u64); CRC-32 of all bytes before it.
 //!
-//! The records have no offsets: arrays follow each other in the order of the table, so every byte belongs to exactly one
-//! array. The text `kind` names the kind of object that the container holds. CRC-32 detects every damage within 4 neighbouring bytes, and the length in the header every truncation.
+//! The records have no offsets: arrays follow each other in the order of the table, so every byte belongs to exactly
+//! one array. The string `kind` names the kind of object in the container. CRC-32 detects all damage within 4
+//! consecutive bytes, and the length in the header detects every truncation.
 
 use std::collections::BTreeMap;
 
@@ -19,10 +20,10 @@ pub(super) const VERSION: u32 = 1;
 pub const HEADER_BYTES: usize = 32;
 pub(super) const CHECKSUM_BYTES: usize = 4;
 const MAX_DIMENSIONS: u8 = 4;
-/// Name of the text that says what the container holds.
+/// Name of the string with the kind of object in the container.
 pub(super) const KIND: &str = "kind";
 
-/// An array as it stands in the container.
+/// The bytes of an array in the container.
 #[derive(Debug, Clone, Copy)]
 struct Array<'a> {
     kind: ElementType,
@@ -80,7 +81,8 @@ impl<'a> Container<'a> {
     /// Checks header, checksum, table and the kind of object. Needs memory for the table only.
     ///
     /// # Errors
-    /// As [`check_header`]; also a wrong checksum, a table that does not describe the bytes, or an object of another kind.
+    /// As [`check_header`]; also a wrong checksum, a table that does not describe the bytes, or an object of
+    /// another kind.
     pub fn open(bytes: &'a [u8], what: &str, kind: &str) -> Result<Self> {
         check_header(bytes, bytes.len(), what)?;
         let Some((body, checksum)) = bytes.split_last_chunk::<CHECKSUM_BYTES>() else {
@@ -119,7 +121,7 @@ impl<'a> Container<'a> {
     /// Checks that all arrays were taken.
     ///
     /// # Errors
-    /// [`Error::SavedModel`] with the name of an array that is left.
+    /// [`Error::SavedModel`] with the name of an array that was not taken.
     pub fn finish(self) -> Result<()> {
         match self.arrays.keys().next() {
             None => Ok(()),
@@ -223,7 +225,7 @@ impl<'a> Section<'_, 'a> {
     /// Takes an array with its shape.
     ///
     /// # Errors
-    /// [`Error::SavedModel`] when there is no such array, or none of this element type.
+    /// [`Error::SavedModel`] if there is no array of this name and element type.
     pub fn array<T: Element>(&mut self, name: &str) -> Result<(Vec<usize>, Vec<T>)> {
         let array = self.take(name)?;
         if array.kind != T::TYPE {
@@ -236,7 +238,7 @@ impl<'a> Section<'_, 'a> {
     /// Takes an array of one dimension.
     ///
     /// # Errors
-    /// As [`Self::array`]; also another number of dimensions.
+    /// As [`Self::array`]; also if the array does not have exactly one dimension.
     pub fn vector<T: Element>(&mut self, name: &str) -> Result<Vec<T>> {
         let (shape, values) = self.array(name)?;
         self.check_dimensions(name, shape.len(), 1)?;
@@ -246,7 +248,7 @@ impl<'a> Section<'_, 'a> {
     /// Takes unsigned numbers of any width, with their shape.
     ///
     /// # Errors
-    /// As [`Self::array`]; also a number that does not fit `T`.
+    /// As [`Self::array`]; also if a number does not fit in `T`.
     pub fn unsigned_array<T: TryFrom<u64>>(&mut self, name: &str) -> Result<(Vec<usize>, Vec<T>)> {
         let array = self.take(name)?;
         let values = match array.kind {
@@ -264,7 +266,7 @@ impl<'a> Section<'_, 'a> {
     /// Takes unsigned numbers of one dimension.
     ///
     /// # Errors
-    /// As [`Self::unsigned_array`]; also another number of dimensions.
+    /// As [`Self::unsigned_array`]; also if the array does not have exactly one dimension.
     pub fn unsigned<T: TryFrom<u64>>(&mut self, name: &str) -> Result<Vec<T>> {
         let (shape, values) = self.unsigned_array(name)?;
         self.check_dimensions(name, shape.len(), 1)?;
@@ -274,7 +276,7 @@ impl<'a> Section<'_, 'a> {
     /// Takes one number.
     ///
     /// # Errors
-    /// As [`Self::unsigned_array`]; also more than one number.
+    /// As [`Self::unsigned_array`]; also if the array has dimensions.
     pub fn number(&mut self, name: &str) -> Result<usize> {
         let (shape, values) = self.unsigned_array(name)?;
         self.check_dimensions(name, shape.len(), 0)?;
@@ -284,7 +286,7 @@ impl<'a> Section<'_, 'a> {
             .ok_or_else(|| self.problem(&format!("there is no number in {name}")))
     }
 
-    /// Takes what `SectionWriter::reals` wrote.
+    /// Takes numbers written by `SectionWriter::reals`.
     ///
     /// # Errors
     /// As [`Self::unsigned`].
@@ -296,10 +298,10 @@ impl<'a> Section<'_, 'a> {
         Ok(whole.into_iter().map(f64::from).collect())
     }
 
-    /// Takes a text.
+    /// Takes a string.
     ///
     /// # Errors
-    /// As [`Self::array`]; also bytes that are not UTF-8.
+    /// As [`Self::array`]; also if the bytes are not UTF-8.
     pub fn text(&mut self, name: &str) -> Result<&'a str> {
         let array = self.take(name)?;
         if array.kind != ElementType::U8 {

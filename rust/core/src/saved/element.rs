@@ -71,7 +71,7 @@ pub trait Element: Copy {
     /// Appends the little-endian bytes.
     fn append(self, bytes: &mut Vec<u8>);
 
-    /// Reads little-endian bytes, exactly as many as the type has.
+    /// Reads the little-endian bytes of one element; `bytes` has exactly its size.
     fn parse(bytes: &[u8]) -> Self;
 }
 

@@ -47,17 +47,17 @@ impl SavedModel for Forest {
     }
 }
 
-/// Above this many rows, a bootstrap sample that holds less than a quarter of them is impossible: the expected share is
-/// 63 %, with a standard deviation below 2 %.
+/// Above this many rows, a bootstrap sample contains at least a quarter of them: the expected share is 63 %, with a
+/// standard deviation below 2 %.
 const MANY_ROWS: usize = 1000;
 
 /// Checks that the leaves of a tree hold exactly the rows that it was grown on.
 ///
-/// The time per tree is in proportion to the rows of the tree, so that a crafted file cannot ask for long work.
+/// The time per tree is proportional to the number of rows listed in it, so that a crafted file cannot cause long work.
 struct RowCheck {
     /// Rows of positive weight, ascending.
     positive: Vec<u32>,
-    /// Whether each of them is drawn by the tree that is checked.
+    /// Whether each of them is drawn by the current tree.
     drawn: Vec<bool>,
 }
 

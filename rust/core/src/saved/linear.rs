@@ -1,4 +1,4 @@
-//! Linear models in a container: standardisation, coefficients and how the fit ended.
+//! Linear models in a container: standardisation, coefficients, number of steps and convergence.
 
 use super::{SavedModel, Section, SectionWriter};
 use crate::error::Result;
@@ -69,7 +69,13 @@ mod tests {
         check_refusals(&model);
         let read = check_repaired(&model, |model| {
             let zeros = Array2::zeros((3, model.features()));
-            assert_eq!(model.scores(zeros.view()).unwrap().nrows(), 3);
+            assert_eq!(
+                model
+                    .scores(zeros.view(), &Interrupt::never())
+                    .unwrap()
+                    .nrows(),
+                3
+            );
         });
         assert!(read > 0);
     }

@@ -27,10 +27,10 @@ pub trait SavedModel: Sized {
     /// Reads the model and checks everything that its methods rely on.
     ///
     /// # Errors
-    /// [`crate::error::Error::SavedModel`] for arrays that [`Self::write`] does not write.
+    /// [`crate::error::Error::SavedModel`] for arrays that [`Self::write`] cannot have written.
     fn read(section: &mut Section<'_, '_>) -> Result<Self>;
 
-    /// The model as a container of its own.
+    /// The model as a separate container.
     fn to_bytes(&self) -> Vec<u8> {
         let mut container = ContainerWriter::new(Self::NAME);
         self.write(&mut container.root());
@@ -41,7 +41,7 @@ pub trait SavedModel: Sized {
     ///
     /// # Errors
     /// [`crate::error::Error::SavedModelVersion`] for a newer format; [`crate::error::Error::SavedModel`] for foreign,
-    /// truncated or damaged bytes and for arrays that are no such model.
+    /// truncated or damaged bytes and for arrays that are not a valid model.
     fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let mut container = Container::open(bytes, Self::NAME, Self::NAME)?;
         let model = container.root().model()?;
@@ -90,8 +90,8 @@ mod damage {
         assert_eq!(M::from_bytes(&repair(newer)).unwrap_err(), expected);
     }
 
-    /// Changes every byte under a repaired checksum. Some numbers can become other valid ones; `use_model` checks that
-    /// the methods of such a model are safe. Returns the number of models that were read.
+    /// Changes each byte and repairs the checksum. Some changes give another valid model; `use_model` checks that its
+    /// methods are safe. Returns the number of models that were read.
     pub(super) fn check_repaired<M: SavedModel>(model: &M, use_model: impl Fn(&M)) -> usize {
         let bytes = model.to_bytes();
         let mut read = 0;

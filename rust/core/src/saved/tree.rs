@@ -79,7 +79,7 @@ pub(super) fn write_trees<'t>(
         &shape,
         nodes.iter().map(|node| node.impurity),
     );
-    // 0 stands for a leaf, so that the features fit into a narrow type.
+    // 0 means a leaf, so that the features fit into a narrow type.
     let features = nodes.iter().map(|node| node.feature.wrapping_add(1));
     section.unsigned("node_features", &shape, features);
     section.unsigned(
@@ -255,7 +255,8 @@ fn check_node(
     Ok(())
 }
 
-/// Checks that rows are distinct and exist. Sorting needs memory in proportion to the rows read only.
+/// Checks that rows are distinct and exist. Sorts them, so that memory is proportional to the rows read, not to the
+/// training rows.
 fn check_rows(rows: &[u32], training_rows: usize) -> std::result::Result<(), &'static str> {
     let mut rows = rows.to_vec();
     rows.sort_unstable();

@@ -12,7 +12,7 @@ pub struct ContainerWriter {
 }
 
 impl ContainerWriter {
-    /// A container for an object of this kind, without its arrays.
+    /// An empty container for an object of this kind.
     #[must_use]
     pub fn new(kind: &str) -> Self {
         let mut container = Self {
@@ -77,7 +77,7 @@ impl SectionWriter<'_> {
         }
     }
 
-    /// Writes an array; `values` has as many elements as `shape` says.
+    /// Writes an array; the number of `values` is the product of `shape`.
     pub fn array<T: Element>(
         &mut self,
         name: &str,
@@ -96,7 +96,7 @@ impl SectionWriter<'_> {
         self.array(name, &[values.len()], values.iter().copied());
     }
 
-    /// Writes a text as an array of bytes.
+    /// Writes a string as an array of bytes.
     pub fn text(&mut self, name: &str, text: &str) {
         self.vector(name, text.as_bytes());
     }

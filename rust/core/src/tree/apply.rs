@@ -4,60 +4,16 @@ use ndarray::ArrayView2;
 
 use crate::error::{Error, Result};
 use crate::features::check_finite;
+use crate::run::require_memory;
 
 use super::model::Tree;
-use super::node::TreeNode;
-
-/// A node in the compact layout of the walk. A leaf is its own child, so that rows can stay at leaves of different depths
-/// while others go on.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct WalkNode {
-    threshold: f64,
-    feature: u32,
-    /// Index of the left child; the right child follows it.
-    child: u32,
-}
-
-/// Rows that walk together, enough to hide the latency of memory.
-const LANES: usize = 16;
-
-/// Steps between checks for rows that have reached a leaf. Leaves differ in depth; without checks, all rows would take
-/// as many steps as the deepest leaf needs.
-const STEPS_PER_CHECK: usize = 4;
-
-/// Rows per batch.
-const BATCH_ROWS: usize = 512;
-
-impl WalkNode {
-    /// The compact nodes of a binary tree; empty if a node has more than two children.
-    pub(super) fn flatten(nodes: &[TreeNode], thresholds: &[f64]) -> Vec<Self> {
-        if nodes.iter().any(|node| node.children > 2) {
-            return Vec::new();
-        }
-        let flatten_node = |(index, node): (usize, &TreeNode)| {
-            if node.is_leaf() {
-                Self {
-                    threshold: f64::INFINITY,
-                    feature: 0,
-                    child: index as u32,
-                }
-            } else {
-                Self {
-                    threshold: thresholds[node.first_threshold as usize],
-                    feature: node.feature,
-                    child: node.first_child,
-                }
-            }
-        };
-        nodes.iter().enumerate().map(flatten_node).collect()
-    }
-}
+use super::walker::{find_leaves, BATCH_ROWS, LANES};
 
 impl Tree {
     /// The leaf of each row.
     ///
     /// # Errors
-    /// Another number of features than in training, or a NaN or infinite value.
+    /// A number of features that differs from training, or a NaN or infinite value.
     pub fn apply(&self, values: ArrayView2<'_, f64>) -> Result<Vec<u32>> {
         let (rows, columns) = values.dim();
         if columns != self.features {
@@ -66,22 +22,55 @@ impl Tree {
                 expected: self.features,
             });
         }
+        require_memory::<u8>("the leaves of the rows", &[rows, size_of::<u32>()])?;
+        if !values.is_standard_layout() {
+            require_memory::<f64>("the features", &[rows, columns])?;
+        }
         check_finite(values)?;
         let values = values.as_standard_layout();
         let mut leaves = vec![0; rows];
         if let Some(values) = values.as_slice() {
-            let batches = values.chunks(BATCH_ROWS * columns);
-            for (values, leaves) in batches.zip(leaves.chunks_mut(BATCH_ROWS)) {
-                if self.walk_nodes.is_empty() {
-                    for (row, leaf) in values.chunks_exact(columns).zip(leaves) {
-                        *leaf = self.find_leaf(row);
-                    }
-                } else {
-                    self.walk(values, leaves);
+            self.write_leaves(values, &mut leaves);
+        }
+        Ok(leaves)
+    }
+
+    /// Writes the leaf of each row to `leaves`; `values` holds finite features row by row.
+    pub(crate) fn write_leaves(&self, values: &[f64], leaves: &mut [u32]) {
+        let columns = self.features.max(1);
+        let batches = values.chunks(BATCH_ROWS * columns);
+        for (values, leaves) in batches.zip(leaves.chunks_mut(BATCH_ROWS)) {
+            if self.flat_nodes.is_empty() {
+                for (row, leaf) in values.chunks_exact(columns).zip(leaves) {
+                    *leaf = self.find_leaf(row);
+                }
+            } else {
+                find_leaves(&self.flat_nodes, columns, values, leaves);
+            }
+        }
+    }
+
+    /// Writes the leaf of one row in each tree; the trees are walked together, which hides the latency of memory.
+    pub(crate) fn write_leaves_of_row(trees: &[&Self], row: &[f64], leaves: &mut [u32]) {
+        for (trees, leaves) in trees.chunks(LANES).zip(leaves.chunks_mut(LANES)) {
+            if trees.iter().any(|tree| tree.flat_nodes.is_empty()) {
+                for (leaf, tree) in leaves.iter_mut().zip(trees) {
+                    *leaf = tree.find_leaf(row);
+                }
+                continue;
+            }
+            leaves.fill(0);
+            let mut is_moving = true;
+            while is_moving {
+                is_moving = false;
+                for (at, tree) in leaves.iter_mut().zip(trees) {
+                    let node = tree.flat_nodes[*at as usize];
+                    let next = node.child + u32::from(row[node.feature as usize] > node.threshold);
+                    is_moving |= next != *at;
+                    *at = next;
                 }
             }
         }
-        Ok(leaves)
     }
 
     /// The nodes from the root to the leaf of a row.
@@ -111,42 +100,6 @@ impl Tree {
         }
         path.reverse();
         path
-    }
-
-    /// Finds the leaves of a batch of rows in a binary tree. Takes a few steps with all active rows, drops those that have
-    /// reached a leaf, and repeats.
-    fn walk(&self, values: &[f64], leaves: &mut [u32]) {
-        let mut active = [0_u16; BATCH_ROWS];
-        let mut count = leaves.len();
-        for (row, active) in (0..).zip(&mut active[..count]) {
-            *active = row;
-        }
-        while count > 0 {
-            let mut kept = 0;
-            for start in (0..count).step_by(LANES) {
-                let lanes = LANES.min(count - start);
-                let mut rows = [active[start]; LANES];
-                rows[..lanes].copy_from_slice(&active[start..start + lanes]);
-                let mut at = rows.map(|row| leaves[usize::from(row)]);
-                let firsts = rows.map(|row| usize::from(row) * self.features);
-                let mut before = at;
-                for _ in 0..STEPS_PER_CHECK {
-                    before = at;
-                    for (at, &first) in at.iter_mut().zip(&firsts) {
-                        let node = self.walk_nodes[*at as usize];
-                        let value = values[first + node.feature as usize];
-                        *at = node.child + u32::from(value > node.threshold);
-                    }
-                }
-                for lane in 0..lanes {
-                    leaves[usize::from(rows[lane])] = at[lane];
-                    // Branch-free: every row is written, and overwritten by the next unless it is still active.
-                    active[kept] = rows[lane];
-                    kept += usize::from(at[lane] != before[lane]);
-                }
-            }
-            count = kept;
-        }
     }
 
     /// Finds the leaf of one row in any tree.
@@ -195,6 +148,10 @@ mod tests {
             let mut backwards = x.view();
             backwards.invert_axis(ndarray::Axis(0));
             let reversed = tree.apply(backwards).unwrap();
+            let copies = [tree; 40];
+            let mut of_row = [0; 40];
+            Tree::write_leaves_of_row(&copies, &x.row(7).to_vec(), &mut of_row);
+            assert_eq!(of_row, [leaves[7]; 40]);
             for (row, &leaf) in leaves.iter().enumerate() {
                 assert!(tree.node_rows(leaf).contains(&(row as u32)));
                 assert_eq!(reversed[x.nrows() - 1 - row], leaf);

@@ -20,13 +20,13 @@ pub(super) fn draw_features(candidates: &mut Vec<u32>, max_features: Option<usiz
     candidates.sort_unstable();
 }
 
-/// Draws a threshold uniformly between the smallest and the largest value of a feature in a node. It depends only on the
-/// node's seed and the feature. `low <= threshold < high` always holds.
+/// Draws a threshold uniformly between the smallest and the largest value of a feature in a node. It depends only on
+/// the node's seed and the feature. `low <= threshold < high` always holds.
 pub(super) fn random_threshold(seed: u64, feature: u32, (low, high): (f64, f64)) -> f64 {
     // `!seed`, because `draw_features` uses `seed`.
     let bits = child_seed(!seed, feature as usize);
     let share = (bits >> 11) as f64 / (1_u64 << 53) as f64;
-    // A weighted mean of the ends: their difference could overflow.
+    // A weighted mean of the ends, because their difference could overflow.
     let threshold = low * (1.0 - share) + high * share;
     if threshold >= low && threshold < high {
         threshold

@@ -1,21 +1,17 @@
 //! [`FittedTree`]: a tree with its training rankings, from which its leaves are aggregated.
 
-use crate::aggregate::{Aggregator, Evidence, Needs, Workspace};
+use crate::aggregate::{estimate_cost, Aggregator, Evidence, Needs, Workspace};
 use crate::bucket_order::BucketOrder;
 use crate::error::Result;
 use crate::features::Features;
 use crate::pairs::PairOrderMatrix;
-use crate::parallel::{run, Jobs};
 use crate::rankings::Rankings;
-use crate::run::Interrupt;
+use crate::run::{self, Interrupt, Jobs, Work};
 
 use super::leaves::soft::SoftRouting;
 use super::model::Tree;
 use super::params::TreeParams;
 use super::split::criterion::{Consensus, Sample};
-
-/// Leaves per task of a thread: the smallest leaves take a microsecond each.
-const LEAVES_PER_TASK: usize = 64;
 
 /// A tree and its training rankings, so that any aggregator can be applied to any leaf.
 ///
@@ -46,7 +42,7 @@ pub struct FittedTree {
 }
 
 impl FittedTree {
-    /// Grows a tree and keeps its rankings. Only the criteria that compare rows with their consensus use the aggregator.
+    /// Grows a tree and keeps its rankings. The aggregator is used only by criteria that compare rows with a consensus.
     ///
     /// # Errors
     /// As [`Tree::fit`].
@@ -101,8 +97,8 @@ impl FittedTree {
         self.soft.as_ref()
     }
 
-    /// Consensus of the training rows of each node in `nodes`, on `n_jobs` threads (0: all).
-    /// The result does not depend on `n_jobs`. `interrupt` ends it early.
+    /// Consensus of the training rows of each node in `nodes`, on `n_jobs` threads (0: all). The result does not depend
+    /// on `n_jobs`. `interrupt` ends it early.
     ///
     /// # Errors
     /// As [`Aggregator::aggregate`], or [`crate::error::Error::Interrupted`].
@@ -116,17 +112,20 @@ impl FittedTree {
         n_jobs: usize,
         interrupt: &Interrupt,
     ) -> Result<Vec<BucketOrder>> {
-        let jobs = Jobs {
-            n_jobs,
-            chunk: LEAVES_PER_TASK,
-            interrupt,
-        };
+        let rows: usize = nodes
+            .iter()
+            .map(|&node| self.tree.node_rows(node).len())
+            .sum();
+        let rows_per_node = rows / nodes.len().max(1);
+        let nanoseconds = estimate_cost(aggregator, rows_per_node, self.tree.labels());
+        let work = Work::new(nodes.len(), nanoseconds);
         // Buffers are created once per thread; creating them may fail, so each thread keeps the result.
         let state = || {
             let evidence = Evidence::new(self.tree.labels(), aggregator.needs());
             (evidence, Workspace::new())
         };
-        run(jobs, nodes.len(), state, |(evidence, workspace), item| {
+        let jobs = Jobs { n_jobs, interrupt };
+        run::map(jobs, work, state, |(evidence, workspace), item| {
             let evidence = evidence.as_mut().map_err(|error| error.clone())?;
             let rows = self.rows_of(nodes[item]);
             aggregator.aggregate_rows(&self.rankings, rows, evidence, workspace)

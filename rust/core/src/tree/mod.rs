@@ -1,8 +1,8 @@
 //! Trees for partial label ranking.
 //!
-//! The statistics of a node are, per pair of labels, the weights of the rows that rank the first label before, tied with
-//! or after the second. Growing an entropy tree aggregates nothing: every leaf keeps its rows, and any aggregator can be
-//! applied to them later.
+//! The statistics of a node are, per pair of labels, the weights of the rows that rank the first label before, tied
+//! with or after the second. Growing an entropy tree needs no aggregator: every leaf keeps its rows, and any aggregator
+//! can be applied to them later.
 //!
 //! # Examples
 //! ```
@@ -30,12 +30,18 @@ mod model;
 mod node;
 mod params;
 mod split;
+pub(crate) mod walker;
 
 pub(crate) use grow::{PreorderNode, SharedEncoding, Subtree, LEAF};
-pub(crate) use leaves::{LeafWalk, ShareConsensus};
+#[cfg(test)]
+pub(crate) use leaves::ShareWalk;
+pub(crate) use leaves::{
+    anchor_stride, step_up, AnchorPlan, AnchoredTree, Level, Top, ANCHOR_LANES, LEAST_EXPONENTS,
+    NEGLIGIBLE,
+};
 
 pub use fitted::FittedTree;
-pub use leaves::{Shrinkage, SoftRouting};
+pub use leaves::{Routing, Shrinkage, SoftRouting, TreePredictor};
 pub use model::Tree;
 pub use node::{NodeSplit, TreeNode};
 pub use params::{Criterion, Splitter, TreeOptions, TreeParams};

@@ -6,11 +6,11 @@ use crate::pairs::PairCounts;
 use crate::rankings::Rankings;
 use crate::run::Interrupt;
 
-use super::apply::WalkNode;
 use super::grow::{grow, PreorderNode, SharedEncoding, Subtree, LEAF};
 use super::node::{NodeSplit, TreeNode};
 use super::params::TreeParams;
 use super::split::criterion::Consensus;
+use super::walker::FlatNode;
 
 /// A fitted tree.
 ///
@@ -28,7 +28,7 @@ pub struct Tree {
     /// Training rows in the order of the leaves.
     pub(crate) rows: Vec<u32>,
     /// Compact copy of the nodes for prediction; empty for multiway trees.
-    pub(super) walk_nodes: Vec<WalkNode>,
+    pub(super) flat_nodes: Vec<FlatNode>,
 }
 
 impl Tree {
@@ -51,7 +51,7 @@ impl Tree {
         Self::fit_with_encoding(&encoding, features, rankings, params, consensus, interrupt)
     }
 
-    /// As [`Self::fit`], with an encoding that all trees on the same rankings share, whatever their weights.
+    /// As [`Self::fit`], with an encoding that is shared by all trees on the same rankings; the weights may differ.
     pub(crate) fn fit_with_encoding(
         encoding: &SharedEncoding,
         features: &Features,
@@ -120,7 +120,7 @@ impl Tree {
                 first_threshold += from.thresholds;
             }
         }
-        let walk_nodes = WalkNode::flatten(&nodes, &grown.thresholds);
+        let flat_nodes = FlatNode::flatten(&nodes, &grown.thresholds);
         Self {
             features,
             labels,
@@ -128,7 +128,7 @@ impl Tree {
             nodes,
             thresholds: grown.thresholds,
             rows: grown.rows,
-            walk_nodes,
+            flat_nodes,
         }
     }
 

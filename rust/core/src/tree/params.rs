@@ -10,8 +10,8 @@ pub enum Criterion {
     Entropy,
     /// Share of the rows that disagree with the node's consensus, averaged over the pairs of labels.
     Disagreements,
-    /// Distance from the node's consensus, averaged over rows and pairs of labels: 2 for opposite orders, 1 if exactly one
-    /// of row and consensus ties the pair.
+    /// Distance from the node's consensus, averaged over rows and pairs of labels: 2 for opposite orders, 1 if exactly
+    /// one of row and consensus ties the pair.
     Distance,
 }
 
@@ -81,8 +81,8 @@ impl TreeParams {
     /// Checks the options.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for `min_samples_split < 2`, `min_samples_leaf < 1`, `max_features < 1`,
-    /// `max_splits < 2` or `n_jobs < 1`.
+    /// [`Error::Parameter`] for `min_samples_split < 2`, `min_samples_leaf < 1`, `max_features < 1`, `max_splits < 2`
+    /// or `n_jobs < 1`.
     ///
     /// # Examples
     /// ```

@@ -4,13 +4,13 @@ use super::PairTable;
 use crate::rankings::MISSING;
 use crate::simd::{dispatch, Kernel};
 
-/// Pairs counted at once: the bytes of a vector register.
+/// Pairs counted per instruction: the bytes of a vector register.
 const LANES: usize = 32;
 
-/// Most labels whose positions fit a signed byte (signed, because every instruction set compares those).
+/// Largest number of labels whose positions fit in a signed byte, which every instruction set can compare.
 const MAX_NARROW_LABELS: usize = 127;
 
-/// Counts pairs of rows in a table of bytes, in memory that it keeps.
+/// Counts the pairs of up to 255 rows in a table of bytes. The buffers are reused between calls.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ByteCounter {
     /// Padded by [`LANES`].
@@ -19,16 +19,16 @@ pub(crate) struct ByteCounter {
     wide: GatheredRows<i16>,
 }
 
-/// Positions of the rows to be counted, side by side.
+/// Positions of the rows to be counted, contiguous in memory.
 #[derive(Debug, Clone, Default)]
 struct GatheredRows<P> {
-    /// Row by row, each padded to whole vectors.
+    /// Row-major; each row is padded to whole vectors.
     positions: Vec<P>,
-    /// How often each row counts.
+    /// Whole-number weight of each row.
     times: Vec<u8>,
 }
 
-/// A position in few bits.
+/// A position in one or two bytes.
 trait NarrowPosition: Copy + PartialOrd + Default {
     fn new(position: u16) -> Self;
 }
@@ -51,7 +51,7 @@ impl ByteCounter {
     /// The largest count that a byte holds.
     pub(crate) const MAX_ROWS: usize = 255;
 
-    /// Counts rankings in place of those counted before. Each comes with the number of times it counts; together these
+    /// Replaces the counts by those of the given rankings. Each ranking comes with its weight; the sum of the weights
     /// must not exceed [`Self::MAX_ROWS`]. `complete` promises that no label is missing.
     pub(crate) fn count<'a>(
         &mut self,
@@ -134,7 +134,7 @@ where
         for u in 0..labels {
             let others = labels - u - 1;
             for block in (0..others).step_by(LANES) {
-                // Values written behind the last pair of u are overwritten by the pairs of the next label.
+                // Values written past the last pair of u are overwritten by the pairs of the next label.
                 count_lanes::<P, COMPLETE>(
                     &mut planes,
                     (positions, stride, times),
@@ -147,7 +147,7 @@ where
     }
 }
 
-/// Counts the pairs of label `u` with [`LANES`] labels from `first` on. The counts stay in registers.
+/// Counts the pairs of label `u` with the [`LANES`] labels starting at `first`. The counts stay in registers.
 #[inline(always)]
 fn count_lanes<P: NarrowPosition, const COMPLETE: bool>(
     planes: &mut [&mut [u8]; 3],
@@ -168,7 +168,7 @@ fn count_lanes<P: NarrowPosition, const COMPLETE: bool>(
     let (owns, others) = (&positions[u..], &positions[first..]);
     let mut all = 0_u8;
     let (mut index, mut row) = (0, 0);
-    // By index: with an iterator over the rows the compiler vectorises over rows instead of lanes.
+    // A loop over indices: with an iterator, the compiler would vectorise over rows instead of lanes.
     while index < times.len() {
         let lanes_from = |row| others.get(row..).and_then(<[P]>::first_chunk::<LANES>);
         let (Some(others), Some(&own)) = (lanes_from(row), owns.get(row)) else {
@@ -180,7 +180,7 @@ fn count_lanes<P: NarrowPosition, const COMPLETE: bool>(
             0
         };
         let count = |holds: bool| if holds { often } else { 0 };
-        // Counts of the padding behind the last label may overflow; they are not read.
+        // Counts of the padding after the last label may overflow; they are not read.
         before = lanes(|lane| before[lane].wrapping_add(count(others[lane] > own)));
         tied = lanes(|lane| tied[lane].wrapping_add(count(others[lane] == own)));
         if COMPLETE {

@@ -1,4 +1,4 @@
-//! Pair counts of many rows of unit weight: label by label, many rows per instruction.
+//! Pair counts of many rows of unit weight, by comparing columns of labels: many rows per instruction.
 
 use super::PairTable;
 use crate::error::Result;
@@ -7,8 +7,8 @@ use crate::run::Interrupt;
 use crate::simd::{dispatch, Kernel};
 use crate::weights::Weights;
 
-/// Most labels whose positions fit a signed byte, for which every instruction set has a comparison, beside the two
-/// values that stand for a missing label.
+/// Largest number of labels whose positions fit in a signed byte, which every instruction set can compare, together
+/// with two values for missing labels.
 const MAX_BYTE_LABELS: usize = 125;
 
 /// Rows per vector: wide enough for the compiler to emit vector instructions instead of unrolling the loop.
@@ -20,8 +20,8 @@ const BLOCK_ROWS: usize = LANES * VECTORS;
 
 type Vector = [i8; LANES];
 
-/// Up to this many rows counting in bytes is used. Above, bytes take 1.08 to 1.28 times as long for 200 × 26, but 0.7
-/// times as long for 200 × 100.
+/// Up to this many rows, the `bytes` kernel is used instead. For 200 rows it takes 1.08 to 1.28 times as long with 26
+/// labels, but 0.7 times as long with 100 labels.
 const MAX_BYTE_ROWS: usize = 128;
 
 /// Whether this kernel can count the rankings and is the fastest one for them.
@@ -30,13 +30,13 @@ pub(super) fn suits(rankings: &Rankings) -> bool {
     is_unit && rankings.len() > MAX_BYTE_ROWS && rankings.labels() <= MAX_BYTE_LABELS
 }
 
-/// Positions in a block of rows, label by label. A missing label is before all others in `low` and after all others in
-/// `high`: comparing the `low` of one label with the `high` of another never counts it.
+/// Positions in a block of rows, one column per label. A missing label is before all positions in `low` and after all
+/// positions in `high`, so a comparison of a `low` with a `high` never counts it.
 struct PositionColumns {
     /// Vectors per label.
     vectors: usize,
     low: Vec<Vector>,
-    /// Empty when no label is missing: then `low` serves for both.
+    /// Empty when no label is missing: then `low` is used for both.
     high: Vec<Vector>,
 }
 
@@ -52,7 +52,7 @@ impl PositionColumns {
         }
     }
 
-    /// Reads `rows` rows from `start` on; the rest of the block is filled with missing labels.
+    /// Reads `rows` rows starting at `start`; the rest of the block is filled with missing labels.
     fn fill(&mut self, rankings: &Rankings, start: usize, rows: usize) {
         if rows < self.vectors * LANES {
             self.low.fill([0; LANES]);

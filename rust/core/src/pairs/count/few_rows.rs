@@ -5,11 +5,11 @@ use super::ByteCounter;
 use crate::rankings::{Rankings, MISSING};
 use crate::simd::{dispatch, Kernel};
 
-/// Computes the pair order matrix and the pair shares of few rows of unit weight, as most leaves of a tree have.
+/// Computes the pair order matrix and the pair shares of few rows of unit weight. Most leaves of a tree are this small.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FewRows {
-    /// For each number of rows seen, k / (2 · seen) for k from 0 on: C for k = 2 · before + tied, a share for
-    /// k = 2 · count. For an unseen pair, ½ and then 0.
+    /// Table of k / (2 · seen) by number of rows `seen` and by k: an entry of C for k = 2 · before + tied, a share for
+    /// k = 2 · count. The row for `seen` = 0 holds ½, then zeros.
     quotients: Vec<f64>,
     /// For each ordered pair 2 · before + tied.
     doubled: Vec<u16>,
@@ -17,8 +17,8 @@ pub(crate) struct FewRows {
     seen: Vec<u16>,
 }
 
-/// Up to this many rows C is computed from counts of ordered pairs: about 0.75 of the time of counting in bytes for 2
-/// rows of 26 labels.
+/// Up to this many rows, C is computed from counts of ordered pairs, which takes about 0.75 of the time of counting in
+/// bytes for 2 rows of 26 labels.
 const MAX_SQUARE_ROWS: usize = 5;
 
 impl FewRows {
@@ -148,7 +148,7 @@ impl Kernel for CompareRow<'_> {
 struct DividePairs<'a> {
     counts: &'a PairTable<u8>,
     quotients: &'a [f64],
-    /// Number of rows that rank both labels, when it is the same for all pairs.
+    /// Number of rows that rank both labels, if it is the same for all pairs.
     seen: Option<usize>,
     pair_order: Option<&'a mut PairOrderMatrix>,
     shares: Option<&'a mut PairShares>,
@@ -168,7 +168,7 @@ impl Kernel for DividePairs<'_> {
 }
 
 impl DividePairs<'_> {
-    /// Writes the quotients of each pair from the row of quotients for its counts.
+    /// Writes the entries of each pair, looked up in the row of quotients for its counts.
     #[inline(always)]
     fn write<'q>(self, quotients: impl Fn([u8; 3]) -> &'q [f64; FewRows::STRIDE]) {
         let is_unseen = |counts| usize::from(counts == [0; 3]);

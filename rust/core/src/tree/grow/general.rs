@@ -29,7 +29,7 @@ pub(crate) struct NodeStats {
     pub(crate) is_pure: bool,
 }
 
-/// Searches the best split of a node.
+/// Searches for the best split of a node.
 pub(crate) struct GeneralSearch<'a> {
     features: &'a Features,
     rankings: &'a Rankings,
@@ -95,7 +95,7 @@ impl<'a> GeneralSearch<'a> {
             let mut sorted = std::mem::take(&mut self.sorted);
             sorted.clear();
             sorted.extend_from_slice(rows);
-            // Ties by row: sums of fractional weights must not depend on the order of `rows`.
+            // Equal values are sorted by row, so that sums of fractional weights do not depend on the order of `rows`.
             sorted.sort_unstable_by_key(|&row| (ranks[row as usize], row));
             let searched = match self.options.splitter {
                 Splitter::BestBinary => {
@@ -242,7 +242,7 @@ impl<'a> GeneralSearch<'a> {
         [(cut, threshold)]
     }
 
-    /// Cuts after each value at which the cumulative weight reaches a further 1 / `max_splits` of the total.
+    /// Cuts after each value at which the cumulative weight reaches the next multiple of 1 / `max_splits` of the total.
     fn equal_frequency_cuts(
         &self,
         feature: usize,
@@ -270,8 +270,8 @@ impl<'a> GeneralSearch<'a> {
         cuts
     }
 
-    /// Cuts at equally spaced thresholds between the smallest and the largest value, without those that would leave a
-    /// child empty.
+    /// Cuts at equally spaced thresholds between the smallest and the largest value, except thresholds that would leave
+    /// a child empty.
     fn equal_width_cuts(
         &self,
         feature: usize,
@@ -286,9 +286,10 @@ impl<'a> GeneralSearch<'a> {
         let mut position = 0;
         for j in 1..max_splits {
             let share = j as f64 / max_splits as f64;
-            // A weighted mean of the ends: their difference could overflow.
+            // A weighted mean of the ends, because their difference could overflow.
             let mean = low * (1.0 - share) + high * share;
-            // Rounding could leave the interval [low, high); a threshold below `high` always separates a row.
+            // Rounding could move the mean out of [low, high); a threshold below `high` always separates at least
+            // one row.
             let threshold = mean.max(low).min(high.next_down());
             while position < sorted.len() && value(position) <= threshold {
                 position += 1;

@@ -6,6 +6,7 @@ mod general;
 
 use crate::error::{Error, Result};
 use crate::features::Features;
+use crate::pairs::check_label_count;
 use crate::rankings::Rankings;
 use crate::run::{Interrupt, WorkMeter};
 
@@ -27,7 +28,7 @@ pub(crate) struct PreorderNode {
     pub(crate) impurity: f64,
     /// [`LEAF`] for a leaf.
     pub(crate) feature: u32,
-    /// Number of thresholds, one less than children.
+    /// Number of thresholds: one fewer than children.
     pub(crate) thresholds: u32,
 }
 
@@ -65,6 +66,7 @@ pub(crate) fn grow(
             rankings: rankings.len(),
         });
     }
+    check_label_count(rankings.labels())?;
     let task = GrowTask {
         encoding,
         features,
@@ -127,7 +129,7 @@ pub(crate) fn grow_general(
             Some(split) => {
                 grown.thresholds.extend_from_slice(&split.thresholds);
                 let children = partition(task.features, &node.rows, &split);
-                // Pushed in reverse: preorder continues with the leftmost child.
+                // Push in reverse, because preorder continues with the leftmost child.
                 for (child, rows) in children.into_iter().enumerate().rev() {
                     stack.push(PendingNode {
                         rows,

@@ -1,5 +1,6 @@
 //! Pair shares of the leaves: shrinkage towards the ancestors, soft routing and consensus.
 
+mod anchors;
 mod node_shares;
 mod predict;
 mod share_formula;
@@ -7,8 +8,13 @@ mod shrinkage;
 pub(crate) mod soft;
 mod walk;
 
-pub(crate) use predict::ShareConsensus;
-pub(crate) use walk::LeafWalk;
+pub(crate) use anchors::{
+    anchor_stride, step_up, AnchorPlan, AnchoredTree, Level, Top, ANCHOR_LANES, LEAST_EXPONENTS,
+    NEGLIGIBLE,
+};
+#[cfg(test)]
+pub(crate) use walk::ShareWalk;
 
+pub use predict::{Routing, TreePredictor};
 pub use shrinkage::Shrinkage;
 pub use soft::SoftRouting;

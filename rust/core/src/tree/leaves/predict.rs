@@ -1,19 +1,20 @@
 //! Predictions of a fitted tree from smoothed pair shares, with hard or soft routing.
 
-use ndarray::{ArrayView2, Axis};
+use ndarray::ArrayView2;
 
-use crate::aggregate::{Aggregator, Evidence, Needs, Workspace};
+use crate::aggregate::Aggregator;
 use crate::bucket_order::BucketOrder;
 use crate::error::{Error, Result};
-use crate::pairs::{pair_count, PairShares};
-use crate::parallel::{run, Jobs};
+use crate::pairs::{normalise, pair_count, PairShares};
+use crate::predict::{PairModel, RowBlock, ShareConsensus};
+use crate::run::{Interrupt, Jobs};
 
 use super::shrinkage::Shrinkage;
-use super::walk::LeafWalk;
+use super::walk::ShareWalk;
 use crate::tree::fitted::FittedTree;
 
-/// Sums held in memory per batch of rows: 16 MB.
-const SUMS_PER_BATCH: usize = 1 << 21;
+/// Rows per block: each block walks down from the root.
+const BLOCK_ROWS: usize = 2048;
 
 impl FittedTree {
     /// Consensus of the smoothed shares of each leaf in `leaves`.
@@ -32,7 +33,7 @@ impl FittedTree {
     ) -> Result<Vec<BucketOrder>> {
         let orders = self.walk(shrinkage, leaves.iter().copied()).map(
             jobs,
-            ShareConsensus::new,
+            || ShareConsensus::with_interrupt(jobs.interrupt),
             |consensus, _, shares| consensus.aggregate(aggregator, shares),
         )?;
         // Unless interrupted, all requested leaves have been visited.
@@ -56,114 +57,110 @@ impl FittedTree {
         self.walk(shrinkage, leaves.iter().copied()).visit(visit)
     }
 
-    /// Computes `f` from the shares of each row: the weighted mean of the shares of the leaves that it reaches by soft
-    /// routing. The result does not depend on the number of threads.
+    /// The [`PairModel`] of the smoothed shares.
     ///
     /// # Errors
-    /// As [`crate::tree::SoftRouting::route`]; any error of `f`; [`Error::NoSoftRouting`] for a tree without soft
-    /// routing; [`Error::Interrupted`].
-    pub fn map_soft_shares<S, T: Send>(
-        &self,
-        shrinkage: Shrinkage,
-        values: ArrayView2<'_, f64>,
-        jobs: Jobs<'_>,
-        state: impl Fn() -> S + Sync,
-        f: impl Fn(&mut S, &PairShares) -> Result<T> + Sync,
-    ) -> Result<Vec<T>> {
-        let soft = self.soft_routing().ok_or(Error::NoSoftRouting)?;
-        let numbers = 3 * pair_count(self.tree().labels());
-        let batch_rows = (SUMS_PER_BATCH / numbers).max(1);
-        let batches = run(
-            Jobs { chunk: 1, ..jobs },
-            values.nrows().div_ceil(batch_rows),
-            &state,
-            |state, batch| {
-                let end = values.nrows().min((batch + 1) * batch_rows);
-                let rows = values.slice_axis(Axis(0), (batch * batch_rows..end).into());
-                // (leaf, row, share of the row that reaches the leaf).
-                let mut visits: Vec<(u32, u32, f64)> = Vec::new();
-                soft.route(self.tree(), rows, |row, leaf, share| {
-                    visits.push((leaf, row as u32, share));
-                })?;
-                visits.sort_unstable_by_key(|&(leaf, row, _)| (leaf, row));
-                let mut sums = vec![0.0; rows.nrows() * numbers];
-                let leaves = visits.iter().map(|visit| visit.0);
-                self.walk(shrinkage, leaves).visit(|leaf, shares| {
-                    let from = visits.partition_point(|visit| visit.0 < leaf);
-                    for &(_, row, share) in
-                        visits[from..].iter().take_while(|visit| visit.0 == leaf)
-                    {
-                        let sums = &mut sums[row as usize * numbers..][..numbers];
-                        for (sum, value) in sums.iter_mut().zip(shares.as_slice()) {
-                            *sum += share * value;
-                        }
-                    }
-                    Ok(())
-                })?;
-                let mut shares = PairShares::unknown(self.tree().labels())?;
-                let rows = sums.chunks_exact(numbers);
-                rows.map(|sums| {
-                    shares.as_mut_slice().copy_from_slice(sums);
-                    shares.normalise();
-                    f(state, &shares)
-                })
-                .collect::<Result<Vec<T>>>()
-            },
-        )?;
-        Ok(batches.into_iter().flatten().collect())
-    }
-
-    /// Consensus of each row with soft routing.
-    ///
-    /// # Errors
-    /// As [`Self::map_soft_shares`] and [`Aggregator::aggregate`].
-    pub fn soft_consensus(
-        &self,
-        aggregator: &Aggregator,
-        shrinkage: Shrinkage,
-        values: ArrayView2<'_, f64>,
-        jobs: Jobs<'_>,
-    ) -> Result<Vec<BucketOrder>> {
-        self.map_soft_shares(
-            shrinkage,
-            values,
-            jobs,
-            ShareConsensus::new,
-            |consensus, shares| consensus.aggregate(aggregator, shares),
-        )
-    }
-
-    fn walk(&self, shrinkage: Shrinkage, leaves: impl Iterator<Item = u32>) -> LeafWalk<'_> {
-        let rankings = self.rankings();
-        LeafWalk::new(self.tree(), rankings, rankings.weights(), shrinkage, leaves)
-    }
-}
-
-/// Aggregates pair shares into bucket orders, reusing buffers between calls.
-pub(crate) struct ShareConsensus {
-    evidence: Option<Evidence>,
-    workspace: Workspace,
-}
-
-impl ShareConsensus {
-    pub(crate) fn new() -> Self {
-        Self {
-            evidence: None,
-            workspace: Workspace::new(),
+    /// [`Error::NoSoftRouting`] for soft routing and a tree without it.
+    pub fn predictor(&self, shrinkage: Shrinkage, routing: Routing) -> Result<TreePredictor<'_>> {
+        if routing == Routing::Soft && self.soft_routing().is_none() {
+            return Err(Error::NoSoftRouting);
         }
+        Ok(TreePredictor {
+            fitted: self,
+            shrinkage,
+            routing,
+        })
     }
 
-    /// Aggregates the shares into a bucket order.
-    pub(crate) fn aggregate(
-        &mut self,
-        aggregator: &Aggregator,
-        shares: &PairShares,
-    ) -> Result<BucketOrder> {
-        let evidence = match &mut self.evidence {
-            Some(evidence) => evidence,
-            none => none.insert(Evidence::new(shares.labels(), Needs::Shares)?),
-        };
-        evidence.fill_from_shares(shares, aggregator);
-        aggregator.aggregate(evidence, &mut self.workspace)
+    fn walk(&self, shrinkage: Shrinkage, leaves: impl Iterator<Item = u32>) -> ShareWalk<'_> {
+        let rankings = self.rankings();
+        ShareWalk::new(self.tree(), rankings, rankings.weights(), shrinkage, leaves)
+    }
+}
+
+/// How rows reach leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Routing {
+    /// Every row reaches one leaf.
+    Hard,
+    /// A row near a threshold reaches leaves on both sides; its shares are the weighted mean of theirs.
+    Soft,
+}
+
+/// A fitted tree as a [`PairModel`].
+#[derive(Debug, Clone, Copy)]
+pub struct TreePredictor<'a> {
+    fitted: &'a FittedTree,
+    shrinkage: Shrinkage,
+    routing: Routing,
+}
+
+/// A row at a leaf: leaf, row and the part of the row that reaches the leaf.
+type Visit = (u32, u32, f64);
+
+impl TreePredictor<'_> {
+    /// The leaves that the rows of a block reach, by leaf.
+    fn visits(&self, block: RowBlock<'_>) -> Result<Vec<Visit>> {
+        let tree = self.fitted.tree();
+        let mut visits: Vec<Visit> = Vec::new();
+        let soft = self.fitted.soft_routing();
+        if let Some(soft) = soft.filter(|_| self.routing == Routing::Soft) {
+            let shape = (block.rows, tree.features());
+            let values = ArrayView2::from_shape(shape, block.values);
+            let values = values.map_err(|_| Error::NoRows)?;
+            soft.route(tree, values, |row, leaf, part| {
+                visits.push((leaf, row as u32, part));
+            })?;
+        } else {
+            let mut leaves = vec![0; block.rows];
+            tree.write_leaves(block.values, &mut leaves);
+            let rows = leaves.into_iter().zip(0..);
+            visits.extend(rows.map(|(leaf, row)| (leaf, row, 1.0)));
+        }
+        visits.sort_unstable_by_key(|&(leaf, row, _)| (leaf, row));
+        Ok(visits)
+    }
+}
+
+impl PairModel for TreePredictor<'_> {
+    fn labels(&self) -> usize {
+        self.fitted.tree().labels()
+    }
+
+    fn features(&self) -> usize {
+        self.fitted.tree().features()
+    }
+
+    fn block_rows(&self) -> usize {
+        BLOCK_ROWS
+    }
+
+    fn write_shares(
+        &self,
+        block: RowBlock<'_>,
+        shares: &mut [f64],
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        let pairs = pair_count(self.labels());
+        let visits = self.visits(block)?;
+        shares.fill(0.0);
+        let leaves = visits.iter().map(|visit| visit.0);
+        self.fitted
+            .walk(self.shrinkage, leaves)
+            .visit(|leaf, own| {
+                interrupt.check()?;
+                let from = visits.partition_point(|visit| visit.0 < leaf);
+                for &(_, row, part) in visits[from..].iter().take_while(|visit| visit.0 == leaf) {
+                    let sums = &mut shares[row as usize * 3 * pairs..][..3 * pairs];
+                    for (sum, share) in sums.iter_mut().zip(own.as_slice()) {
+                        *sum += part * share;
+                    }
+                }
+                Ok(())
+            })?;
+        if self.routing == Routing::Soft {
+            shares.chunks_exact_mut(3 * pairs).for_each(normalise);
+        }
+        Ok(())
     }
 }

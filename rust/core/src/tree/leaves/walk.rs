@@ -1,12 +1,12 @@
-//! [`LeafWalk`]: smoothed pair shares of leaves, computed in one traversal from the root.
+//! [`ShareWalk`]: smoothed pair shares of chosen nodes, computed in one traversal from the root.
 //!
-//! The smoothed shares of a leaf depend on all its ancestors. They are not stored: the traversal keeps only the shares
+//! The smoothed shares of a node depend on all its ancestors. They are not stored: the traversal keeps only the shares
 //! of the nodes on its stack, so memory does not grow with the number of nodes.
 
 use crate::error::Result;
-use crate::pairs::{ByteCounter, PairShares, RowCounter};
-use crate::parallel::{run, Jobs};
+use crate::pairs::{pair_count, ByteCounter, PairShares, RowCounter};
 use crate::rankings::Rankings;
+use crate::run::{self, Jobs, Work};
 use crate::weights::Weights;
 
 use super::node_shares::NodeShares;
@@ -17,15 +17,24 @@ use crate::tree::model::Tree;
 /// Subtrees with at most this many training rows are traversed by one thread.
 const ROWS_PER_TASK: usize = 2000;
 
-/// Traverses a tree and computes the smoothed shares of the requested leaves.
-pub(crate) struct LeafWalk<'a> {
+/// Traverses a tree and computes the smoothed shares of the requested nodes.
+pub(crate) struct ShareWalk<'a> {
     tree: &'a Tree,
     rows: RowCounter<'a>,
     shrinkage: Shrinkage,
     /// One strength per pair; set by [`Self::start`].
     strengths: Vec<f64>,
-    /// Per node: whether it lies on the path to a requested leaf.
-    is_required: Vec<bool>,
+    /// Per node: whether the traversal passes it.
+    use_of: Vec<NodeUse>,
+}
+
+/// Whether a traversal needs a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NodeUse {
+    Unused,
+    /// An ancestor of a requested node.
+    Passed,
+    Requested,
 }
 
 /// A node on the stack of the traversal, with its shares.
@@ -47,33 +56,34 @@ impl WalkBuffers {
     }
 }
 
-impl<'a> LeafWalk<'a> {
-    /// Prepares the traversal to `leaves`. `weights` are those that the tree was grown with.
+impl<'a> ShareWalk<'a> {
+    /// Prepares the traversal to `nodes`. `weights` are those that the tree was grown with.
     pub(crate) fn new(
         tree: &'a Tree,
         rankings: &'a Rankings,
         weights: &'a Weights,
         shrinkage: Shrinkage,
-        leaves: impl Iterator<Item = u32>,
+        nodes: impl Iterator<Item = u32>,
     ) -> Self {
-        let mut is_required = vec![false; tree.nodes().len()];
-        for leaf in leaves {
-            let mut node = leaf;
-            while !is_required[node as usize] {
-                is_required[node as usize] = true;
+        let mut use_of = vec![NodeUse::Unused; tree.nodes().len()];
+        for requested in nodes {
+            let mut node = requested;
+            while use_of[node as usize] == NodeUse::Unused {
+                use_of[node as usize] = NodeUse::Passed;
                 node = tree.node(node).parent;
             }
+            use_of[requested as usize] = NodeUse::Requested;
         }
         Self {
             tree,
             rows: RowCounter::new(rankings, weights),
             shrinkage,
             strengths: Vec::new(),
-            is_required,
+            use_of,
         }
     }
 
-    /// Calls `visit` with each requested leaf and its shares, in an order that depends on the tree only.
+    /// Calls `visit` with each requested node and its shares, in an order that depends on the tree only.
     pub(crate) fn visit(
         mut self,
         mut visit: impl FnMut(u32, &PairShares) -> Result<()>,
@@ -83,7 +93,7 @@ impl<'a> LeafWalk<'a> {
         self.walk(root, &mut buffers, &mut visit)
     }
 
-    /// Computes `f` for each requested leaf, in parallel. The result is indexed by node, with `None` for all other
+    /// Computes `f` for each requested node, in parallel. The result is indexed by node, with `None` for all other
     /// nodes.
     pub(crate) fn map<S, T: Send>(
         mut self,
@@ -95,17 +105,20 @@ impl<'a> LeafWalk<'a> {
         let mut tops = vec![self.start(&mut buffers)?];
         let mut subtrees = Vec::new();
         while let Some(top) = tops.pop() {
-            let large = self.tree.node(top.node).rows as usize > ROWS_PER_TASK;
-            if large && !self.tree.node(top.node).is_leaf() {
+            let is_large = self.tree.node(top.node).rows as usize > ROWS_PER_TASK;
+            if is_large && !self.is_requested(top.node) {
                 self.push_children(top, &mut buffers, &mut tops)?;
             } else {
                 subtrees.push(top);
             }
         }
         let this = &self;
-        let parts = run(
-            Jobs { chunk: 1, ..jobs },
-            subtrees.len(),
+        // Every row is counted once per level, for all pairs at once.
+        let rows = self.tree.node(0).rows as usize / subtrees.len().max(1);
+        let nanoseconds = rows * pair_count(self.tree.labels());
+        let parts = run::map(
+            jobs,
+            Work::new(subtrees.len(), nanoseconds),
             || (state(), WalkBuffers::default()),
             |(state, buffers), item| {
                 let mut found = Vec::new();
@@ -113,8 +126,8 @@ impl<'a> LeafWalk<'a> {
                     node: subtrees[item].node,
                     smoothed: subtrees[item].smoothed.clone(),
                 };
-                this.walk(top, buffers, &mut |leaf, shares| {
-                    found.push((leaf, f(state, leaf, shares)?));
+                this.walk(top, buffers, &mut |node, shares| {
+                    found.push((node, f(state, node, shares)?));
                     Ok(())
                 })?;
                 Ok(found)
@@ -122,8 +135,8 @@ impl<'a> LeafWalk<'a> {
         )?;
         let mut by_node: Vec<Option<T>> = Vec::new();
         by_node.resize_with(self.tree.nodes().len(), || None);
-        for (leaf, value) in parts.into_iter().flatten() {
-            by_node[leaf as usize] = Some(value);
+        for (node, value) in parts.into_iter().flatten() {
+            by_node[node as usize] = Some(value);
         }
         Ok(by_node)
     }
@@ -156,7 +169,7 @@ impl<'a> LeafWalk<'a> {
         Ok(PendingShares { node: 0, smoothed })
     }
 
-    /// Visits the requested leaves below `top`.
+    /// Visits the requested nodes among `top` and its descendants.
     fn walk(
         &self,
         top: PendingShares,
@@ -165,11 +178,14 @@ impl<'a> LeafWalk<'a> {
     ) -> Result<()> {
         let mut stack = vec![top];
         while let Some(pending) = stack.pop() {
-            if self.tree.node(pending.node).is_leaf() {
+            if self.is_requested(pending.node) {
                 visit(pending.node, &pending.smoothed.shares)?;
-                buffers.free.push(pending.smoothed);
-            } else {
+            }
+            let mut children = self.tree.children(pending.node);
+            if children.any(|child| self.requires(child)) {
                 self.push_children(pending, buffers, &mut stack)?;
+            } else {
+                buffers.free.push(pending.smoothed);
             }
         }
         Ok(())
@@ -245,7 +261,11 @@ impl<'a> LeafWalk<'a> {
     }
 
     fn requires(&self, node: u32) -> bool {
-        self.is_required[node as usize]
+        self.use_of[node as usize] != NodeUse::Unused
+    }
+
+    fn is_requested(&self, node: u32) -> bool {
+        self.use_of[node as usize] == NodeUse::Requested
     }
 
     /// The shrinkage rule of a node other than the root.

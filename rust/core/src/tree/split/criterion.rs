@@ -8,10 +8,10 @@ use crate::rankings::Rankings;
 use super::entropy::{IntegerEntropy, RoundedEntropy};
 use crate::tree::params::Criterion;
 
-/// Rows of a data set with their pair counts.
+/// Rows of a dataset with their pair counts.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample<'a> {
-    /// All rankings of the data set.
+    /// All rankings of the dataset.
     pub rankings: &'a Rankings,
     /// Indices of the sample's rows, in any order.
     pub rows: &'a [u32],

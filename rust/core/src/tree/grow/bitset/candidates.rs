@@ -1,11 +1,11 @@
-//! Candidate cuts of a small node: those of the drawn features, at all thresholds or at random ones.
+//! Candidate cuts of a small node: the cuts of the drawn features, at all thresholds or at random thresholds.
 
 use super::{BitsetGrower, SmallNode};
 use crate::tree::draw::{draw_features, random_threshold};
 
 impl BitsetGrower<'_> {
-    /// Lists the cuts of the drawn features that leave `min_samples_leaf` rows on both sides; with the random splitter
-    /// only those at random thresholds.
+    /// Lists the cuts of the drawn features that leave `min_samples_leaf` rows on both sides. With the random splitter,
+    /// only cuts at random thresholds are listed.
     pub(super) fn find_candidates(&mut self, node: &SmallNode) {
         self.draw_features(node);
         let all = self.options.max_features.is_none();
@@ -66,7 +66,7 @@ impl BitsetGrower<'_> {
 
     /// Finds the cut at the random threshold of each feature.
     fn find_random_cuts(&mut self, node: &SmallNode) {
-        // All cuts of two rows are equally good, and the first is chosen.
+        // With two rows all cuts are equally good, and the first is chosen.
         let first_only = node.rows.count_ones() == 2 && self.options.max_features.is_none();
         self.random_cuts.clear();
         let mut start = node.cuts;

@@ -1,8 +1,8 @@
 //! The engine for subtrees of at most 64 rows: a set of rows is a 64-bit word.
 //!
-//! Most nodes of a fully grown tree are small. Here a pair of labels is three words, a split is one word, and counts are
-//! population counts of intersections. Pairs that partition the rows equally are merged into one column, and a
-//! partition that several features induce is scored once.
+//! Most nodes of a fully grown tree are small. Here a pair of labels is three words, a split is one word, and counts
+//! are population counts of intersections. Pairs that partition the rows in the same way are merged into one column,
+//! and a partition that several features induce is scored once.
 
 mod candidates;
 mod pair_sets;
@@ -266,7 +266,7 @@ impl<'a> BitsetGrower<'a> {
         for cut in &parent_cuts[node.cuts..] {
             let left = cut.left & child.rows;
             let separates = left != 0 && left != child.rows;
-            // Several cuts of the parent can separate the child equally: they become one cut with a wider gap.
+            // Several cuts of the parent can partition the child in the same way: they become one cut with a wider gap.
             let same = left == last.left && cut.feature == last.feature;
             let next = RowCut {
                 left,

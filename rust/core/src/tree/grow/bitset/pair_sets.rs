@@ -25,8 +25,8 @@ impl PairSets {
         })
     }
 
-    /// The column restricted to a subset of the rows, in a canonical form shared by equivalent columns, and whether it is
-    /// impure there. Branch-free, because the branches would be hard to predict.
+    /// The column restricted to a subset of the rows, in a canonical form shared by equivalent columns, and whether it
+    /// is impure there. Branch-free, because the branches would be hard to predict.
     #[inline(always)]
     fn restrict(&self, rows: u64, complete: bool) -> (Self, bool) {
         let seen = if complete { rows } else { self.seen & rows };
@@ -194,7 +194,7 @@ impl ColumnMerger {
         }
     }
 
-    /// As [`Self::restrict`], for the columns from index `from` on; the result is appended to the same vector.
+    /// As [`Self::restrict`], for the columns starting at index `from`; the result is appended to the same vector.
     pub(crate) fn restrict_in_place(
         &mut self,
         columns: &mut Vec<PairSets>,

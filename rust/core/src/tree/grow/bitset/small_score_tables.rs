@@ -7,8 +7,8 @@ use super::MAX_ROWS;
 use crate::tree::grow::coded::score_tables::{RoundedEntropyTables, ScoreTables};
 use crate::tree::split::entropy::IntegerEntropy;
 
-/// Entries of the largest table of sums: one per count and part of it. The counts of an impure pair are below the node's
-/// size.
+/// Entries of the largest table of sums: one per count c and part i of it. The counts of an impure pair are below the
+/// number of rows of the node.
 const SUM_TABLE_LEN: usize = MAX_ROWS * MAX_ROWS;
 
 /// `F[c] = c·log2 c` as scaled integers, for nodes of up to `2^bits` rows.
@@ -78,7 +78,7 @@ impl SmallScoreTables {
         !self.sizes.is_empty()
     }
 
-    /// Score of a node of `rows` rows, as by [`ScoreTables::score_sides`]. Makes it the current node.
+    /// Score of a node of `rows` rows, as computed by [`ScoreTables::score_sides`]. The node becomes the current node.
     pub(crate) fn score_node(
         &mut self,
         scores: &ScoreTables,
@@ -93,7 +93,8 @@ impl SmallScoreTables {
         })
     }
 
-    /// Improvement of each split of the current node (its rows and its score) into one of `left_sets` and the rest.
+    /// Improvement of each split of the current node, given by its rows and its score, into one of `left_sets` and the
+    /// other rows.
     pub(crate) fn improvements(
         &self,
         scores: &ScoreTables,
@@ -131,7 +132,7 @@ impl SmallScoreTables {
                 multiplicity: column.multiplicity,
                 starts: [before, after, tied].map(|count| (count << bits) as u16),
             };
-            // Branch-free: written to both ends, one of which advances.
+            // Branch-free: each column is written to both ends, and only one end advances.
             self.prepared[front] = prepared;
             self.prepared[back - 1] = prepared;
             front += usize::from(tied == 0);
@@ -184,7 +185,7 @@ impl SmallScoreTables {
     }
 }
 
-/// Sums over the columns for N left sides and their numbers of rows. Each column is read once for all N.
+/// Sums over the columns for N left sides with these numbers of rows. Each column is read once for all N.
 #[inline(always)]
 fn sum_columns<const N: usize>(
     two_outcomes: &[CountedPair],

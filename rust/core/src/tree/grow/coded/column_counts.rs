@@ -4,7 +4,8 @@ use crate::simd::{dispatch, Kernel};
 
 use super::pair_codes::{PairCodes, LANES};
 
-/// Per column the number of rows with before, with after, and that rank both labels (only with missing labels).
+/// Per column, the numbers of rows with code before, with code after and, only with missing labels, of rows that rank
+/// both labels.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ColumnCounts {
     pub(crate) before: Vec<u32>,

@@ -17,7 +17,8 @@ pub(crate) struct LargeNode {
     pub(crate) members: Vec<u64>,
     /// Indices of the features that are not constant in the node, ascending.
     pub(crate) features: Vec<u32>,
-    /// Per feature all members in sorted order. The high half of an entry is the rank of the value, the low half the row.
+    /// Per feature all members in sorted order. The high half of an entry is the rank of the value, the low half
+    /// the row.
     pub(crate) order: Vec<u64>,
     /// Counts of all members; empty for a node that the bitset engine grows.
     pub(crate) totals: ColumnCounts,
@@ -73,7 +74,7 @@ impl LargeNode {
         &self.order[feature * self.len()..(feature + 1) * self.len()]
     }
 
-    /// Copies the node's rows into pair codes of its own, with the `kept` columns only, merging equal ones.
+    /// Copies the node's rows into new pair codes with the `kept` columns only, merging equal columns.
     pub(crate) fn repack(&mut self, kept: &[u32]) {
         let mut rows: Vec<u32> = self.members.iter().map(|&entry| entry as u32).collect();
         rows.dedup();

@@ -1,7 +1,7 @@
 //! The fast engine, for binary entropy trees with unit or small integer weights.
 //!
-//! Large nodes are split on a matrix of pair codes, small nodes by the bitset engine. Every score is an exact integer or
-//! is computed by a fixed sequence of operations, so the tree equals that of the general engine.
+//! Large nodes are split on a matrix of pair codes, small nodes by the bitset engine. Every score is an exact integer
+//! or is computed by a fixed sequence of operations, so the tree equals that of the general engine.
 
 mod aligned_bytes;
 mod column_counts;
@@ -16,11 +16,9 @@ mod upper_bound;
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use crate::error::Result;
-use crate::parallel;
-use crate::run::WorkMeter;
+use crate::pairs::pair_count;
+use crate::run::{self, require_memory, Jobs, Pool, WorkMeter};
 use crate::weights::Weights;
 
 pub(crate) use self::shared_encoding::SharedEncoding;
@@ -36,7 +34,7 @@ use crate::tree::grow::{GrowTask, PreorderNode, Subtree, LEAF};
 use crate::tree::params::{Criterion, Splitter};
 use crate::tree::split::best_split::{BestSplit, SplitCandidate};
 
-/// Maximal memory for pair codes, in bytes; larger data are left to the general engine.
+/// Maximal memory for pair codes, in bytes; larger data use the general engine.
 const MAX_CODE_BYTES: usize = 4 << 30;
 
 /// Pair codes of at most this many bytes fit in the processor's cache, where scattered rows need no repacking.
@@ -58,7 +56,10 @@ pub(crate) fn grow(task: &GrowTask<'_>) -> Option<Result<Subtree>> {
     let rows = expand_weights(task)?;
     let pairs = task.rankings.labels() * (task.rankings.labels() - 1) / 2;
     let planes = if task.rankings.is_complete() { 1 } else { 2 };
-    if task.rankings.len() * (pairs + pair_codes::LANES) > MAX_CODE_BYTES / planes {
+    let row = pairs + pair_codes::LANES;
+    // Nodes are packed into copies of half the size, then of a quarter, and so on.
+    let bytes = require_memory::<u8>("the pair codes", &[task.rankings.len(), row, 2 * planes]);
+    if bytes.map_or(true, |bytes| bytes / 2 > MAX_CODE_BYTES) {
         return None;
     }
     Some(grow_rows(task, rows))
@@ -79,12 +80,18 @@ fn grow_rows(task: &GrowTask<'_>, rows: Vec<u32>) -> Result<Subtree> {
         &rows,
         task.options.seed,
     );
-    let n_jobs = task.options.n_jobs;
-    let mut tree = if n_jobs == 1 || root.len() < MIN_PARALLEL_ROWS {
-        grower.grow(root)?
-    } else {
-        parallel::install(n_jobs, task.interrupt, || grower.grow_parallel(root))?
+    let jobs = Jobs {
+        n_jobs: task.options.n_jobs,
+        interrupt: task.interrupt,
     };
+    let nanoseconds = grower.estimate_nanoseconds(root.len());
+    let mut tree = run::scope(jobs, nanoseconds as u64, |pool| {
+        if pool.threads() == 1 {
+            grower.grow(root)
+        } else {
+            grower.grow_parallel(root, pool)
+        }
+    })?;
     if matches!(task.rankings.weights(), Weights::Each(_)) {
         remove_repetitions(&mut tree);
     }
@@ -103,6 +110,11 @@ enum PreorderPiece {
 }
 
 impl CodedGrower<'_> {
+    /// Estimated time for growing a subtree of this many rows: each row is scored for all pairs on about eight levels.
+    fn estimate_nanoseconds(&self, rows: usize) -> usize {
+        rows * (16 + pair_count(self.task.rankings.labels())) * 16
+    }
+
     /// Grows a subtree on one thread.
     fn grow(&self, root: LargeNode) -> Result<Subtree> {
         let mut out = Subtree::default();
@@ -135,8 +147,9 @@ impl CodedGrower<'_> {
 
     /// Grows a tree on all threads of the pool: first the large nodes, with features searched in parallel, then the
     /// subtrees below them in parallel. Concatenating the pieces in preorder gives the same tree as one thread.
-    fn grow_parallel(&self, root: LargeNode) -> Result<Subtree> {
-        let min_rows = (root.len() / (8 * self.task.options.n_jobs)).max(MIN_PARALLEL_ROWS);
+    fn grow_parallel(&self, root: LargeNode, pool: Pool) -> Result<Subtree> {
+        let total = self.estimate_nanoseconds(root.len());
+        let min_rows = (root.len() / (8 * pool.threads())).max(MIN_PARALLEL_ROWS);
         let mut pieces = Vec::new();
         let mut spare = SpareBuffers::default();
         let mut stack = vec![root];
@@ -147,23 +160,19 @@ impl CodedGrower<'_> {
             }
             let mut top = Subtree::default();
             let search_features = |search: &SplitSearch<'_>, drawn: &[usize]| {
-                drawn
-                    .par_iter()
-                    .map(|&feature| {
-                        let mut best = BestSplit::new();
-                        let mut meter = WorkMeter::new(self.task.interrupt);
-                        search.search_feature(
-                            feature,
-                            &mut SearchBuffers::default(),
-                            &mut best,
-                            &mut meter,
-                        )?;
-                        Ok(best)
-                    })
-                    .try_reduce(BestSplit::new, |mut a, b| {
-                        a.merge(&b);
-                        Ok(a)
-                    })
+                let level = self.estimate_nanoseconds(search.node.len()) / 8;
+                let found = pool.map(level, drawn.to_vec(), |feature| {
+                    let mut best = BestSplit::new();
+                    let mut meter = WorkMeter::new(self.task.interrupt);
+                    let mut buffers = SearchBuffers::default();
+                    search.search_feature(feature, &mut buffers, &mut best, &mut meter)?;
+                    Ok(best)
+                });
+                let mut best = BestSplit::new();
+                for other in found {
+                    best.merge(&other?);
+                }
+                Ok(best)
             };
             let split = self.split_node(&mut node, &mut top, search_features)?;
             pieces.push(PreorderPiece::Subtree(top));
@@ -173,15 +182,13 @@ impl CodedGrower<'_> {
                 stack.push(left);
             }
         }
-        let grown: Vec<Subtree> = pieces
-            .into_par_iter()
-            .map(|piece| match piece {
-                PreorderPiece::Subtree(subtree) => Ok(subtree),
-                PreorderPiece::Pending(node) => self.grow(node),
-            })
-            .collect::<Result<_>>()?;
+        let grown = pool.map(total, pieces, |piece| match piece {
+            PreorderPiece::Subtree(subtree) => Ok(subtree),
+            PreorderPiece::Pending(node) => self.grow(node),
+        });
         let mut out = Subtree::default();
         for subtree in grown {
+            let subtree = subtree?;
             out.nodes.extend(subtree.nodes);
             out.thresholds.extend(subtree.thresholds);
             out.rows.extend(subtree.rows);

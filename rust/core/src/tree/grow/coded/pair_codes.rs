@@ -10,7 +10,8 @@ use super::aligned_bytes::AlignedBytes;
 /// Rows are padded to a multiple of this, the width of a vector register in bytes.
 pub(crate) const LANES: usize = 32;
 
-/// Bytes per row, with padding. Wide rows are padded to a multiple of four registers, so that fewer steps read them.
+/// Bytes per row, with padding. Wide rows are padded to a multiple of four registers, so that they are read in
+/// fewer steps.
 fn stride(columns: usize) -> usize {
     columns.next_multiple_of(if columns > 4 * LANES {
         4 * LANES
@@ -19,7 +20,7 @@ fn stride(columns: usize) -> usize {
     })
 }
 
-/// Equal columns are only searched for in nodes of at most this many rows: in larger ones they are rare.
+/// Equal columns are searched for only in nodes of at most this many rows; in larger nodes they are rare.
 pub(crate) const MAX_GROUPING_ROWS: usize = 1000;
 
 /// Codes of a pair in a row. In a sum of codes, the low and high half of a byte count up to 15 rows each.
@@ -216,8 +217,8 @@ impl Kernel for Fingerprints<'_> {
     }
 }
 
-/// Compares label i with label i + `distance` (modulo the number of labels) for all distances up to half of it: every
-/// pair once, with contiguous reads. `twice` are the positions, repeated.
+/// Compares label i with label i + `distance` (modulo the number of labels) for all distances up to half the number of
+/// labels: each pair once, with contiguous reads. `twice` holds the positions twice in succession.
 #[inline(always)]
 fn encode(twice: &[u16], out: &mut [u8]) {
     let n = twice.len() / 2;

@@ -75,7 +75,7 @@ impl Kernel for ScoreRandomCut<'_> {
         let sorted = search.node.sorted(feature);
         let pair_codes = &*search.node.pair_codes;
         left.reset(pair_codes);
-        // Only the smaller side is counted; the other is the difference to the totals.
+        // Only the smaller side is counted; the other is the totals minus it.
         if 2 * cut <= sorted.len() {
             left.add(pair_codes, &sorted[..cut]);
         } else {

@@ -9,8 +9,8 @@ const MAX_EXPANSION: usize = 4;
 
 /// Lists the rows, ascending, each repeated by its weight; `None` if the weights are not small integers.
 ///
-/// `min_samples_split` and `min_samples_leaf` count rows, not weights, so weights are expanded only if these limits have
-/// no effect.
+/// `min_samples_split` and `min_samples_leaf` count rows, not weights, so weights are expanded only if these limits
+/// have no effect.
 pub(crate) fn expand_weights(task: &GrowTask<'_>) -> Option<Vec<u32>> {
     let rows = task.rankings.len();
     let weights = match task.rankings.weights() {
@@ -27,7 +27,7 @@ pub(crate) fn expand_weights(task: &GrowTask<'_>) -> Option<Vec<u32>> {
     })
 }
 
-/// Removes the repetitions from the rows of the tree and updates the row counts of its nodes; their weights stay.
+/// Removes the repetitions from the rows of the tree and updates the row counts of its nodes, but not their weights.
 pub(crate) fn remove_repetitions(tree: &mut Subtree) {
     let mut rows = Vec::with_capacity(tree.rows.len());
     let mut from = 0;

@@ -33,13 +33,13 @@ pub(crate) struct SplitSearch<'a> {
 pub(crate) struct SearchBuffers {
     /// All cuts of the feature, ascending, preceded by 0 and followed by the number of rows.
     cuts: Vec<u32>,
-    /// Some of the cuts, ascending from 0, at which counts are stored.
+    /// The cuts at which counts are stored, ascending from 0.
     checkpoints: Vec<u32>,
     /// Per checkpoint the counts of the rows before it.
     counts: Vec<ColumnCounts>,
     /// Per cut except the last: index of the last checkpoint at or before it.
     checkpoint_of: Vec<u32>,
-    /// Counts of the rows before the lower ends of the intervals on the stack, where these are not checkpoints.
+    /// Counts of the rows before the lower end of an interval on the stack, for lower ends that are not checkpoints.
     interval_counts: Vec<ColumnCounts>,
     stack: Vec<Interval>,
 }
@@ -67,9 +67,9 @@ impl SplitSearch<'_> {
     /// Evaluates the cuts of one of the node's features and keeps the best in `best`.
     ///
     /// For complete rankings, adding rows never decreases weight × entropy. Between two cuts a < b, the left side
-    /// therefore scores at least its score at a, and the right side at least its score at b. This bounds the improvement
-    /// of all cuts in the interval: intervals are bisected and pruned when the bound is below the best. With missing
-    /// labels the bound does not hold, and every cut is scored.
+    /// therefore scores at least its score at a, and the right side at least its score at b. This bounds the
+    /// improvement of all cuts in the interval: intervals are bisected and pruned when the bound is below the best.
+    /// With missing labels the bound does not hold, and every cut is scored.
     ///
     /// # Errors
     /// [`crate::error::Error::Interrupted`].

@@ -1,15 +1,14 @@
 //! [`UpperBound`]: a cheap upper bound on the improvement of a cut, for complete rankings.
 //!
-//! Scoring a cut needs six table lookups per column. Most cuts are clearly worse than the current best, which a bound
-//! made of a few products per column proves at lower cost.
+//! Scoring a cut needs six table lookups per column. Most cuts are clearly worse than the current best; a bound of a
+//! few products per column proves that at lower cost.
 //!
 //! A pair has three outcomes: before, after and tied. Consider one outcome, with C of the node's n rows, O of them
 //! among the l rows on the left, and r = n - l rows on the right. Under independence, E = C·l/n of them would be on the
 //! left. The improvement of the pair is `Σ E·φ(δ) / ln 2` bits, summed over both sides and the three outcomes, with
 //! δ = O/E - 1 and `φ(δ) = (1+δ)·ln(1+δ) - δ`. The Taylor series of φ gives `φ(δ) <= δ²/2` for δ >= 0 and
 //! `φ(δ) <= δ²/2 + |δ|³/2` for -1 <= δ <= 0. With the exact integer D = O·n - C·l, the left side has δ = D/(C·l) and
-//! the right side δ = -D/(C·r), and the bound of the outcome is
-//! `D²/(2C) · (1/(l·r) + max(-D/(n·l²), D/(n·r²))/C)`.
+//! the right side δ = -D/(C·r), and the bound of the outcome is `D²/(2C) · (1/(l·r) + max(-D/(n·l²), D/(n·r²))/C)`.
 
 use super::column_counts::ColumnCounts;
 use super::pair_codes::PairCodes;
@@ -28,7 +27,7 @@ const ROUNDING: f64 = 1.001;
 pub(crate) struct UpperBound {
     rows: i32,
     groups: Vec<ColumnGroup>,
-    /// Factor from the sum of all terms to an improvement.
+    /// Factor that turns the sum of all terms into an improvement.
     scale: f64,
 }
 

@@ -1,0 +1,223 @@
+//! [`ShareSums`]: shares of one row, summed over trees in fixed point, so that equal shares stay equal.
+
+use crate::pairs::PackedPairCodes;
+use crate::simd::{dispatch, Kernel};
+use crate::tree::{anchor_stride, ANCHOR_LANES};
+
+/// Fixed-point one of the mean over all trees. Sums of all trees stay below 2³¹.
+const ONE: usize = 1 << 30;
+
+/// Fixed-point one of a single tree.
+pub(super) fn unit(trees: usize) -> i32 {
+    (ONE / trees.max(1)) as i32
+}
+
+/// Sums of the shares of before and after per pair; tied is the rest. Before and after are treated alike, so exchanging
+/// the two labels of a pair exchanges its sums.
+pub(super) struct ShareSums {
+    unit: f32,
+    /// Sums of rankings, padded to whole code words.
+    before: Vec<i32>,
+    after: Vec<i32>,
+    /// Sums of anchors: the planes before and after, and padding.
+    anchored: Vec<i32>,
+    /// Sum of before, tied and after, the same for all pairs.
+    total: i32,
+}
+
+impl ShareSums {
+    /// Sums of 0.
+    pub(super) fn new(unit: i32, labels: usize, codes: &PackedPairCodes) -> Self {
+        Self {
+            unit: unit as f32,
+            before: vec![0; codes.stride()],
+            after: vec![0; codes.stride()],
+            anchored: vec![0; anchor_stride(labels)],
+            total: 0,
+        }
+    }
+
+    /// A part of a tree's shares in fixed point.
+    #[inline]
+    pub(super) fn fixed(&self, share: f32) -> i32 {
+        to_fixed(share, self.unit)
+    }
+
+    /// Starts with the sums of `row` in a block.
+    pub(super) fn start(&mut self, anchors: &AnchorSums, row: usize) {
+        self.before.fill(0);
+        self.after.fill(0);
+        let sums = &anchors.sums[row * anchors.stride..][..anchors.stride];
+        self.anchored.copy_from_slice(sums);
+        self.total = anchors.counts[row] * self.unit as i32;
+    }
+
+    /// Adds a fraction of the shares of an anchor.
+    pub(super) fn add_fraction(&mut self, anchor: &[i32], fraction: f32) {
+        self.total += self.fixed(fraction);
+        dispatch(AddFraction {
+            sums: &mut self.anchored,
+            anchor,
+            fraction,
+        });
+    }
+
+    /// Adds a fraction of shares of ⅓.
+    pub(super) fn add_prior(&mut self, fraction: f32) {
+        let third = self.fixed(fraction / 3.0);
+        self.total += 3 * third;
+        for sums in [&mut self.before, &mut self.after] {
+            for sum in sums {
+                *sum += third;
+            }
+        }
+    }
+
+    /// Adds complete rankings with their weights.
+    pub(super) fn add_rankings(&mut self, codes: &PackedPairCodes, rankings: &[(u32, i32)]) {
+        self.total += rankings.iter().map(|(_, weight)| weight).sum::<i32>();
+        codes.add_complete(rankings, [&mut self.before, &mut self.after]);
+    }
+
+    /// Adds the shares of before and after of one tree.
+    pub(super) fn add_shares(&mut self, shares: [&[f32]; 2]) {
+        self.total += self.unit as i32;
+        let unit = self.unit;
+        for (sums, shares) in [&mut self.before, &mut self.after].into_iter().zip(shares) {
+            dispatch(AddShares { sums, shares, unit });
+        }
+    }
+
+    /// Writes the normalised planes before, tied and after; 0 without any shares.
+    pub(super) fn write(&self, shares: &mut [f64]) {
+        dispatch(WriteShares { sums: self, shares });
+    }
+}
+
+/// Rounds a number that is not negative.
+#[inline(always)]
+fn to_fixed(share: f32, unit: f32) -> i32 {
+    (share * unit + 0.5) as i32
+}
+
+/// Sums of the leaves that are anchors, for all rows of a block.
+pub(super) struct AnchorSums {
+    stride: usize,
+    /// Per row the planes before and after, and padding.
+    sums: Vec<i32>,
+    /// Number of anchors per row.
+    counts: Vec<i32>,
+}
+
+impl AnchorSums {
+    /// Sums of 0.
+    pub(super) fn new(labels: usize, rows: usize) -> Self {
+        let stride = anchor_stride(labels);
+        Self {
+            stride,
+            sums: vec![0; rows * stride],
+            counts: vec![0; rows],
+        }
+    }
+
+    /// Adds the shares of anchors to the sums of their rows.
+    pub(super) fn add(&mut self, anchors: &[(usize, &[i32])]) {
+        dispatch(AddAnchors {
+            sums: self,
+            anchors,
+        });
+    }
+}
+
+struct AddAnchors<'a> {
+    sums: &'a mut AnchorSums,
+    anchors: &'a [(usize, &'a [i32])],
+}
+
+impl Kernel for AddAnchors<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let AnchorSums {
+            stride,
+            sums,
+            counts,
+        } = self.sums;
+        for &(row, anchor) in self.anchors {
+            counts[row] += 1;
+            let sums = sums[row * *stride..][..*stride].as_chunks_mut::<ANCHOR_LANES>();
+            let anchor = anchor.as_chunks::<ANCHOR_LANES>();
+            for (sums, shares) in sums.0.iter_mut().zip(anchor.0) {
+                for (sum, share) in sums.iter_mut().zip(shares) {
+                    *sum += share;
+                }
+            }
+        }
+    }
+}
+
+struct AddFraction<'a> {
+    sums: &'a mut [i32],
+    anchor: &'a [i32],
+    fraction: f32,
+}
+
+impl Kernel for AddFraction<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (sum, &share) in self.sums.iter_mut().zip(self.anchor) {
+            *sum += to_fixed(share as f32, self.fraction);
+        }
+    }
+}
+
+struct AddShares<'a> {
+    sums: &'a mut [i32],
+    shares: &'a [f32],
+    unit: f32,
+}
+
+impl Kernel for AddShares<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (sum, &share) in self.sums.iter_mut().zip(self.shares) {
+            *sum += to_fixed(share, self.unit);
+        }
+    }
+}
+
+struct WriteShares<'a> {
+    sums: &'a ShareSums,
+    shares: &'a mut [f64],
+}
+
+impl Kernel for WriteShares<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let pairs = self.shares.len() / 3;
+        let (out_before, rest) = self.shares.split_at_mut(pairs);
+        let (out_tied, out_after) = rest.split_at_mut(pairs);
+        let (before, after) = (&self.sums.before[..pairs], &self.sums.after[..pairs]);
+        let (anchor_before, rest) = self.sums.anchored.split_at(pairs);
+        let anchor_after = &rest[..pairs];
+        let total = self.sums.total;
+        for pair in 0..pairs {
+            let b = before[pair] + anchor_before[pair];
+            let a = after[pair] + anchor_after[pair];
+            // Rounding of before and after can exceed the total.
+            let tied = if total > b + a { total - b - a } else { 0 };
+            let sum = f64::from(b + a + tied);
+            let divisor = if sum > 0.0 { sum } else { 1.0 };
+            out_before[pair] = f64::from(b) / divisor;
+            out_tied[pair] = f64::from(tied) / divisor;
+            out_after[pair] = f64::from(a) / divisor;
+        }
+    }
+}

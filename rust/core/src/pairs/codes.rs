@@ -1,0 +1,263 @@
+//! [`PackedPairCodes`]: two bits per ranking and pair of labels, for weighted sums over many small sets of rankings.
+
+use std::ops::AddAssign;
+
+use crate::rankings::MISSING;
+use crate::simd::{dispatch, Kernel};
+
+use super::pair_count;
+
+/// Pairs per code word. Their sums stay in registers while rankings are added.
+const LANES: usize = 32;
+
+/// The bit of each pair in a code word.
+const BITS: [u32; LANES] = {
+    let mut bits = [0; LANES];
+    let mut lane = 0;
+    while lane < LANES {
+        bits[lane] = 1 << lane;
+        lane += 1;
+    }
+    bits
+};
+
+/// Bytes of the code words that are gathered and added together: they stay in the first-level cache.
+const GROUP_BYTES: usize = 1 << 13;
+
+/// Codes above this size are not stored but computed for each sum.
+const MAX_STORED_BYTES: usize = 1 << 28;
+
+/// The relations of all pairs in some rankings.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PackedPairCodes {
+    labels: usize,
+    /// Code words per ranking.
+    words: usize,
+    positions: Vec<u16>,
+    /// Empty if the codes would take too much memory.
+    stored: Vec<CodeWord>,
+}
+
+/// Relations of [`LANES`] pairs, one bit each.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct CodeWord {
+    before: u32,
+    after: u32,
+    /// The ranking ranks both labels.
+    seen: u32,
+}
+
+impl PackedPairCodes {
+    /// The codes of rankings given as positions, one after the other.
+    pub(crate) fn new(labels: usize, positions: Vec<u16>) -> Self {
+        Self::with_limit(labels, positions, MAX_STORED_BYTES)
+    }
+
+    fn with_limit(labels: usize, positions: Vec<u16>, max_bytes: usize) -> Self {
+        let words = pair_count(labels).div_ceil(LANES);
+        let rankings = positions.len() / labels.max(1);
+        let mut codes = Self {
+            labels,
+            words,
+            positions,
+            stored: Vec::new(),
+        };
+        if rankings.saturating_mul(words * size_of::<CodeWord>()) <= max_bytes {
+            let mut stored = Vec::with_capacity(rankings * words);
+            for ranking in 0..rankings as u32 {
+                codes.push_words(ranking, &mut stored);
+            }
+            codes.stored = stored;
+        }
+        codes
+    }
+
+    /// Number of pairs.
+    pub(crate) fn pairs(&self) -> usize {
+        pair_count(self.labels)
+    }
+
+    /// Number of pairs, padded to whole code words: the length of the planes that are summed.
+    pub(crate) fn stride(&self) -> usize {
+        self.words * LANES
+    }
+
+    /// Adds the weights of complete rankings to the planes before and after of the pairs that they order so.
+    ///
+    /// Sums of integers do not depend on the order of the rankings.
+    pub(crate) fn add_complete(&self, rankings: &[(u32, i32)], sums: [&mut [i32]; 2]) {
+        let [before, after] = sums;
+        self.each_group(rankings, |words, rankings| {
+            dispatch(AddComplete {
+                words,
+                rankings,
+                sums: [&mut *before, &mut *after],
+            });
+        });
+    }
+
+    /// Adds the weights of rankings to the planes before, after and seen of the pairs that they rank.
+    pub(crate) fn add_incomplete(&self, rankings: &[(u32, f32)], sums: [&mut [f32]; 3]) {
+        let [before, after, seen] = sums;
+        self.each_group(rankings, |words, rankings| {
+            dispatch(AddIncomplete {
+                words,
+                rankings,
+                sums: [&mut *before, &mut *after, &mut *seen],
+            });
+        });
+    }
+
+    /// Calls `add` with the code words of a few rankings at a time. Gathering them first has many loads under way at
+    /// once, and the sums then read the first-level cache.
+    fn each_group<W: Copy>(
+        &self,
+        rankings: &[(u32, W)],
+        mut add: impl FnMut(&[CodeWord], &[(u32, W)]),
+    ) {
+        let group = (GROUP_BYTES / size_of::<CodeWord>() / self.words.max(1)).max(1);
+        let mut words = Vec::with_capacity(group.min(rankings.len()) * self.words);
+        for rankings in rankings.chunks(group) {
+            words.clear();
+            for &(ranking, _) in rankings {
+                let start = ranking as usize * self.words;
+                match self.stored.get(start..start + self.words) {
+                    Some(stored) => words.extend_from_slice(stored),
+                    None => self.push_words(ranking, &mut words),
+                }
+            }
+            add(&words, rankings);
+        }
+    }
+
+    /// Computes the code words of one ranking.
+    fn push_words(&self, ranking: u32, words: &mut Vec<CodeWord>) {
+        let positions = &self.positions[ranking as usize * self.labels..][..self.labels];
+        let (mut word, mut lane) = (CodeWord::default(), 0);
+        for (u, &own) in positions.iter().enumerate() {
+            for &other in &positions[u + 1..] {
+                let seen = own != MISSING && other != MISSING;
+                word.before |= u32::from(seen && own < other) << lane;
+                word.after |= u32::from(seen && own > other) << lane;
+                word.seen |= u32::from(seen) << lane;
+                lane += 1;
+                if lane == LANES {
+                    words.push(std::mem::take(&mut word));
+                    lane = 0;
+                }
+            }
+        }
+        if lane > 0 {
+            words.push(word);
+        }
+    }
+}
+
+struct AddComplete<'a> {
+    words: &'a [CodeWord],
+    rankings: &'a [(u32, i32)],
+    sums: [&'a mut [i32]; 2],
+}
+
+impl Kernel for AddComplete<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let [before, after] = self.sums;
+        add_plane(before, self.words, self.rankings, |word| word.before);
+        add_plane(after, self.words, self.rankings, |word| word.after);
+    }
+}
+
+struct AddIncomplete<'a> {
+    words: &'a [CodeWord],
+    rankings: &'a [(u32, f32)],
+    sums: [&'a mut [f32]; 3],
+}
+
+impl Kernel for AddIncomplete<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let [before, after, seen] = self.sums;
+        add_plane(before, self.words, self.rankings, |word| word.before);
+        add_plane(after, self.words, self.rankings, |word| word.after);
+        add_plane(seen, self.words, self.rankings, |word| word.seen);
+    }
+}
+
+/// Adds the weights of the rankings to the pairs whose bit is set. One plane at a time: the sums of two planes do not fit
+/// the registers.
+#[inline(always)]
+fn add_plane<W: Copy + Default + AddAssign>(
+    plane: &mut [W],
+    words: &[CodeWord],
+    rankings: &[(u32, W)],
+    bits_of: impl Fn(&CodeWord) -> u32,
+) {
+    let chunks = plane.as_chunks_mut::<LANES>().0;
+    let words_per_ranking = chunks.len();
+    for (chunk, sums) in chunks.iter_mut().enumerate() {
+        let mut lanes = *sums;
+        let mut word = chunk;
+        for &(_, weight) in rankings {
+            let bits = bits_of(&words[word]);
+            word += words_per_ranking;
+            for lane in 0..LANES {
+                lanes[lane] += if bits & BITS[lane] == 0 {
+                    W::default()
+                } else {
+                    weight
+                };
+            }
+        }
+        *sums = lanes;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pairs::pair_index;
+
+    const LABELS: usize = 9;
+
+    fn positions() -> Vec<u16> {
+        let position = |index: usize| (index * index / 3 % 5) as u16;
+        (0..40 * LABELS).map(position).collect()
+    }
+
+    #[test]
+    fn stored_and_computed_words_add_up_to_the_definition() {
+        let positions = positions();
+        assert!(positions.contains(&MISSING));
+        let rankings: Vec<(u32, i32)> = (0..40).map(|r| (r, 3 + 7 * r as i32)).collect();
+        let real: Vec<(u32, f32)> = rankings.iter().map(|&(r, w)| (r, w as f32)).collect();
+        for limit in [0, MAX_STORED_BYTES] {
+            let codes = PackedPairCodes::with_limit(LABELS, positions.clone(), limit);
+            assert_eq!(codes.stored.is_empty(), limit == 0);
+            let [mut before, mut after] = [vec![1; codes.stride()], vec![2; codes.stride()]];
+            codes.add_complete(&rankings, [&mut before, &mut after]);
+            let mut counts: [Vec<f32>; 3] = std::array::from_fn(|_| vec![0.0; codes.stride()]);
+            codes.add_incomplete(&real, counts.each_mut().map(Vec::as_mut_slice));
+            for u in 0..LABELS {
+                for v in u + 1..LABELS {
+                    let mut expected = [0; 3];
+                    for &(ranking, weight) in &rankings {
+                        let row = &positions[ranking as usize * LABELS..][..LABELS];
+                        if row[u] != MISSING && row[v] != MISSING {
+                            expected[0] += weight * i32::from(row[u] < row[v]);
+                            expected[1] += weight * i32::from(row[u] > row[v]);
+                            expected[2] += weight;
+                        }
+                    }
+                    let pair = pair_index(LABELS, u, v);
+                    assert_eq!([before[pair] - 1, after[pair] - 2], expected[..2]);
+                    assert_eq!([0, 1, 2].map(|p| counts[p][pair] as i32), expected);
+                }
+            }
+        }
+    }
+}

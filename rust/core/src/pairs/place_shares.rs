@@ -1,0 +1,113 @@
+//! [`PlaceShares`]: how often each label occupies each place.
+
+use super::{rows_between_checks, PairCounts};
+use crate::error::Result;
+use crate::rankings::{Rankings, MISSING};
+use crate::run::Interrupt;
+
+/// For each label u and place r from 0 the weight of the rows in which u occupies place r. Tied labels occupy their
+/// places together: each has an equal share of each. A missing label occupies no place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlaceShares {
+    labels: usize,
+    /// `weights[u * labels + r]`.
+    weights: Vec<f64>,
+    /// Scratch buffer: number of labels at each position, from 1.
+    sizes: Vec<usize>,
+}
+
+impl PlaceShares {
+    pub(crate) fn empty(labels: usize) -> Self {
+        Self {
+            labels,
+            weights: vec![0.0; labels * labels],
+            sizes: vec![0; labels + 1],
+        }
+    }
+
+    /// Places of rows that rank two labels each.
+    pub(crate) fn of_comparisons(counts: &PairCounts) -> Self {
+        let mut shares = Self::empty(counts.labels());
+        for u in 0..counts.labels() {
+            for v in (0..counts.labels()).filter(|&v| v != u) {
+                let half = counts.tied(u, v) / 2.0;
+                shares.weights[u * shares.labels] += counts.before(u, v) + half;
+                shares.weights[u * shares.labels + 1] += counts.before(v, u) + half;
+            }
+        }
+        shares
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.weights.fill(0.0);
+    }
+
+    /// Adds all rankings.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`](crate::error::Error::Interrupted).
+    pub(crate) fn add_all(&mut self, rankings: &Rankings, interrupt: &Interrupt) -> Result<()> {
+        let part = rows_between_checks(rankings.labels());
+        for start in (0..rankings.len()).step_by(part) {
+            interrupt.check()?;
+            self.add(rankings, start..rankings.len().min(start + part));
+        }
+        Ok(())
+    }
+
+    /// Adds the given rankings.
+    pub(crate) fn add(&mut self, rankings: &Rankings, rows: impl Iterator<Item = usize>) {
+        for row in rows {
+            self.add_row(rankings.row(row), rankings.weights().get(row));
+        }
+    }
+
+    fn add_row(&mut self, positions: &[u16], weight: f64) {
+        self.sizes.fill(0);
+        for &position in positions.iter().filter(|&&position| position != MISSING) {
+            self.sizes[usize::from(position)] += 1;
+        }
+        // Turn sizes into the places behind each position; the places of a position start where the one before it ends.
+        let mut end = 0;
+        for size in &mut self.sizes {
+            end += *size;
+            *size = end;
+        }
+        for (label, &position) in positions.iter().enumerate() {
+            if position == MISSING {
+                continue;
+            }
+            let position = usize::from(position);
+            let places = self.sizes[position - 1]..self.sizes[position];
+            let share = weight / places.len() as f64;
+            for place in places {
+                self.weights[label * self.labels + place] += share;
+            }
+        }
+    }
+
+    /// Weight of each place of a label, first place first.
+    #[must_use]
+    pub fn of(&self, label: usize) -> &[f64] {
+        &self.weights[label * self.labels..(label + 1) * self.labels]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    #[test]
+    fn tied_labels_share_their_places() {
+        let nan = f64::NAN;
+        let y = array![[1.0, 2.0, 2.0, 3.0], [nan, 1.0, nan, 2.0]];
+        let rankings = Rankings::new(y.view(), Some(&[2.0, 1.0])).unwrap();
+        let mut shares = PlaceShares::empty(4);
+        shares.add_all(&rankings, &Interrupt::never()).unwrap();
+        assert_eq!(shares.of(0), [2.0, 0.0, 0.0, 0.0]);
+        assert_eq!(shares.of(1), [1.0, 1.0, 1.0, 0.0]);
+        assert_eq!(shares.of(2), [0.0, 1.0, 1.0, 0.0]);
+        assert_eq!(shares.of(3), [0.0, 1.0, 0.0, 2.0]);
+    }
+}

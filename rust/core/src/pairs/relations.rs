@@ -1,0 +1,59 @@
+//! [`label_relations`]: per label of a ranking, the numbers of labels after, before and tied with it.
+
+use crate::rankings::{Rankings, MISSING};
+use crate::simd::{dispatch, Kernel};
+
+/// For each row, per label: the number of labels after it minus the number of labels before it; then, per label, the
+/// number of labels tied with it. Missing labels count as after all others; their own entries are 0.
+pub(crate) fn label_relations<T: From<i16> + Copy>(rankings: &Rankings) -> Vec<T> {
+    dispatch(RelationsKernel {
+        rankings,
+        zero: T::from(0),
+    })
+}
+
+struct RelationsKernel<'a, T> {
+    rankings: &'a Rankings,
+    zero: T,
+}
+
+impl<T: From<i16> + Copy> Kernel for RelationsKernel<'_, T> {
+    type Output = Vec<T>;
+
+    #[inline(always)]
+    fn run(self) -> Vec<T> {
+        let n = self.rankings.labels();
+        let mut out = vec![self.zero; 2 * n * self.rankings.len()];
+        for (positions, out) in self.rankings.rows().zip(out.chunks_exact_mut(2 * n)) {
+            let (net, tied) = out.split_at_mut(n);
+            for ((net, tied), &own) in net.iter_mut().zip(tied).zip(positions) {
+                if own == MISSING {
+                    continue;
+                }
+                // A label is not paired with itself.
+                let (mut ahead, mut level) = (0_i16, -1_i16);
+                for &other in positions {
+                    let behind = i16::from(other > own) + i16::from(other == MISSING);
+                    ahead += behind - i16::from(other < own && other != MISSING);
+                    level += i16::from(other == own);
+                }
+                *net = T::from(ahead);
+                *tied = T::from(level);
+            }
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    #[test]
+    fn labels_behind_minus_ahead_and_tied() {
+        let rankings = Rankings::new(array![[2.0, 1.0, 2.0, f64::NAN]].view(), None).unwrap();
+        let relations: Vec<f64> = label_relations(&rankings);
+        assert_eq!(relations, [0.0, 3.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0]);
+    }
+}

@@ -1,0 +1,65 @@
+//! Bucket orders from predicted shares, for every model.
+
+use ndarray::ArrayView2;
+
+use crate::aggregate::{Aggregator, Evidence, Needs, Workspace};
+use crate::bucket_order::BucketOrder;
+use crate::error::Result;
+use crate::pairs::PairShares;
+use crate::run::{Interrupt, Jobs};
+
+use super::{map_shares, PairModel};
+
+/// Consensus of the shares that a model predicts for each row.
+///
+/// # Errors
+/// As [`map_shares`] and [`Aggregator::aggregate`], which rejects methods that need rankings.
+pub fn consensus(
+    model: &dyn PairModel,
+    aggregator: &Aggregator,
+    values: ArrayView2<'_, f64>,
+    jobs: Jobs<'_>,
+) -> Result<Vec<BucketOrder>> {
+    map_shares(
+        model,
+        values,
+        jobs,
+        || ShareConsensus::with_interrupt(jobs.interrupt),
+        |consensus, shares| consensus.aggregate(aggregator, shares),
+    )
+}
+
+/// Aggregates pair shares into bucket orders, reusing buffers between calls.
+#[derive(Default)]
+pub struct ShareConsensus {
+    evidence: Option<Evidence>,
+    workspace: Workspace,
+}
+
+impl ShareConsensus {
+    /// Without buffers; `interrupt` ends a long consensus.
+    #[must_use]
+    pub fn with_interrupt(interrupt: &Interrupt) -> Self {
+        Self {
+            evidence: None,
+            workspace: Workspace::with_interrupt(interrupt),
+        }
+    }
+
+    /// Aggregates the shares into a bucket order.
+    ///
+    /// # Errors
+    /// As [`Aggregator::aggregate`].
+    pub fn aggregate(
+        &mut self,
+        aggregator: &Aggregator,
+        shares: &PairShares,
+    ) -> Result<BucketOrder> {
+        let evidence = match &mut self.evidence {
+            Some(evidence) => evidence,
+            none => none.insert(Evidence::new(shares.labels(), Needs::Shares)?),
+        };
+        evidence.fill_from_shares(shares, aggregator);
+        aggregator.aggregate(evidence, &mut self.workspace)
+    }
+}

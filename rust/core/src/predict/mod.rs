@@ -1,0 +1,141 @@
+//! Prediction of pair shares: [`PairModel`], and the one loop over rows that serves all models.
+
+mod consensus;
+mod latent;
+
+pub use consensus::{consensus, ShareConsensus};
+pub use latent::{BoosterStage, LatentScores};
+
+use std::ops::Range;
+
+use ndarray::{ArrayView2, Axis};
+
+use crate::error::{Error, Result};
+use crate::features::check_finite;
+use crate::pairs::{pair_count, PairShares};
+use crate::run::{self, Interrupt, Jobs, Work};
+
+/// Rows of a block, at most, unless the model asks for more.
+const BLOCK_ROWS: usize = 256;
+
+/// Blocks per thread, so that threads end at nearly the same time.
+const BLOCKS_PER_THREAD: usize = 4;
+
+/// With several threads a block has at least this fraction of the rows that the model asks for.
+const SMALLEST_BLOCK: usize = 4;
+
+/// Estimated time of a row besides its shares.
+const NANOSECONDS_PER_ROW: usize = 5000;
+
+/// Shares held in memory per block: 16 MB.
+const NUMBERS_PER_BLOCK: usize = 1 << 21;
+
+/// Consecutive rows that are predicted together.
+#[derive(Debug, Clone, Copy)]
+pub struct RowBlock<'a> {
+    /// Finite features of the rows, row by row.
+    pub values: &'a [f64],
+    /// Index of the first row among all rows that are predicted.
+    pub first: usize,
+    /// Number of rows.
+    pub rows: usize,
+}
+
+impl RowBlock<'_> {
+    /// Indices of the rows among all rows that are predicted.
+    #[must_use]
+    pub fn indices(&self) -> Range<usize> {
+        self.first..self.first + self.rows
+    }
+}
+
+/// A model that predicts for each pair of labels the shares of before, tied and after.
+pub trait PairModel: Sync {
+    /// Number of labels.
+    fn labels(&self) -> usize;
+
+    /// Number of features.
+    fn features(&self) -> usize;
+
+    /// Number of rows per block that makes the work per block small against the work per row.
+    fn block_rows(&self) -> usize {
+        BLOCK_ROWS
+    }
+
+    /// Writes the shares of the rows of a block, row by row: the planes before, tied and after. The shares of a row do
+    /// not depend on the other rows of its block.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`], and errors of the model.
+    fn write_shares(
+        &self,
+        block: RowBlock<'_>,
+        shares: &mut [f64],
+        interrupt: &Interrupt,
+    ) -> Result<()>;
+}
+
+/// Computes `f` from the shares of each row, block by block on `jobs.n_jobs` threads. `state` makes the scratch memory
+/// of a thread. The result does not depend on the number of threads.
+///
+/// # Errors
+/// Another number of features than the model has, a NaN or infinite value, errors of the model and of `f`, and
+/// [`Error::Interrupted`].
+pub fn map_shares<S, T: Send>(
+    model: &dyn PairModel,
+    values: ArrayView2<'_, f64>,
+    jobs: Jobs<'_>,
+    state: impl Fn() -> S + Sync,
+    f: impl Fn(&mut S, &PairShares) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    if values.ncols() != model.features() {
+        return Err(Error::FeatureCount {
+            found: values.ncols(),
+            expected: model.features(),
+        });
+    }
+    check_finite(values)?;
+    let numbers = 3 * pair_count(model.labels());
+    let block_rows = rows_per_block(model, values.nrows(), jobs.n_jobs);
+    let scratch = || (state(), vec![], PairShares::unknown(model.labels()));
+    let blocks = values.nrows().div_ceil(block_rows);
+    let nanoseconds = values.nrows() * (NANOSECONDS_PER_ROW + 4 * numbers) / blocks.max(1);
+    let blocks = run::map(
+        jobs,
+        Work::new(blocks, nanoseconds),
+        scratch,
+        |(state, shares, row_shares), block| {
+            let row_shares = row_shares.as_mut().map_err(|error| error.clone())?;
+            let first = block * block_rows;
+            let rows = block_rows.min(values.nrows() - first);
+            let part = values.slice_axis(Axis(0), (first..first + rows).into());
+            let part = part.as_standard_layout();
+            let block = RowBlock {
+                values: part.as_slice().unwrap_or_default(),
+                first,
+                rows,
+            };
+            shares.resize(rows * numbers, 0.0);
+            model.write_shares(block, shares, jobs.interrupt)?;
+            let each = shares.chunks_exact(numbers).map(|numbers| {
+                row_shares.as_mut_slice().copy_from_slice(numbers);
+                f(state, row_shares)
+            });
+            each.collect::<Result<Vec<T>>>()
+        },
+    )?;
+    Ok(blocks.into_iter().flatten().collect())
+}
+
+/// Number of rows per block.
+fn rows_per_block(model: &dyn PairModel, rows: usize, n_jobs: usize) -> usize {
+    let most = model.block_rows().max(1);
+    let block = if n_jobs == 1 {
+        most
+    } else {
+        let shared = rows.div_ceil(n_jobs.max(1).saturating_mul(BLOCKS_PER_THREAD));
+        shared.clamp(most.div_ceil(SMALLEST_BLOCK), most)
+    };
+    let numbers = 3 * pair_count(model.labels());
+    block.min(NUMBERS_PER_BLOCK / numbers.max(1)).max(1)
+}

@@ -1,0 +1,149 @@
+//! [`FlatNode`]: a compact layout of binary trees, which finds the leaves of many rows at once.
+
+use super::node::TreeNode;
+
+/// A node of a binary tree in flat arrays. The two children of an inner node are adjacent and come after it; a leaf is
+/// its own left child, so that rows can stay at leaves of different depths while other rows continue.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct FlatNode {
+    /// Values up to this one go left.
+    pub(crate) threshold: f64,
+    /// Index of the feature; 0 for a leaf.
+    pub(crate) feature: u32,
+    /// Index of the left child; the right child follows it.
+    pub(crate) child: u32,
+}
+
+/// Rows that walk through the tree together: enough to hide the latency of memory.
+pub(super) const LANES: usize = 16;
+
+/// Steps between checks for rows that have reached a leaf. Leaves differ in depth; without checks, all rows would take
+/// as many steps as the deepest leaf needs.
+const STEPS_PER_CHECK: usize = 4;
+
+/// Largest number of rows of [`find_leaves`].
+pub(crate) const BATCH_ROWS: usize = 512;
+
+impl FlatNode {
+    /// The leaf with this index.
+    pub(crate) fn leaf(index: usize) -> Self {
+        Self {
+            threshold: f64::INFINITY,
+            feature: 0,
+            child: index as u32,
+        }
+    }
+
+    /// Whether the node, which has this index, is a leaf.
+    pub(crate) fn is_leaf(&self, index: usize) -> bool {
+        self.child as usize == index
+    }
+
+    /// The flat nodes of a binary tree; empty if a node has more than two children.
+    pub(super) fn flatten(nodes: &[TreeNode], thresholds: &[f64]) -> Vec<Self> {
+        if nodes.iter().any(|node| node.children > 2) {
+            return Vec::new();
+        }
+        let flatten_node = |(index, node): (usize, &TreeNode)| {
+            if node.is_leaf() {
+                return Self::leaf(index);
+            }
+            Self {
+                threshold: thresholds[node.first_threshold as usize],
+                feature: node.feature,
+                child: node.first_child,
+            }
+        };
+        nodes.iter().enumerate().map(flatten_node).collect()
+    }
+}
+
+/// The leaf of one row; `goes_right` decides at each inner node, given its index and the node.
+#[inline(always)]
+pub(crate) fn find_leaf(
+    nodes: &[FlatNode],
+    goes_right: impl Fn(usize, &FlatNode) -> bool,
+) -> usize {
+    let mut index = 0;
+    loop {
+        let node = &nodes[index];
+        if node.is_leaf(index) {
+            return index;
+        }
+        index = node.child as usize + usize::from(goes_right(index, node));
+    }
+}
+
+/// Finds the leaves of at most [`BATCH_ROWS`] rows of finite values. Takes a few steps with all active rows, drops
+/// those that have reached a leaf, and repeats.
+pub(crate) fn find_leaves(nodes: &[FlatNode], features: usize, values: &[f64], leaves: &mut [u32]) {
+    // Fewer rows would leave most lanes unused.
+    if leaves.len() < LANES / 4 {
+        for (row, leaf) in values.chunks_exact(features).zip(leaves) {
+            let found = find_leaf(nodes, |_, node| row[node.feature as usize] > node.threshold);
+            *leaf = found as u32;
+        }
+        return;
+    }
+    leaves.fill(0);
+    let mut active = [0_u16; BATCH_ROWS];
+    let mut count = leaves.len();
+    for (row, active) in (0..).zip(&mut active[..count]) {
+        *active = row;
+    }
+    while count > 0 {
+        let mut kept = 0;
+        for start in (0..count).step_by(LANES) {
+            let lanes = LANES.min(count - start);
+            let mut rows = [active[start]; LANES];
+            rows[..lanes].copy_from_slice(&active[start..start + lanes]);
+            let mut at = rows.map(|row| leaves[usize::from(row)]);
+            let firsts = rows.map(|row| usize::from(row) * features);
+            let mut before = at;
+            for _ in 0..STEPS_PER_CHECK {
+                before = at;
+                for (at, &first) in at.iter_mut().zip(&firsts) {
+                    let node = nodes[*at as usize];
+                    let value = values[first + node.feature as usize];
+                    *at = node.child + u32::from(value > node.threshold);
+                }
+            }
+            for lane in 0..lanes {
+                leaves[usize::from(rows[lane])] = at[lane];
+                // Branch-free: every row is written, and overwritten by the next unless it is still active.
+                active[kept] = rows[lane];
+                kept += usize::from(at[lane] != before[lane]);
+            }
+        }
+        count = kept;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_find_the_same_leaves_alone_and_together() {
+        // A chain of 9 splits: values up to 0, 1, 2, … leave it to the left.
+        let mut nodes = Vec::new();
+        for depth in 0..9 {
+            nodes.push(FlatNode {
+                threshold: f64::from(depth),
+                feature: depth % 2,
+                child: 2 * depth + 1,
+            });
+            nodes.push(FlatNode::leaf(2 * depth as usize + 1));
+        }
+        nodes.push(FlatNode::leaf(18));
+        for rows in [0, 1, 3, 4, 16, 17, 400] {
+            let values: Vec<f64> = (0..2 * rows).map(|i| f64::from(i % 23) / 2.0).collect();
+            let mut leaves = vec![7; rows as usize];
+            find_leaves(&nodes, 2, &values, &mut leaves);
+            for (row, &leaf) in values.chunks_exact(2).zip(&leaves) {
+                let expected = (0..9).find(|&depth| row[depth % 2] <= depth as f64);
+                assert_eq!(leaf as usize, expected.map_or(18, |depth| 2 * depth + 1));
+            }
+        }
+    }
+}
