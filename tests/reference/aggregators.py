@@ -16,7 +16,7 @@ QUARTER = Fraction(1, 4)
 
 
 def exact_beta(beta: float | Fraction) -> Fraction:
-    """Return the decimal that beta is written as: 0.9 is 9/10."""
+    """Return the decimal representation of beta as a fraction: 0.9 is 9/10."""
     return beta if isinstance(beta, Fraction) else Fraction(str(beta))
 
 
@@ -77,7 +77,7 @@ def indecision(C: PairOrder) -> list[Fraction]:
 
 
 def least_indecision_pivot(items: Sequence[int], doubt: Sequence[Fraction]) -> int:
-    """Return the first item whose indecision is the least one, or equal to it (tolerance)."""
+    """Return the first item whose indecision is the smallest, up to the tolerance."""
     least = min(doubt[u] for u in items)
     return next(u for u in items if compare(doubt[u], least) == 0)
 
@@ -111,7 +111,7 @@ def pivot_buckets(
     pivot = least_indecision_pivot(items, doubt)
     central = [pivot]
     left, right = partition(C, central, [u for u in items if u != pivot], margin)
-    # The central bucket has grown since the first items were placed: place them again.
+    # The central bucket has grown since the first items were placed, so place them again.
     left, right = partition(C, central, left + right, margin)
     better, left_pivots = pivot_buckets(C, left, doubt, margin)
     worse, right_pivots = pivot_buckets(C, right, doubt, margin)
@@ -119,7 +119,7 @@ def pivot_buckets(
 
 
 def bucket_pivot_trace(C: PairOrder, beta: float | Fraction = 0.25) -> list[int]:
-    """Return the pivots in the order chosen: that of a list first, then left, then right."""
+    """Return the pivots in the order chosen: of a list, then of its left part, then of its right part."""
     return pivot_buckets(C, range(len(C)), indecision(C), exact_beta(beta))[1]
 
 

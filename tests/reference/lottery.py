@@ -1,4 +1,4 @@
-"""Maximal lotteries: the leximin-fairest one, exactly."""
+"""The leximin-fairest maximal lottery, in exact fractions."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -42,7 +42,7 @@ def largest_smallest(C: PairOrder, fixed: dict[int, Fraction]) -> Fraction:
 
 
 def stuck(C: PairOrder, fixed: dict[int, Fraction], level: Fraction) -> list[int]:
-    """Return the free labels that cannot exceed `level` while the free others stay >= level."""
+    """Return the free labels that cannot exceed `level` while the other free labels stay >= level."""
     n = len(C)
     program = lotteries(C)
     free = [u for u in range(n) if u not in fixed]
@@ -56,9 +56,9 @@ def stuck(C: PairOrder, fixed: dict[int, Fraction], level: Fraction) -> list[int
 def maximal_lottery(C: PairOrder) -> list[Fraction]:
     """Return the leximin-fairest maximal lottery.
 
-    Maximise the smallest probability, fix the labels that cannot exceed it, and repeat with the
-    other labels. Convexity makes the result unique: if each free label
-    could exceed the level, so could all at once, in the average of those lotteries.
+    Maximise the smallest probability, fix the labels that cannot exceed it, and repeat with the other labels.
+    Convexity makes the result unique: if each free label could exceed the level, all of them could, in the average of
+    these lotteries.
     """
     fixed: dict[int, Fraction] = {}
     while len(fixed) < len(C):

@@ -129,7 +129,7 @@ def recurrent_classes(P: Sequence[Sequence[Fraction]]) -> list[list[int]]:
 
 
 def irreducible_stationary(P: Sequence[Sequence[Fraction]]) -> list[Fraction]:
-    """Return the one p with p P = p of an irreducible chain (Grassmann, Taksar, Heyman 1985).
+    """Return the unique p with p P = p of an irreducible chain (Grassmann, Taksar, Heyman 1985).
 
     The last state is removed repeatedly, and transitions into it are redirected to its
     successors. Then p is built up in reverse order and normalised.
@@ -182,8 +182,8 @@ def absorption(P: Sequence[Sequence[Fraction]], target: Sequence[int]) -> Fracti
 def stationary(P: Sequence[Sequence[Fraction]]) -> list[Fraction]:
     """Return the limit of power iteration from the uniform start.
 
-    It exists because the chains have self-loops. Each recurrent class has one stationary
-    distribution; the limit weighs them by the chance to be absorbed there.
+    It exists because the chains have self-loops. Each recurrent class has one stationary distribution; the limit is
+    their mean, weighted by the probabilities of absorption.
     """
     p = [Fraction(0)] * len(P)
     for members in recurrent_classes(P):

@@ -31,7 +31,7 @@ def clean_row(row: Row) -> CleanRow:
 
 
 def to_dense(values: Row) -> CleanRow:
-    """Rank a row of real values: the smallest becomes 1, the next distinct one 2, and so on."""
+    """Rank a row of real values: the smallest becomes 1, the next distinct value 2, and so on."""
     distinct = sorted({v for v in values if v is not None and not math.isnan(v)})
     return [None if v is None or math.isnan(v) else distinct.index(v) + 1 for v in values]
 

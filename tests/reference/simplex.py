@@ -10,7 +10,7 @@ Vector: TypeAlias = Sequence[Fraction]
 
 @dataclass
 class Program:
-    """Maximise something over x >= 0 subject to rows `coefficients . x  (<= or =)  bound`."""
+    """Constraints of a linear program over x >= 0: rows `coefficients . x (<= or =) bound`."""
 
     variables: int
     at_most: list[tuple[Vector, Fraction]] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Tableau:
         return objective[column] - used
 
     def maximise(self, objective: Vector) -> None:
-        """Pivot until no column gains. Bland's rule (lowest index first) cannot cycle."""
+        """Pivot until no column improves the objective. Bland's rule (lowest index first) cannot cycle."""
         while True:
             gains = (c for c in range(len(objective)) if self.reduced_cost(objective, c) > 0)
             entering = next(gains, None)

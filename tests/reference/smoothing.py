@@ -53,7 +53,7 @@ def path_shrinkage(
 
 
 def m_estimate(path: Sequence[list[tuple[Fraction, ...]]], strength: float) -> list[Triple]:
-    """Return p = (counts + m p_parent) / (N + m) at the end of the path; a third each above the root."""
+    """Return p = (counts + m p_parent) / (N + m) at the end of the path; the root has p_parent = 1/3."""
     shares = [THIRD] * len(path[0])
     for node in path:
         shares = [

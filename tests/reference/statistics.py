@@ -10,7 +10,7 @@ Scores = list[list[float]]
 
 
 def average_ranks(scores: Scores) -> list[Fraction]:
-    """Mean over rows of 1 + (number of better ones) + (number of other equal ones) / 2."""
+    """Mean over rows of 1 + (number of better scores) + (number of other equal scores) / 2."""
     totals = [Fraction(0)] * len(scores[0])
     for row in scores:
         for j, value in enumerate(row):

@@ -46,35 +46,64 @@ def net_preferences(shares: Shares, n: int) -> list[Fraction]:
     ]
 
 
-def best_cut(shares: Shares, order: Sequence[int]) -> list[int]:
-    """Cut an order: F(j) = max over i of F(i-1) + G(i,j), on ties the shortest last bucket."""
+def best_cut(shares: Shares, order: Sequence[Sequence[int]]) -> list[int]:
+    """Cut an order of groups: the largest gain, then the most ties, then the shortest last bucket."""
     n = len(order)
 
-    def gain(i: int, j: int) -> Fraction:
-        pairs = [(order[k], order[m]) for k in range(i, j + 1) for m in range(k + 1, j + 1)]
-        return sum((shares[p][1] - (shares[p][0] - shares[p][2]) for p in pairs), Fraction(0))
+    def gain(i: int, j: int) -> tuple[Fraction, int]:
+        labels = [label for group in order[i : j + 1] for label in group]
+        pairs = [(u, v) for k, u in enumerate(labels) for v in labels[k + 1 :]]
+        total = sum((shares[p][1] - (shares[p][0] - shares[p][2]) for p in pairs), Fraction(0))
+        return total, len(pairs)
 
-    best, start = [Fraction(0)], [0]
+    best, start = [(Fraction(0), 0)], [0]
     for j in range(1, n + 1):
-        options = [(best[i - 1] + gain(i - 1, j - 1), i) for i in range(1, j + 1)]
-        value, first = max(options)
-        best.append(value)
+        options = []
+        for i in range(1, j + 1):
+            value, ties = gain(i - 1, j - 1)
+            options.append((best[i - 1][0] + value, best[i - 1][1] + ties, i))
+        value, ties, first = max(options)
+        best.append((value, ties))
         start.append(first)
-    positions = [0] * n
+    positions = [0] * sum(map(len, order))
     bounds, end = [], n
     while end > 0:
         bounds.append((start[end] - 1, end))
         end = start[end] - 1
     for bucket, (first, last) in enumerate(reversed(bounds), 1):
-        for place in range(first, last):
-            positions[order[place]] = bucket
+        for group in order[first:last]:
+            for label in group:
+                positions[label] = bucket
     return positions
 
 
-def cut(shares: Shares, n: int) -> list[int]:
-    """Order by net preference, equal ones by index, and cut."""
+def groups_by(labels: Sequence[int], scores: dict[int, Fraction]) -> list[list[int]]:
+    """Divide labels by score, largest first."""
+    values = sorted({scores[label] for label in labels}, reverse=True)
+    return [[label for label in labels if scores[label] == value] for value in values]
+
+
+def label_order(shares: Shares, n: int) -> list[list[int]]:
+    """Order by net preference, then by that among equals, then by signed squared leads; equal labels are groups."""
     net = net_preferences(shares, n)
-    return best_cut(shares, sorted(range(n), key=lambda u: (-net[u], u)))
+    result = []
+    for run in groups_by(range(n), dict(enumerate(net))):
+        within = {
+            u: sum((shares[u, v][0] - shares[u, v][2] for v in run if v != u), Fraction(0))
+            for u in run
+        }
+        for equal in groups_by(run, within):
+            squares = {}
+            for u in equal:
+                leads = [shares[u, v][0] - shares[u, v][2] for v in range(n) if v != u]
+                squares[u] = sum((lead * abs(lead) for lead in leads), Fraction(0))
+            result.extend(groups_by(equal, squares))
+    return result
+
+
+def cut(shares: Shares, n: int) -> list[int]:
+    """Cut the order of the labels."""
+    return best_cut(shares, label_order(shares, n))
 
 
 def largest_expected_tau_x(shares: Shares, n: int) -> Fraction:

@@ -11,7 +11,7 @@ from .pairs import Weights, exact_weights, pair_counts
 from .rankings import CleanRow, Row, clean_row
 
 Number: TypeAlias = int | Fraction
-"""An exact weight; integers, where possible, only because they are faster than fractions."""
+"""An exact weight; integers where possible, because they are faster than fractions."""
 
 Counts: TypeAlias = list[list[Number]]
 """For each pair u < v the weights [before, tied, after] of the rows that rank both."""
@@ -79,7 +79,7 @@ def add_row(counts: Counts, positions: CleanRow, weight: Number) -> None:
 
 
 def count_rows(sample: Sample, rows: Sequence[int]) -> Counts:
-    """Return the pair counts of some rows."""
+    """Return the pair counts of the given rows."""
     counts = no_counts(sample.labels)
     for row in rows:
         add_row(counts, sample.Y[row], sample.weights[row])
@@ -120,7 +120,7 @@ def midpoint(low: float, high: float) -> float:
 
 
 def candidates(sample: Sample, rows: Sequence[int], limits: Limits) -> Iterator[Split]:
-    """Yield every legal split, features by index and thresholds upwards.
+    """Yield every valid split, in ascending order of feature and threshold.
 
     The improvement is impurity - sum of (weight share) * (child impurity).
     """
@@ -155,7 +155,7 @@ def best_split(sample: Sample, rows: Sequence[int], limits: Limits) -> Split | N
 
 
 def grow_node(sample: Sample, rows: list[int], limits: Limits, depth: int) -> Node:
-    """Grow the subtree of some rows.
+    """Grow the subtree of the given rows.
 
     A node that meets no stopping rule is split even if the best improvement is not positive,
     which missing labels make possible.
@@ -206,8 +206,8 @@ def mean_pair_cost(
 ) -> Fraction:
     """Return the mean over all pairs u < v of cost / T; a pair without rankings costs 0.
 
-    `costs` gives the cost of a row that has the better label of the consensus before, tied
-    with, after the other one ("strict"), and that of each for two labels tied there ("tie").
+    `costs` gives the cost of a row that places the better label of the consensus before, tied
+    with or after the other one ("strict"), and the same for two labels that it ties ("tie").
     """
     before, tied = pair_counts(Y, weights)
     shares = [Fraction(0)]

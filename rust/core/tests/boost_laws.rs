@@ -1,5 +1,5 @@
-//! What boosters and linear models promise: the same for every number of threads, saved and read back, and sane on
-//! degenerate data.
+//! Properties of boosters and linear models: they do not depend on the number of threads, saved models round-trip, and
+//! degenerate data give finite results.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -8,7 +8,7 @@ use bucketrank_core::error::Error;
 use bucketrank_core::linear::{LinearModel, LinearOptions, LinearParams};
 use bucketrank_core::missing::drop_labels;
 use bucketrank_core::rankings::Rankings;
-use bucketrank_core::run::Interrupt;
+use bucketrank_core::run::{Interrupt, Jobs};
 use bucketrank_core::saved::SavedModel as _;
 use ndarray::{array, Array2};
 
@@ -53,8 +53,16 @@ fn models_do_not_depend_on_threads() {
     assert_eq!(one, fit(2));
     assert_eq!(one, fit(3));
     assert_eq!(
-        one.scores(x.view(), 12, 1).unwrap(),
-        one.scores(x.view(), 12, 3).unwrap()
+        one.scores(x.view(), 12, Jobs::serial()).unwrap(),
+        one.scores(
+            x.view(),
+            12,
+            Jobs {
+                n_jobs: 3,
+                ..Jobs::serial()
+            }
+        )
+        .unwrap()
     );
     let linear = |n_jobs| {
         let options = LinearOptions {
@@ -85,7 +93,7 @@ fn boosting_learns_what_the_features_say() {
         &Observer::silent(),
     )
     .unwrap();
-    let scores = booster.scores(x.view(), 60, 1).unwrap();
+    let scores = booster.scores(x.view(), 60, Jobs::serial()).unwrap();
     for (row, positions) in y.rows().enumerate() {
         for u in 0..5 {
             for v in 0..5 {
@@ -110,15 +118,23 @@ fn stages_are_prefixes() {
         Booster::fit(x.view(), &y, &params(options), &Observer::silent()).unwrap()
     };
     let (long, short) = (fit(12), fit(5));
-    let stages = long.staged_scores(x.view(), &[0, 5, 12], 1).unwrap();
-    assert_eq!(stages[1], short.scores(x.view(), 5, 1).unwrap());
-    assert_eq!(stages[2], long.scores(x.view(), 99, 1).unwrap());
+    let stages = long
+        .staged_scores(x.view(), &[0, 5, 12], Jobs::serial())
+        .unwrap();
+    assert_eq!(
+        stages[1],
+        short.scores(x.view(), 5, Jobs::serial()).unwrap()
+    );
+    assert_eq!(
+        stages[2],
+        long.scores(x.view(), 99, Jobs::serial()).unwrap()
+    );
     assert_ne!(stages[0], stages[1]);
 }
 
 #[test]
 fn a_row_of_weight_two_is_two_rows() {
-    // Every row is drawn, so that weights and repetitions see the same trees.
+    // Every row is drawn, so that weights and repetitions give the same trees.
     let (x, y) = data(120);
     let options = BoostOptions {
         row_share: 1.0,
@@ -136,8 +152,8 @@ fn a_row_of_weight_two_is_two_rows() {
     };
     let (a, b) = (fit(&x, &weighted), fit(&repeated_x, &repeated));
     let (a, b) = (
-        a.scores(x.view(), 12, 1).unwrap(),
-        b.scores(x.view(), 12, 1).unwrap(),
+        a.scores(x.view(), 12, Jobs::serial()).unwrap(),
+        b.scores(x.view(), 12, Jobs::serial()).unwrap(),
     );
     for (a, b) in a.iter().zip(&b) {
         assert!((a - b).abs() < 1e-3, "{a} {b}");
@@ -146,7 +162,10 @@ fn a_row_of_weight_two_is_two_rows() {
         LinearModel::fit(x.view(), y, &LinearParams::default(), &Interrupt::never()).unwrap()
     };
     let (a, b) = (linear(&x, &weighted), linear(&repeated_x, &repeated));
-    let (a, b) = (a.scores(x.view()).unwrap(), b.scores(x.view()).unwrap());
+    let (a, b) = (
+        a.scores(x.view(), &Interrupt::never()).unwrap(),
+        b.scores(x.view(), &Interrupt::never()).unwrap(),
+    );
     for (a, b) in a.iter().zip(&b) {
         assert!((a - b).abs() < 1e-2, "{a} {b}");
     }
@@ -196,11 +215,14 @@ fn degenerate_data_gives_finite_scores() {
             let y = Rankings::new(y.view(), None).unwrap();
             let booster =
                 Booster::fit(x.view(), &y, &params(few_rounds()), &Observer::silent()).unwrap();
-            let scores = booster.scores(x.view(), 12, 1).unwrap();
+            let scores = booster.scores(x.view(), 12, Jobs::serial()).unwrap();
             assert!(scores.iter().all(|score| score.is_finite()));
             let linear =
                 LinearModel::fit(x.view(), &y, &LinearParams::default(), &Interrupt::never());
-            let scores = linear.unwrap().scores(x.view()).unwrap();
+            let scores = linear
+                .unwrap()
+                .scores(x.view(), &Interrupt::never())
+                .unwrap();
             assert!(scores.iter().all(|score| score.is_finite()));
         }
     }
@@ -215,7 +237,7 @@ fn extreme_weights_do_not_overflow() {
         let y = Rankings::new(table.view(), Some(&weights)).unwrap();
         let booster =
             Booster::fit(x.view(), &y, &params(few_rounds()), &Observer::silent()).unwrap();
-        let scores = booster.scores(x.view(), 12, 1).unwrap();
+        let scores = booster.scores(x.view(), 12, Jobs::serial()).unwrap();
         assert!(scores.iter().all(|score| score.is_finite()), "{unit}");
     }
 }
@@ -224,7 +246,7 @@ fn extreme_weights_do_not_overflow() {
 fn splits_are_found_whatever_the_scale_of_weights_and_ridge() {
     let (x, y) = data(600);
     let table = Array2::from_shape_fn((600, 5), |(i, j)| i64::from(y.row(i)[j]));
-    // From ridges that drown in the weights to weights that drown in the ridge.
+    // From a ridge that is negligible relative to the weights to weights that are negligible relative to the ridge.
     for (weight, ridge) in [
         (1e9, 1e-300),
         (1e9, 2.0),
@@ -242,7 +264,7 @@ fn splits_are_found_whatever_the_scale_of_weights_and_ridge() {
         let booster = Booster::fit(x.view(), &y, &params(options), &Observer::silent()).unwrap();
         let importances = booster.feature_importances();
         assert!(importances[0] > 0.9, "{weight} {ridge}: {importances:?}");
-        let scores = booster.scores(x.view(), 12, 1).unwrap();
+        let scores = booster.scores(x.view(), 12, Jobs::serial()).unwrap();
         assert!(
             scores.iter().all(|score| score.is_finite()),
             "{weight} {ridge}"
@@ -253,7 +275,7 @@ fn splits_are_found_whatever_the_scale_of_weights_and_ridge() {
 #[test]
 fn correlated_features_do_not_slow_a_linear_model_down() {
     let (x, y) = data(400);
-    // Fifteen features that are nearly the first one.
+    // Fifteen features that are nearly equal to the first one.
     let x = Array2::from_shape_fn((400, 15), |(i, j)| {
         x[[i, 0]] + ((i * (7 + j)) % 13) as f64 / 4.0
     });
@@ -312,7 +334,7 @@ fn labels_never_compared_are_known() {
     let y = Rankings::new(y.view(), None).unwrap();
     let booster = Booster::fit(x.view(), &y, &params(few_rounds()), &Observer::silent()).unwrap();
     assert_eq!(booster.compared_labels(), [true, true, false]);
-    let scores = booster.scores(x.view(), 12, 1).unwrap();
+    let scores = booster.scores(x.view(), 12, Jobs::serial()).unwrap();
     assert!(scores
         .column(2)
         .iter()

@@ -1,12 +1,12 @@
-//! Properties of forests: they do not depend on the number of threads or on staged growing, and saved forests round-trip.
+//! Properties of forests: they do not depend on the number of threads or on staged growing, and saved
+//! forests round-trip.
 
 use bucketrank_core::features::Features;
 use bucketrank_core::forest::{Forest, ForestOptions, ForestVariant, Voters};
 use bucketrank_core::missing::{drop_labels, to_dense_ranks};
 use bucketrank_core::pairs::PairShares;
-use bucketrank_core::parallel::Jobs;
 use bucketrank_core::rankings::{Rankings, MISSING};
-use bucketrank_core::run::Interrupt;
+use bucketrank_core::run::{Interrupt, Jobs};
 use bucketrank_core::saved::SavedModel as _;
 use bucketrank_core::tree::{Splitter, Tree, TreeOptions, TreeParams};
 use ndarray::Array2;
@@ -28,7 +28,6 @@ fn data(rows: usize) -> (Array2<f64>, Rankings) {
 fn jobs(n_jobs: usize) -> Jobs<'static> {
     Jobs {
         n_jobs,
-        chunk: 1,
         interrupt: const { &Interrupt::never() },
     }
 }

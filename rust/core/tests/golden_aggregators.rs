@@ -1,4 +1,5 @@
-//! Compares aggregators with stored results of the original implementation; skipped without the files.
+//! Compares aggregators with stored results of the reference implementation. Skipped, with a message, if the golden
+//! files are absent.
 
 use std::path::PathBuf;
 
@@ -11,7 +12,7 @@ use bucketrank_core::run::Interrupt;
 use ndarray::Array2;
 use serde_json::Value;
 
-/// Path of a file of reference data, in `BUCKETRANK_SHARED` or the folder beside the workspace.
+/// Path of a golden file, in the folder `BUCKETRANK_SHARED`, or `shared` next to the workspace.
 fn golden_file(name: &str) -> PathBuf {
     let shared = std::env::var_os("BUCKETRANK_SHARED").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),

@@ -1,5 +1,5 @@
-//! Compares trees with those of the reference implementation, node by node. Skipped, with a message, if the golden files
-//! are absent.
+//! Compares trees with those of the reference implementation, node by node. Skipped, with a message, if the golden
+//! files are absent.
 
 use std::path::PathBuf;
 

@@ -8,8 +8,8 @@ use crate::pairs::PairOrderMatrix;
 
 /// Borda's rule on the pair order matrix C.
 ///
-/// The score S(u) = Σ_{v≠u} C(u,v) is sorted in descending order; a label joins the bucket of the label before it when
-/// the drop in score is at most β, so ties cascade. O(n²).
+/// Labels are sorted by their score S(u) = Σ_{v≠u} C(u,v), largest first. A label joins the bucket of the label before
+/// it if the drop in score is at most β, so ties cascade. O(n²).
 ///
 /// Reference: J.-C. de Borda, *Mémoire sur les élections au scrutin*, 1781.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -9,10 +9,10 @@ use crate::pairs::PairOrderMatrix;
 /// Bucket pivot algorithm with least-indecision pivots, multi-pivot means and two stages.
 ///
 /// The label whose comparisons are closest to "before", "tied" or "after" becomes the pivot. Every other label is
-/// compared with the mean of the central bucket: it joins the bucket within ½ ± β and goes left or right
-/// otherwise. In the second stage, left and right labels are compared again with the grown bucket. Left and right are
-/// partitioned in the same way. Among equal indecisions the first label of the list is the pivot, so the result depends
-/// on the order of the labels. O(n²) for the comparisons, O(n²) for the pivots.
+/// compared with the mean of the central bucket: it joins the bucket if the mean is within ½ ± β and goes left or right
+/// otherwise. In the second stage, left and right labels are compared again with the grown bucket. The left and the
+/// right part are then partitioned in the same way. Among labels of equal indecision the first in the list is the
+/// pivot, so the result depends on the order of the labels. O(n²).
 ///
 /// Reference: J. A. Aledo, J. A. Gámez and A. Rosete, *Utopia in the solution of the bucket order problem*,
 /// Decision Support Systems 97, 2017.
@@ -66,7 +66,8 @@ impl Aggregate for BucketPivot {
 
 /// Mean distance of C(u,·) from the nearest of 0, ½ and 1.
 ///
-/// The definition rounds C at ¼ and ¾; there both distances are equal, so that rule gives the same minimum.
+/// The definition rounds C to one of the three. At ¼ and ¾ both candidates are equally near, so the rounding direction
+/// does not matter.
 fn fill_indecision(pair_order: &PairOrderMatrix, indecision: &mut Vec<f64>) {
     let n = pair_order.labels();
     indecision.clear();
@@ -191,7 +192,7 @@ impl Partition {
         self.pending.push((from, start));
     }
 
-    /// Compares the labels of `remaining` in order with the central bucket, which grows meanwhile.
+    /// Compares the labels of `remaining` in order with the central bucket, which grows during the stage.
     fn run_stage(&mut self, pair_order: &PairOrderMatrix, beta: f64) {
         self.left.clear();
         self.right.clear();

@@ -3,20 +3,28 @@
 use super::tau_x::TauX;
 use super::{Aggregate, Details, Evidence, Explanation, Needs, Workspace};
 use crate::bucket_order::BucketOrder;
+use crate::comparisons::Contests;
 use crate::error::{Error, Result};
-use crate::latent::{compared_labels, LatentRow, Posterior};
+use crate::latent::{
+    compared_labels, covariance, ContestModel, ErrorSource, LatentRow, Posterior, TieRule,
+};
 use crate::pairs::{PairCounts, PairShares};
 
 /// Fits a utility and a tie term to each label, with normal priors around 0, and cuts the fitted shares for the largest
 /// expected τ_X. Pairs that no ranking compares get the shares predicted by the model; pairs with a label that was
-/// never compared get shares of ⅓.
+/// never compared get shares of ⅓. With [`TieRule::Half`] labels are ordered by utility, and only equal utilities are
+/// tied.
 ///
 /// Reference: R. R. Davidson, *On extending the Bradley–Terry model to accommodate ties in paired comparison
 /// experiments*, Journal of the American Statistical Association 65, 1970.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Davidson {
     ridge: f64,
+    ties: TieRule,
 }
+
+/// Utilities that differ by no more than this are equal up to rounding.
+pub(crate) const TIE_TOLERANCE: f64 = 1e-8;
 
 impl Davidson {
     /// `ridge` is the inverse variance of the priors.
@@ -25,7 +33,10 @@ impl Davidson {
     /// [`Error::Parameter`] unless it is above 0 and at most 1e12.
     pub fn new(ridge: f64) -> Result<Self> {
         if ridge > 0.0 && ridge <= 1e12 {
-            return Ok(Self { ridge });
+            return Ok(Self {
+                ridge,
+                ties: TieRule::Modelled,
+            });
         }
         Err(Error::Parameter {
             name: "ridge",
@@ -34,25 +45,61 @@ impl Davidson {
         })
     }
 
-    /// Fits the model and predicts the shares of all pairs.
-    fn fit(self, evidence: &Evidence) -> Result<(Posterior, PairShares)> {
-        let counts: &PairCounts = evidence.counts().ok_or(Error::TooLittleKnown {
+    /// The same model with another treatment of ties.
+    #[must_use]
+    pub fn with_ties(self, ties: TieRule) -> Self {
+        Self { ties, ..self }
+    }
+
+    /// Inverse variance of the priors.
+    #[must_use]
+    pub fn ridge(&self) -> f64 {
+        self.ridge
+    }
+
+    /// How ties enter the model.
+    #[must_use]
+    pub fn ties(&self) -> TieRule {
+        self.ties
+    }
+
+    /// The bucket order of fitted scores.
+    ///
+    /// # Errors
+    /// As those of [`TauX`].
+    pub(super) fn order(
+        &self,
+        counts: &PairCounts,
+        scores: &[f64],
+        workspace: &mut Workspace,
+    ) -> Result<BucketOrder> {
+        let n = counts.labels();
+        if self.ties == TieRule::Half {
+            let is_equal = |drop: f64| drop <= TIE_TOLERANCE;
+            return Ok(BucketOrder::from_scores(&scores[..n], is_equal));
+        }
+        let mut shares = PairShares::unknown(n)?;
+        let row = LatentRow::new(&scores[..2 * n]);
+        row.write_known_shares(&compared_labels(counts), shares.planes_mut());
+        TauX::default().aggregate(&Evidence::from_pair_shares(shares), workspace)
+    }
+
+    fn counts(evidence: &Evidence) -> Result<&PairCounts> {
+        evidence.counts().ok_or(Error::TooLittleKnown {
             method: "Davidson",
             needed: "rankings",
             known: evidence.describe(),
-        })?;
-        let posterior = Posterior::fit(counts, self.ridge)?;
-        let mut shares = PairShares::unknown(counts.labels())?;
-        let row = LatentRow::new(&posterior.scores);
-        row.write_known_shares(&compared_labels(counts), shares.planes_mut());
-        Ok((posterior, shares))
+        })
     }
 }
 
 impl Default for Davidson {
-    /// ridge = 0.1.
+    /// ridge = 0.1, with tie terms.
     fn default() -> Self {
-        Self { ridge: 0.1 }
+        Self {
+            ridge: 0.1,
+            ties: TieRule::Modelled,
+        }
     }
 }
 
@@ -62,17 +109,26 @@ impl Aggregate for Davidson {
     }
 
     fn aggregate(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<BucketOrder> {
-        let (_, shares) = self.fit(evidence)?;
-        TauX::default().aggregate(&Evidence::from_pair_shares(shares), workspace)
+        let counts = Self::counts(evidence)?;
+        let posterior = Posterior::fit(counts, self.ties, self.ridge)?;
+        self.order(counts, &posterior.scores, workspace)
     }
 
     fn explain(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<Explanation> {
-        let (posterior, shares) = self.fit(evidence)?;
-        let order = TauX::default().aggregate(&Evidence::from_pair_shares(shares), workspace)?;
-        let n = evidence.labels();
-        let halves = |values: &[f64]| (values[..n].to_vec(), values[n..].to_vec());
-        let (utilities, tie_terms) = halves(&posterior.scores);
-        let (utility_errors, tie_term_errors) = halves(&posterior.standard_errors);
+        let counts = Self::counts(evidence)?;
+        let (contests, tallies) = Contests::of_counts(counts);
+        let model = ContestModel::new(&contests, &tallies, self.ties, self.ridge);
+        let Posterior { scores } = Posterior::fit_contests(&model, &tallies)?;
+        let source = ErrorSource::Information;
+        let matrix = covariance(&model, &tallies, &scores, &compared_labels(counts), source)?;
+        let errors: Vec<f64> = matrix.diag().iter().map(|v| v.max(0.0).sqrt()).collect();
+        let halves = |values: &[f64]| {
+            let (utilities, tie_terms) = values.split_at(counts.labels());
+            (utilities.to_vec(), tie_terms.to_vec())
+        };
+        let order = self.order(counts, &scores, workspace)?;
+        let (utilities, tie_terms) = halves(&scores);
+        let (utility_errors, tie_term_errors) = halves(&errors);
         Ok(Explanation {
             order,
             details: Details::Davidson {

@@ -2,7 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::pairs::{
-    ByteCounter, FewRows, PairCounts, PairOrderMatrix, PairShares, RowShares, MAX_PAIR_LABELS,
+    ByteCounter, FewRows, PairCounts, PairOrderMatrix, PairShares, PlaceShares, RowShares,
+    MAX_PAIR_LABELS,
 };
 use crate::rankings::Rankings;
 use crate::run::Interrupt;
@@ -10,17 +11,19 @@ use crate::weights::Weights;
 
 use super::Aggregator;
 
-/// Statistics that a method needs. Each level includes those before it.
+/// Statistics that a method needs. Each level includes the levels before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Needs {
     /// The pair order matrix C.
     PairOrder,
-    /// And the shares of before, tied and after of each pair.
+    /// Also the shares of before, tied and after of each pair.
     Shares,
-    /// And the weights of before and tied for each pair.
+    /// Also the weights of before and tied for each pair.
     Counts,
-    /// And a statistic of whole rows: [`RowShares`].
+    /// And statistics of whole rows: [`RowShares`] and [`PlaceShares`].
     Rankings,
+    /// And the rankings themselves.
+    Rows,
 }
 
 /// Statistics of a set of rankings, in buffers that [`Self::fill`] reuses.
@@ -30,6 +33,10 @@ pub struct Evidence {
     pair_shares: Option<PairShares>,
     counts: Option<PairCounts>,
     row_shares: Option<RowShares>,
+    place_shares: Option<PlaceShares>,
+    /// Whether the rankings are kept, and the rankings.
+    keeps_rows: bool,
+    kept: Option<Rankings>,
     /// Buffers of [`Self::fill`].
     few_rows: FewRows,
     byte_counter: ByteCounter,
@@ -37,7 +44,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Buffers for `labels` labels; evidence of no rankings until [`Self::fill`] is called.
+    /// Buffers for `labels` labels, without evidence until [`Self::fill`] is called.
     ///
     /// # Errors
     /// [`Error::TooFewLabels`] below two labels, [`Error::TooManyLabels`] above [`MAX_PAIR_LABELS`].
@@ -58,8 +65,10 @@ impl Evidence {
         if needs >= Needs::Counts {
             evidence.counts = Some(PairCounts::empty(labels)?);
         }
+        evidence.keeps_rows = needs >= Needs::Rows;
         if needs >= Needs::Rankings {
             evidence.row_shares = Some(RowShares::empty(labels));
+            evidence.place_shares = Some(PlaceShares::empty(labels));
         }
         Ok(evidence)
     }
@@ -77,12 +86,43 @@ impl Evidence {
         if needs >= Needs::Counts {
             evidence.counts = Some(counts);
         }
+        evidence.keeps_rows = needs >= Needs::Rows;
+        if evidence.keeps_rows {
+            evidence.kept = Some(rankings.clone());
+        }
         if needs >= Needs::Rankings {
             let mut shares = RowShares::empty(rankings.labels());
             shares.add_all(rankings, interrupt)?;
             evidence.row_shares = Some(shares);
+            evidence.place_shares = Some(Self::count_places(rankings, interrupt)?);
         }
         Ok(evidence)
+    }
+
+    /// Evidence of counted pairs. The statistic of whole rows is that of rows with two labels each, so that evidence of
+    /// [`Needs::Rankings`] is right for comparisons only.
+    ///
+    /// # Errors
+    /// [`Error::TooFewLabels`] below two labels.
+    pub fn from_counts(counts: PairCounts, needs: Needs) -> Result<Self> {
+        let mut evidence = Self::from_pair_order(PairOrderMatrix::from_counts(&counts));
+        if needs >= Needs::Shares {
+            evidence.pair_shares = Some(PairShares::from_counts(&counts)?);
+        }
+        if needs >= Needs::Rankings {
+            evidence.row_shares = Some(RowShares::of_comparisons(&counts));
+            evidence.place_shares = Some(PlaceShares::of_comparisons(&counts));
+        }
+        if needs >= Needs::Counts {
+            evidence.counts = Some(counts);
+        }
+        Ok(evidence)
+    }
+
+    fn count_places(rankings: &Rankings, interrupt: &Interrupt) -> Result<PlaceShares> {
+        let mut places = PlaceShares::empty(rankings.labels());
+        places.add_all(rankings, interrupt)?;
+        Ok(places)
     }
 
     /// As [`Self::from_rankings`], for one method: statistics that it does not read may be absent.
@@ -95,10 +135,15 @@ impl Evidence {
         interrupt: &Interrupt,
     ) -> Result<Self> {
         let needs = method.needs();
+        if matches!(method, Aggregator::ReciprocalRankFusion(_)) {
+            let mut evidence = Self::new(rankings.labels(), Needs::PairOrder)?;
+            evidence.place_shares = Some(Self::count_places(rankings, interrupt)?);
+            return Ok(evidence);
+        }
         if !matches!(method, Aggregator::MarkovChain(_)) || needs < Needs::Counts {
             return Self::from_rankings(rankings, needs, interrupt);
         }
-        // These chains read a single statistic; the others would be unused.
+        // These chains read a single statistic, so the others are not computed.
         let mut evidence = Self::new(rankings.labels(), Needs::PairOrder)?;
         if needs == Needs::Counts {
             evidence.counts = Some(PairCounts::from_rankings(rankings, interrupt)?);
@@ -118,13 +163,16 @@ impl Evidence {
             pair_shares: None,
             counts: None,
             row_shares: None,
+            place_shares: None,
+            keeps_rows: false,
+            kept: None,
             few_rows: FewRows::default(),
             byte_counter: ByteCounter::default(),
             rows: Vec::new(),
         }
     }
 
-    /// Evidence with pair shares only, such as those of a model or smoothed ones.
+    /// Evidence with pair shares only, such as the output of a model or smoothed shares.
     #[must_use]
     pub fn from_pair_shares(shares: PairShares) -> Self {
         let mut evidence = Self::from_pair_order(shares.pair_order());
@@ -137,6 +185,8 @@ impl Evidence {
     pub(crate) fn fill_from_shares(&mut self, shares: &PairShares, aggregator: &Aggregator) {
         self.counts = None;
         self.row_shares = None;
+        self.place_shares = None;
+        self.kept = None;
         match &mut self.pair_shares {
             Some(own) if own.labels() == shares.labels() => {
                 own.as_mut_slice().copy_from_slice(shares.as_slice());
@@ -168,6 +218,13 @@ impl Evidence {
         if let Some(shares) = &mut self.row_shares {
             shares.clear();
             shares.add(rankings, self.rows.iter().copied());
+        }
+        if let Some(places) = &mut self.place_shares {
+            places.clear();
+            places.add(rankings, self.rows.iter().copied());
+        }
+        if self.keeps_rows {
+            self.kept = Some(rankings.select(&self.rows));
         }
         let unit = matches!(rankings.weights(), Weights::Unit(_));
         if self.counts.is_none() && unit && self.rows.len() <= FewRows::MAX_ROWS {
@@ -203,6 +260,7 @@ impl Evidence {
     #[must_use]
     pub fn satisfied_needs(&self) -> Needs {
         match (&self.pair_shares, &self.counts, &self.row_shares) {
+            (Some(_), Some(_), Some(_)) if self.kept.is_some() => Needs::Rows,
             (Some(_), Some(_), Some(_)) => Needs::Rankings,
             (Some(_), Some(_), None) => Needs::Counts,
             (Some(_), None, _) => Needs::Shares,
@@ -225,16 +283,28 @@ impl Evidence {
         }
     }
 
-    /// The shares of before, tied and after, from [`Needs::Shares`] on.
+    /// The shares of before, tied and after; present for [`Needs::Shares`] and higher levels.
     #[must_use]
     pub fn pair_shares(&self) -> Option<&PairShares> {
         self.pair_shares.as_ref()
     }
 
-    /// The weights of before and tied, from [`Needs::Counts`] on.
+    /// The weights of before and tied; present for [`Needs::Counts`] and higher levels.
     #[must_use]
     pub fn counts(&self) -> Option<&PairCounts> {
         self.counts.as_ref()
+    }
+
+    /// The rankings themselves, for [`Needs::Rows`].
+    #[must_use]
+    pub fn rows(&self) -> Option<&Rankings> {
+        self.kept.as_ref()
+    }
+
+    /// How often each label occupies each place, for [`Needs::Rankings`].
+    #[must_use]
+    pub fn place_shares(&self) -> Option<&PlaceShares> {
+        self.place_shares.as_ref()
     }
 
     /// The statistic of whole rows, for [`Needs::Rankings`].
@@ -245,111 +315,4 @@ impl Evidence {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::aggregate::MarkovChain;
-    use ndarray::array;
-
-    const NAN: f64 = f64::NAN;
-
-    fn rankings(weights: Option<&[f64]>) -> Rankings {
-        let y = array![
-            [1.0, 2.0, 2.0, NAN],
-            [NAN, 2.0, 1.0, NAN],
-            [1.0, 1.0, NAN, NAN],
-            [4.0, 3.0, 1.0, 2.0],
-            [NAN, NAN, NAN, NAN],
-            [NAN, NAN, 1.0, NAN]
-        ];
-        Rankings::new(y.view(), weights).unwrap()
-    }
-
-    #[test]
-    fn few_many_and_all_rows_give_equal_evidence() {
-        for weights in [None, Some([1.0, 2.0, 0.0, 0.5, 1.0, 1.0].as_slice())] {
-            let y = rankings(weights);
-            let all = Evidence::from_rankings(&y, Needs::Rankings, &Interrupt::never()).unwrap();
-            for needs in [
-                Needs::PairOrder,
-                Needs::Shares,
-                Needs::Counts,
-                Needs::Rankings,
-            ] {
-                let mut filled = Evidence::new(4, needs).unwrap();
-                filled.fill(&y, [3, 3, 3].into_iter()).unwrap();
-                filled.fill(&y, 0..6).unwrap();
-                assert_eq!(filled.pair_order(), all.pair_order());
-                for row in 0..6 {
-                    let mut counted = Evidence::new(4, Needs::Counts).unwrap();
-                    counted.fill(&y, row..=row).unwrap();
-                    filled.fill(&y, row..=row).unwrap();
-                    assert_eq!(filled.pair_order(), counted.pair_order());
-                    if needs >= Needs::Shares {
-                        assert_eq!(filled.pair_shares(), counted.pair_shares());
-                    }
-                }
-                assert_eq!(filled.satisfied_needs(), needs);
-                filled.fill(&y, (0..6).cycle().take(60)).unwrap();
-                for (a, b) in [(0, 1), (1, 2), (0, 3)] {
-                    let (found, expected) =
-                        (filled.pair_order().get(a, b), all.pair_order().get(a, b));
-                    assert!((found - expected).abs() < 1e-15);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_few_complete_rows_equal_their_counts() {
-        let y = array![[1, 2, 3, 3_i64], [2, 1, 1, 3], [4, 3, 2, 1]];
-        let y = Rankings::new(y.view(), None).unwrap();
-        for rows in [0..1, 0..2, 0..3, 1..3, 2..3] {
-            let mut few = Evidence::new(4, Needs::Shares).unwrap();
-            let mut counted = Evidence::new(4, Needs::Counts).unwrap();
-            few.fill(&y, rows.clone()).unwrap();
-            counted.fill(&y, rows).unwrap();
-            assert_eq!(few.pair_order(), counted.pair_order());
-            assert_eq!(few.pair_shares(), counted.pair_shares());
-        }
-    }
-
-    #[test]
-    fn evidence_for_one_method_suffices_for_it() {
-        let (y, interrupt) = (rankings(None), Interrupt::new());
-        for variant in 1..=4 {
-            let chain = Aggregator::MarkovChain(MarkovChain::new(variant).unwrap());
-            let all = Evidence::from_rankings(&y, Needs::Rankings, &Interrupt::never()).unwrap();
-            let own = Evidence::for_method(&y, &chain, &interrupt).unwrap();
-            assert_eq!(chain.explain(&own).unwrap(), chain.explain(&all).unwrap());
-        }
-    }
-
-    #[test]
-    fn no_rows_give_an_undecided_matrix() {
-        let mut evidence = Evidence::new(4, Needs::PairOrder).unwrap();
-        evidence.fill(&rankings(None), 3..4).unwrap();
-        evidence.fill(&rankings(None), 0..0).unwrap();
-        assert_eq!(evidence.pair_order(), &PairOrderMatrix::undecided(4));
-    }
-
-    #[test]
-    fn row_shares_count_labels_at_least_as_high() {
-        let y = rankings(None);
-        let mut evidence = Evidence::new(4, Needs::Rankings).unwrap();
-        evidence.fill(&y, 0..2).unwrap();
-        let shares = evidence.row_shares().unwrap();
-        assert_eq!(shares.ranked(1), 2.0);
-        // Row 0 ranks 3 labels at least as high as label 1, row 1 ranks 2.
-        assert!((shares.sum(1, 2) - (1.0 / 3.0 + 0.5)).abs() < 1e-15);
-        assert!((shares.sum(1, 0) - 1.0 / 3.0).abs() < 1e-15);
-        assert_eq!((shares.sum(0, 0), shares.sum(0, 1)), (1.0, 0.0));
-        assert_eq!((shares.ranked(3), shares.sum(1, 3)), (0.0, 0.0));
-    }
-
-    #[test]
-    fn mismatched_labels_are_rejected() {
-        let mut evidence = Evidence::new(5, Needs::PairOrder).unwrap();
-        assert!(evidence.fill(&rankings(None), 0..1).is_err());
-        assert!(Evidence::new(1, Needs::PairOrder).is_err());
-    }
-}
+mod tests;

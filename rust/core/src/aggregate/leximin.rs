@@ -1,16 +1,17 @@
 //! The leximin-fairest maximal lottery, on the optimal face of a simplex tableau.
 //!
-//! After the game is solved, the nonbasic variables with zero cost span the set of all maximal lotteries. On it the
-//! smallest probability is maximised; labels that attain it on the whole face are fixed, and the smallest of the others
-//! is maximised, until a single point is left. A convex set has exactly one such leximin point, so the result is
-//! unique and does not depend on the order of the labels. Each stage continues from the vertex of the one before.
+//! After the game is solved, the nonbasic variables with zero cost span the set of all maximal lotteries. Each stage
+//! maximises the smallest probability on this face and fixes the labels that attain it everywhere on the face; the next
+//! stage does the same for the other labels, until a single point is left. A convex set has exactly one such leximin
+//! point, so the result is unique and does not depend on the order of the labels. Each stage starts at the last vertex
+//! of the previous stage.
 
 use super::symmetric_game::SymmetricGame;
 use super::tableau::{SimplexFailure, Tableau, ZERO_COST};
 
 /// Tolerance for the value of the game and for feasibility.
 const SOLVED_TOLERANCE: f64 = 1e-9;
-/// Coefficients up to this leave the probability of a label constant.
+/// A label whose coefficients are all at most this has a constant probability.
 const CONSTANT_TOLERANCE: f64 = 1e-10;
 
 /// A maximal lottery.
@@ -82,8 +83,8 @@ fn write_program(game: &SymmetricGame, pattern: u64, tableau: &mut Tableau) {
     tableau.costs_mut().fill(-1.0);
 }
 
-/// Computes the tableau of the current basis anew, with the largest pivots first: its zeros
-/// determine the face, so rounding from earlier pivots must not remain.
+/// Recomputes the tableau of the current basis, with the largest pivots first. Its zeros determine the face, so
+/// rounding errors of earlier pivots must be removed.
 fn recompute(game: &SymmetricGame, tableau: &mut Tableau) -> Result<(), SimplexFailure> {
     let mut wanted = vec![false; 2 * game.labels()];
     tableau.basic().iter().for_each(|&b| wanted[b] = true);
@@ -150,7 +151,7 @@ struct LeximinStages {
     /// Labels whose probability is not fixed; their variables in the tableau are relative to `level`.
     free: Vec<bool>,
     fixed: Vec<f64>,
-    /// Maximised smallest probability of the free labels, so far.
+    /// Smallest probability of the free labels, as maximised so far.
     level: f64,
 }
 
@@ -205,8 +206,8 @@ impl LeximinStages {
             face.nonbasic().iter().copied().chain([t]),
         );
         for (row, &variable) in face.basic().iter().enumerate() {
-            // The variable of a free label becomes relative to t: as a column it is replaced by itself + t, as a row t
-            // is subtracted.
+            // Make the variables of free labels relative to t: a nonbasic variable x becomes x + t, and t is subtracted
+            // from a basic variable.
             let shifted: f64 = face
                 .row(row)
                 .iter()
@@ -247,11 +248,13 @@ impl LeximinStages {
 mod tests {
     use super::*;
     use crate::pairs::PairOrderMatrix;
+    use crate::run::Interrupt;
     use ndarray::array;
 
     fn solve(c: &ndarray::Array2<f64>) -> Lottery {
         let mut game = SymmetricGame::default();
-        game.fill(&PairOrderMatrix::new(c.view()).unwrap());
+        let matrix = PairOrderMatrix::new(c.view()).unwrap();
+        game.fill(&matrix, &Interrupt::never()).unwrap();
         let start = SimplexStart {
             label: 0,
             pattern: 0,

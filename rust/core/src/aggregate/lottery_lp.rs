@@ -10,7 +10,7 @@ use super::symmetric_game::SymmetricGame;
 use crate::error::{Error, Result};
 use crate::run::Interrupt;
 
-/// Differences up to this are rounding of the solver.
+/// Differences up to this are rounding errors of the solver.
 const ROUNDING: f64 = 1e-9;
 
 /// The leximin-fairest optimal strategy of the game.
@@ -62,7 +62,7 @@ fn maximise_floor(game: &SymmetricGame, fixed: &[Option<f64>]) -> Result<(f64, V
     Ok((solution.value(level), values))
 }
 
-/// Candidates whose probability cannot exceed the level while all free labels have at least the level.
+/// The candidates whose probability cannot exceed `level` while all free labels have at least `level`.
 fn labels_at_level(
     game: &SymmetricGame,
     fixed: &[Option<f64>],
@@ -100,7 +100,7 @@ fn labels_at_level(
             return Ok(candidates);
         }
         if kept.is_empty() {
-            // The last candidates exceed the level by rounding only: at least one label attains it.
+            // The last candidates exceed the level only by rounding, because at least one label attains it.
             candidates.retain(|&u| u != highest.0);
             if candidates.is_empty() {
                 return Ok(vec![highest.0]);
@@ -115,7 +115,8 @@ fn labels_at_level(
 fn is_unique(game: &SymmetricGame, p: &[f64]) -> Result<bool> {
     let (support, rest): (Vec<usize>, Vec<usize>) =
         (0..game.labels()).partition(|&u| p[u] > ROUNDING);
-    // Another lottery has a smaller probability within the support, or a positive one outside.
+    // Any other maximal lottery has a smaller probability for a label of the support, or a positive one for a
+    // label outside.
     for (labels, sign) in support
         .iter()
         .map(|&u| (vec![u], -1.0))

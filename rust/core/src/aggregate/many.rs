@@ -6,22 +6,27 @@ use super::{Aggregator, Evidence, Workspace};
 use crate::bucket_order::BucketOrder;
 use crate::error::{Error, Result};
 use crate::pairs::{PairOrderMatrix, PairShares};
-use crate::parallel::{run, Jobs};
 use crate::rankings::Rankings;
-use crate::run::Interrupt;
-
-/// Cost of one chunk of work, in elementary steps: about a millisecond.
-pub(super) const CHUNK_COST: usize = 1 << 21;
+use crate::run::{self, Interrupt, Jobs, Work};
 
 /// Method, threads and interrupt of a batch of aggregations.
 #[derive(Clone, Copy)]
 pub struct BatchOptions<'a> {
     /// The method.
     pub aggregator: &'a Aggregator,
-    /// Number of threads; 0 stands for all cores. The result does not depend on it.
+    /// Number of threads; 0 means all cores. The result does not depend on it.
     pub n_jobs: usize,
     /// Checked within each consensus, on every thread.
     pub interrupt: &'a Interrupt,
+}
+
+impl<'a> BatchOptions<'a> {
+    fn jobs(self) -> Jobs<'a> {
+        Jobs {
+            n_jobs: self.n_jobs,
+            interrupt: self.interrupt,
+        }
+    }
 }
 
 /// The consensus of each of `sets` sets of rankings. `read` is called on the thread that aggregates the set; `cost` is
@@ -45,14 +50,9 @@ pub fn aggregate_each<'a>(
         let evidence = Evidence::for_method(&rankings, aggregator, interrupt)?;
         aggregator.aggregate(&evidence, workspace)
     };
-    let jobs = Jobs {
-        n_jobs: options.n_jobs,
-        chunk: CHUNK_COST / cost.max(1),
-        interrupt,
-    };
-    run(
-        jobs,
-        sets,
+    run::map(
+        options.jobs(),
+        Work::new(sets, cost),
         || Workspace::with_interrupt(interrupt),
         |workspace, set| consensus(workspace, set).map_err(|error| add_set_index(set, error)),
     )
@@ -123,14 +123,9 @@ fn aggregate_statistics<T: Clone + Sync>(
     evidence: impl Fn(T) -> Evidence + Sync,
 ) -> Result<Vec<BucketOrder>> {
     let cost = estimate_cost(options.aggregator, 0, labels.unwrap_or(1));
-    let jobs = Jobs {
-        n_jobs: options.n_jobs,
-        chunk: CHUNK_COST / cost.max(1),
-        interrupt: options.interrupt,
-    };
-    run(
-        jobs,
-        statistics.len(),
+    run::map(
+        options.jobs(),
+        Work::new(statistics.len(), cost),
         || Workspace::with_interrupt(options.interrupt),
         |workspace, item| {
             let evidence = evidence(statistics[item].clone());
@@ -139,13 +134,17 @@ fn aggregate_statistics<T: Clone + Sync>(
     )
 }
 
-/// Estimated cost of aggregating `rows` rankings of `labels` labels, in elementary steps.
+/// Estimated nanoseconds for aggregating `rows` rankings of `labels` labels.
 #[must_use]
 pub fn estimate_cost(aggregator: &Aggregator, rows: usize, labels: usize) -> usize {
     let pairs = labels.saturating_mul(labels);
     let method = match aggregator {
-        Aggregator::MarkovChain(_) | Aggregator::MaximalLottery(_) => pairs.saturating_mul(labels),
+        Aggregator::MarkovChain(_)
+        | Aggregator::MaximalLottery(_)
+        | Aggregator::Schulze(_)
+        | Aggregator::RankedPairs(_) => pairs.saturating_mul(labels),
         Aggregator::TauX(method) => method.estimate_cost(labels),
+        Aggregator::Kemeny(method) => method.estimate_cost(labels),
         // A dozen factorisations of a matrix of twice the labels.
         Aggregator::Davidson(_) => pairs.saturating_mul(labels).saturating_mul(100),
         _ => pairs.saturating_mul(4),

@@ -1,4 +1,4 @@
-//! [`MarkovChain`]: orders labels by the stationary distribution of a chain that moves to better labels.
+//! [`MarkovChain`]: orders labels by the stationary distribution of a Markov chain that moves to labels ranked higher.
 
 use super::stationary::{residual, Elimination};
 use super::threshold::exceeds;
@@ -8,22 +8,22 @@ use crate::error::{Error, Result};
 use crate::pairs::{PairCounts, PairOrderMatrix, RowShares};
 use crate::run::Interrupt;
 
-/// Probabilities that drop by no more than this are tied.
+/// Labels are tied if their probabilities differ by no more than this.
 pub(super) const TIE_TOLERANCE: f64 = 1e-10;
 
 /// One of the four Markov chains of rank aggregation.
 ///
-/// With N(u) the weight of the rows that rank u and ge(v,u) that of the rows that place v at least as high as u, the
-/// chain moves from u to v with probability
+/// Let N(u) be the weight of the rows that rank u, and ge(v,u) the weight of the rows that place v at least as high as
+/// u. The chain moves from u to v with probability
 /// - MC1: proportional to ge(v,u), over all v;
 /// - MC2: that of picking a row that ranks u, then one of its labels at least as high as u;
 /// - MC3: ge(v,u) / (N(u)·n) for v ≠ u, and stays otherwise;
 /// - MC4: 1/n for each v ≠ u with C(u,v) ≤ ½, and stays otherwise.
 ///
-/// From a label that no row ranks, the chain moves to a uniformly random label. Labels are sorted by the limit of the
-/// distribution from the uniform start; drops up to 1e-10 are ties, which cascade. The limit exists because every
-/// label has a self-loop, and does not depend on the order of the labels, also where a stationary distribution is not
-/// unique. O(n³) for the limit.
+/// From a label that no row ranks, the chain moves to a label drawn uniformly. Labels are sorted by the limit of the
+/// distribution from the uniform start; neighbours that differ by at most 1e-10 are tied, and ties cascade. The limit
+/// exists because every label has a self-loop. It does not depend on the order of the labels, even if the stationary
+/// distribution is not unique. O(n³) for the limit.
 ///
 /// Reference: C. Dwork, R. Kumar, M. Naor and D. Sivakumar, *Rank aggregation methods for the web*, WWW 2001.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl MarkovChain {
     /// The chain MC1, MC2, MC3 or MC4.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for another number than 1 to 4.
+    /// [`Error::Parameter`] unless `variant` is 1, 2, 3 or 4.
     pub fn new(variant: u8) -> Result<Self> {
         let variant = match variant {
             1 => ChainVariant::Mc1,
@@ -183,7 +183,7 @@ impl TransitionMatrix {
         self.fill_ranked(
             |u| counts.ranked(u),
             |u, weight, moves| {
-                // Divided by N(u) first: the sum of the weights themselves could overflow.
+                // Divide by N(u) before summing, because the sum of the weights could overflow.
                 let mut total = 0.0;
                 for (v, p) in moves.iter_mut().enumerate() {
                     *p = counts.at_least_as_high(v, u) / weight;

@@ -1,4 +1,4 @@
-//! [`MaximalLottery`]: orders labels by a lottery that no other lottery beats.
+//! [`MaximalLottery`]: orders labels by their probability in a lottery that no other lottery beats.
 
 use super::leximin::{find_fairest, Lottery, SimplexStart};
 use super::lottery_lp;
@@ -9,7 +9,7 @@ use super::{Aggregate, Details, Evidence, Explanation, Workspace};
 use crate::bucket_order::BucketOrder;
 use crate::error::{Error, Result};
 
-/// Probabilities that drop by no more than this are tied.
+/// Labels are tied if their probabilities differ by no more than this.
 pub(super) const TIE_TOLERANCE: f64 = 1e-9;
 
 /// Number of perturbation patterns that the simplex method tries.
@@ -18,12 +18,13 @@ const PATTERNS: u64 = 4;
 /// Orders labels by their probability in a maximal lottery.
 ///
 /// With the margins A = C − Cᵀ, a lottery p is maximal when pᵀA ≥ 0: no label is preferred to it by an expected
-/// majority. Labels are sorted by p; drops up to 1e-9 are ties, which cascade. Where there are many maximal
-/// lotteries, this is the leximin-fairest: its smallest probability is as large as possible, then the next one,
-/// and so on. It is unique, treats interchangeable labels alike, and does not depend on the order of the labels.
+/// majority. Labels are sorted by p; neighbours that differ by at most 1e-9 are tied, and ties cascade. If there are
+/// several maximal lotteries, p is the leximin-fairest: its smallest probability is as large as possible, then the
+/// second smallest, and so on. It is unique, gives interchangeable labels equal probabilities, and does not depend on
+/// the order of the labels.
 ///
-/// Solved by a dense simplex method on the symmetric game and verified, with a general solver as fallback:
-/// about O(n³) in practice.
+/// Solved by a dense simplex method on the symmetric game and verified, with a general solver as fallback: about O(n³)
+/// in practice.
 ///
 /// References: P. C. Fishburn, *Probabilistic social choice based on simple voting comparisons*, Review of Economic
 /// Studies 51, 1984; G. Kreweras, *Aggregation of preference orderings*, 1965.
@@ -31,7 +32,7 @@ const PATTERNS: u64 = 4;
 pub struct MaximalLottery;
 
 impl MaximalLottery {
-    /// The method has no parameters.
+    /// The method, which has no parameters.
     #[must_use]
     pub fn new() -> Self {
         Self
@@ -72,7 +73,7 @@ impl Aggregate for MaximalLottery {
 /// The leximin-fairest lottery and its margin, verified.
 fn solve(evidence: &Evidence, workspace: &mut Workspace) -> Result<(Lottery, f64)> {
     let Workspace { game, tableau, .. } = workspace;
-    game.fill(evidence.pair_order());
+    game.fill(evidence.pair_order(), tableau.interrupt())?;
     let (safest, worst) = game.safest_label();
     if worst > 0.0 {
         // A Condorcet winner: every other lottery loses against it.
@@ -103,6 +104,8 @@ fn solve_by_simplex(
     tableau: &mut Tableau,
 ) -> Option<(Lottery, f64)> {
     (0..PATTERNS).find_map(|pattern| {
+        // A failure may be an interruption.
+        tableau.interrupt().check().ok()?;
         let start = SimplexStart {
             label: safest,
             pattern,
@@ -192,7 +195,8 @@ mod tests {
         for round in 0..400 {
             let c = random_matrix(2 + round % 8, 1 + round as u32 % 5, &mut rng);
             let mut game = SymmetricGame::default();
-            game.fill(&PairOrderMatrix::new(c.view()).unwrap());
+            let matrix = PairOrderMatrix::new(c.view()).unwrap();
+            game.fill(&matrix, &Interrupt::never()).unwrap();
             let (kernel, _) =
                 solve_by_simplex(&game, game.safest_label().0, &mut Tableau::default())
                     .expect("solved");
@@ -227,7 +231,8 @@ mod tests {
         ] {
             let mut game = SymmetricGame::default();
             let c = random_matrix(labels, levels, &mut rng);
-            game.fill(&PairOrderMatrix::new(c.view()).unwrap());
+            let matrix = PairOrderMatrix::new(c.view()).unwrap();
+            game.fill(&matrix, &Interrupt::never()).unwrap();
             let solved = solve_by_simplex(&game, game.safest_label().0, &mut Tableau::default());
             let (_, margin) = solved.unwrap_or_else(|| panic!("{labels} {levels}"));
             assert!(margin.abs() < 1e-11, "{labels} {levels}: {margin}");

@@ -7,13 +7,19 @@ mod borda;
 mod bucket_pivot;
 mod copeland;
 mod davidson;
+mod davidson_fit;
 mod evidence;
-mod latent_scores;
+mod external;
+mod kemeny;
 mod leximin;
 mod lottery_lp;
 mod many;
 mod markov_chain;
 mod maximal_lottery;
+mod optimum;
+mod ranked_pairs;
+mod reciprocal_rank_fusion;
+mod schulze;
 mod scorer;
 mod stationary;
 mod symmetric_game;
@@ -25,16 +31,23 @@ pub use borda::Borda;
 pub use bucket_pivot::BucketPivot;
 pub use copeland::Copeland;
 pub use davidson::Davidson;
+pub(crate) use davidson::TIE_TOLERANCE as UTILITY_TOLERANCE;
+pub use davidson_fit::{DavidsonFit, ErrorKind};
 pub use evidence::{Evidence, Needs};
-pub use latent_scores::aggregate_scores;
+pub use external::{External, ExternalFailure, ExternalInput, ExternalMethod};
+pub use kemeny::{Kemeny, KemenyParams, KemenySearch};
 pub use many::{
     aggregate_each, aggregate_many, aggregate_pair_orders, aggregate_pair_shares, estimate_cost,
     BatchOptions,
 };
 pub use markov_chain::MarkovChain;
 pub use maximal_lottery::MaximalLottery;
+pub use optimum::Buckets;
+pub use ranked_pairs::RankedPairs;
+pub use reciprocal_rank_fusion::ReciprocalRankFusion;
+pub use schulze::Schulze;
 pub use scorer::Scorer;
-pub use tau_x::{TauX, TauXSearch, MAX_EXACT_LABELS};
+pub use tau_x::{TauX, TauXSearch};
 
 use crate::bucket_order::BucketOrder;
 use crate::error::{Error, Result};
@@ -57,7 +70,7 @@ use crate::run::Interrupt;
 /// assert_eq!(order.positions(), [1, 1, 2]);
 /// # Ok::<(), bucketrank_core::error::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Aggregator {
     /// Mean share of won comparisons.
     Borda(Borda),
@@ -65,14 +78,24 @@ pub enum Aggregator {
     Copeland(Copeland),
     /// Quicksort-like partition around pivots.
     BucketPivot(BucketPivot),
-    /// Stationary distribution of a chain that moves to better labels.
+    /// Stationary distribution of a Markov chain that moves to labels ranked higher.
     MarkovChain(MarkovChain),
     /// Equilibrium of the majority game.
     MaximalLottery(MaximalLottery),
     /// Largest expected τ_X.
     TauX(TauX),
+    /// Smallest total distance to the rankings.
+    Kemeny(Kemeny),
     /// Most probable latent model.
     Davidson(Davidson),
+    /// Sum of reciprocal ranks.
+    ReciprocalRankFusion(ReciprocalRankFusion),
+    /// Strongest paths of majorities.
+    Schulze(Schulze),
+    /// Majorities locked from the strongest on.
+    RankedPairs(RankedPairs),
+    /// A method of the host.
+    External(External),
 }
 
 impl Aggregator {
@@ -82,7 +105,7 @@ impl Aggregator {
         self.method().needs()
     }
 
-    /// The consensus of the rankings behind the evidence.
+    /// The consensus of the rankings that the evidence describes.
     ///
     /// # Errors
     /// [`Error::TooLittleKnown`] when the evidence lacks a statistic that the method needs; [`Error::Unsolved`] when no
@@ -91,8 +114,8 @@ impl Aggregator {
         self.method().aggregate(evidence, workspace)
     }
 
-    /// The consensus of a subset of rows. `evidence` is a scratch buffer for as many labels and all statistics that the
-    /// method needs.
+    /// The consensus of a subset of rows. `evidence` is a scratch buffer with the same number of labels and all
+    /// statistics that the method needs.
     ///
     /// # Errors
     /// As [`Self::aggregate`] and [`Evidence::fill`].
@@ -154,7 +177,12 @@ impl Aggregator {
             Self::MarkovChain(method) => method,
             Self::MaximalLottery(method) => method,
             Self::TauX(method) => method,
+            Self::Kemeny(method) => method,
             Self::Davidson(method) => method,
+            Self::ReciprocalRankFusion(method) => method,
+            Self::Schulze(method) => method,
+            Self::RankedPairs(method) => method,
+            Self::External(method) => method,
         }
     }
 }
@@ -165,7 +193,7 @@ trait Aggregate {
         Needs::PairOrder
     }
 
-    /// Whether the consensus of equal complete rankings is that ranking, which needs no counting.
+    /// Whether the consensus of identical complete rankings is that ranking, so that no pairs need to be counted.
     fn preserves_unanimity(&self) -> bool {
         false
     }
@@ -187,6 +215,7 @@ pub struct Workspace {
     game: symmetric_game::SymmetricGame,
     tableau: tableau::Tableau,
     cutter: tau_x::BucketCutter,
+    interrupt: Interrupt,
 }
 
 impl Workspace {
@@ -199,7 +228,10 @@ impl Workspace {
     /// Empty buffers for calls that return [`Error::Interrupted`] soon after `interrupt` is requested.
     #[must_use]
     pub fn with_interrupt(interrupt: &Interrupt) -> Self {
-        let mut workspace = Self::default();
+        let mut workspace = Self {
+            interrupt: interrupt.clone(),
+            ..Self::default()
+        };
         workspace.chain.set_interrupt(interrupt);
         workspace.tableau.set_interrupt(interrupt);
         workspace
@@ -218,14 +250,14 @@ pub struct Explanation {
 /// Intermediate results of a method.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Details {
-    /// Borda and Copeland.
+    /// Borda, Copeland, reciprocal rank fusion and Schulze.
     Scores {
         /// Score of each label.
         scores: Vec<f64>,
     },
     /// Bucket pivot.
     BucketPivot {
-        /// Mean distance of each label's comparisons from "before", "tied" and "after".
+        /// Per label, the mean distance of its comparisons from the nearest of "before", "tied" and "after".
         indecision: Vec<f64>,
         /// Pivots in preorder: of the whole list, then of its left part, then of its right part.
         pivots: Vec<usize>,
@@ -251,16 +283,44 @@ pub enum Details {
     },
     /// Largest expected τ_X.
     TauX {
-        /// Scores that ordered the labels: net preference, or those of another method.
+        /// Scores by which the labels were ordered: net preference, or the scores of another method.
         scores: Vec<f64>,
         /// Expected τ_X of the result.
         expected_tau_x: f64,
-        /// Per boundary between adjacent buckets: loss of expected τ_X if the buckets were merged.
+        /// Per boundary between adjacent buckets, the loss of expected τ_X if the buckets were merged.
         boundary_gains: Vec<f64>,
         /// Upper bound of the expected τ_X of all bucket orders.
         upper_bound: f64,
         /// Whether the result is proven optimal.
         optimal: bool,
+        /// Whether no other bucket order has the same value, if the search knows it.
+        unique: Option<bool>,
+    },
+    /// Kemeny's consensus.
+    Kemeny {
+        /// Net preference of each label, scaled, which orders labels in the search.
+        scores: Vec<f64>,
+        /// Sum of the distances to the rankings.
+        distance: f64,
+        /// Lower bound of the sum for all permitted bucket orders.
+        lower_bound: f64,
+        /// Distance minus lower bound: 0 if the result is proven optimal.
+        gap: f64,
+        /// Whether the result is proven optimal.
+        optimal: bool,
+        /// Whether no other bucket order has the same distance, if the search knows it.
+        unique: Option<bool>,
+        /// Sizes of the components that could be solved one by one, best labels first.
+        components: Vec<usize>,
+    },
+    /// A method of the host, whose intermediate results are unknown.
+    External,
+    /// Ranked pairs.
+    RankedPairs {
+        /// Wins minus losses of each label along locked majorities.
+        scores: Vec<f64>,
+        /// Discarded majorities, as winner and loser, strongest first.
+        discarded: Vec<(usize, usize)>,
     },
     /// Davidson's model.
     Davidson {

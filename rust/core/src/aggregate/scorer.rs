@@ -1,9 +1,9 @@
-//! [`Scorer`]: the methods that give each label a score, which can order labels for other methods.
+//! [`Scorer`]: the methods that give each label a score. Other methods can order labels by it.
 
 use super::{Aggregator, Borda, Copeland, Evidence, MarkovChain, MaximalLottery, Needs, Workspace};
 use crate::error::{Error, Result};
 
-/// A method whose scores order the labels, largest first.
+/// A method by whose scores labels are ordered, largest first.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scorer {
     /// Mean share of won comparisons.
@@ -44,8 +44,21 @@ impl Scorer {
         }
     }
 
-    /// Scores that differ by no more than this are equal up to rounding.
-    pub(super) fn tie_tolerance(&self) -> f64 {
+    /// The scores of all labels.
+    ///
+    /// # Errors
+    /// As those of the method.
+    pub(crate) fn scores(
+        &self,
+        evidence: &Evidence,
+        workspace: &mut Workspace,
+    ) -> Result<Vec<f64>> {
+        self.fill_scores(evidence, workspace)?;
+        Ok(workspace.scores.clone())
+    }
+
+    /// Scores that differ by at most this are equal up to rounding.
+    pub(crate) fn tie_tolerance(&self) -> f64 {
         match self {
             Self::Borda(_) | Self::Copeland(_) => super::threshold::TOLERANCE,
             Self::MarkovChain(_) => super::markov_chain::TIE_TOLERANCE,
@@ -67,6 +80,17 @@ impl TryFrom<Aggregator> for Scorer {
                 method: "BucketPivot",
             }),
             Aggregator::Davidson(_) => Err(Error::NoScores { method: "Davidson" }),
+            Aggregator::ReciprocalRankFusion(_) => Err(Error::NoScores {
+                method: "ReciprocalRankFusion",
+            }),
+            Aggregator::Schulze(_) => Err(Error::NoScores { method: "Schulze" }),
+            Aggregator::RankedPairs(_) => Err(Error::NoScores {
+                method: "RankedPairs",
+            }),
+            Aggregator::External(_) => Err(Error::NoScores {
+                method: "a method of the host",
+            }),
+            Aggregator::Kemeny(_) => Err(Error::NoScores { method: "Kemeny" }),
             Aggregator::TauX(_) => Err(Error::NoScores { method: "TauX" }),
         }
     }

@@ -2,10 +2,10 @@
 //!
 //! States are eliminated one after the other (censoring): transitions into an eliminated state are redirected to the
 //! successors of that state. Only sums, products and quotients of non-negative numbers occur, so every entry is
-//! accurate to a few units in the last place however slowly the chain mixes: nearly
-//! disconnected groups of states lose no accuracy. A state without transitions to remaining states becomes the root of
-//! its recurrent class instead of being eliminated; the mass that reaches each root from the uniform start is the
-//! weight of its class. O(n³/3), no iteration.
+//! accurate to a few units in the last place however slowly the chain mixes: nearly disconnected groups of states
+//! lose no accuracy. A state without transitions to remaining states becomes the root of its recurrent class instead
+//! of being eliminated; the mass that reaches each root from the uniform start is the weight of its class. O(n³/3),
+//! no iteration.
 //!
 //! Reference: W. K. Grassmann, M. I. Taksar and D. P. Heyman, *Regenerative analysis and steady state distributions
 //! for Markov chains*, Operations Research 33, 1985.
@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::run::{Interrupt, WorkMeter};
 use crate::simd::{dispatch, Kernel};
 
-/// Odds within a class are scaled down above this, long before they overflow.
+/// Odds above this are scaled down, long before they overflow.
 const MAX_ODDS: f64 = 1e100;
 
 /// Class of a state that belongs to no recurrent class.
@@ -40,9 +40,9 @@ pub(super) struct Elimination {
 }
 
 impl Elimination {
-    /// Writes the limit distribution of the chain. `moves` holds the transition probabilities row by row, is
-    /// overwritten, and its diagonal is not read: the self-loops have the remaining probability. Each recurrent
-    /// class needs a self-loop.
+    /// Writes the limit distribution of the chain to `limit`. `moves` holds the transition probabilities row by row and
+    /// is overwritten. Its diagonal is not read: self-loops have the remaining probability. Each recurrent class needs
+    /// a self-loop.
     ///
     /// # Errors
     /// [`crate::error::Error::Interrupted`].
@@ -260,7 +260,8 @@ mod tests {
 
     #[test]
     fn almost_disconnected_groups_are_exact() {
-        // Two groups of 50 with coupling 1e-12 one way and 3e-12 back: the groups hold ¾ and ¼, evenly.
+        // Two groups of 50 states with coupling 1e-12 one way and 3e-12 back: the groups have probability ¾ and ¼,
+        // spread evenly.
         let n = 100;
         let mut moves = vec![0.0; n * n];
         for u in 0..n {

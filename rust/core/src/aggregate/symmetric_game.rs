@@ -1,8 +1,13 @@
-//! [`SymmetricGame`]: the majority game behind maximal lotteries.
+//! [`SymmetricGame`]: the majority game, whose optimal strategies are the maximal lotteries.
 
+use crate::error::Result;
 use crate::pairs::PairOrderMatrix;
+use crate::run::{Interrupt, WorkMeter};
 
-/// Margins up to this are rounding: the pair is even.
+/// Time to read a pair of a large matrix, whose columns are not in the cache.
+const NANOSECONDS_PER_PAIR: u64 = 10;
+
+/// Margins up to this are rounding errors of an even pair.
 const EVEN_TOLERANCE: f64 = super::threshold::TOLERANCE;
 
 /// A symmetric zero-sum game: two players pick a label each, and the payoff is the majority margin
@@ -15,13 +20,22 @@ pub(super) struct SymmetricGame {
 }
 
 impl SymmetricGame {
-    /// Replaces the game by that of a pair order matrix.
-    pub(super) fn fill(&mut self, pair_order: &PairOrderMatrix) {
+    /// Replaces the payoffs by the margins of a pair order matrix.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`](crate::error::Error::Interrupted).
+    pub(super) fn fill(
+        &mut self,
+        pair_order: &PairOrderMatrix,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
         let n = pair_order.labels();
         self.labels = n;
         self.payoff.clear();
         self.payoff.resize(n * n, 0.0);
+        let mut meter = WorkMeter::new(interrupt);
         for u in 0..n {
+            meter.add(NANOSECONDS_PER_PAIR * (n - u) as u64)?;
             for v in u + 1..n {
                 let margin = pair_order.get(u, v) - pair_order.get(v, u);
                 if margin.abs() > EVEN_TOLERANCE {
@@ -30,6 +44,7 @@ impl SymmetricGame {
                 }
             }
         }
+        Ok(())
     }
 
     pub(super) fn labels(&self) -> usize {
@@ -86,7 +101,8 @@ mod tests {
             [0.0, 0.0, 0.0, 0.5]
         ];
         let mut game = SymmetricGame::default();
-        game.fill(&PairOrderMatrix::new(c.view()).unwrap());
+        let matrix = PairOrderMatrix::new(c.view()).unwrap();
+        game.fill(&matrix, &Interrupt::never()).unwrap();
         assert!((game.safest_label().1 + 0.6).abs() < 1e-12);
         let third = 1.0 / 3.0;
         assert!(game.worst_margin(&[third, third, third, 0.0]).abs() < 1e-15);

@@ -1,8 +1,9 @@
 //! [`Tableau`]: a dense condensed simplex tableau for small linear programs.
 //!
-//! Majority games are degenerate: many constraints meet in one vertex, where the simplex method pivots in place and
-//! accumulates rounding. It therefore runs on a perturbed right-hand side, without degenerate vertices, and updates the
-//! true one alongside. The final basis is optimal for the true one too, up to a few steps of the dual simplex method.
+//! Majority games are degenerate: many constraints meet in one vertex, where the simplex method pivots without moving
+//! and accumulates rounding errors. It therefore runs on a perturbed right-hand side, which has no degenerate vertices,
+//! and updates the true right-hand side alongside. A few steps of the dual simplex method make the final basis optimal
+//! for the true right-hand side too.
 
 use crate::run::{Interrupt, WorkMeter};
 
@@ -10,22 +11,23 @@ use crate::run::{Interrupt, WorkMeter};
 pub(super) const ZERO_COST: f64 = 1e-10;
 /// A pivot must be larger than this.
 const MIN_PIVOT: f64 = 1e-8;
-/// True values of basic variables may be below zero by this much.
+/// Unperturbed values of basic variables may be this far below zero.
 const FEASIBILITY_TOLERANCE: f64 = 1e-11;
 /// Size of the perturbation of the right-hand side.
 const PERTURBATION: f64 = 1e-6;
-/// Perturbed values may fall below zero by this much for a larger pivot.
+/// Perturbed values may fall this far below zero if that allows a larger pivot.
 const RATIO_TOLERANCE: f64 = 1e-10;
 
 /// Rows are padded to a multiple of this, for vector instructions.
 const LANES: usize = 4;
 
-/// The linear program exceeded the limit of pivots or is unbounded, both because of rounding, or was interrupted.
+/// The simplex method was interrupted, exceeded the limit of pivots or found the program unbounded; the last two are
+/// caused by rounding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SimplexFailure;
 
-/// Basic variables as affine functions of the nonbasic ones: `basic = right − body · nonbasic`, all of them ≥ 0.
-/// The current vertex is `nonbasic = 0`. Variables are numbered by the caller.
+/// Basic variables as affine functions of the nonbasic ones: `basic = right − body · nonbasic`, all variables ≥ 0. The
+/// current vertex is `nonbasic = 0`. Variables are numbered by the caller.
 #[derive(Debug, Default)]
 pub(super) struct Tableau {
     /// Counts the work of pivots; an interruption ends with [`SimplexFailure`].
@@ -42,8 +44,8 @@ pub(super) struct Tableau {
 }
 
 impl Tableau {
-    /// A tableau of zeros with the given basic and nonbasic variables. `pattern` selects the
-    /// perturbation of the right-hand side.
+    /// A tableau of zeros with the given basic and nonbasic variables. `pattern` selects the perturbation of the
+    /// right-hand side.
     pub(super) fn reset(
         &mut self,
         pattern: u64,
@@ -98,7 +100,7 @@ impl Tableau {
         self.row_mut(self.basic.len())
     }
 
-    /// Value of the basic variable of a row; of the objective for row `basic().len()`.
+    /// Value of the basic variable of a row, or of the objective for row `basic().len()`.
     pub(super) fn right(&self, row: usize) -> f64 {
         self.body[row * self.stride + self.nonbasic.len()]
     }
@@ -172,8 +174,8 @@ impl Tableau {
         (cost < -ZERO_COST).then_some(column)
     }
 
-    /// The row that limits the column first; among nearly equal limits the row with the largest pivot, for accuracy
-    /// (Harris' ratio test).
+    /// The row that first limits the entering column. Among nearly equal limits, the row with the largest pivot, for
+    /// accuracy (Harris' ratio test).
     fn leaving(&self, column: usize) -> Option<usize> {
         let perturbed = self.nonbasic.len() + 1;
         let rows = || {
@@ -193,7 +195,8 @@ impl Tableau {
             .map(|(row, ..)| row)
     }
 
-    /// Dual simplex method: makes the true values of the basic variables non-negative, with non-negative costs.
+    /// Dual simplex method: makes the unperturbed values of the basic variables non-negative and keeps the
+    /// costs non-negative.
     fn restore_feasibility(&mut self, limit: usize) -> Result<(), SimplexFailure> {
         for _ in 0..limit {
             let rows = (0..self.basic.len()).map(|row| (row, self.right(row)));

@@ -1,6 +1,6 @@
 //! Comparison with a threshold up to rounding, the same on every machine.
 //!
-//! Shares such as 9/10 and thresholds such as 0.5 + 0.4 differ in the last bit although they are equal on paper.
+//! Shares such as 9/10 and thresholds such as 0.5 + 0.4 differ in the last bit although they are mathematically equal.
 //! Values within the tolerance count as equal to the threshold, so that rounding does not affect results.
 
 /// Values closer to a threshold than this are equal to it.

@@ -10,7 +10,7 @@ pub(super) const MAX_BYTE_LABELS: usize = 127;
 
 /// Rows per block.
 pub(super) const LANES: usize = 64;
-/// Pairs until a byte can overflow: each pair adds at most 2.
+/// Pairs that a byte can count without overflow: each pair adds at most 2.
 const PAIRS_PER_FLUSH: usize = 127;
 
 /// Number of ordered pairs of each row on which the rankings disagree.

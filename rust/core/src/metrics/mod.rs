@@ -1,19 +1,23 @@
-//! Agreement of predicted with true bucket orders: τ_X, Kendall's τ and bucket counts.
+//! Agreement of predicted with true bucket orders: τ_X, Kendall's τ, pairs, overlap of first places, bucket counts.
 
 mod arrays;
 mod blocks;
 mod inversions;
+mod overlap;
+mod pair_agreement;
 
 pub use arrays::tau_x_of_arrays;
+pub use overlap::{rank_biased_overlaps, OverlapTies};
+pub use pair_agreement::{pair_agreements, PairAgreement};
 
 use crate::error::{Error, Result};
 use crate::rankings::{Rankings, MISSING};
 
 /// τ_X of each pair of rows (Emond and Mason's extension of Kendall's τ to ties).
 ///
-/// With a(u,v) = +1 where u is ahead of or tied with v and −1 elsewhere, τ_X is the mean of a·b over the ordered
-/// pairs of labels: 1 for equal orders, −1 for a total order and its reverse. O(n²) per row in vector
-/// instructions for up to 1024 labels, O(n log n) above.
+/// With a(u,v) = +1 where u is before or tied with v and −1 elsewhere, τ_X is the mean of a·b over the ordered pairs of
+/// labels: 1 for equal orders, −1 for a total order and its reverse. O(n²) per row in vector instructions for up to
+/// 1024 labels, O(n log n) above.
 ///
 /// # Errors
 /// [`Error::Shapes`] or [`Error::Missing`].
@@ -62,7 +66,7 @@ pub fn tau_x(truth: &Rankings, predicted: &Rankings) -> Result<f64> {
 
 /// τ_X of each pair of rows over the labels that both rank; `None` if there are fewer than two.
 ///
-/// O(n²) per row. Equal to [`tau_x_rows`] on complete rankings.
+/// O(n²) per row. Equals [`tau_x_rows`] on complete rankings.
 ///
 /// # Errors
 /// [`Error::Shapes`].
@@ -100,7 +104,7 @@ pub fn tau_x_ranked_rows(truth: &Rankings, predicted: &Rankings) -> Result<Vec<O
 /// Mean of [`tau_x_ranked_rows`] over the rows that have a value, weighted by the weights of `truth`.
 ///
 /// # Errors
-/// [`Error::Shapes`]; [`Error::NothingToCompare`] if no row of positive weight has two labels that both rank.
+/// [`Error::Shapes`]; [`Error::NothingToCompare`] if no row of positive weight has two labels ranked in both.
 pub fn tau_x_ranked(truth: &Rankings, predicted: &Rankings) -> Result<f64> {
     if truth.is_complete() && predicted.is_complete() {
         return tau_x(truth, predicted);
@@ -132,7 +136,7 @@ pub fn kendall_tau_rows(truth: &Rankings, predicted: &Rankings) -> Result<Vec<f6
     Ok(values)
 }
 
-/// Number of buckets of each predicted row minus that of the true row.
+/// Per row, the number of predicted buckets minus the number of true buckets.
 ///
 /// # Errors
 /// [`Error::Shapes`] or [`Error::Missing`].
@@ -211,7 +215,7 @@ fn require_total(rankings: &Rankings, what: &'static str) -> Result<()> {
     Ok(())
 }
 
-/// Number of ordered pairs (u, v) of each row on which a and b differ.
+/// Per row, the number of ordered pairs on which the two rankings differ.
 fn disagreements(truth: &Rankings, predicted: &Rankings) -> Result<Vec<u64>> {
     check_complete(truth, predicted)?;
     if truth.labels() <= blocks::MAX_LABELS {

@@ -4,15 +4,22 @@ use crate::bucket_order::BucketOrder;
 use crate::pairs::PairShares;
 use crate::simd::{dispatch, Kernel};
 
-use super::super::threshold::TOLERANCE;
+use super::super::optimum::TIE_BONUS;
+
+/// Cuts whose values differ by no more than this are equal up to rounding.
+const NOISE: f64 = 1e-11;
 
 /// Pair gains and buffers of the dynamic program.
 #[derive(Debug, Default)]
 pub(in super::super) struct BucketCutter {
     /// Net preference of each label.
-    pub(super) net: Vec<f64>,
-    /// `gains[v * n + u]`: gain of tying u and v instead of placing u before v.
-    gains: Vec<f64>,
+    pub(in super::super) net: Vec<f64>,
+    /// `gains[v * n + u]`: gain of tying u and v instead of placing u before v, with [`TIE_BONUS`].
+    pub(super) gains: Vec<f64>,
+    /// Per place of the order: whether its label stays in the bucket of the label before it. Empty if none does.
+    pub(super) joined_labels: Vec<bool>,
+    /// Scores by label that order equal labels.
+    pub(super) own_scores: Vec<f64>,
     /// Gain of tying the current place with all places from i on.
     joined: Vec<f64>,
     /// Gain of the bucket from each place to the current one over its labels in separate buckets.
@@ -29,31 +36,52 @@ impl BucketCutter {
         dispatch(GainsKernel { cut: self, shares });
     }
 
-    /// Cuts an order of the labels, with the shares that were read last.
+    /// Computes net preferences and gains from the lead and the value of a tie of each pair u < v.
+    pub(in super::super) fn read_values(
+        &mut self,
+        n: usize,
+        value: impl Fn(usize, usize) -> (f64, f64),
+    ) {
+        self.net.clear();
+        self.net.resize(n, 0.0);
+        self.gains.clear();
+        self.gains.resize(n * n, 0.0);
+        for u in 0..n {
+            for v in u + 1..n {
+                let (lead, tied) = value(u, v);
+                self.net[u] += lead;
+                self.net[v] -= lead;
+                self.gains[u * n + v] = tied + TIE_BONUS + lead;
+                self.gains[v * n + u] = tied + TIE_BONUS - lead;
+            }
+        }
+    }
+
+    /// Cuts an order of the labels, with the shares that were read last and between groups of equal labels only.
     pub(super) fn cut_order(&mut self, order: &[usize]) -> BucketOrder {
         let n = order.len();
         let gains = std::mem::take(&mut self.gains);
-        dispatch(CutKernel {
-            cut: self,
-            n,
-            gain: |i: usize, j: usize| gains[order[j] * n + order[i]],
-        });
-        self.gains = gains;
+        let joined = std::mem::take(&mut self.joined_labels);
+        let gain = |i: usize, j: usize| gains[order[j] * n + order[i]];
+        if joined.is_empty() {
+            dispatch(CutKernel {
+                cut: self,
+                n,
+                gain,
+                may_end: |_: usize| true,
+            });
+        } else {
+            dispatch(CutKernel {
+                cut: self,
+                n,
+                gain,
+                may_end: |j: usize| !joined.get(j + 1).is_some_and(|&joined| joined),
+            });
+        }
+        (self.gains, self.joined_labels) = (gains, joined);
         let mut positions = vec![0; n];
         self.for_each_place(|place, bucket| positions[order[place]] = bucket as u16 + 1);
         BucketOrder::from_dense(positions)
-    }
-
-    /// Buckets of n places, given the gain of tying the places i < j instead of leaving i before j.
-    pub(super) fn cut_places(
-        &mut self,
-        n: usize,
-        gain: impl Fn(usize, usize) -> f64,
-    ) -> Vec<usize> {
-        dispatch(CutKernel { cut: self, n, gain });
-        let mut places = vec![0; n];
-        self.for_each_place(|place, bucket| places[place] = bucket);
-        places
     }
 
     /// Calls `put` with each place, from the last to the first, and its bucket.
@@ -75,19 +103,28 @@ impl BucketCutter {
     }
 }
 
-/// Dynamic program over the last bucket of the first places.
-struct CutKernel<'a, G> {
+/// Dynamic program over the last bucket of the first places. Among equally good cuts it prefers ties, by
+/// [`TIE_BONUS`], then the shortest last bucket.
+struct CutKernel<'a, G, E> {
     cut: &'a mut BucketCutter,
     n: usize,
+    /// Gain of tying the places i < j instead of leaving i before j.
     gain: G,
+    /// Whether a bucket may end with a place.
+    may_end: E,
 }
 
-impl<G: Fn(usize, usize) -> f64> Kernel for CutKernel<'_, G> {
+impl<G: Fn(usize, usize) -> f64, E: Fn(usize) -> bool> Kernel for CutKernel<'_, G, E> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self { cut, n, gain } = self;
+        let Self {
+            cut,
+            n,
+            gain,
+            may_end,
+        } = self;
         let BucketCutter {
             joined,
             sums,
@@ -114,13 +151,17 @@ impl<G: Fn(usize, usize) -> f64> Kernel for CutKernel<'_, G> {
                 *sum += joined;
                 top = if best + *sum > top { best + *sum } else { top };
             }
-            let good = |i: usize| best[i] + sums[i] >= top - TOLERANCE;
-            let start = if best[j] >= top - TOLERANCE {
+            let good = |i: usize| best[i] + sums[i] >= top - NOISE;
+            let start = if best[j] >= top - NOISE {
                 j
             } else {
                 (0..j).rev().find(|&i| good(i)).unwrap_or(j)
             };
-            best.push(best[start] + sums[start]);
+            best.push(if may_end(j) {
+                best[start] + sums[start]
+            } else {
+                f64::NEG_INFINITY
+            });
             starts.push(start);
         }
     }
@@ -154,8 +195,9 @@ impl Kernel for GainsKernel<'_> {
                 let lead = b - a;
                 own += lead;
                 net[v] -= lead;
-                gains[u * n + v] = t + lead;
-                gains[v * n + u] = t - lead;
+                let tie = t + TIE_BONUS;
+                gains[u * n + v] = tie + lead;
+                gains[v * n + u] = tie - lead;
             }
             net[u] += own;
             start = pairs.end;

@@ -1,19 +1,22 @@
 //! [`TauX`]: the bucket order with the largest expected τ_X.
 
 mod cut;
-mod exact;
-mod local;
+mod label_order;
 
 pub(super) use cut::BucketCutter;
-pub use exact::MAX_EXACT_LABELS;
 
+use std::time::Duration;
+
+use super::optimum::{
+    cut_only, refine_groups, search_locally, solve, BucketLimits, Buckets, PairValues,
+    SearchLimits, Solution,
+};
 use super::scorer::Scorer;
 use super::threshold::TOLERANCE;
 use super::{Aggregate, Details, Evidence, Explanation, Needs, Workspace};
 use crate::bucket_order::BucketOrder;
 use crate::error::{Error, Result};
 use crate::pairs::PairShares;
-use local::PairValues;
 
 /// How the best bucket order is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -23,17 +26,22 @@ pub enum TauXSearch {
     Cut,
     /// The cut, improved by moving labels and cutting again. O(n²) per round.
     Local,
-    /// All bucket orders, for up to [`MAX_EXACT_LABELS`] labels. O(3ⁿ).
+    /// All bucket orders: components of up to 14 labels by dynamic programming, larger ones by branch and bound, until
+    /// the optimum is proven or the time limit is reached.
     Exact,
 }
 
 /// The consensus that maximises the expected τ_X with a ranking like those of the evidence.
 ///
 /// With the shares before, tied and after of each pair, placing u before v is worth before − after, tying them is
-/// worth tied; an unknown pair is worth 0. The method has no threshold. The labels are ordered by their
-/// net preference `Σ_v (P[u before v] − P[v before u])`, equal ones by index, or by the scores of another method,
-/// equal ones by net preference; that order is cut by dynamic programming, among equally good cuts with the
-/// shortest last bucket. Comparisons treat values within 1e-9 as equal.
+/// worth tied; an unknown pair is worth 0. The method has no threshold. Among bucket orders of equal value it prefers
+/// those with more ties: labels without evidence, and labels that the shares do not distinguish, are tied.
+///
+/// The labels are ordered by the scores of another method, if one is given, and by their net preference
+/// `Σ_v (P[u before v] − P[v before u])`, equal ones by net preference among themselves, then by the sum of their signed
+/// squared leads. Labels that are still equal stay together in the cut; the larger searches order them by their sorted
+/// rows of the pair table, and by column only where these do not differ. The order is cut by dynamic programming, among
+/// equally good cuts with the shortest last bucket. Comparisons treat values within 1e-9 as equal.
 ///
 /// Reference: E. J. Emond and D. W. Mason, *A new rank correlation coefficient with application to the consensus
 /// ranking problem*, Journal of Multi-Criteria Decision Analysis 11, 2002, for τ_X.
@@ -41,6 +49,8 @@ pub enum TauXSearch {
 pub struct TauX {
     search: TauXSearch,
     order: Option<Scorer>,
+    buckets: Buckets,
+    time_limit: Option<Duration>,
 }
 
 impl TauX {
@@ -48,7 +58,23 @@ impl TauX {
     /// search `order` only decides between equally good results.
     #[must_use]
     pub fn new(search: TauXSearch, order: Option<Scorer>) -> Self {
-        Self { search, order }
+        Self {
+            search,
+            order,
+            ..Self::default()
+        }
+    }
+
+    /// The same search among the permitted bucket orders only.
+    #[must_use]
+    pub fn with_buckets(self, buckets: Buckets) -> Self {
+        Self { buckets, ..self }
+    }
+
+    /// The same search, which ends its exact part after this time. Results may then depend on the machine.
+    #[must_use]
+    pub fn with_time_limit(self, time_limit: Option<Duration>) -> Self {
+        Self { time_limit, ..self }
     }
 
     /// Whether the labels are ordered by net preference, which needs the shares only.
@@ -58,13 +84,13 @@ impl TauX {
 
     /// Estimated cost of one consensus, in elementary steps.
     pub(super) fn estimate_cost(&self, labels: usize) -> usize {
-        let order = self.order.map_or(1, |_| labels) * labels.pow(2);
-        order
-            + match self.search {
-                TauXSearch::Cut => 4 * labels.pow(2),
-                TauXSearch::Local => 40 * labels.pow(2),
-                TauXSearch::Exact => 3_usize.pow(labels.min(MAX_EXACT_LABELS) as u32),
-            }
+        let pairs = labels.saturating_mul(labels);
+        let order = self.order.map_or(1, |_| labels).saturating_mul(pairs);
+        order.saturating_add(match self.search {
+            TauXSearch::Cut => pairs.saturating_mul(4),
+            TauXSearch::Local => pairs.saturating_mul(40),
+            TauXSearch::Exact => 3_usize.pow(labels.min(14) as u32),
+        })
     }
 
     fn shares(evidence: &Evidence) -> Result<&PairShares> {
@@ -88,12 +114,10 @@ impl TauX {
         } = workspace;
         order.clear();
         order.extend(0..evidence.labels());
-        let by_index = |run: &mut [usize]| run.sort_unstable();
-        let by_net = |order: &mut [usize]| sort_descending(order, &cutter.net, TOLERANCE, by_index);
         if let Some(scorer) = &self.order {
-            sort_descending(order, scores, scorer.tie_tolerance(), by_net);
+            cutter.sort_labels(order, Some((scores, scorer.tie_tolerance())));
         } else {
-            by_net(order);
+            cutter.sort_labels(order, None);
             scores.clone_from(&cutter.net);
         }
         Ok(())
@@ -102,71 +126,64 @@ impl TauX {
     /// Finds a bucket order by the configured search.
     fn find_order(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<SearchResult> {
         let shares = Self::shares(evidence)?;
-        let n = shares.labels();
-        if self.search == TauXSearch::Exact && n > MAX_EXACT_LABELS {
-            return Err(Error::TooManyForExact {
-                found: n,
-                limit: MAX_EXACT_LABELS,
-            });
-        }
         workspace.cutter.read_shares(shares);
         self.sort_labels(evidence, workspace)?;
-        let Workspace { order, cutter, .. } = workspace;
-        let cut_order = cutter.cut_order(order);
-        if self.search == TauXSearch::Cut {
+        if self.search == TauXSearch::Cut && self.buckets == Buckets::Any {
+            let Workspace { order, cutter, .. } = workspace;
             return Ok(SearchResult {
-                order: cut_order,
-                optimal: false,
+                order: cutter.cut_order(order),
+                solution: None,
             });
         }
-        let values = PairValues::new(shares, order);
-        let start: Vec<usize> = order
-            .iter()
-            .map(|&label| usize::from(cut_order.positions()[label]) - 1)
-            .collect();
-        let mut places = values.improve(start, cutter);
-        let mut optimal = false;
-        if self.search == TauXSearch::Exact {
-            // If every pair attains its best outcome, the result is already optimal.
-            if values.upper_bound() - values.value(&places) > TOLERANCE {
-                if let Some(better) = exact::find_better(&values, values.value(&places) + TOLERANCE)
-                {
-                    places = better;
-                }
-            }
-            optimal = true;
-        }
+        let n = shares.labels();
+        let limits = self.buckets.limits(n)?;
+        let Workspace {
+            order,
+            cutter,
+            interrupt,
+            ..
+        } = workspace;
+        let value = |u: usize, v: usize| {
+            let [before, tied, after] = shares.get(u, v);
+            (before - after, tied)
+        };
+        refine_groups(order, &mut cutter.equal_labels(n), value);
+        let values = PairValues::new(n, |i, j| value(order[i], order[j]));
+        let solution = self.search_values(&values, limits, interrupt)?;
         let mut positions = vec![0; n];
-        for (&label, &place) in order.iter().zip(&places) {
+        for (&label, &place) in order.iter().zip(&solution.places) {
             positions[label] = place as u16 + 1;
         }
         Ok(SearchResult {
             order: BucketOrder::from_dense(positions),
-            optimal,
+            solution: Some(solution),
         })
     }
-}
 
-/// A bucket order, and whether the search was exhaustive.
-struct SearchResult {
-    order: BucketOrder,
-    optimal: bool,
-}
-
-/// Sorts labels by score, largest first; `within` orders each run of labels whose neighbours differ by no more than
-/// `tie`, so that rounding does not affect the order.
-fn sort_descending(order: &mut [usize], scores: &[f64], tie: f64, within: impl Fn(&mut [usize])) {
-    order.sort_unstable_by(|&u, &v| scores[v].total_cmp(&scores[u]).then(u.cmp(&v)));
-    let mut start = 0;
-    for end in 1..=order.len() {
-        let ends = end == order.len() || scores[order[end - 1]] - scores[order[end]] > tie;
-        if ends {
-            if end - start > 1 {
-                within(&mut order[start..end]);
+    fn search_values(
+        &self,
+        values: &PairValues,
+        limits: BucketLimits,
+        interrupt: &crate::run::Interrupt,
+    ) -> Result<Solution> {
+        match self.search {
+            TauXSearch::Cut => cut_only(values, limits, interrupt),
+            TauXSearch::Local => search_locally(values, limits, interrupt),
+            TauXSearch::Exact => {
+                let search = SearchLimits {
+                    steps: None,
+                    time: self.time_limit,
+                };
+                solve(values, limits, search, interrupt)
             }
-            start = end;
         }
     }
+}
+
+/// A bucket order, and what a search larger than the cut knows about it.
+struct SearchResult {
+    order: BucketOrder,
+    solution: Option<Solution>,
 }
 
 impl Aggregate for TauX {
@@ -176,7 +193,7 @@ impl Aggregate for TauX {
     }
 
     fn preserves_unanimity(&self) -> bool {
-        self.orders_by_net_preference()
+        self.orders_by_net_preference() && self.buckets == Buckets::Any
     }
 
     fn aggregate(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<BucketOrder> {
@@ -188,25 +205,36 @@ impl Aggregate for TauX {
         let found = self.find_order(evidence, workspace)?;
         let shares = Self::shares(evidence)?;
         let expected = shares.expected_tau_x(&found.order);
-        let upper_bound = upper_bound(shares);
+        let mut upper_bound = upper_bound(shares, self.buckets);
+        let (mut optimal, mut unique) = (false, None);
+        if let Some(solution) = &found.solution {
+            (optimal, unique) = (solution.optimal, solution.unique);
+            upper_bound = upper_bound.min(solution.bound / shares.pairs() as f64);
+        }
+        optimal |= upper_bound - expected <= TOLERANCE;
         Ok(Explanation {
             details: Details::TauX {
                 scores: workspace.scores.clone(),
                 expected_tau_x: expected,
                 boundary_gains: boundary_gains(shares, &found.order),
-                upper_bound: if found.optimal { expected } else { upper_bound },
-                optimal: found.optimal || upper_bound - expected <= TOLERANCE,
+                upper_bound: if optimal { expected } else { upper_bound },
+                optimal,
+                unique,
             },
             order: found.order,
         })
     }
 }
 
-/// Upper bound of the expected τ_X: the best outcome of each pair.
-fn upper_bound(shares: &PairShares) -> f64 {
+/// Upper bound of the expected τ_X: the best permitted relation of each pair.
+fn upper_bound(shares: &PairShares, buckets: Buckets) -> f64 {
     let [before, tied, after] = shares.planes();
     let best = before.iter().zip(tied).zip(after);
-    let sum: f64 = best.map(|((b, t), a)| (b - a).abs().max(*t)).sum();
+    let worth = |b: f64, t: f64, a: f64| match buckets {
+        Buckets::Strict => (b - a).abs(),
+        _ => (b - a).abs().max(t),
+    };
+    let sum: f64 = best.map(|((&b, &t), &a)| worth(b, t, a)).sum();
     sum / shares.pairs() as f64
 }
 

@@ -1,0 +1,68 @@
+//! [`DavidsonFit`]: the fitted model of a sample, with effects and robust errors.
+
+use ndarray::Array2;
+
+use super::{Davidson, Workspace};
+use crate::bucket_order::BucketOrder;
+use crate::comparisons::ContestSample;
+use crate::error::Result;
+use crate::latent::{compared_labels, covariance, ContestModel, ErrorSource, Posterior, TieRule};
+
+/// Whether standard errors take the comparisons of a unit as independent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ErrorKind {
+    /// Independent comparisons: the inverse information.
+    #[default]
+    Information,
+    /// Dependent comparisons within each unit of the sample: the sandwich estimator.
+    Robust,
+}
+
+/// Fitted scores of the labels, effects, and their covariance.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DavidsonFit {
+    /// The bucket order with the largest expected τ_X under the model, for a comparison without effects.
+    pub order: BucketOrder,
+    /// Most probable utility of each label.
+    pub utilities: Vec<f64>,
+    /// Most probable tie term of each label; empty if ties count half.
+    pub tie_terms: Vec<f64>,
+    /// The order effect, if the sample has one, then the effects of the covariates.
+    pub effects: Vec<f64>,
+    /// Covariance of utilities, tie terms and effects; see [`covariance`].
+    pub covariance: Array2<f64>,
+}
+
+impl DavidsonFit {
+    /// Fits a sample.
+    ///
+    /// # Errors
+    /// As [`Posterior::fit_contests`] and [`covariance`].
+    pub fn new(davidson: Davidson, sample: &ContestSample, errors: ErrorKind) -> Result<Self> {
+        let ContestSample {
+            counts,
+            contests,
+            tallies,
+            units,
+        } = sample;
+        let model = ContestModel::new(contests, tallies, davidson.ties(), davidson.ridge());
+        let Posterior { scores } = Posterior::fit_contests(&model, tallies)?;
+        let source = match errors {
+            ErrorKind::Information => ErrorSource::Information,
+            ErrorKind::Robust => ErrorSource::Units(units),
+        };
+        let n = counts.labels();
+        let ties = if davidson.ties() == TieRule::Half {
+            0
+        } else {
+            n
+        };
+        Ok(Self {
+            order: davidson.order(counts, &scores, &mut Workspace::default())?,
+            covariance: covariance(&model, tallies, &scores, &compared_labels(counts), source)?,
+            utilities: scores[..n].to_vec(),
+            tie_terms: scores[n..n + ties].to_vec(),
+            effects: scores[n + ties..].to_vec(),
+        })
+    }
+}

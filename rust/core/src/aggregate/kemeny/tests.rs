@@ -1,0 +1,91 @@
+use super::*;
+use crate::rankings::Rankings;
+use crate::run::Interrupt;
+use ndarray::{array, Array2};
+
+fn explain(params: KemenyParams, y: &Array2<f64>) -> Explanation {
+    let kemeny = Kemeny::new(params).unwrap();
+    let rankings = Rankings::new(y.view(), None).unwrap();
+    let evidence = Evidence::from_rankings(&rankings, Needs::Counts, &Interrupt::never()).unwrap();
+    kemeny
+        .explain(&evidence, &mut Workspace::default())
+        .unwrap()
+}
+
+#[test]
+fn the_median_of_three_ballots_has_their_distance() {
+    // 0 before 1: 2 of 3. 0 before 2: 3. 1 before 2: 1 of 3, tied once, reversed once.
+    let y = array![[1.0, 2.0, 3.0], [1.0, 3.0, 2.0], [2.0, 1.0, 1.0]];
+    let y = y + 0.0;
+    let found = explain(KemenyParams::default(), &y);
+    let Details::Kemeny {
+        distance, optimal, ..
+    } = found.details
+    else {
+        panic!("details of another method");
+    };
+    // Tying 1 and 2 costs ½ + ½, and the third ballot reverses two pairs.
+    assert_eq!(found.order.positions(), [1, 2, 2]);
+    assert!(optimal && (distance - 3.0).abs() < 1e-12, "{distance}");
+}
+
+#[test]
+fn options_change_the_permitted_orders() {
+    let y = array![
+        [1.0, 2.0, 3.0, 3.0],
+        [2.0, 1.0, 3.0, 3.0],
+        [1.0, 2.0, 3.0, 4.0]
+    ];
+    let with = |buckets| {
+        let params = KemenyParams {
+            buckets,
+            ..KemenyParams::default()
+        };
+        explain(params, &y).order.positions().to_vec()
+    };
+    assert_eq!(with(Buckets::Any), [1, 2, 3, 3]);
+    assert_eq!(with(Buckets::Strict), [1, 2, 3, 4]);
+    assert_eq!(with(Buckets::Between { least: 2, most: 2 }), [1, 1, 2, 2]);
+    assert_eq!(with(Buckets::Between { least: 1, most: 1 }), [1; 4]);
+    assert_eq!(with(Buckets::Between { least: 4, most: 9 }), [1, 2, 3, 4]);
+}
+
+#[test]
+fn label_weights_choose_which_pairs_are_kept() {
+    // A cycle: the pair with the smallest weight is given up.
+    let y = array![[1.0, 2.0, 3.0], [2.0, 3.0, 1.0], [3.0, 1.0, 2.0]];
+    let with = |weights: Vec<f64>| {
+        let params = KemenyParams {
+            label_weights: Some(weights),
+            buckets: Buckets::Strict,
+            ..KemenyParams::default()
+        };
+        explain(params, &y).order.positions().to_vec()
+    };
+    assert_eq!(with(vec![1.0, 9.0, 1.0]), [1, 2, 3]);
+    assert_eq!(with(vec![9.0, 1.0, 1.0]), [2, 3, 1]);
+}
+
+#[test]
+fn parameters_are_checked() {
+    let with = |change: fn(&mut KemenyParams)| {
+        let mut params = KemenyParams::default();
+        change(&mut params);
+        Kemeny::new(params)
+    };
+    assert!(with(|p| p.penalty = 1.5).is_err());
+    assert!(with(|p| p.penalty = f64::NAN).is_err());
+    assert!(with(|p| p.time_limit = Some(-1.0)).is_err());
+    assert!(with(|p| p.label_weights = Some(vec![0.0, 0.0])).is_err());
+    assert!(with(|p| p.label_weights = Some(vec![1.0, f64::NAN])).is_err());
+    assert!(with(|p| p.buckets = Buckets::Between { least: 3, most: 2 }).is_err());
+    let weights = with(|p| p.label_weights = Some(vec![1.0, 1.0])).unwrap();
+    let five = with(|p| p.buckets = Buckets::Between { least: 5, most: 5 }).unwrap();
+    let y = Rankings::new(array![[1, 2, 3_i64]].view(), None).unwrap();
+    let evidence = Evidence::from_rankings(&y, Needs::Counts, &Interrupt::never()).unwrap();
+    for kemeny in [weights, five] {
+        assert!(kemeny
+            .aggregate(&evidence, &mut Workspace::default())
+            .is_err());
+    }
+}

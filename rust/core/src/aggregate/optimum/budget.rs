@@ -1,0 +1,71 @@
+//! [`Budget`]: limits of an exact search.
+
+use std::time::{Duration, Instant};
+
+use crate::error::Result;
+use crate::run::{Interrupt, WorkMeter};
+
+/// Units of work between two looks at the clock.
+const CLOCK_INTERVAL: u64 = 1_000_000;
+
+/// How long an exact search may take: a number of steps, which makes its result reproducible, a time, both or neither.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(in super::super) struct SearchLimits {
+    /// Largest number of elementary steps.
+    pub(in super::super) steps: Option<u64>,
+    /// Longest time.
+    pub(in super::super) time: Option<Duration>,
+}
+
+/// What is left of the limits.
+pub(super) struct Budget {
+    steps: u64,
+    until_clock: u64,
+    deadline: Option<Instant>,
+    spent: bool,
+    pub(super) meter: WorkMeter,
+}
+
+impl Budget {
+    /// The clock starts now.
+    pub(super) fn new(limits: SearchLimits, interrupt: &Interrupt) -> Self {
+        Self {
+            steps: limits.steps.unwrap_or(u64::MAX),
+            until_clock: CLOCK_INTERVAL,
+            // A time beyond the range of the clock is no limit.
+            deadline: limits
+                .time
+                .and_then(|time| Instant::now().checked_add(time)),
+            spent: false,
+            meter: WorkMeter::new(interrupt),
+        }
+    }
+
+    /// Counts steps that are about to be done.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Interrupted`].
+    #[inline]
+    pub(super) fn spend(&mut self, steps: u64) -> Result<()> {
+        self.meter.add(steps)?;
+        if self.steps < steps {
+            self.spent = true;
+        } else {
+            self.steps -= steps;
+        }
+        if self.until_clock < steps {
+            self.until_clock = CLOCK_INTERVAL;
+            self.spent |= self
+                .deadline
+                .is_some_and(|deadline| Instant::now() >= deadline);
+        } else {
+            self.until_clock -= steps;
+        }
+        Ok(())
+    }
+
+    /// Whether a limit was reached.
+    pub(super) fn is_spent(&self) -> bool {
+        self.spent
+    }
+}

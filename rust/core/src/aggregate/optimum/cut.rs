@@ -1,0 +1,117 @@
+//! The best cut of an order of labels into a permitted number of buckets.
+
+use super::values::{BucketLimits, PairValues, NOISE};
+use crate::error::Result;
+use crate::run::WorkMeter;
+
+/// Buckets of the labels when `order` is cut in the best way, among equal cuts with the shortest last bucket. O(n²), or
+/// O(n² k) when at most k buckets are permitted.
+///
+/// # Errors
+/// [`crate::error::Error::Interrupted`].
+pub(super) fn best_cut(
+    values: &PairValues,
+    order: &[usize],
+    limits: BucketLimits,
+    meter: &mut WorkMeter,
+) -> Result<Vec<usize>> {
+    let n = order.len();
+    if limits.forbid_ties(n) {
+        return Ok(assign(order, &(0..n).collect::<Vec<_>>()));
+    }
+    // With no limits the number of buckets does not matter: a single layer of the table.
+    let counted = limits != BucketLimits::ANY;
+    let layers = if counted { limits.most.min(n) + 1 } else { 1 };
+    let mut table = CutTable::new(n, layers);
+    let mut gains = vec![0.0; n];
+    for j in 0..n {
+        meter.add((n * layers) as u64)?;
+        // Gain of the bucket from each place to j over its labels in separate buckets.
+        let mut joined = 0.0;
+        for i in (0..j).rev() {
+            joined += values.tied(order[i], order[j]) - values.lead(order[i], order[j]);
+            gains[i] += joined;
+        }
+        for layer in 0..layers {
+            let from = if counted {
+                layer.checked_sub(1)
+            } else {
+                Some(0)
+            };
+            if let Some(from) = from {
+                table.fill(layer, from, j, &gains);
+            }
+        }
+    }
+    let feasible = (limits.least..layers).filter(|_| counted);
+    let last = feasible.fold(None, |best: Option<usize>, layer| match best {
+        Some(best) if table.value(layer, n) <= table.value(best, n) + NOISE => Some(best),
+        _ => Some(layer),
+    });
+    Ok(assign(order, &table.starts(last.unwrap_or(0), counted)))
+}
+
+/// Best gain and last bucket of the first places, per number of buckets.
+struct CutTable {
+    n: usize,
+    best: Vec<f64>,
+    start: Vec<usize>,
+}
+
+impl CutTable {
+    fn new(n: usize, layers: usize) -> Self {
+        let mut best = vec![f64::NEG_INFINITY; layers * (n + 1)];
+        best[0] = 0.0;
+        Self {
+            n,
+            best,
+            start: vec![0; layers * (n + 1)],
+        }
+    }
+
+    fn value(&self, layer: usize, places: usize) -> f64 {
+        self.best[layer * (self.n + 1) + places]
+    }
+
+    /// Chooses the last bucket of the places up to `j`, behind an entry of layer `from`.
+    fn fill(&mut self, layer: usize, from: usize, j: usize, gains: &[f64]) {
+        let (mut best, mut start) = (f64::NEG_INFINITY, j);
+        for i in (0..=j).rev() {
+            let gain = if i == j { 0.0 } else { gains[i] };
+            let value = self.value(from, i) + gain;
+            if value > best + NOISE {
+                (best, start) = (value, i);
+            }
+        }
+        let at = layer * (self.n + 1) + j + 1;
+        self.best[at] = best;
+        self.start[at] = start;
+    }
+
+    /// First place of the bucket of each place, as bucket numbers.
+    fn starts(&self, mut layer: usize, counted: bool) -> Vec<usize> {
+        let mut boundaries = vec![0; self.n];
+        let mut end = self.n;
+        while end > 0 {
+            let start = self.start[layer * (self.n + 1) + end];
+            boundaries[start] = 1;
+            end = start;
+            layer -= usize::from(counted);
+        }
+        let mut bucket = 0;
+        for (place, boundary) in boundaries.iter_mut().enumerate() {
+            bucket += usize::from(place > 0) * *boundary;
+            *boundary = bucket;
+        }
+        boundaries
+    }
+}
+
+/// Buckets by label from buckets by place.
+fn assign(order: &[usize], buckets: &[usize]) -> Vec<usize> {
+    let mut places = vec![0; order.len()];
+    for (&label, &bucket) in order.iter().zip(buckets) {
+        places[label] = bucket;
+    }
+    places
+}

@@ -1,0 +1,299 @@
+//! The bucket order with the largest sum of pair values: [`solve`] for an optimum with a certificate, or a local search.
+//!
+//! `components.rs` divides the problem, `subsets.rs` solves small components, `prefixes.rs` searches larger ones with
+//! the bound of `triples.rs`, from the result of `local.rs`.
+
+mod budget;
+mod components;
+mod cut;
+mod local;
+mod numbering;
+mod prefixes;
+mod set_hasher;
+mod subsets;
+mod triples;
+mod values;
+
+pub(super) use budget::SearchLimits;
+pub(super) use numbering::refine_groups;
+pub(super) use values::{BucketLimits, PairValues, TIE_BONUS};
+
+use budget::Budget;
+use components::decompose;
+use cut::best_cut;
+use local::order_of;
+use prefixes::PrefixSearch;
+use triples::TripleBound;
+use values::NOISE;
+
+use crate::error::{Error, Result};
+use crate::run::{Interrupt, WorkMeter};
+
+/// Largest component whose triples are searched for a bound: their number grows with the third power.
+const MAX_TRIPLE_LABELS: usize = 200;
+
+/// Permitted bucket orders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Buckets {
+    /// All of them.
+    #[default]
+    Any,
+    /// Strict orders, without ties.
+    Strict,
+    /// Those with a number of buckets from `least` to `most`.
+    Between {
+        /// Smallest number of buckets.
+        least: usize,
+        /// Largest number of buckets.
+        most: usize,
+    },
+}
+
+impl Buckets {
+    /// Checks that `least` is at least 1 and at most `most`.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`].
+    pub(super) fn checked(self) -> Result<Self> {
+        match self {
+            Self::Between { least, most } if least < 1 || least > most => Err(Error::Parameter {
+                name: "n_buckets",
+                found: least as f64,
+                expected: "at least 1 and not above the maximum",
+            }),
+            other => Ok(other),
+        }
+    }
+
+    /// The limits for `n` labels.
+    ///
+    /// # Errors
+    /// [`Error::TooManyBuckets`] when more buckets than labels are required.
+    pub(super) fn limits(self, n: usize) -> Result<BucketLimits> {
+        match self {
+            Self::Any => Ok(BucketLimits::ANY),
+            Self::Strict => Ok(BucketLimits::strict(n)),
+            Self::Between { least, .. } if least > n => Err(Error::TooManyBuckets {
+                found: least,
+                labels: n,
+            }),
+            Self::Between { least, most } if least == 1 && most >= n => Ok(BucketLimits::ANY),
+            Self::Between { least, most } => Ok(BucketLimits { least, most }),
+        }
+    }
+}
+
+/// A bucket order and what is proven about it.
+#[derive(Debug, Clone)]
+pub(super) struct Solution {
+    /// Bucket of each label, from 0.
+    pub(super) places: Vec<usize>,
+    /// Upper bound of the value of all permitted bucket orders, bonus of ties included.
+    pub(super) bound: f64,
+    /// Whether the bucket order is proven optimal.
+    pub(super) optimal: bool,
+    /// Whether it is the only optimum, if that is known.
+    pub(super) unique: Option<bool>,
+    /// Sizes of the components, in the order of the labels' buckets.
+    pub(super) components: Vec<usize>,
+}
+
+/// The best permitted bucket order, or the best one found within the limits of the search.
+///
+/// Among optimal bucket orders one with the most ties is returned, then the one that the searches meet first, which
+/// depends on the numbers of the labels only.
+///
+/// # Errors
+/// [`Error::Interrupted`].
+pub(super) fn solve(
+    values: &PairValues,
+    limits: BucketLimits,
+    search: SearchLimits,
+    interrupt: &Interrupt,
+) -> Result<Solution> {
+    let mut budget = Budget::new(search, interrupt);
+    let n = values.n;
+    if limits == BucketLimits::ANY || limits.forbid_ties(n) {
+        return solve_components(values, limits, &mut budget);
+    }
+    let free = solve_components(values, BucketLimits::ANY, &mut budget)?;
+    if limits.contain(free.places.iter().max().map_or(0, |&last| last + 1)) {
+        // The other optima may have other numbers of buckets.
+        let unique = free.unique.filter(|&unique| unique);
+        return Ok(Solution { unique, ..free });
+    }
+    // The number of buckets couples the components: search all labels together.
+    let start = best_cut(values, &order_of(&free.places), limits, &mut budget.meter)?;
+    let found = solve_component(values, limits, start, &mut budget)?;
+    let bound = found.bound.min(free.bound);
+    Ok(Solution { bound, ..found })
+}
+
+/// The best cut of the labels in their order, with the bound of single pairs.
+///
+/// # Errors
+/// [`Error::Interrupted`].
+pub(super) fn cut_only(
+    values: &PairValues,
+    limits: BucketLimits,
+    interrupt: &Interrupt,
+) -> Result<Solution> {
+    let mut meter = WorkMeter::new(interrupt);
+    let places = best_cut(values, &identity(values.n), limits, &mut meter)?;
+    Ok(unproven(values, limits, places))
+}
+
+/// A local search from the best cut of the labels in their order, with the bound of single pairs.
+///
+/// # Errors
+/// [`Error::Interrupted`].
+pub(super) fn search_locally(
+    values: &PairValues,
+    limits: BucketLimits,
+    interrupt: &Interrupt,
+) -> Result<Solution> {
+    let mut meter = WorkMeter::new(interrupt);
+    let start = best_cut(values, &identity(values.n), limits, &mut meter)?;
+    let places = values.improve(start, limits, &mut meter)?;
+    Ok(unproven(values, limits, places))
+}
+
+/// A heuristic solution: optimal only if every pair has its best relation.
+fn unproven(values: &PairValues, limits: BucketLimits, places: Vec<usize>) -> Solution {
+    let bound = values.upper_bound(limits);
+    Solution {
+        optimal: bound - values.value(&places) <= NOISE,
+        places,
+        bound,
+        unique: None,
+        components: vec![values.n],
+    }
+}
+
+/// Solves the components one by one and concatenates their bucket orders.
+fn solve_components(
+    values: &PairValues,
+    limits: BucketLimits,
+    budget: &mut Budget,
+) -> Result<Solution> {
+    let components = decompose(values, limits);
+    let mut whole = Solution {
+        places: vec![0; values.n],
+        bound: values.upper_bound(limits),
+        optimal: true,
+        unique: Some(true),
+        components: components.iter().map(Vec::len).collect(),
+    };
+    let mut first = 0;
+    for labels in components {
+        let own = values.restrict(&labels);
+        let own_limits = if limits.forbid_ties(values.n) {
+            BucketLimits::strict(own.n)
+        } else {
+            BucketLimits::ANY
+        };
+        let start = best_cut(&own, &identity(own.n), own_limits, &mut budget.meter)?;
+        let part = solve_component(&own, own_limits, start, budget)?;
+        for (&label, &place) in labels.iter().zip(&part.places) {
+            whole.places[label] = first + place;
+        }
+        first += part.places.iter().max().map_or(0, |&last| last + 1);
+        whole.bound += part.bound - own.upper_bound(own_limits);
+        whole.optimal &= part.optimal;
+        whole.unique = match (whole.unique, part.unique) {
+            (Some(false), _) | (_, Some(false)) => Some(false),
+            (Some(true), Some(true)) => Some(true),
+            _ => None,
+        };
+    }
+    if has_free_neighbours(values, &whole.places) {
+        whole.unique = Some(false);
+    }
+    if !whole.optimal {
+        whole.unique = None;
+    }
+    Ok(whole)
+}
+
+fn identity(n: usize) -> Vec<usize> {
+    (0..n).collect()
+}
+
+/// Whether two buckets that follow each other may be exchanged without loss. If no two may and the components have
+/// unique optima, the result is unique: another optimum would order the same buckets, two neighbours in another way.
+fn has_free_neighbours(values: &PairValues, places: &[usize]) -> bool {
+    let mut buckets = vec![Vec::new(); places.iter().max().map_or(0, |&last| last + 1)];
+    for (label, &place) in places.iter().enumerate() {
+        buckets[place].push(label);
+    }
+    let is_free = |first: &[usize], second: &[usize]| {
+        let mut pairs = first
+            .iter()
+            .flat_map(|&i| second.iter().map(move |&j| (i, j)));
+        pairs.all(|(i, j)| values.lead(i, j) <= NOISE)
+    };
+    buckets.windows(2).any(|pair| is_free(&pair[0], &pair[1]))
+}
+
+/// Solves labels together, from a permitted assignment to buckets.
+fn solve_component(
+    values: &PairValues,
+    limits: BucketLimits,
+    start: Vec<usize>,
+    budget: &mut Budget,
+) -> Result<Solution> {
+    let m = values.n;
+    let counted = limits != BucketLimits::ANY && !limits.forbid_ties(m);
+    if m <= subsets::MAX_LABELS && !counted {
+        let found = subsets::find_best(values, limits, &mut budget.meter)?;
+        return Ok(Solution {
+            bound: values.value(&found.places),
+            places: found.places,
+            optimal: true,
+            unique: Some(found.unique),
+            components: vec![m],
+        });
+    }
+    let places = values.improve_repeatedly(start, limits, &mut budget.meter)?;
+    search_prefixes(values, limits, places, budget)
+}
+
+/// Proves a local optimum or improves it, by branch and bound.
+fn search_prefixes(
+    values: &PairValues,
+    limits: BucketLimits,
+    places: Vec<usize>,
+    budget: &mut Budget,
+) -> Result<Solution> {
+    let m = values.n;
+    let best_relations = values.upper_bound(limits);
+    let incumbent = best_relations - values.value(&places);
+    let mut solution = Solution {
+        places,
+        bound: best_relations,
+        optimal: false,
+        unique: None,
+        components: vec![m],
+    };
+    let mut least_loss = 0.0;
+    if m <= MAX_TRIPLE_LABELS {
+        let triples = TripleBound::new(values, limits);
+        least_loss = triples.total();
+        if m <= prefixes::MAX_LABELS {
+            let found = PrefixSearch::new(values, limits, &triples, incumbent).run(budget)?;
+            solution.places = found.places.unwrap_or(solution.places);
+            solution.optimal = found.finished;
+            least_loss = found.least_loss.max(least_loss);
+        }
+    }
+    let value = values.value(&solution.places);
+    solution.bound = (best_relations - least_loss).max(value);
+    solution.optimal |= solution.bound - value <= NOISE;
+    if solution.optimal {
+        solution.bound = value;
+    }
+    Ok(solution)
+}
+
+#[cfg(test)]
+mod tests;

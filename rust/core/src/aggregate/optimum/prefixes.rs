@@ -1,0 +1,293 @@
+//! Branch and bound over the labels placed first, for components that are too large for all sets of labels.
+
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
+use super::budget::Budget;
+use super::set_hasher::SetHasher;
+use super::triples::TripleBound;
+use super::values::{BucketLimits, PairValues, NOISE};
+use crate::error::Result;
+
+/// Largest number of labels: sets of labels are 64-bit masks.
+pub(super) const MAX_LABELS: usize = 64;
+
+/// Largest number of states in memory, about 64 bytes each.
+const MAX_STATES: usize = 6_000_000;
+
+/// Result of a search that may have ended early.
+pub(super) struct PrefixResult {
+    /// A better bucket order than the start, if one was found.
+    pub(super) places: Option<Vec<usize>>,
+    /// No bucket order has a loss below this, up to rounding.
+    pub(super) least_loss: f64,
+    /// Whether the search was exhaustive.
+    pub(super) finished: bool,
+}
+
+/// A set of labels that occupies the first buckets; their number if it is limited, else 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Prefix {
+    set: u64,
+    buckets: u16,
+}
+
+/// The cheapest known way to a prefix.
+#[derive(Debug, Clone, Copy)]
+struct Reached {
+    /// Loss of the pairs with at least one label in the prefix.
+    loss: f64,
+    /// Lower bound of the loss of the other pairs.
+    ahead: f64,
+    /// The prefix without its last bucket.
+    from: u64,
+}
+
+type Layer = HashMap<Prefix, Reached, BuildHasherDefault<SetHasher>>;
+
+/// Extends prefixes by whole buckets, in the order of their number of labels.
+///
+/// The loss of a pair is the value of its best relation minus that of its relation. A prefix has decided the pairs of
+/// its labels with all labels; the other pairs lose at least their [`TripleBound`]. Prefixes whose sum is not below the
+/// loss of the best known bucket order are cut off. All ways to a prefix come from smaller ones, so each
+/// prefix is extended once, from the cheapest way to it.
+pub(super) struct PrefixSearch<'a> {
+    m: usize,
+    limits: BucketLimits,
+    counted: bool,
+    /// Loss of i before j, and of a tie.
+    before: Vec<f64>,
+    tie: Vec<f64>,
+    triples: &'a TripleBound,
+    /// Loss of the best known bucket order.
+    incumbent: f64,
+    found: Option<Vec<usize>>,
+    /// Prefixes by number of labels.
+    layers: Vec<Layer>,
+    states: usize,
+}
+
+/// A prefix that is extended by a bucket.
+struct Extension {
+    prefix: Prefix,
+    reached: Reached,
+    /// The labels that are not in the prefix.
+    rest: Vec<usize>,
+    /// Per depth and remaining label: loss if the label joins the bucket, and if it does not.
+    join: Vec<f64>,
+    skip: Vec<f64>,
+}
+
+impl<'a> PrefixSearch<'a> {
+    /// Searches for a bucket order with a loss below `incumbent`. At most [`MAX_LABELS`] labels.
+    pub(super) fn new(
+        values: &PairValues,
+        limits: BucketLimits,
+        triples: &'a TripleBound,
+        incumbent: f64,
+    ) -> Self {
+        let m = values.n;
+        let (mut before, mut tie) = (vec![0.0; m * m], vec![0.0; m * m]);
+        for i in 0..m {
+            for j in (0..m).filter(|&j| j != i) {
+                let best = values.best(i, j, limits);
+                before[i * m + j] = best - values.lead(i, j);
+                tie[i * m + j] = if limits.forbid_ties(m) {
+                    f64::INFINITY
+                } else {
+                    best - values.tied(i, j)
+                };
+            }
+        }
+        Self {
+            m,
+            limits,
+            counted: limits != BucketLimits::ANY && !limits.forbid_ties(m),
+            before,
+            tie,
+            triples,
+            incumbent,
+            found: None,
+            layers: vec![Layer::default(); m + 1],
+            states: 0,
+        }
+    }
+
+    /// Runs until all prefixes are extended or cut off, or the budget is spent.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Interrupted`].
+    pub(super) fn run(mut self, budget: &mut Budget) -> Result<PrefixResult> {
+        let start = Reached {
+            loss: 0.0,
+            ahead: self.triples.total(),
+            from: 0,
+        };
+        self.layers[0].insert(Prefix { set: 0, buckets: 0 }, start);
+        for size in 0..self.m {
+            let mut layer: Vec<_> = self.layers[size].iter().map(|(p, r)| (*p, *r)).collect();
+            // The most promising first: they lower the incumbent soon.
+            layer.sort_by(|(p, a), (q, b)| {
+                let bounds = (a.loss + a.ahead).total_cmp(&(b.loss + b.ahead));
+                bounds.then(p.cmp(q))
+            });
+            for (index, &(prefix, reached)) in layer.iter().enumerate() {
+                if reached.loss + reached.ahead >= self.incumbent - NOISE {
+                    continue;
+                }
+                self.extend(prefix, reached, budget)?;
+                if budget.is_spent() || self.states > MAX_STATES {
+                    let open = layer[index..].iter().map(|(_, reached)| reached);
+                    return Ok(self.stop(size, open.map(|r| r.loss + r.ahead)));
+                }
+            }
+        }
+        Ok(PrefixResult {
+            least_loss: self.incumbent,
+            places: self.found,
+            finished: true,
+        })
+    }
+
+    /// The result of an unfinished search: open prefixes of this size and all larger ones bound the loss.
+    fn stop(&self, size: usize, open: impl Iterator<Item = f64>) -> PrefixResult {
+        let later = self.layers[size + 1..].iter().flat_map(HashMap::values);
+        let bounds = later.map(|reached| reached.loss + reached.ahead);
+        PrefixResult {
+            least_loss: open.chain(bounds).fold(self.incumbent, f64::min),
+            places: self.found.clone(),
+            finished: false,
+        }
+    }
+
+    /// Tries every bucket behind a prefix that is not cut off.
+    fn extend(&mut self, prefix: Prefix, reached: Reached, budget: &mut Budget) -> Result<()> {
+        let rest: Vec<usize> = (0..self.m).filter(|&u| prefix.set >> u & 1 == 0).collect();
+        let mut extension = Extension {
+            prefix,
+            reached,
+            join: vec![0.0; (rest.len() + 1) * rest.len()],
+            skip: vec![0.0; (rest.len() + 1) * rest.len()],
+            rest,
+        };
+        self.choose(&mut extension, 0, 0, 0.0, budget)
+    }
+
+    /// Decides whether the label at `depth` of the rest joins the bucket, after those before it. `loss` is that of the
+    /// decided pairs behind the prefix.
+    fn choose(
+        &mut self,
+        extension: &mut Extension,
+        depth: usize,
+        bucket: u64,
+        loss: f64,
+        budget: &mut Budget,
+    ) -> Result<()> {
+        let width = extension.rest.len();
+        budget.spend(width as u64)?;
+        if budget.is_spent() {
+            return Ok(());
+        }
+        if depth == width {
+            if bucket != 0 {
+                self.reach(extension, bucket, loss);
+            }
+            return Ok(());
+        }
+        let label = extension.rest[depth];
+        let single = self.limits.forbid_ties(self.m);
+        let now = depth * width;
+        for joins in [true, false] {
+            if joins && single && bucket != 0 {
+                continue;
+            }
+            let own = if joins {
+                extension.join[now + depth]
+            } else {
+                extension.skip[now + depth]
+            };
+            let mut bound = loss + own;
+            for at in depth + 1..width {
+                let other = extension.rest[at];
+                let (mut join, mut skip) = (extension.join[now + at], extension.skip[now + at]);
+                if joins {
+                    join += self.tie[label * self.m + other];
+                    skip += self.before[label * self.m + other];
+                } else {
+                    join += self.before[other * self.m + label];
+                }
+                extension.join[now + width + at] = join;
+                extension.skip[now + width + at] = skip;
+                bound += join.min(skip);
+            }
+            if extension.reached.loss + bound < self.incumbent - NOISE {
+                let bucket = bucket | u64::from(joins) << label;
+                self.choose(extension, depth + 1, bucket, loss + own, budget)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Records the prefix that ends with `bucket`, unless it is cut off.
+    fn reach(&mut self, extension: &Extension, bucket: u64, loss: f64) {
+        let set = extension.prefix.set | bucket;
+        let loss = extension.reached.loss + loss;
+        let size = set.count_ones() as usize;
+        let buckets = if self.counted {
+            extension.prefix.buckets + 1
+        } else {
+            0
+        };
+        let left = self.m - size;
+        if self.counted
+            && (usize::from(buckets) + left < self.limits.least
+                || usize::from(buckets) + usize::from(left > 0) > self.limits.most)
+        {
+            return;
+        }
+        if left == 0 {
+            if loss < self.incumbent - NOISE {
+                self.incumbent = loss;
+                self.found = Some(self.trace(extension.prefix));
+            }
+            return;
+        }
+        let prefix = Prefix { set, buckets };
+        let known = self.layers[size].get(&prefix).copied();
+        let from = extension.prefix.set;
+        let replaces = |known: Reached| {
+            loss < known.loss - NOISE || (loss <= known.loss + NOISE && from < known.from)
+        };
+        if known.is_some_and(|known| !replaces(known)) {
+            return;
+        }
+        let ahead = known.map_or_else(
+            || self.triples.within(!set & (u64::MAX >> (64 - self.m))),
+            |known| known.ahead,
+        );
+        if loss + ahead < self.incumbent - NOISE {
+            self.states += usize::from(known.is_none());
+            self.layers[size].insert(prefix, Reached { loss, ahead, from });
+        }
+    }
+
+    /// Buckets of the labels of a prefix; the remaining labels form the last bucket.
+    fn trace(&self, end: Prefix) -> Vec<usize> {
+        let mut sets = vec![end.set];
+        let mut prefix = end;
+        while prefix.set != 0 {
+            let Some(reached) = self.layers[prefix.set.count_ones() as usize].get(&prefix) else {
+                break;
+            };
+            prefix = Prefix {
+                set: reached.from,
+                buckets: prefix.buckets.saturating_sub(u16::from(self.counted)),
+            };
+            sets.push(prefix.set);
+        }
+        // A label is behind every prefix that lacks it.
+        let lacking = |label: usize| sets.iter().filter(|&&set| set >> label & 1 == 0).count();
+        let first = 1;
+        (0..self.m).map(|label| lacking(label) - first).collect()
+    }
+}

@@ -1,0 +1,144 @@
+//! Dynamic programming over all sets of labels, for small components.
+
+use super::values::{BucketLimits, PairValues, NOISE, TIE_BONUS};
+use crate::error::Result;
+use crate::run::WorkMeter;
+
+/// Largest number of labels: 3ⁿ steps then take some hundredths of a second.
+pub(super) const MAX_LABELS: usize = 14;
+
+/// The best bucket order, and whether another one has the same value without the bonus of ties.
+pub(super) struct SubsetOptimum {
+    pub(super) places: Vec<usize>,
+    pub(super) unique: bool,
+}
+
+/// The best bucket order, or the best strict order if `limits` forbid ties; other limits are ignored. O(3ⁿ), or
+/// O(n 2ⁿ) for strict orders.
+///
+/// The best buckets of a set of labels are the best buckets of a subset followed by the remaining labels as last
+/// bucket; all subsets are tried, so the result is optimal. Among equal values the first one found is kept, which
+/// depends on the numbers of the labels only.
+///
+/// # Errors
+/// [`crate::error::Error::Interrupted`].
+pub(super) fn find_best(
+    values: &PairValues,
+    limits: BucketLimits,
+    meter: &mut WorkMeter,
+) -> Result<SubsetOptimum> {
+    let n = values.n;
+    let mut table = SubsetTable::new(n);
+    let tied = tied_sums(values);
+    let strict = limits.forbid_ties(n);
+    // Per subset of the labels that are not placed yet: the set, and its value behind the placed labels.
+    let (mut members, mut behind) = (vec![0_usize; 1 << n], vec![0.0; 1 << n]);
+    for placed in 0..(1_usize << n) - 1 {
+        let rest: Vec<usize> = (0..n).filter(|&label| placed >> label & 1 == 0).collect();
+        let value_behind: Vec<f64> = rest
+            .iter()
+            .map(|&label| {
+                let ahead = (0..n).filter(|&other| placed >> other & 1 == 1);
+                ahead.map(|other| values.lead(other, label)).sum()
+            })
+            .collect();
+        if strict {
+            for (&label, value) in rest.iter().zip(&value_behind) {
+                table.offer(placed, 1 << label, *value);
+            }
+            meter.add(n as u64)?;
+            continue;
+        }
+        meter.add(1 << rest.len())?;
+        for subset in 1..1_usize << rest.len() {
+            let (without, lowest) = (subset & (subset - 1), subset.trailing_zeros() as usize);
+            members[subset] = members[without] | 1 << rest[lowest];
+            behind[subset] = behind[without] + value_behind[lowest];
+            let bucket = members[subset];
+            table.offer(placed, bucket, behind[subset] + tied[bucket]);
+        }
+    }
+    Ok(table.read())
+}
+
+/// Best value of each set of labels.
+struct SubsetTable {
+    n: usize,
+    /// Two values within this are equal without the bonus of ties.
+    window: f64,
+    best: Vec<f64>,
+    /// The set without its last bucket.
+    previous: Vec<u32>,
+    /// Number of ways to reach the best value: 0, 1 or more.
+    ways: Vec<u8>,
+}
+
+impl SubsetTable {
+    fn new(n: usize) -> Self {
+        let mut best = vec![f64::NEG_INFINITY; 1 << n];
+        let mut ways = vec![0; 1 << n];
+        (best[0], ways[0]) = (0.0, 1);
+        Self {
+            n,
+            window: (n * n) as f64 * TIE_BONUS + NOISE,
+            best,
+            previous: vec![0; 1 << n],
+            ways,
+        }
+    }
+
+    /// Considers `bucket`, worth `value`, behind the best buckets of `placed`.
+    #[inline]
+    fn offer(&mut self, placed: usize, bucket: usize, value: f64) {
+        let (value, set) = (self.best[placed] + value, placed | bucket);
+        let best = self.best[set];
+        if value < best - self.window {
+            return;
+        }
+        let before = if value > best + self.window {
+            0
+        } else {
+            self.ways[set]
+        };
+        self.ways[set] = (before + self.ways[placed]).min(2);
+        if value > best + NOISE {
+            self.best[set] = value;
+            self.previous[set] = placed as u32;
+        }
+    }
+
+    fn read(&self) -> SubsetOptimum {
+        let all = (1_usize << self.n) - 1;
+        let mut chain = vec![all];
+        while let Some(&set) = chain.last().filter(|&&set| set != 0) {
+            chain.push(self.previous[set] as usize);
+        }
+        chain.reverse();
+        let mut places = vec![0; self.n];
+        for (bucket, ends) in chain.windows(2).enumerate() {
+            for (label, place) in places.iter_mut().enumerate() {
+                if (ends[1] & !ends[0]) >> label & 1 == 1 {
+                    *place = bucket;
+                }
+            }
+        }
+        SubsetOptimum {
+            places,
+            unique: self.ways[all] == 1,
+        }
+    }
+}
+
+/// Value of each set of labels as one bucket.
+fn tied_sums(values: &PairValues) -> Vec<f64> {
+    let n = values.n;
+    let mut sums = vec![0.0; 1 << n];
+    for set in 1..1_usize << n {
+        let lowest = set.trailing_zeros() as usize;
+        let rest = set & (set - 1);
+        let others = (lowest + 1..n).filter(|&label| rest >> label & 1 == 1);
+        let own: f64 = others.map(|label| values.tied(lowest, label)).sum();
+        sums[set] = sums[rest] + own;
+    }
+    sums
+}

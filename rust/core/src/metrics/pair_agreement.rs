@@ -1,0 +1,71 @@
+//! [`pair_agreements`]: how two rankings relate each pair of labels.
+
+use std::cmp::Ordering;
+
+use super::check_shapes;
+use crate::error::Result;
+use crate::rankings::{Rankings, MISSING};
+
+/// Number of pairs of labels by how two rankings relate them; pairs with a label that one of them does not rank are
+/// left out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PairAgreement {
+    /// Ordered in the same way.
+    pub concordant: u64,
+    /// Ordered in opposite ways.
+    pub discordant: u64,
+    /// Tied in the first ranking only.
+    pub tied_in_first: u64,
+    /// Tied in the second ranking only.
+    pub tied_in_second: u64,
+    /// Tied in both.
+    pub tied_in_both: u64,
+}
+
+impl PairAgreement {
+    /// Compares two rows of positions. O(n²).
+    fn of(first: &[u16], second: &[u16]) -> Self {
+        let mut found = Self::default();
+        for u in 0..first.len() {
+            if first[u] == MISSING || second[u] == MISSING {
+                continue;
+            }
+            for v in u + 1..first.len() {
+                if first[v] == MISSING || second[v] == MISSING {
+                    continue;
+                }
+                let count = match (first[u].cmp(&first[v]), second[u].cmp(&second[v])) {
+                    (Ordering::Equal, Ordering::Equal) => &mut found.tied_in_both,
+                    (Ordering::Equal, _) => &mut found.tied_in_first,
+                    (_, Ordering::Equal) => &mut found.tied_in_second,
+                    (a, b) if a == b => &mut found.concordant,
+                    _ => &mut found.discordant,
+                };
+                *count += 1;
+            }
+        }
+        found
+    }
+}
+
+/// The agreement of each pair of rows.
+///
+/// # Errors
+/// [`crate::error::Error::Shapes`].
+///
+/// # Examples
+/// ```
+/// use bucketrank_core::{metrics::pair_agreements, rankings::Rankings};
+/// use ndarray::array;
+///
+/// let first = Rankings::new(array![[1, 2, 3_i64]].view(), None)?;
+/// let second = Rankings::new(array![[2, 1, 2_i64]].view(), None)?;
+/// let found = pair_agreements(&first, &second)?[0];
+/// assert_eq!((found.concordant, found.discordant, found.tied_in_second), (1, 1, 1));
+/// # Ok::<(), bucketrank_core::error::Error>(())
+/// ```
+pub fn pair_agreements(first: &Rankings, second: &Rankings) -> Result<Vec<PairAgreement>> {
+    check_shapes(first, second)?;
+    let rows = first.rows().zip(second.rows());
+    Ok(rows.map(|(a, b)| PairAgreement::of(a, b)).collect())
+}
