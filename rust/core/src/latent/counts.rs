@@ -2,32 +2,9 @@
 
 use crate::pairs::PairCounts;
 
-use super::pair::{log_normaliser, pair_log_weights};
 use super::row::{Derivatives, LatentRow};
 
 impl LatentRow<'_> {
-    /// The log-likelihood of all counted pairs.
-    ///
-    /// # Panics
-    /// When the counts are of another number of labels.
-    #[must_use]
-    pub fn count_log_likelihood(&self, counts: &PairCounts) -> f64 {
-        let n = self.labels();
-        assert_eq!(counts.labels(), n, "counts of other labels");
-        let mut sum = 0.0;
-        for u in 0..n {
-            for v in u + 1..n {
-                let (b, t, a) = (counts.before(u, v), counts.tied(u, v), counts.before(v, u));
-                if b + t + a > 0.0 {
-                    let (f, h) = self.pair_scores(u, v);
-                    let [before, tied, after] = pair_log_weights(f, h);
-                    sum += b * before + t * tied + a * after - (b + t + a) * log_normaliser(f, h);
-                }
-            }
-        }
-        sum
-    }
-
     /// Adds the derivatives of the log-likelihood of all counted pairs: O(n²), however many rankings there were.
     ///
     /// # Panics
@@ -97,12 +74,6 @@ mod tests {
         ] {
             assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-12));
         }
-        let by_row: f64 = rankings
-            .rows()
-            .zip(weights)
-            .map(|(positions, weight)| weight * row.log_likelihood(positions))
-            .sum();
-        assert!((row.count_log_likelihood(&counts) - by_row).abs() < 1e-12);
         assert_eq!(compared_labels(&counts), [true, true, true, false]);
     }
 }

@@ -18,7 +18,9 @@
 //! Journal of the American Statistical Association 65 (1970).
 
 mod block;
+mod contest_model;
 mod counts;
+mod covariance;
 mod pair;
 mod posterior;
 mod product;
@@ -26,7 +28,10 @@ mod real;
 mod row;
 
 pub(crate) use block::{LatentBlock, LANES};
+pub use contest_model::{ContestModel, TieRule};
 pub use counts::compared_labels;
+pub use covariance::{covariance, ErrorSource};
 pub use pair::{pair_log_weights, pair_shares};
-pub use posterior::{Posterior, MAX_POSTERIOR_LABELS};
+pub(crate) use posterior::WarmStart;
+pub use posterior::{Posterior, GRADIENT_TOLERANCE, MAX_POSTERIOR_LABELS};
 pub use row::{Derivatives, LatentRow};

@@ -1,0 +1,114 @@
+//! [`ContestSample`]: everything that fits and resampling need of comparisons, rankings or counts.
+
+use super::contests::{ContestRows, Contests, Tallies};
+use super::identification::check_effects;
+use super::units::{is_whole, Units};
+use super::{Comparisons, OUTCOMES};
+use crate::error::{ComparisonError, Error, Result};
+use crate::pairs::PairCounts;
+use crate::rankings::Rankings;
+use crate::run::Interrupt;
+
+/// What is drawn as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum UnitKind {
+    /// Single comparisons or rankings.
+    #[default]
+    Row,
+    /// Groups of comparisons.
+    Group,
+}
+
+/// Effects beside the labels that distinguish contests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Effects {
+    /// The first label has an advantage or disadvantage.
+    pub order: bool,
+    /// The covariates of the comparisons.
+    pub covariates: bool,
+}
+
+/// Contests, their weights, and the units that they consist of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ContestSample {
+    /// Counts of pairs, without effects.
+    pub counts: PairCounts,
+    /// Distinct contests.
+    pub contests: Contests,
+    /// Weights of the outcomes of each contest.
+    pub tallies: Tallies,
+    /// Units of resampling.
+    pub units: Units,
+}
+
+impl ContestSample {
+    /// The sample behind counts of single comparisons.
+    ///
+    /// # Errors
+    /// [`ComparisonError::NotWhole`].
+    pub fn of_counts(counts: PairCounts) -> Result<Self> {
+        let (contests, tallies) = Contests::of_counts(&counts);
+        let units = Units::of_tallies(&contests, &tallies)?;
+        Ok(Self {
+            counts,
+            contests,
+            tallies,
+            units,
+        })
+    }
+
+    /// The sample of comparisons. The cost of resampling rows without covariates and with whole weights does not depend
+    /// on their number.
+    ///
+    /// # Errors
+    /// [`ComparisonError::NoGroups`], [`ComparisonError::Collinear`] or [`ComparisonError::UnidentifiedOrder`] for effects
+    /// that the comparisons do not identify, and those of [`Comparisons::count`].
+    pub fn of_comparisons(
+        comparisons: &Comparisons<'_>,
+        effects: Effects,
+        unit: UnitKind,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        let counts = comparisons.count(interrupt)?;
+        let weights = comparisons.weights();
+        if effects == Effects::default() && unit == UnitKind::Row && is_whole(weights) {
+            return Self::of_counts(counts);
+        }
+        let ContestRows { contests, cells } =
+            Contests::of_comparisons(comparisons, effects, interrupt)?;
+        let mut tallies = vec![[0.0; OUTCOMES]; contests.len()];
+        for (row, &cell) in cells.iter().enumerate() {
+            let cell = cell as usize;
+            tallies[cell / OUTCOMES][cell % OUTCOMES] += weights.get(row);
+        }
+        check_effects(&contests, &tallies, effects)?;
+        interrupt.check()?;
+        let units = match (unit, comparisons.groups()) {
+            (UnitKind::Row, _) => Units::of_rows(&cells, weights),
+            (UnitKind::Group, Some(groups)) => Units::of_groups(&cells, weights, groups),
+            (UnitKind::Group, None) => return Err(Error::Comparison(ComparisonError::NoGroups)),
+        };
+        Ok(Self {
+            counts,
+            contests,
+            tallies,
+            units,
+        })
+    }
+
+    /// The sample of rankings; each ranking is a unit.
+    ///
+    /// # Errors
+    /// As [`PairCounts::from_rankings`].
+    pub fn of_rankings(rankings: &Rankings, interrupt: &Interrupt) -> Result<Self> {
+        let counts = PairCounts::from_rankings(rankings, interrupt)?;
+        let (contests, tallies) = Contests::of_counts(&counts);
+        let units = Units::of_rankings(rankings, &contests);
+        Ok(Self {
+            counts,
+            contests,
+            tallies,
+            units,
+        })
+    }
+}

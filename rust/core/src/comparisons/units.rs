@@ -1,0 +1,355 @@
+//! [`Units`]: what is drawn as a whole when comparisons are resampled.
+
+use super::contests::{Contests, Tallies};
+use super::OUTCOMES;
+use crate::error::{ComparisonError, Error, Result};
+use crate::pairs::{pair_count, pair_index};
+use crate::rankings::{Rankings, MISSING};
+use crate::weights::Weights;
+
+/// Sums of whole numbers up to here are exact.
+const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
+
+/// Units of resampling: comparisons, rankings or groups of comparisons. Each has weights in cells (three per contest)
+/// and a number of equal copies.
+///
+/// A row whose weight is a whole number stands for that many copies of the row if all weights are whole; otherwise each
+/// row is one unit that carries its weight.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Units {
+    /// Start of the entries of each unit, and the end of the last.
+    starts: Vec<usize>,
+    cells: Vec<u32>,
+    weights: Vec<f64>,
+    copies: Vec<u64>,
+    /// Labels that a unit compares, at most.
+    largest: usize,
+}
+
+impl Units {
+    fn empty() -> Self {
+        Self {
+            starts: vec![0],
+            cells: Vec::new(),
+            weights: Vec::new(),
+            copies: Vec::new(),
+            largest: 2,
+        }
+    }
+
+    /// Ends the unit whose entries were pushed last; a unit without entries is left out.
+    fn close(&mut self, copies: u64) {
+        if self.cells.len() > self.starts.last().copied().unwrap_or(0) {
+            self.starts.push(self.cells.len());
+            self.copies.push(copies);
+        }
+    }
+
+    fn push(&mut self, cell: u32, weight: f64) {
+        self.cells.push(cell);
+        self.weights.push(weight);
+    }
+
+    /// One unit per comparison, from whole-number tallies.
+    ///
+    /// # Errors
+    /// [`ComparisonError::NotWhole`].
+    pub fn of_tallies(contests: &Contests, tallies: &Tallies) -> Result<Self> {
+        let mut units = Self::empty();
+        let mut total = 0.0;
+        for (contest, tally) in tallies.iter().enumerate() {
+            for (outcome, &count) in tally.iter().enumerate() {
+                total += count;
+                if count.fract() != 0.0 || total > MAX_WHOLE {
+                    let [first, second] = contests.pairs()[contest].map(|label| label as usize);
+                    return Err(Error::Comparison(ComparisonError::NotWhole {
+                        first,
+                        second,
+                        found: count,
+                    }));
+                }
+                if count > 0.0 {
+                    units.push((OUTCOMES * contest + outcome) as u32, 1.0);
+                    units.close(count as u64);
+                }
+            }
+        }
+        Ok(units)
+    }
+
+    /// One unit per row of comparisons with these cells.
+    #[must_use]
+    pub fn of_rows(cells: &[u32], weights: &Weights) -> Self {
+        let whole = is_whole(weights);
+        let mut rows: Vec<u32> = (0..cells.len() as u32)
+            .filter(|&row| weights.get(row as usize) > 0.0)
+            .collect();
+        let weight = |row: u32| {
+            if whole {
+                1.0
+            } else {
+                weights.get(row as usize)
+            }
+        };
+        let cell = |row: u32| cells[row as usize];
+        rows.sort_unstable_by(|&a, &b| cell(a).cmp(&cell(b)).then(weight(a).total_cmp(&weight(b))));
+        let mut units = Self::empty();
+        let equal = |a: &u32, b: &u32| cell(*a) == cell(*b) && weight(*a) == weight(*b);
+        for run in rows.chunk_by(equal) {
+            let copies = run.iter().map(|&row| copies(weights, row as usize, whole));
+            units.push(cell(run[0]), weight(run[0]));
+            units.close(copies.sum());
+        }
+        units
+    }
+
+    /// One unit per group of rows with these cells.
+    #[must_use]
+    pub fn of_groups(cells: &[u32], weights: &Weights, groups: &[u32]) -> Self {
+        let mut rows: Vec<u32> = (0..cells.len() as u32)
+            .filter(|&row| weights.get(row as usize) > 0.0)
+            .collect();
+        let group = |row: u32| groups[row as usize];
+        let cell = |row: u32| cells[row as usize];
+        rows.sort_unstable_by_key(|&row| (group(row), cell(row), row));
+        let mut units = Self::empty();
+        for members in rows.chunk_by(|&a, &b| group(a) == group(b)) {
+            for equal in members.chunk_by(|&a, &b| cell(a) == cell(b)) {
+                let sum = equal.iter().map(|&row| weights.get(row as usize)).sum();
+                units.push(cell(equal[0]), sum);
+            }
+            units.close(1);
+        }
+        units
+    }
+
+    /// One unit per ranking, with the contests of its pairs.
+    ///
+    /// # Panics
+    /// When a pair of the rankings is not among the contests.
+    #[must_use]
+    pub fn of_rankings(rankings: &Rankings, contests: &Contests) -> Self {
+        let whole = is_whole(rankings.weights());
+        let cells = PairCells::new(contests);
+        let mut units = Self::empty();
+        for (row, number) in distinct_rows(rankings) {
+            let positions = rankings.row(row);
+            let weight = if whole {
+                1.0
+            } else {
+                rankings.weights().get(row)
+            };
+            let ranked = positions.iter().filter(|&&p| p != MISSING).count();
+            units.largest = units.largest.max(ranked);
+            cells.for_each(positions, |cell| units.push(cell, weight));
+            units.close(number);
+        }
+        units
+    }
+
+    /// Number of distinct units.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.copies.len()
+    }
+
+    /// Whether there are no units.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.copies.is_empty()
+    }
+
+    /// Number of copies of each distinct unit.
+    #[must_use]
+    pub fn copies(&self) -> &[u64] {
+        &self.copies
+    }
+
+    /// Number of units with all copies.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.copies.iter().sum()
+    }
+
+    /// Largest number of labels that a unit of rankings ranks; 2 for comparisons.
+    #[must_use]
+    pub fn largest(&self) -> usize {
+        self.largest
+    }
+
+    /// Cells and weights of one unit.
+    pub fn entries(&self, unit: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let range = self.starts[unit]..self.starts[unit + 1];
+        let cells = self.cells[range.clone()].iter();
+        cells
+            .zip(&self.weights[range])
+            .map(|(&cell, &weight)| (cell as usize, weight))
+    }
+
+    /// Adds `times` copies of one unit.
+    #[inline]
+    pub fn add(&self, unit: usize, times: f64, tallies: &mut Tallies) {
+        for (cell, weight) in self.entries(unit) {
+            tallies[cell / OUTCOMES][cell % OUTCOMES] += times * weight;
+        }
+    }
+}
+
+/// Whether all weights are whole numbers with an exact sum.
+pub(crate) fn is_whole(weights: &Weights) -> bool {
+    match weights {
+        Weights::Unit(_) => true,
+        Weights::Each(each) => {
+            weights.total() <= MAX_WHOLE && each.iter().all(|weight| weight.fract() == 0.0)
+        }
+    }
+}
+
+fn copies(weights: &Weights, row: usize, whole: bool) -> u64 {
+    if whole {
+        weights.get(row) as u64
+    } else {
+        1
+    }
+}
+
+/// One row of each kind that has a positive weight, with the number of its copies, in a canonical order. Rows of
+/// weights that are not whole are equal only if their weights are.
+pub(crate) fn distinct_rows(rankings: &Rankings) -> Vec<(usize, u64)> {
+    let weights = rankings.weights();
+    let whole = is_whole(weights);
+    let mut rows: Vec<usize> = (0..rankings.len())
+        .filter(|&row| weights.get(row) > 0.0)
+        .collect();
+    let weight = |row: usize| if whole { 1.0 } else { weights.get(row) };
+    let compare = |&a: &usize, &b: &usize| {
+        let rows = rankings.row(a).cmp(rankings.row(b));
+        rows.then(weight(a).total_cmp(&weight(b)))
+    };
+    rows.sort_unstable_by(compare);
+    let runs = rows.chunk_by(|a, b| compare(a, b).is_eq());
+    runs.map(|run| {
+        (
+            run[0],
+            run.iter().map(|&row| copies(weights, row, whole)).sum(),
+        )
+    })
+    .collect()
+}
+
+/// Cells of the pairs that a ranking ranks.
+struct PairCells {
+    labels: usize,
+    /// Contest of each pair.
+    contests: Vec<u32>,
+}
+
+impl PairCells {
+    fn new(contests: &Contests) -> Self {
+        let labels = contests.labels();
+        let mut of_pairs = vec![u32::MAX; pair_count(labels)];
+        for (contest, &[u, v]) in contests.pairs().iter().enumerate() {
+            of_pairs[pair_index(labels, u as usize, v as usize)] = contest as u32;
+        }
+        Self {
+            labels,
+            contests: of_pairs,
+        }
+    }
+
+    fn for_each(&self, positions: &[u16], mut each: impl FnMut(u32)) {
+        for (u, &pu) in positions.iter().enumerate() {
+            if pu == MISSING {
+                continue;
+            }
+            for (v, &pv) in positions.iter().enumerate().skip(u + 1) {
+                if pv == MISSING {
+                    continue;
+                }
+                let outcome = match pu.cmp(&pv) {
+                    std::cmp::Ordering::Less => 0,
+                    std::cmp::Ordering::Equal => 1,
+                    std::cmp::Ordering::Greater => 2,
+                };
+                let contest = self.contests[pair_index(self.labels, u, v)];
+                each(OUTCOMES as u32 * contest + outcome);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pairs::PairCounts;
+    use crate::run::Interrupt;
+    use ndarray::array;
+
+    fn list(units: &Units) -> Vec<(Vec<(usize, f64)>, u64)> {
+        (0..units.len())
+            .map(|unit| (units.entries(unit).collect(), units.copies()[unit]))
+            .collect()
+    }
+
+    #[test]
+    fn equal_rows_are_copies_of_one_unit() {
+        let cells = [4, 0, 4, 2, 0];
+        let unit = Units::of_rows(&cells, &Weights::Unit(5));
+        let expected = [
+            (vec![(0, 1.0)], 2),
+            (vec![(2, 1.0)], 1),
+            (vec![(4, 1.0)], 2),
+        ];
+        assert_eq!(list(&unit), expected);
+        let whole = Weights::new(Some(&[1.0, 3.0, 2.0, 0.0, 1.0]), 5).unwrap();
+        let expected = [(vec![(0, 1.0)], 4), (vec![(4, 1.0)], 3)];
+        assert_eq!(list(&Units::of_rows(&cells, &whole)), expected);
+        let real = Weights::new(Some(&[1.0, 0.5, 2.0, 0.0, 0.5]), 5).unwrap();
+        let expected = [
+            (vec![(0, 0.5)], 2),
+            (vec![(4, 1.0)], 1),
+            (vec![(4, 2.0)], 1),
+        ];
+        assert_eq!(list(&Units::of_rows(&cells, &real)), expected);
+        let groups = Units::of_groups(&cells, &real, &[7, 1, 7, 3, 7]);
+        let expected = [(vec![(0, 0.5)], 1), (vec![(0, 0.5), (4, 3.0)], 1)];
+        assert_eq!(list(&groups), expected);
+        assert_eq!(groups.total(), 2);
+    }
+
+    #[test]
+    fn rankings_are_units_of_all_their_pairs() {
+        let y = array![
+            [1.0, 2.0, 2.0],
+            [2.0, 1.0, f64::NAN],
+            [1.0, 2.0, 2.0],
+            [1.0, f64::NAN, f64::NAN]
+        ];
+        let rankings = Rankings::new(y.view(), None).unwrap();
+        let counts = PairCounts::from_rankings(&rankings, &Interrupt::never()).unwrap();
+        let (contests, tallies) = Contests::of_counts(&counts);
+        let units = Units::of_rankings(&rankings, &contests);
+        let expected = [(vec![(0, 1.0), (3, 1.0), (7, 1.0)], 2), (vec![(2, 1.0)], 1)];
+        assert_eq!(list(&units), expected);
+        assert_eq!(units.largest(), 3);
+        let mut sum = vec![[0.0; 3]; contests.len()];
+        for unit in 0..units.len() {
+            units.add(unit, units.copies()[unit] as f64, &mut sum);
+        }
+        assert_eq!(sum, tallies);
+    }
+
+    #[test]
+    fn fractional_counts_cannot_be_resampled() {
+        let mut counts = PairCounts::empty(3).unwrap();
+        counts.add_comparison(1, 2, 0, 1.5);
+        let (contests, tallies) = Contests::of_counts(&counts);
+        let error = Units::of_tallies(&contests, &tallies).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("labels 1 and 2 has a count of 1.5"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,114 @@
+//! Covariance of the scores of a fitted [`ContestModel`]: by the information, or robust by units.
+
+use ndarray::Array2;
+
+use crate::comparisons::{Tallies, Units};
+use crate::error::{ComparisonError, Error, Result};
+
+use super::contest_model::ContestModel;
+use super::posterior::factor;
+
+/// Source of the covariance.
+#[derive(Debug, Clone, Copy)]
+pub enum ErrorSource<'a> {
+    /// The inverse of the second derivatives H: right if all comparisons are independent and the model holds.
+    Information,
+    /// The sandwich H⁻¹ M H⁻¹ with M = G/(G − 1) Σ s sᵀ + ridge, where s is the gradient of each of G units: right also if
+    /// the comparisons within a unit depend on each other. The prior counts as information: a label that won
+    /// everything keeps a large error.
+    Units(&'a Units),
+}
+
+/// Covariance matrix of all scores at the mode. Utilities are taken relative to the mean of the compared labels: the
+/// likelihood does not depend on a common shift, whose prior variance would dominate. O(size³).
+///
+/// # Errors
+/// [`ComparisonError::TooFewUnits`] for fewer than two units;
+/// [`Error::Unsolved`](crate::error::Error::Unsolved) when the second derivatives have no inverse.
+pub fn covariance(
+    model: &ContestModel<'_>,
+    tallies: &Tallies,
+    scores: &[f64],
+    compared: &[bool],
+    source: ErrorSource<'_>,
+) -> Result<Array2<f64>> {
+    let size = model.size();
+    let labels: Vec<usize> = (0..compared.len()).filter(|&u| compared[u]).collect();
+    let mut matrix = model.hessian(tallies, scores);
+    // The common shift is an eigenvector whose eigenvalue is the ridge. It is raised to the size of the others before the
+    // inversion, and its part is removed afterwards, which avoids cancellation.
+    let count = labels.len() as f64;
+    let stiffness = labels.iter().map(|u| matrix[u * size + u]).sum::<f64>() / count;
+    for u in &labels {
+        for v in &labels {
+            matrix[u * size + v] += stiffness / count;
+        }
+    }
+    let factor = factor(matrix, size)?;
+    let solve_rows = |rows: &mut Array2<f64>| {
+        for mut row in rows.rows_mut() {
+            if let Some(row) = row.as_slice_mut() {
+                factor.solve(row);
+            }
+        }
+    };
+    let mut result = match source {
+        ErrorSource::Information => Array2::eye(size),
+        ErrorSource::Units(units) => outer_products(model, units, scores)?,
+    };
+    solve_rows(&mut result);
+    if matches!(source, ErrorSource::Units(_)) {
+        result = result.t().as_standard_layout().into_owned();
+        solve_rows(&mut result);
+    }
+    centre(&mut result, &labels);
+    // Symmetric up to rounding: make it exact.
+    let symmetric = (&result + &result.t()) * (model.unit() / 2.0);
+    Ok(symmetric)
+}
+
+/// M of [`ErrorSource::Units`].
+fn outer_products(model: &ContestModel<'_>, units: &Units, scores: &[f64]) -> Result<Array2<f64>> {
+    let total = units.total();
+    if total < 2 {
+        return Err(Error::Comparison(ComparisonError::TooFewUnits {
+            found: total,
+            unit: "units",
+        }));
+    }
+    let correction = total as f64 / (total as f64 - 1.0);
+    let mut sum = Array2::<f64>::zeros((model.size(), model.size()));
+    let mut touched: Vec<usize> = Vec::new();
+    model.for_each_unit(units, scores, |copies, slopes| {
+        touched.clear();
+        touched.extend((0..slopes.len()).filter(|&i| slopes[i] != 0.0));
+        let factor = correction * copies as f64;
+        for &i in &touched {
+            for &j in &touched {
+                sum[[i, j]] += factor * slopes[i] * slopes[j];
+            }
+        }
+    });
+    for entry in sum.diag_mut() {
+        *entry += model.ridge();
+    }
+    Ok(sum)
+}
+
+/// Makes the given scores relative to their mean, in rows and columns.
+fn centre(matrix: &mut Array2<f64>, labels: &[usize]) {
+    let count = labels.len() as f64;
+    for transposed in [false, true] {
+        let mut view = if transposed {
+            matrix.view_mut().reversed_axes()
+        } else {
+            matrix.view_mut()
+        };
+        for mut column in view.columns_mut() {
+            let mean = labels.iter().map(|&u| column[u]).sum::<f64>() / count;
+            for &u in labels {
+                column[u] -= mean;
+            }
+        }
+    }
+}

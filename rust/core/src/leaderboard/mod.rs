@@ -1,0 +1,16 @@
+//! Leaderboards: scores of labels with their uncertainty, and which labels are separated by it.
+//!
+//! [`resample_scores`] computes the scores of the data and of resamples of it, by any method with scores.
+//! [`Separation`] tells from them who is ahead of whom, the rank intervals and the tiers.
+
+mod binomial;
+mod draw;
+mod resample;
+mod separation;
+mod tiers;
+
+pub use resample::{
+    resample_scores, BoardData, BoardMethod, ResampleOptions, ScoreSample, MAX_BOARD_LABELS,
+};
+pub use separation::{CriticalValue, Separation};
+pub use tiers::{rank_by_score, tiers, RankInterval};

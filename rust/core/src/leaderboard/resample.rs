@@ -1,0 +1,341 @@
+//! [`resample_scores`]: scores of the data and of resamples of it.
+
+use ndarray::{Array2, ArrayView1};
+
+use super::draw::{draw_tallies, draw_units};
+use crate::aggregate::{Davidson, Evidence, Scorer, Workspace, UTILITY_TOLERANCE};
+use crate::comparisons::{
+    connected_components, distinct_rows, is_whole, ContestSample, Tallies, OUTCOMES,
+};
+use crate::error::{ComparisonError, Error, Result};
+use crate::latent::{ContestModel, Posterior, WarmStart};
+use crate::pairs::PairCounts;
+use crate::random::{child_seed, Generator};
+use crate::rankings::Rankings;
+use crate::run::{stream, Interrupt, Jobs, Work};
+use crate::weights::Weights;
+
+/// Largest number of labels of a leaderboard: all pairs of labels are compared in all resamples.
+pub const MAX_BOARD_LABELS: usize = 2048;
+
+/// Resamples between two reports of progress.
+const PROGRESS_STEP: usize = 16;
+
+/// The data of a leaderboard.
+#[derive(Debug, Clone, Copy)]
+pub enum BoardData<'a> {
+    /// Comparisons or counts of them.
+    Comparisons(&'a ContestSample),
+    /// Rankings, and the sample of their pairs.
+    Rankings(&'a Rankings, &'a ContestSample),
+}
+
+/// A method with scores.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum BoardMethod {
+    /// Utilities of the fitted model, with the effects of the sample.
+    Davidson(Davidson),
+    /// Scores of another method.
+    Scorer(Scorer),
+}
+
+/// Number of resamples, seed and threads.
+#[derive(Clone, Copy)]
+pub struct ResampleOptions<'a> {
+    /// Number of resamples; at least 2.
+    pub resamples: usize,
+    /// Seed; resample b has the b-th seed derived from it.
+    pub seed: u64,
+    /// Number of threads; 0 stands for all cores. The result does not depend on it.
+    pub n_jobs: usize,
+    /// Ends the work early.
+    pub interrupt: &'a Interrupt,
+}
+
+/// Scores of the data and of its resamples.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScoreSample {
+    /// Scores of the data, one per label.
+    pub scores: Vec<f64>,
+    /// Scores of each resample, one row per resample.
+    pub resampled: Array2<f64>,
+    /// Scores that differ by no more than this are equal up to rounding.
+    pub tolerance: f64,
+}
+
+/// Computes the scores of the data and of resamples of its units, drawn with replacement. `progress` is called on the
+/// calling thread with the number of finished resamples.
+///
+/// # Errors
+/// [`Error::Parameter`] for fewer than 2 resamples, [`ComparisonError::TooFewUnits`], [`Error::TooManyLabels`] above
+/// [`MAX_BOARD_LABELS`], the errors of the method, [`Error::Interrupted`].
+pub fn resample_scores(
+    data: BoardData<'_>,
+    method: BoardMethod,
+    options: ResampleOptions<'_>,
+    progress: &mut dyn FnMut(usize),
+) -> Result<ScoreSample> {
+    let (BoardData::Comparisons(sample) | BoardData::Rankings(_, sample)) = data;
+    check(sample, options)?;
+    match (method, data) {
+        (BoardMethod::Davidson(davidson), _) => {
+            let (ties, ridge) = (davidson.ties(), davidson.ridge());
+            let model = ContestModel::new(&sample.contests, &sample.tallies, ties, ridge);
+            let Posterior { scores } = Posterior::fit_contests(&model, &sample.tallies)?;
+            options.interrupt.check()?;
+            let method = ModelScores {
+                sample,
+                components: connected_components(&sample.counts),
+                warm: WarmStart::new(&model, &sample.tallies, &scores)?,
+                model,
+            };
+            let scores = scores[..model.labels()].to_vec();
+            method.collect(scores, UTILITY_TOLERANCE, options, progress)
+        }
+        (BoardMethod::Scorer(by), BoardData::Comparisons(_)) => {
+            let method = PairScores { sample, scorer: by };
+            let scores = method.score(sample.counts.clone(), &mut Workspace::default())?;
+            method.collect(scores, by.tie_tolerance(), options, progress)
+        }
+        (BoardMethod::Scorer(by), BoardData::Rankings(rankings, _)) => {
+            let method = RankingScores {
+                rankings,
+                rows: distinct_rows(rankings),
+                scorer: by,
+                interrupt: options.interrupt,
+            };
+            let scores = method.score(rankings, &mut Workspace::default())?;
+            method.collect(scores, by.tie_tolerance(), options, progress)
+        }
+    }
+}
+
+fn check(sample: &ContestSample, options: ResampleOptions<'_>) -> Result<()> {
+    let labels = sample.counts.labels();
+    if labels > MAX_BOARD_LABELS {
+        return Err(Error::TooManyLabels {
+            found: labels,
+            limit: MAX_BOARD_LABELS,
+        });
+    }
+    if options.resamples < 2 {
+        return Err(Error::Parameter {
+            name: "n_resamples",
+            found: options.resamples as f64,
+            expected: "a whole number of at least 2",
+        });
+    }
+    let found = sample.units.total();
+    if found < 2 {
+        return Err(Error::Comparison(ComparisonError::TooFewUnits {
+            found,
+            unit: "comparisons, rankings or groups",
+        }));
+    }
+    Ok(())
+}
+
+/// Scores of one resample.
+trait ResampledScores: Sync {
+    /// Buffers of one thread.
+    type Buffers;
+
+    fn buffers(&self) -> Result<Self::Buffers>;
+
+    /// Estimated time of a resample in nanoseconds.
+    fn nanoseconds(&self) -> usize;
+
+    /// Draws a resample and returns its scores, one per label.
+    fn draw(&self, generator: &mut Generator, buffers: &mut Self::Buffers) -> Result<Vec<f64>>;
+
+    /// The scores of all resamples, on all threads.
+    fn collect(
+        &self,
+        scores: Vec<f64>,
+        tolerance: f64,
+        options: ResampleOptions<'_>,
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<ScoreSample> {
+        let jobs = Jobs {
+            n_jobs: options.n_jobs,
+            interrupt: options.interrupt,
+        };
+        let mut resampled = Array2::zeros((options.resamples, scores.len()));
+        let draw = |buffers: &mut Result<Self::Buffers>, resample: usize| {
+            let buffers = buffers.as_mut().map_err(|error| error.clone())?;
+            let mut generator = Generator::new(child_seed(options.seed, resample));
+            self.draw(&mut generator, buffers)
+        };
+        let mut failure = None;
+        let mut finished = 0;
+        let work = Work::new(options.resamples, self.nanoseconds());
+        stream(
+            jobs,
+            work,
+            || self.buffers(),
+            draw,
+            |resample, result| {
+                match result {
+                    Ok(row) => resampled.row_mut(resample).assign(&ArrayView1::from(&row)),
+                    Err(error) => failure = Some(error),
+                }
+                finished += 1;
+                if finished % PROGRESS_STEP == 0 || finished == options.resamples {
+                    progress(finished);
+                }
+                failure.is_none()
+            },
+        )?;
+        match failure {
+            Some(error) => Err(error),
+            None => Ok(ScoreSample {
+                scores,
+                resampled,
+                tolerance,
+            }),
+        }
+    }
+}
+
+/// Utilities of a fitted model. The centre of the prior is drawn, too: a score that the data leaves to the prior varies as
+/// much as the prior says, so that a label that won everything has a wide interval.
+struct ModelScores<'a> {
+    sample: &'a ContestSample,
+    components: Vec<usize>,
+    model: ContestModel<'a>,
+    warm: WarmStart,
+}
+
+impl ModelScores<'_> {
+    /// A draw of all scores from their prior. Only differences of utilities have a meaning, so that those of a component
+    /// are taken relative to their mean.
+    fn draw_centre(&self, generator: &mut Generator) -> Vec<f64> {
+        let deviation = self.model.prior_deviation();
+        let mut centre: Vec<f64> = (0..self.model.size())
+            .map(|_| deviation * normal(generator))
+            .collect();
+        let mut sums = vec![(0.0, 0.0); self.components.len()];
+        for (&component, value) in self.components.iter().zip(&centre) {
+            sums[component].0 += value;
+            sums[component].1 += 1.0;
+        }
+        for (&component, value) in self.components.iter().zip(&mut centre) {
+            *value -= sums[component].0 / sums[component].1;
+        }
+        centre
+    }
+}
+
+/// A standard normal number, by the method of Box and Muller.
+fn normal(generator: &mut Generator) -> f64 {
+    // 1 − u is never 0.
+    let radius = (-2.0 * (1.0 - generator.unit()).ln()).sqrt();
+    radius * (std::f64::consts::TAU * generator.unit()).cos()
+}
+
+impl ResampledScores for ModelScores<'_> {
+    type Buffers = Tallies;
+
+    fn nanoseconds(&self) -> usize {
+        // A draw per cell, a few gradients and solutions of linear equations.
+        200 * self.sample.contests.len() + 10 * self.model.size().pow(2)
+    }
+
+    fn buffers(&self) -> Result<Tallies> {
+        Ok(vec![[0.0; OUTCOMES]; self.sample.contests.len()])
+    }
+
+    fn draw(&self, generator: &mut Generator, tallies: &mut Tallies) -> Result<Vec<f64>> {
+        draw_tallies(&self.sample.units, generator, tallies);
+        let centre = self.draw_centre(generator);
+        let mut scores = self.warm.refit(&self.model.with_centre(&centre), tallies)?;
+        scores.truncate(self.model.labels());
+        Ok(scores)
+    }
+}
+
+struct PairScores<'a> {
+    sample: &'a ContestSample,
+    scorer: Scorer,
+}
+
+impl PairScores<'_> {
+    fn score(&self, counts: PairCounts, workspace: &mut Workspace) -> Result<Vec<f64>> {
+        let evidence = Evidence::from_counts(counts, self.scorer.needs())?;
+        self.scorer.scores(&evidence, workspace)
+    }
+}
+
+impl ResampledScores for PairScores<'_> {
+    type Buffers = (Tallies, Workspace);
+
+    fn nanoseconds(&self) -> usize {
+        200 * self.sample.contests.len() + 10 * self.sample.counts.labels().pow(2)
+    }
+
+    fn buffers(&self) -> Result<Self::Buffers> {
+        let tallies = vec![[0.0; OUTCOMES]; self.sample.contests.len()];
+        Ok((tallies, Workspace::default()))
+    }
+
+    fn draw(
+        &self,
+        generator: &mut Generator,
+        (tallies, workspace): &mut Self::Buffers,
+    ) -> Result<Vec<f64>> {
+        draw_tallies(&self.sample.units, generator, tallies);
+        let mut counts = PairCounts::empty(self.sample.counts.labels())?;
+        self.sample.contests.add_to(tallies, &mut counts);
+        self.score(counts, workspace)
+    }
+}
+
+struct RankingScores<'a> {
+    rankings: &'a Rankings,
+    /// Distinct rows and their copies.
+    rows: Vec<(usize, u64)>,
+    scorer: Scorer,
+    interrupt: &'a Interrupt,
+}
+
+impl RankingScores<'_> {
+    fn score(&self, rankings: &Rankings, workspace: &mut Workspace) -> Result<Vec<f64>> {
+        // The number of labels of a row matters to some chains, so that evidence comes from whole rows.
+        let evidence = Evidence::from_rankings(rankings, self.scorer.needs(), self.interrupt)?;
+        self.scorer.scores(&evidence, workspace)
+    }
+}
+
+impl ResampledScores for RankingScores<'_> {
+    type Buffers = (Vec<u64>, Workspace);
+
+    fn nanoseconds(&self) -> usize {
+        self.rows.len() * self.rankings.labels().pow(2)
+    }
+
+    fn buffers(&self) -> Result<Self::Buffers> {
+        Ok((
+            self.rows.iter().map(|&(_, copies)| copies).collect(),
+            Workspace::with_interrupt(self.interrupt),
+        ))
+    }
+
+    fn draw(
+        &self,
+        generator: &mut Generator,
+        (copies, workspace): &mut Self::Buffers,
+    ) -> Result<Vec<f64>> {
+        let mut times = vec![0_u64; self.rows.len()];
+        draw_units(copies, generator, |unit, drawn| times[unit] += drawn);
+        let drawn: Vec<usize> = (0..times.len()).filter(|&unit| times[unit] > 0).collect();
+        let rows: Vec<usize> = drawn.iter().map(|&unit| self.rows[unit].0).collect();
+        let whole = is_whole(self.rankings.weights());
+        let weights = drawn.iter().map(|&unit| {
+            let own = self.rankings.weights().get(self.rows[unit].0);
+            times[unit] as f64 * if whole { 1.0 } else { own }
+        });
+        let weights = Weights::Each(weights.collect());
+        let resample = self.rankings.select(&rows).with_weights(weights);
+        self.score(&resample, workspace)
+    }
+}
