@@ -15,8 +15,9 @@ impl BucketOrder {
         }
     }
 
-    /// Orders labels by score, best (largest) first. A label joins the bucket of the label before it when the
-    /// drop from that label's score satisfies `joins`: ties cascade. Equal scores are ordered by label.
+    /// Orders labels by score, best (largest) first. A label joins the bucket of the label before it if the drop from
+    /// that label's score satisfies `joins`. Ties cascade: the first and the last label of a bucket may differ by more.
+    /// Equal scores are ordered by label.
     ///
     /// Scores must not be NaN; the order of NaN among numbers is that of [`f64::total_cmp`].
     #[must_use]
@@ -67,8 +68,8 @@ impl BucketOrder {
         }
     }
 
-    /// Builds the order from buckets, best first. Labels in no bucket form a last bucket; a label in
-    /// several buckets keeps the first one.
+    /// Builds the order from buckets, best first. Labels without a bucket form a last bucket; a label in several
+    /// buckets keeps the first one.
     #[must_use]
     pub fn from_buckets<'a>(labels: usize, buckets: impl Iterator<Item = &'a [usize]>) -> Self {
         let mut positions = vec![0; labels];

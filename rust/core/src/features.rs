@@ -3,7 +3,10 @@
 use ndarray::ArrayView2;
 
 use crate::error::{Error, Result};
-use crate::run::Interrupt;
+use crate::run::{require_memory, Interrupt};
+
+/// Memory of a value and its rank.
+const BYTES_PER_VALUE: usize = size_of::<f64>() + size_of::<u32>();
 
 /// Features with at most this many distinct values are ranked through a table instead of a sort.
 const FEW_VALUES: usize = 512;
@@ -25,11 +28,13 @@ struct RankedColumn {
 }
 
 impl Features {
-    /// Reads and presorts a feature matrix: O(rows · log rows) per feature, O(rows) for one with few values.
+    /// Reads and presorts a feature matrix: O(rows · log rows) per feature, O(rows) for a feature with few
+    /// distinct values.
     ///
     /// # Errors
-    /// [`Error::NoFeatures`], [`Error::NoRows`], [`Error::Feature`] for a NaN or infinite value, or
-    /// [`Error::Interrupted`], polled before each column: a million rows take a tenth of a second per column.
+    /// [`Error::NoFeatures`], [`Error::NoRows`], [`Error::TooManyRows`], [`Error::Memory`], [`Error::Feature`] for a NaN
+    /// or infinite value, or [`Error::Interrupted`]. The interrupt is checked before each column; a column of a million
+    /// rows takes a tenth of a second.
     ///
     /// # Examples
     /// ```
@@ -50,16 +55,28 @@ impl Features {
         if rows == 0 {
             return Err(Error::NoRows);
         }
+        check_rows(rows)?;
+        require_memory::<u8>("the features", &[rows, columns + 3, BYTES_PER_VALUE])?;
         check_finite(values)?;
         let mut column = Vec::with_capacity(rows);
         let columns = values
             .columns()
             .into_iter()
-            .map(|raw| {
+            .enumerate()
+            .map(|(index, raw)| {
                 interrupt.check()?;
                 column.clear();
                 // Adding 0 turns -0 into 0.
                 column.extend(raw.iter().map(|&value| value + 0.0));
+                // Checked again: another thread may have written to the array.
+                if let Some(row) = column.iter().position(|value| !value.is_finite()) {
+                    let found = column[row];
+                    return Err(Error::Feature {
+                        row,
+                        column: index,
+                        found,
+                    });
+                }
                 Ok(RankedColumn::from_few_values(&column)
                     .unwrap_or_else(|| RankedColumn::by_sorting(&column)))
             })
@@ -107,6 +124,15 @@ impl Features {
     }
 }
 
+/// Checks that rows can be numbered in 32 bits.
+fn check_rows(found: usize) -> Result<()> {
+    let limit = u32::MAX as usize;
+    if found > limit {
+        return Err(Error::TooManyRows { found, limit });
+    }
+    Ok(())
+}
+
 /// Checks that every value is finite.
 ///
 /// # Errors
@@ -123,7 +149,7 @@ pub(crate) fn check_finite(values: ArrayView2<'_, f64>) -> Result<()> {
     }
 }
 
-/// A number in [lower, upper): the midpoint, or `lower` if rounding takes the midpoint out of the interval.
+/// A number in [lower, upper): the midpoint, or `lower` if rounding moves the midpoint out of the interval.
 pub(crate) fn midpoint(lower: f64, upper: f64) -> f64 {
     let middle = f64::midpoint(lower, upper);
     if (lower..upper).contains(&middle) {
@@ -204,7 +230,8 @@ impl ValueTable {
 
     /// Index of the value in `values`, where new values are appended; `None` if the table is full.
     fn index_of(&mut self, value: f64) -> Option<u32> {
-        // Multiplicative hash: the top bits depend on all bits. Integers as floats differ in the upper bits only.
+        // Multiplicative hash: the top bits depend on all bits. Floats with integer values differ in the upper
+        // bits only.
         let hash = value.to_bits().wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let mut slot = (hash >> 48) as usize % Self::SLOTS;
         loop {

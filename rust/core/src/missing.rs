@@ -7,9 +7,13 @@ use ndarray::{ArrayView2, Axis};
 use crate::error::{Error, Result};
 use crate::random::Generator;
 use crate::rankings::{check_shape, Rankings, MISSING};
+use crate::run::{require_memory, Interrupt, WorkMeter};
 use crate::weights::Weights;
 
-/// A number type that can be ranked: `f64`, or `i64`, whose large values would be merged as floats.
+/// Time to rank one label of a row.
+const NANOSECONDS_PER_LABEL: u64 = 50;
+
+/// A number type that can be ranked: `f64`, or `i64`, because large integers are not distinct as floats.
 pub trait Rankable: Copy + PartialEq {
     /// Whether the label is not ranked.
     fn is_missing(self) -> bool;
@@ -62,17 +66,31 @@ impl Rankable for i64 {
 /// stays missing and `+inf` is last. O(n log n) per row.
 ///
 /// # Errors
-/// An empty array, fewer than two or too many labels, or minus infinity.
+/// An empty array, fewer than two or too many labels, minus infinity, or [`Error::Memory`].
 pub fn to_dense_ranks<V: Rankable>(values: ArrayView2<'_, V>) -> Result<Rankings> {
+    rank_rows(values, &Interrupt::never())
+}
+
+/// As [`to_dense_ranks`], for large arrays: ends early when interrupted.
+///
+/// # Errors
+/// As [`to_dense_ranks`], and [`Error::Interrupted`].
+pub fn rank_rows<V: Rankable>(
+    values: ArrayView2<'_, V>,
+    interrupt: &Interrupt,
+) -> Result<Rankings> {
     let (rows, labels) = check_shape(values.dim())?;
-    let mut positions = vec![MISSING; rows * labels];
-    let mut order: Vec<usize> = Vec::with_capacity(labels);
+    let mut positions = vec![MISSING; require_memory::<u16>("the rankings", &[rows, labels])?];
+    // A copy of the row: another thread may write to the array, and sorting relies on constant numbers.
+    let mut ranked: Vec<(V, usize)> = Vec::with_capacity(labels);
+    let mut meter = WorkMeter::new(interrupt);
     for (row, (values, out)) in values
         .axis_iter(Axis(0))
         .zip(positions.chunks_exact_mut(labels))
         .enumerate()
     {
-        order.clear();
+        meter.add(NANOSECONDS_PER_LABEL * labels as u64)?;
+        ranked.clear();
         for (label, &found) in values.iter().enumerate() {
             if found.is_unrankable() {
                 return Err(Error::Unrankable {
@@ -82,16 +100,16 @@ pub fn to_dense_ranks<V: Rankable>(values: ArrayView2<'_, V>) -> Result<Rankings
                 });
             }
             if !found.is_missing() {
-                order.push(label);
+                ranked.push((found, label));
             }
         }
-        order.sort_by(|&u, &v| values[u].compare(values[v]));
+        ranked.sort_unstable_by(|a, b| a.0.compare(b.0));
         let mut position = 0;
         let mut previous = None;
-        for &label in &order {
-            if previous != Some(values[label]) {
+        for &(value, label) in &ranked {
+            if previous != Some(value) {
                 position += 1;
-                previous = Some(values[label]);
+                previous = Some(value);
             }
             out[label] = position;
         }
@@ -100,10 +118,10 @@ pub fn to_dense_ranks<V: Rankable>(values: ArrayView2<'_, V>) -> Result<Rankings
 }
 
 /// Drops each label of each ranking independently with probability `fraction` and re-ranks the remaining labels
-/// densely. Weights stay. The same seed drops the same labels on every machine.
+/// densely. Weights are kept. The same seed drops the same labels on every machine.
 ///
 /// # Errors
-/// [`Error::Fraction`] when `fraction` is outside [0, 1].
+/// [`Error::Fraction`] when `fraction` is outside [0, 1], [`Error::Memory`].
 pub fn drop_labels(rankings: &Rankings, fraction: f64, seed: u64) -> Result<Rankings> {
     if !(0.0..=1.0).contains(&fraction) {
         return Err(Error::Fraction {
@@ -113,11 +131,12 @@ pub fn drop_labels(rankings: &Rankings, fraction: f64, seed: u64) -> Result<Rank
     }
     let labels = rankings.labels();
     let mut generator = Generator::new(seed);
-    let mut positions = Vec::with_capacity(rankings.len() * labels);
+    let cells = require_memory::<u16>("the rankings", &[rankings.len(), labels])?;
+    let mut positions = Vec::with_capacity(cells);
     let mut closer = GapCloser::new(labels);
     for row in rankings.rows() {
         let start = positions.len();
-        // One draw per label, also for missing ones, so that other draws do not depend on missing labels.
+        // One draw per label, even if it is missing, so that the other draws do not depend on missing labels.
         positions.extend(row.iter().map(|&position| {
             let dropped = generator.unit() < fraction;
             if dropped {

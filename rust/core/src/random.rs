@@ -1,5 +1,5 @@
 //! Seeds and random draws. Every value is stable: the same seed gives the same draws on every machine and in every
-//! version, which fixed values in the tests guard.
+//! version. Tests compare with fixed values.
 
 use std::ops::Range;
 
@@ -7,9 +7,9 @@ use rand::seq::SliceRandom;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-/// Seed of the `child`-th part of a task, by the finaliser of `SplitMix64`.
+/// Seed of the `child`-th part of a task, computed by the finaliser of `SplitMix64`.
 ///
-/// It depends on the path to the part only, not on the order in which parts are computed.
+/// It depends on the indices of the part and its ancestors only, not on the order in which parts are computed.
 pub(crate) fn child_seed(parent: u64, child: usize) -> u64 {
     let mut z = parent
         .wrapping_add(0x9E37_79B9_7F4A_7C15)
@@ -27,14 +27,14 @@ impl Generator {
         Self(Pcg64::seed_from_u64(seed))
     }
 
-    /// A number from 0 to `bound - 1`: the high half of the product of `bound` and 32 random bits. Below 2³² the bias
-    /// of a number is at most `bound` / 2³².
+    /// A number from 0 to `bound - 1`: the high half of the product of `bound` and 32 random bits. For bounds below 2³²
+    /// the bias is at most `bound` / 2³².
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         ((u64::from(self.0.next_u32()) * bound as u64) >> 32) as usize
     }
 
-    /// A number from a range without bias, by the algorithm of `rand`: other values than [`Self::below`]. Only for the
-    /// validation rows of boosters, whose values it keeps.
+    /// A number from a range without bias, by the algorithm of `rand`, which draws other values than [`Self::below`].
+    /// Used only for the validation rows of boosters, so that these stay the same.
     pub(crate) fn in_range(&mut self, range: Range<usize>) -> usize {
         self.0.random_range(range)
     }
@@ -49,8 +49,8 @@ impl Generator {
         self.0.next_u64()
     }
 
-    /// Shuffles by the algorithm of `rand`: other values than a loop over [`Self::below`]. Only for the folds of
-    /// cross-validation, whose values it keeps.
+    /// Shuffles by the algorithm of `rand`, which draws other values than [`Self::below`]. Used only for the folds of
+    /// cross-validation, so that these stay the same.
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         items.shuffle(&mut self.0);
     }

@@ -1,19 +1,21 @@
 //! [`RawPosition`]: number types of position arrays, and how their values are interpreted.
 
-use crate::error::PositionProblem;
+use std::cmp::Ordering;
 
 /// The position of a label that a row does not rank.
 pub const MISSING: u16 = 0;
 
-/// A number type of position arrays: `f64` (NaN = missing, `+inf` = the rest of a top-k list), `i64` or `u16`.
+/// A number type of position arrays: `f64` (NaN: missing, `+inf`: outside a top-k list), `i64` or `u16`.
 pub trait RawPosition: Copy {
     /// The number as a position if it is an integer from 1 to 65535, else [`MISSING`]. Vectorises.
     fn to_position(self) -> u16;
-    /// The bits of the number as an integer; a bit above the lowest 16 is set unless it is an integer from 0 to 65535.
-    /// Vectorises.
+    /// The number as an integer if it is an integer from 0 to 65535; otherwise a bit above the lowest 16 is
+    /// set. Vectorises.
     fn integer_bits(self) -> u64;
     /// Interprets the number as the position of one of `labels` labels.
     fn parse(self, labels: usize) -> ParsedPosition;
+    /// Compares two numbers that are positions.
+    fn compare(self, other: Self) -> Ordering;
     /// The number, for messages.
     fn as_f64(self) -> f64;
 }
@@ -25,10 +27,12 @@ pub enum ParsedPosition {
     At(u16),
     /// The label is not ranked.
     Missing,
-    /// Ranked behind every label that has a finite position.
+    /// Ranked after every label that has a finite position.
     Rest,
-    /// Not a valid position.
-    Invalid(PositionProblem),
+    /// Any other positive number: the row is ranked densely.
+    Sparse,
+    /// Zero, negative, or minus infinity.
+    Invalid,
 }
 
 /// Adding 2^52 moves the integer part of a small number into the last bits of a float: unlike a cast, this vectorises.
@@ -38,7 +42,7 @@ impl RawPosition for f64 {
     #[inline(always)]
     fn integer_bits(self) -> u64 {
         let shifted = self + SHIFT;
-        // NaN compares unequal, too.
+        // NaN compares unequal as well.
         let inexact = if shifted - SHIFT == self { 0 } else { 1 << 63 };
         (shifted.to_bits() ^ SHIFT.to_bits()) | inexact
     }
@@ -61,17 +65,15 @@ impl RawPosition for f64 {
             ParsedPosition::Missing
         } else if self == f64::INFINITY {
             ParsedPosition::Rest
-        } else if self < 1.0 {
-            ParsedPosition::Invalid(if self > 0.0 {
-                PositionProblem::Fractional
-            } else {
-                PositionProblem::BelowOne
-            })
-        } else if self.fract() != 0.0 {
-            ParsedPosition::Invalid(PositionProblem::Fractional)
+        } else if self > 0.0 {
+            ParsedPosition::Sparse
         } else {
-            ParsedPosition::Invalid(PositionProblem::BeyondLabels)
+            ParsedPosition::Invalid
         }
+    }
+
+    fn compare(self, other: Self) -> Ordering {
+        self.total_cmp(&other)
     }
 
     fn as_f64(self) -> f64 {
@@ -99,10 +101,14 @@ impl RawPosition for i64 {
         if self >= 1 && self <= labels as i64 {
             ParsedPosition::At(self as u16)
         } else if self < 1 {
-            ParsedPosition::Invalid(PositionProblem::BelowOne)
+            ParsedPosition::Invalid
         } else {
-            ParsedPosition::Invalid(PositionProblem::BeyondLabels)
+            ParsedPosition::Sparse
         }
+    }
+
+    fn compare(self, other: Self) -> Ordering {
+        self.cmp(&other)
     }
 
     fn as_f64(self) -> f64 {
@@ -128,8 +134,12 @@ impl RawPosition for u16 {
         } else if usize::from(self) <= labels {
             ParsedPosition::At(self)
         } else {
-            ParsedPosition::Invalid(PositionProblem::BeyondLabels)
+            ParsedPosition::Sparse
         }
+    }
+
+    fn compare(self, other: Self) -> Ordering {
+        self.cmp(&other)
     }
 
     fn as_f64(self) -> f64 {

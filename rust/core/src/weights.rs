@@ -2,7 +2,13 @@
 
 use crate::error::{Error, Result, WeightProblem};
 
-/// Weights of the rows of a data set. A row of weight k counts as k copies of the row.
+/// Binary exponent of the largest weight after scaling: just below 1e150, so that sums and products stay finite.
+const SCALED_EXPONENT: i32 = 490;
+
+/// Smallest positive weight after scaling: halves and shares of it are still accurate.
+const LEAST_WEIGHT: f64 = 1e-280;
+
+/// Weights of the rows of a dataset. A row of weight k counts as k copies of the row.
 ///
 /// Only ratios of weights matter. Weights near the limits of floats are scaled by a power of two, which is exact, so
 /// that sums and halves of them neither overflow nor vanish.
@@ -19,7 +25,8 @@ impl Weights {
     ///
     /// # Errors
     /// [`Error::WeightCount`], [`Error::Weight`] for a negative, NaN or infinite weight, and [`Error::NoWeight`] or
-    /// [`Error::WeightOverflow`] for a sum that is zero or infinite.
+    /// [`Error::WeightOverflow`] for a sum that is zero or infinite, and [`Error::WeightRange`] for weights whose ratio
+    /// exceeds 1e400.
     pub fn new(weights: Option<&[f64]>, rows: usize) -> Result<Self> {
         let Some(weights) = weights else {
             return Ok(Self::Unit(rows));
@@ -54,7 +61,7 @@ impl Weights {
         if weights.iter().all(|&w| w == 1.0) {
             return Ok(Self::Unit(rows));
         }
-        Ok(Self::Each(scale_extremes(weights)))
+        Ok(Self::Each(scale_extremes(weights)?))
     }
 
     /// The weights of a subset of rows, which must not all be 0.
@@ -84,24 +91,34 @@ impl Weights {
     }
 }
 
-/// Scales extreme weights by a power of two so that the largest is within 1e±150.
-fn scale_extremes(weights: &[f64]) -> Vec<f64> {
+/// Scales weights by a power of two, unless all are between 1e-150 and 1e150. The largest is then just below 1e150, so
+/// that the smallest are as far from underflow as possible.
+///
+/// # Errors
+/// [`Error::WeightRange`] when a positive weight would still be too small.
+fn scale_extremes(weights: &[f64]) -> Result<Vec<f64>> {
     let largest = weights.iter().copied().fold(0.0, f64::max);
-    let step = if largest > 1e150 {
-        2_f64.powi(-500)
-    } else {
-        2_f64.powi(500)
-    };
-    let mut scaled = weights.to_vec();
-    let mut reached = largest;
-    // The smallest floats need two steps, whose product is not representable as one factor.
-    while !(1e-150..=1e150).contains(&reached) {
-        for weight in &mut scaled {
-            *weight *= step;
-        }
-        reached *= step;
+    let positive = weights.iter().enumerate().filter(|(_, &w)| w > 0.0);
+    let smallest = positive.min_by(|a, b| a.1.total_cmp(b.1));
+    let (row, smallest) = smallest.map_or((0, largest), |(row, &weight)| (row, weight));
+    if smallest >= 1e-150 && largest <= 1e150 {
+        return Ok(weights.to_vec());
     }
-    scaled
+    let exponent = SCALED_EXPONENT - largest.log2().floor() as i32;
+    // Two factors, because the power of two itself may not be representable; the intermediate product lies between the
+    // weight and its scaled value.
+    let steps = [
+        2_f64.powi(exponent / 2),
+        2_f64.powi(exponent - exponent / 2),
+    ];
+    if smallest * steps[0] * steps[1] < LEAST_WEIGHT {
+        return Err(Error::WeightRange {
+            row,
+            found: smallest,
+            largest,
+        });
+    }
+    Ok(weights.iter().map(|w| w * steps[0] * steps[1]).collect())
 }
 
 #[cfg(test)]
@@ -118,10 +135,33 @@ mod tests {
 
     #[test]
     fn extreme_weights_keep_their_ratios() {
-        for extreme in [5e-324, 1e-300, 1e300] {
+        for extreme in [5e-324, 1e-300, 1e-200, 1e200, 1e300] {
             let weights = Weights::new(Some(&[extreme, 3.0 * extreme]), 2).unwrap();
             assert_eq!(weights.get(1) / weights.get(0), 3.0);
             assert!((1e-160..1e160).contains(&weights.total()));
+        }
+    }
+
+    #[test]
+    fn ratios_are_kept_or_refused() {
+        for (small, large) in [
+            (5e-324, 1.0),
+            (1e-250, 1e100),
+            (1e-100, 1e308),
+            (1e-160, 1e-160),
+        ] {
+            let weights = Weights::new(Some(&[large, small, 0.0]), 3).unwrap();
+            assert!((weights.get(1) / small / (weights.get(0) / large) - 1.0).abs() < 1e-15);
+            assert!(weights.get(1) > 0.0 && weights.get(2) == 0.0);
+        }
+        for (small, large) in [(1e-250, 1e250), (5e-324, 1e120)] {
+            let error = Weights::new(Some(&[large, small]), 2).unwrap_err();
+            let expected = Error::WeightRange {
+                row: 1,
+                found: small,
+                largest: large,
+            };
+            assert_eq!(error, expected);
         }
     }
 

@@ -8,8 +8,9 @@ use bucketrank_core::aggregate::{
 use bucketrank_core::bucket_order::BucketOrder;
 use bucketrank_core::error;
 use bucketrank_core::pairs::{PairOrderMatrix, PairShares};
+use bucketrank_core::run::require_memory;
 use ndarray::{ArrayView2, ArrayView3};
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray3};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray3, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -42,7 +43,7 @@ pub fn aggregate<'py>(
     Ok(positions_of(py, &order))
 }
 
-/// The consensus of a set of rankings with the numbers it is based on.
+/// The consensus of a set of rankings with the intermediate results of the method.
 #[pyfunction]
 pub fn explain<'py>(
     py: Python<'py>,
@@ -68,7 +69,7 @@ pub fn aggregate_many<'py>(
     n_jobs: usize,
 ) -> Result<OrderTable<'py>> {
     let aggregator = spec.aggregator()?;
-    let views = sets.views();
+    let views = sets.views()?;
     let shapes = views.iter().map(View::shape);
     let costs = shapes.map(|(rows, labels)| estimate_cost(&aggregator, rows, labels));
     let cost = costs.max().unwrap_or(1);
@@ -109,6 +110,7 @@ pub fn aggregate_pair_orders<'py>(
     matrices: PyReadonlyArray3<'py, f64>,
     n_jobs: usize,
 ) -> Result<OrderTable<'py>> {
+    require_tables(&matrices)?;
     let matrices = checked(py, matrices.as_array(), "matrix", PairOrderMatrix::new)?;
     aggregate_statistics(py, &spec, n_jobs, |batch| {
         core::aggregate_pair_orders(batch, &matrices)
@@ -123,13 +125,20 @@ pub fn aggregate_pair_shares<'py>(
     tables: PyReadonlyArray3<'py, f64>,
     n_jobs: usize,
 ) -> Result<OrderTable<'py>> {
+    require_tables(&tables)?;
     let tables = checked(py, tables.as_array(), "table", PairShares::new)?;
     aggregate_statistics(py, &spec, n_jobs, |batch| {
         core::aggregate_pair_shares(batch, &tables)
     })
 }
 
-/// Checks each of many statistics; errors name the first invalid one.
+/// Checks that copies of many statistics can be allocated.
+fn require_tables(tables: &PyReadonlyArray3<'_, f64>) -> Result<()> {
+    require_memory::<f64>("the statistics of pairs", &[tables.len(), 2])?;
+    Ok(())
+}
+
+/// Checks each matrix or table; an error names the first invalid one.
 fn checked<T: Send>(
     py: Python<'_>,
     tables: ArrayView3<'_, f64>,

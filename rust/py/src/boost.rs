@@ -10,9 +10,9 @@ use pyo3::types::{PyBytes, PyTuple};
 
 use crate::border::arrays::{Matrix, MaybeWeights, Positions};
 use crate::border::errors::Result;
-use crate::border::run::run_with_callbacks;
+use crate::border::run::{run_jobs, run_with_callbacks};
 
-/// The parameters of a booster as the Python layer resolves them.
+/// The resolved parameters of a booster, from the Python layer.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Options {
@@ -24,7 +24,7 @@ pub struct Options {
     row_share: f64,
     feature_share: Option<f64>,
     max_bins: usize,
-    /// Share of the rows for validation, and rounds without gain.
+    /// Share of the rows held out for validation, and number of rounds without improvement.
     early_stopping: Option<(f64, usize)>,
     seed: u64,
     n_jobs: usize,
@@ -88,7 +88,7 @@ impl Booster {
         Ok(Self { fitted })
     }
 
-    /// Utilities and tie terms of each row after each of some ascending numbers of rounds.
+    /// Utilities and tie terms of each row after each of several ascending numbers of rounds.
     fn staged_scores<'py>(
         &self,
         py: Python<'py>,
@@ -97,24 +97,26 @@ impl Booster {
         n_jobs: usize,
     ) -> Result<Vec<Bound<'py, PyArray2<f64>>>> {
         let values = x.as_array();
-        let stages = py.detach(|| self.fitted.staged_scores(values, &rounds, n_jobs))?;
+        let stages = run_jobs(py, n_jobs, |jobs| {
+            self.fitted.staged_scores(values, &rounds, jobs)
+        })?;
         let each = stages.into_iter();
         Ok(each
             .map(|scores| scores.mapv(f64::from).into_pyarray(py))
             .collect())
     }
 
-    /// Which labels the training rankings compare with another label.
+    /// Per label, whether the training rankings compare it with another label.
     fn compared_labels<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         self.fitted.compared_labels().to_vec().into_pyarray(py)
     }
 
-    /// Share of each feature in what all splits gained.
+    /// Share of each feature in the gain of all splits.
     fn feature_importances<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.fitted.feature_importances().into_pyarray(py)
     }
 
-    /// Mean log-likelihood of a validation pair after each round.
+    /// Mean log-likelihood per validation pair after each round.
     fn validation_scores<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.fitted.validation_scores().to_vec().into_pyarray(py)
     }
@@ -125,13 +127,13 @@ impl Booster {
         self.fitted.rounds()
     }
 
-    /// The booster with a format version and a checksum.
+    /// The booster as bytes, with a format version and a checksum.
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         let bytes = py.detach(|| self.fitted.to_bytes());
         PyBytes::new(py, &bytes)
     }
 
-    /// Reads what `to_bytes` wrote; anything else is an error.
+    /// Reads the bytes of `to_bytes`; any other bytes are an error.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, data: &[u8]) -> Result<Self> {
         let fitted = py.detach(|| Fitted::from_bytes(data))?;

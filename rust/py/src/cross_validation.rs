@@ -47,7 +47,7 @@ pub fn fold_of_rows(
     Ok(whole_numbers(py, folds))
 }
 
-/// The seeds of a split: of the labels that are dropped, and of what a learner draws.
+/// The seeds of a split: for dropping labels, and for the random draws of a learner.
 #[pyfunction]
 pub fn split_seeds(seed: u64, missing: f64, repeat: u32, fold: u32) -> (u64, u64) {
     let split = Split {
@@ -58,7 +58,7 @@ pub fn split_seeds(seed: u64, missing: f64, repeat: u32, fold: u32) -> (u64, u64
     (split.missing_seed(seed), split.learner_seed(seed))
 }
 
-/// A job as the Python layer names it: index of the problem, share of missing labels, repeat, fold, and the indices of
+/// A job as passed by the Python layer: index of the problem, share of missing labels, repeat, fold, and the indices of
 /// tree and aggregators.
 type Task = (usize, f64, u32, u32, usize, usize);
 
@@ -145,7 +145,8 @@ pub fn cross_validate<'py>(
     Ok(failed.map(|failed| (failed.job, failed.error.to_string())))
 }
 
-/// Leaves, depth, seconds for the tree, true buckets; and for each aggregator τ_X, buckets, seconds.
+/// Leaves, depth, seconds for the tree, mean number of true buckets; for each aggregator τ_X, mean number of
+/// buckets, seconds.
 type Row = (usize, usize, f64, f64, Vec<(f64, f64, f64)>);
 
 fn to_tuple(evaluation: &Evaluation) -> Row {

@@ -1,4 +1,4 @@
-//! Explanations of a consensus on their way out.
+//! Conversion of explanations to Python.
 
 use bucketrank_core::aggregate::{Details, Explanation};
 use numpy::IntoPyArray;
@@ -7,7 +7,7 @@ use pyo3::types::PyDict;
 
 use crate::aggregate::positions_of;
 
-/// The consensus and the numbers it comes from, by name.
+/// The consensus and the intermediate results of the method, by name.
 pub fn to_dict(py: Python<'_>, explanation: Explanation) -> PyResult<Bound<'_, PyDict>> {
     let result = PyDict::new(py);
     result.set_item("positions", positions_of(py, &explanation.order))?;
@@ -44,12 +44,36 @@ pub fn to_dict(py: Python<'_>, explanation: Explanation) -> PyResult<Bound<'_, P
             boundary_gains,
             upper_bound,
             optimal,
+            unique,
         } => {
             result.set_item("scores", scores.into_pyarray(py))?;
             result.set_item("expected_tau_x", expected_tau_x)?;
             result.set_item("boundary_gains", boundary_gains)?;
             result.set_item("upper_bound", upper_bound)?;
             result.set_item("optimal", optimal)?;
+            result.set_item("unique", unique)?;
+        }
+        Details::Kemeny {
+            scores,
+            distance,
+            lower_bound,
+            gap,
+            optimal,
+            unique,
+            components,
+        } => {
+            result.set_item("scores", scores.into_pyarray(py))?;
+            result.set_item("distance", distance)?;
+            result.set_item("lower_bound", lower_bound)?;
+            result.set_item("gap", gap)?;
+            result.set_item("optimal", optimal)?;
+            result.set_item("unique", unique)?;
+            result.set_item("components", components)?;
+        }
+        Details::External => {}
+        Details::RankedPairs { scores, discarded } => {
+            result.set_item("scores", scores.into_pyarray(py))?;
+            result.set_item("discarded", discarded)?;
         }
         Details::Davidson {
             utilities,

@@ -12,14 +12,14 @@ use pyo3::types::{PyBytes, PyTuple};
 
 use crate::border::aggregator::AggregatorSpec;
 use crate::border::arrays::{
-    order_table, share_tables, whole_numbers, Matrix, MaybeWeights, OrderTable, Positions,
-    ShareTables,
+    order_table, require_orders, require_shares, share_tables, whole_numbers, Matrix, MaybeWeights,
+    OrderTable, Positions, ShareTables,
 };
 use crate::border::errors::{BorderError, Result};
 use crate::border::run::run_jobs;
 use crate::tree::Options;
 
-/// A forest with the rankings that it was grown on.
+/// A forest with its training rankings.
 #[pyclass(frozen, module = "bucketrank._core")]
 pub struct Forest {
     pub(crate) forest: CoreForest,
@@ -57,7 +57,7 @@ impl Forest {
         Ok(Self { forest })
     }
 
-    /// The forest with more trees, `trees` together; the features are those of its rankings.
+    /// The forest with more trees, up to a total of `trees`; `x` are the features of its training rankings.
     fn grown<'py>(
         &self,
         py: Python<'py>,
@@ -95,6 +95,7 @@ impl Forest {
     ) -> Result<OrderTable<'py>> {
         let aggregator = spec.aggregator()?;
         let values = x.as_array();
+        require_orders(values.nrows(), self.forest.rankings().labels())?;
         let orders = run_jobs(py, n_jobs, |jobs| {
             self.forest
                 .consensus(&aggregator, values, strength, voters(out_of_bag), jobs)
@@ -102,7 +103,7 @@ impl Forest {
         Ok(order_table(&orders, self.forest.rankings().labels()).into_pyarray(py))
     }
 
-    /// The averaged shares of each row: for each pair of labels before, tied and after.
+    /// The averaged shares of before, tied and after, per row and pair of labels.
     fn pair_shares<'py>(
         &self,
         py: Python<'py>,
@@ -114,7 +115,7 @@ impl Forest {
         self.shares(py, &x, strength, voters(out_of_bag), n_jobs)
     }
 
-    /// The averaged shares of some rows of the training data by the trees that were grown without them.
+    /// The averaged shares of the given training rows, over the trees that were grown without them.
     fn out_of_bag_shares<'py>(
         &self,
         py: Python<'py>,
@@ -126,7 +127,7 @@ impl Forest {
         self.shares(py, &x, strength, Voters::OutOfBagOf(&rows), n_jobs)
     }
 
-    /// For each training row how many trees were grown without it.
+    /// Per training row, the number of trees that were grown without it.
     fn out_of_bag_counts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         let counts = py.detach(|| self.forest.out_of_bag_counts());
         whole_numbers(py, counts)
@@ -136,6 +137,7 @@ impl Forest {
     fn apply<'py>(&self, py: Python<'py>, x: Matrix<'py>) -> Result<OrderTable<'py>> {
         let values = x.as_array();
         let trees = 0..self.forest.trees();
+        require_orders(values.nrows(), self.forest.trees())?;
         let leaves = py.detach(|| {
             let trees = trees.filter_map(|index| self.forest.tree(index));
             let leaves = trees.map(|tree| tree.apply(values));
@@ -146,12 +148,12 @@ impl Forest {
         Ok(out.into_pyarray(py))
     }
 
-    /// Mean share of each feature in the decrease of impurity.
+    /// Share of each feature in the decrease of impurity, averaged over the trees.
     fn feature_importances<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.forest.feature_importances().into_pyarray(py)
     }
 
-    /// Numbers of leaves and depths of the trees.
+    /// Number of leaves and depth of each tree.
     fn sizes(&self) -> Vec<(usize, usize)> {
         let trees = (0..self.forest.trees()).filter_map(|index| self.forest.tree(index));
         trees.map(|tree| (tree.leaves(), tree.depth())).collect()
@@ -163,13 +165,13 @@ impl Forest {
         self.forest.trees()
     }
 
-    /// The forest and its rankings with a format version and a checksum.
+    /// The forest and its rankings as bytes, with a format version and a checksum.
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         let bytes = py.detach(|| self.forest.to_bytes());
         PyBytes::new(py, &bytes)
     }
 
-    /// Reads what `to_bytes` wrote; anything else is an error.
+    /// Reads the bytes of `to_bytes`; any other bytes are an error.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, data: &[u8]) -> Result<Self> {
         let forest = py.detach(|| CoreForest::from_bytes(data))?;
@@ -192,6 +194,7 @@ impl Forest {
         n_jobs: usize,
     ) -> Result<ShareTables<'py>> {
         let values = x.as_array();
+        require_shares(values.nrows(), self.forest.rankings().labels())?;
         let rows = run_jobs(py, n_jobs, |jobs| {
             let keep = |(): &mut (), shares: &PairShares| Ok(shares.clone());
             self.forest

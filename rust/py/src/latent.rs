@@ -3,6 +3,7 @@
 use bucketrank_core::latent::LatentRow;
 use bucketrank_core::mixture;
 use bucketrank_core::pairs::pair_count;
+use bucketrank_core::predict::{consensus, LatentScores};
 use ndarray::{Array3, ArrayView2};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray3};
 use pyo3::prelude::*;
@@ -10,12 +11,13 @@ use pyo3::prelude::*;
 use crate::aggregate::to_table;
 use crate::border::aggregator::AggregatorSpec;
 use crate::border::arrays::{
-    whole_numbers, write_shares, Matrix, OrderTable, Positions, ShareTables,
+    require_orders, require_shares, whole_numbers, write_shares, Matrix, OrderTable, Positions,
+    ShareTables,
 };
 use crate::border::errors::{BorderError, Result};
-use crate::border::run::run;
+use crate::border::run::run_jobs;
 
-/// Shares of before, tied and after that rows of scores (n utilities, n tie terms) stand for: rows × pairs × 3.
+/// Shares of before, tied and after, rows × pairs × 3, from rows of scores (n utilities, n tie terms).
 #[pyfunction]
 pub fn latent_pair_shares<'py>(
     py: Python<'py>,
@@ -32,6 +34,7 @@ pub fn latent_pair_shares<'py>(
             2 * labels
         )));
     }
+    require_shares(scores.nrows(), labels)?;
     let shares = py.detach(|| shares_of_scores(scores, &compared));
     Ok(shares.into_pyarray(py))
 }
@@ -61,19 +64,17 @@ pub fn aggregate_scores<'py>(
     let aggregator = spec.aggregator()?;
     let scores = scores.as_array();
     let compared: Vec<bool> = compared.as_array().iter().copied().collect();
-    let orders = run(py, |interrupt| {
-        bucketrank_core::aggregate::aggregate_scores(
-            &aggregator,
-            scores,
-            &compared,
-            n_jobs,
-            interrupt,
-        )
+    require_orders(scores.nrows(), compared.len())?;
+    let model = LatentScores {
+        compared: &compared,
+    };
+    let orders = run_jobs(py, n_jobs, |jobs| {
+        consensus(&model, &aggregator, scores, jobs)
     })?;
     Ok(to_table(py, &orders))
 }
 
-/// The shares that tables give to what the rankings say, for all pairs that the rows rank.
+/// The predicted share of the observed outcome, for all pairs that the rows rank.
 #[pyfunction]
 pub fn observed_shares<'py>(
     py: Python<'py>,
@@ -96,7 +97,8 @@ pub fn observed_counts<'py>(
     Ok(whole_numbers(py, counts))
 }
 
-/// Weights of the components of a mixture: one row of shares per component, one count and weight per row of the data.
+/// Weights of the components of a mixture. `shares` has one row per component, `counts` and `weights` one entry per
+/// data row.
 #[pyfunction]
 pub fn mixture_weights<'py>(
     py: Python<'py>,

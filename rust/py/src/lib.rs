@@ -3,12 +3,15 @@
 mod aggregate;
 mod boost;
 mod border;
+mod comparisons;
 mod cross_validation;
 mod explanation;
 mod forest;
 mod latent;
+mod leaderboard;
 mod linear;
 mod metrics;
+mod mixture;
 mod rankings;
 mod saved;
 mod tree;
@@ -28,7 +31,14 @@ mod _core {
     #[pymodule_export]
     use crate::border::params::resolve_tree_sizes;
     #[pymodule_export]
+    use crate::border::run::Cancellation;
+    #[pymodule_export]
     use crate::border::sets::are_plain_sets;
+    #[pymodule_export]
+    use crate::comparisons::{
+        aggregate_counts, connected_components, count_comparisons, count_rankings, explain_counts,
+        fit_davidson,
+    };
     #[pymodule_export]
     use crate::cross_validation::{cross_validate, fold_of_rows, split_seeds, Problem};
     #[pymodule_export]
@@ -38,12 +48,16 @@ mod _core {
         aggregate_scores, latent_pair_shares, mixture_weights, observed_counts, observed_shares,
     };
     #[pymodule_export]
+    use crate::leaderboard::{resample_scores, separate_labels};
+    #[pymodule_export]
     use crate::linear::LinearModel;
     #[pymodule_export]
     use crate::metrics::{
-        bucket_count_differences, check_weights, kendall_tau_samples, tau_x, tau_x_ranked,
-        tau_x_ranked_samples, tau_x_samples,
+        bucket_count_differences, check_weights, kendall_tau_samples, pair_agreements,
+        rank_biased_overlaps, tau_x, tau_x_ranked, tau_x_ranked_samples, tau_x_samples,
     };
+    #[pymodule_export]
+    use crate::mixture::{mixture_consensus, mixture_pair_shares};
     #[pymodule_export]
     use crate::rankings::{drop_labels, pair_order_matrix, parse_positions, to_dense_ranks};
     #[pymodule_export]

@@ -10,7 +10,7 @@ use crate::border::arrays::{Matrix, MaybeWeights, Positions};
 use crate::border::errors::Result;
 use crate::border::run::run;
 
-/// The parameters of a linear model as the Python layer resolves them.
+/// The resolved parameters of a linear model, from the Python layer.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Options {
@@ -62,7 +62,8 @@ impl LinearModel {
         Ok(Self { fitted })
     }
 
-    /// Second derivatives of what was minimised: for each input, then for the intercept, n utilities and n tie terms.
+    /// Second derivatives of the minimised objective. Coefficients are ordered by feature, with the intercept last;
+    /// each feature has n utilities and n tie terms.
     fn information<'py>(
         &self,
         py: Python<'py>,
@@ -84,7 +85,7 @@ impl LinearModel {
     /// Utilities and tie terms of each row.
     fn scores<'py>(&self, py: Python<'py>, x: Matrix<'py>) -> Result<Bound<'py, PyArray2<f64>>> {
         let values = x.as_array();
-        let scores = py.detach(|| self.fitted.scores(values))?;
+        let scores = run(py, |interrupt| self.fitted.scores(values, interrupt))?;
         Ok(scores.into_pyarray(py))
     }
 
@@ -101,12 +102,12 @@ impl LinearModel {
         (array(means), array(deviations))
     }
 
-    /// Which labels the training rankings compare with another label.
+    /// Per label, whether the training rankings compare it with another label.
     fn compared_labels<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         self.fitted.compared_labels().to_vec().into_pyarray(py)
     }
 
-    /// Steps that the fit took.
+    /// Number of steps of the fit.
     #[getter]
     fn steps(&self) -> usize {
         self.fitted.steps()
@@ -118,13 +119,13 @@ impl LinearModel {
         self.fitted.has_converged()
     }
 
-    /// The model with a format version and a checksum.
+    /// The model as bytes, with a format version and a checksum.
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         let bytes = py.detach(|| self.fitted.to_bytes());
         PyBytes::new(py, &bytes)
     }
 
-    /// Reads what `to_bytes` wrote; anything else is an error.
+    /// Reads the bytes of `to_bytes`; any other bytes are an error.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, data: &[u8]) -> Result<Self> {
         let fitted = py.detach(|| Fitted::from_bytes(data))?;

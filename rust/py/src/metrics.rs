@@ -1,12 +1,13 @@
 //! Bindings of `bucketrank_core::metrics`.
 
-use bucketrank_core::metrics;
+use bucketrank_core::metrics::{self, OverlapTies};
 use bucketrank_core::rankings::Rankings;
 use bucketrank_core::weights::Weights;
+use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
-use crate::border::arrays::{weights_to_vec, MaybeWeights, Positions, View};
+use crate::border::arrays::{weights_to_vec, MaybeWeights, OrderTable, Positions, View};
 use crate::border::errors::{BorderError, Result};
 
 /// One number per row.
@@ -20,7 +21,7 @@ pub fn tau_x(
     y_pred: Positions<'_>,
     weights: MaybeWeights<'_>,
 ) -> Result<f64> {
-    let weights = weights_to_vec(&weights);
+    let weights = weights_to_vec(&weights)?;
     let weights = weights.as_deref();
     let (truth, predicted) = (y_true.view(), y_pred.view());
     let value = py.detach(|| match (truth, predicted) {
@@ -47,7 +48,7 @@ pub fn tau_x_samples<'py>(
     Ok(values.into_pyarray(py))
 }
 
-/// Mean of τ_X over the labels that both rank.
+/// Mean of τ_X, each over the labels that both rankings rank.
 #[pyfunction]
 pub fn tau_x_ranked(
     py: Python<'_>,
@@ -60,7 +61,7 @@ pub fn tau_x_ranked(
     Ok(py.detach(|| metrics::tau_x_ranked(&truth, &predicted))?)
 }
 
-/// τ_X of each row over the labels that both rank; NaN where these are fewer than two.
+/// τ_X of each row over the labels that both rankings rank; NaN if these are fewer than two.
 #[pyfunction]
 pub fn tau_x_ranked_samples<'py>(
     py: Python<'py>,
@@ -85,6 +86,55 @@ pub fn kendall_tau_samples<'py>(
     Ok(values.into_pyarray(py))
 }
 
+/// Pairs of labels of each row: concordant, discordant, tied in the first, in the second, in both.
+#[pyfunction]
+pub fn pair_agreements<'py>(
+    py: Python<'py>,
+    y_true: Positions<'py>,
+    y_pred: Positions<'py>,
+    require_complete: bool,
+) -> Result<OrderTable<'py>> {
+    let (truth, predicted) = checked(py, &y_true, &y_pred, require_complete)?;
+    let rows = py.detach(|| metrics::pair_agreements(&truth, &predicted))?;
+    let table = Array2::from_shape_fn((rows.len(), 5), |(row, column)| {
+        let found = &rows[row];
+        let counts = [
+            found.concordant,
+            found.discordant,
+            found.tied_in_first,
+            found.tied_in_second,
+            found.tied_in_both,
+        ];
+        counts[column] as i64
+    });
+    Ok(table.into_pyarray(py))
+}
+
+/// Rank-biased overlap of each row; NaN where fewer than two labels are ranked by both.
+#[pyfunction]
+pub fn rank_biased_overlaps<'py>(
+    py: Python<'py>,
+    y_true: Positions<'py>,
+    y_pred: Positions<'py>,
+    require_complete: bool,
+    p: f64,
+    ties: &str,
+) -> Result<Scores<'py>> {
+    let ties = match ties {
+        "a" => OverlapTies::Unknown,
+        "b" => OverlapTies::Corrected,
+        "w" => OverlapTies::Together,
+        other => {
+            let message = format!("ties is {other:?}; expected 'a', 'b' or 'w'");
+            return Err(BorderError::value(message));
+        }
+    };
+    let (truth, predicted) = checked(py, &y_true, &y_pred, require_complete)?;
+    let values = py.detach(|| metrics::rank_biased_overlaps(&truth, &predicted, p, ties))?;
+    let or_nan = values.into_iter().map(|value| value.unwrap_or(f64::NAN));
+    Ok(or_nan.collect::<Vec<f64>>().into_pyarray(py))
+}
+
 /// Predicted minus true number of buckets of each row.
 #[pyfunction]
 pub fn bucket_count_differences<'py>(
@@ -107,6 +157,21 @@ fn both(
     Ok((truth, y_pred.argument(py, "Y_pred")?))
 }
 
+/// As [`both`], and rejects missing labels if complete rankings are required.
+fn checked(
+    py: Python<'_>,
+    y_true: &Positions<'_>,
+    y_pred: &Positions<'_>,
+    require_complete: bool,
+) -> Result<(Rankings, Rankings)> {
+    let (truth, predicted) = both(py, y_true, y_pred)?;
+    if require_complete {
+        truth.require_complete("Y_true")?;
+        predicted.require_complete("Y_pred")?;
+    }
+    Ok((truth, predicted))
+}
+
 /// Weights, checked against the number of rows they belong to.
 #[pyfunction]
 pub fn check_weights<'py>(
@@ -114,7 +179,8 @@ pub fn check_weights<'py>(
     weights: PyReadonlyArray1<'py, f64>,
     rows: usize,
 ) -> Result<Scores<'py>> {
-    let weights: Vec<f64> = weights.as_array().iter().copied().collect();
-    Weights::new(Some(&weights), rows)?;
-    Ok(weights.into_pyarray(py))
+    let weights = weights_to_vec(&Some(weights))?.unwrap_or_default();
+    let weights = Weights::new(Some(&weights), rows)?;
+    let scaled: Vec<f64> = (0..rows).map(|row| weights.get(row)).collect();
+    Ok(scaled.into_pyarray(py))
 }

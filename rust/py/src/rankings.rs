@@ -13,21 +13,21 @@ use crate::border::run::run;
 /// Checked positions as integers, 0 where a label is missing.
 #[pyfunction]
 pub fn parse_positions<'py>(py: Python<'py>, y: Positions<'py>) -> Result<OrderTable<'py>> {
-    Ok(rankings_to_array(py, &y.rankings(py)?))
+    rankings_to_array(py, &y.rankings(py)?)
 }
 
 /// Dense ranks of arbitrary numbers, 0 where a label is missing.
 #[pyfunction]
 pub fn to_dense_ranks<'py>(py: Python<'py>, values: Positions<'py>) -> Result<OrderTable<'py>> {
     let view = values.view();
-    let ranked = py.detach(|| match view {
-        View::Whole(values) => missing::to_dense_ranks(values),
-        View::Real(values) => missing::to_dense_ranks(values),
+    let ranked = run(py, |interrupt| match view {
+        View::Whole(values) => missing::rank_rows(values, interrupt),
+        View::Real(values) => missing::rank_rows(values, interrupt),
     })?;
-    Ok(rankings_to_array(py, &ranked))
+    rankings_to_array(py, &ranked)
 }
 
-/// Rankings without the labels that the seed drops, 0 where a label is missing.
+/// Rankings with randomly dropped labels, 0 where a label is missing.
 #[pyfunction]
 pub fn drop_labels<'py>(
     py: Python<'py>,
@@ -37,7 +37,7 @@ pub fn drop_labels<'py>(
 ) -> Result<OrderTable<'py>> {
     let rankings = y.rankings(py)?;
     let dropped = py.detach(|| missing::drop_labels(&rankings, fraction, seed))?;
-    Ok(rankings_to_array(py, &dropped))
+    rankings_to_array(py, &dropped)
 }
 
 /// The pair order matrix C.

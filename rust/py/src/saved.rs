@@ -23,7 +23,7 @@ use crate::tree::Tree;
 /// The kind of object in containers of estimators.
 const KIND: &str = "estimator";
 const DESCRIPTION: &str = "description";
-/// Name of the text that says what a part is: [`ARRAY`] or the name of a model.
+/// Name of the string with the type of a part: [`ARRAY`] or the name of a model.
 const TYPE: &str = "type";
 const ARRAY: &str = "array";
 const VALUES: &str = "values";
@@ -66,7 +66,7 @@ pub fn pack<'py>(py: Python<'py>, description: &str, parts: Vec<Part>) -> Bound<
     PyBytes::new(py, &bytes)
 }
 
-/// Reads what `pack` wrote; `what` names the object in messages.
+/// Reads the bytes of `pack`; `what` names the object in messages.
 #[pyfunction]
 pub fn unpack<'py>(
     py: Python<'py>,

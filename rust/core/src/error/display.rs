@@ -1,7 +1,5 @@
 //! Numbers and hints in the messages of [`Error`](super::Error).
 
-use super::PositionProblem;
-
 /// Formats a number, in scientific notation if it would have very many digits.
 pub(super) fn format_number(number: f64) -> String {
     let size = number.abs();
@@ -12,14 +10,12 @@ pub(super) fn format_number(number: f64) -> String {
     }
 }
 
-/// States the rule that an invalid position violates.
-pub(super) fn describe_position(problem: PositionProblem, labels: usize) -> String {
-    match problem {
-        PositionProblem::BelowOne => "positions start at 1".into(),
-        PositionProblem::Fractional => "positions are whole numbers".into(),
-        PositionProblem::BeyondLabels => {
-            format!("with {labels} labels positions end at {labels}")
-        }
+/// States the rule that an invalid position violates, and what to do.
+pub(super) fn describe_position(found: f64) -> &'static str {
+    if found == 0.0 {
+        "positions start at 1: use NaN for a label that is not ranked, or add 1 to positions that start at 0"
+    } else {
+        "positions start at 1: use NaN for a label that is not ranked; to_dense_ranks ranks arbitrary numbers"
     }
 }
 
@@ -34,12 +30,11 @@ mod tests {
             row: 7,
             label: 2,
             found: 0.0,
-            labels: 4,
-            problem: PositionProblem::BelowOne,
         };
         assert_eq!(
             error.to_string(),
-            "row 7, label 2: position 0; positions start at 1"
+            "row 7, label 2: position 0; positions start at 1: use NaN for a label that is not ranked, or add 1 to \
+             positions that start at 0"
         );
         for (found, expected) in [
             (1e300, "1e300"),

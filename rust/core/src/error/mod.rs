@@ -1,30 +1,16 @@
-//! [`enum@Error`]: the error type of the crate. Variants carry the data of the message, so that callers can match on them
-//! and bindings can translate them without parsing text. Rows and labels count from 0.
+//! [`enum@Error`]: the error type of the crate. Variants carry the data of the message, so that callers can match on
+//! them and bindings can translate them without parsing text. Rows and labels count from 0.
 
+mod comparison;
 mod display;
+mod pair_statistic;
+mod problem;
 
+pub use comparison::ComparisonError;
 use display::{describe_position, format_number};
+pub use pair_statistic::PairStatisticError;
+pub use problem::WeightProblem;
 use thiserror::Error;
-
-/// Reason why a position of a ranking is invalid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PositionProblem {
-    /// Zero, negative, or minus infinity.
-    BelowOne,
-    /// Not an integer.
-    Fractional,
-    /// Larger than the number of labels, so the row cannot be dense.
-    BeyondLabels,
-}
-
-/// Reason why a weight is invalid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WeightProblem {
-    /// Less than zero.
-    Negative,
-    /// NaN or infinite.
-    NotFinite,
-}
 
 /// Error of a fallible function of this crate.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -47,8 +33,8 @@ pub enum Error {
         /// The largest supported number.
         limit: usize,
     },
-    /// An invalid position.
-    #[error("row {row}, label {label}: position {}; {}", format_number(*found), describe_position(*problem, *labels))]
+    /// A position that is zero or negative.
+    #[error("row {row}, label {label}: position {}; {}", format_number(*found), describe_position(*found))]
     Position {
         /// Row of the position.
         row: usize,
@@ -56,29 +42,11 @@ pub enum Error {
         label: usize,
         /// The value found there.
         found: f64,
-        /// Number of labels of the ranking.
-        labels: usize,
-        /// Why it is invalid.
-        problem: PositionProblem,
-    },
-    /// A row that skips a position.
-    #[error(
-        "row {row}, label {label}: position {found}, but no label of the row is at position {absent}; \
-         positions must be dense (1, 2, ... without gaps); to_dense_ranks closes gaps"
-    )]
-    Gap {
-        /// Row with the gap.
-        row: usize,
-        /// A label placed behind the gap.
-        label: usize,
-        /// The position of that label.
-        found: usize,
-        /// The smallest position without a label.
-        absent: usize,
     },
     /// A missing position where complete rankings are required.
     #[error(
-        "{what}, row {row}, label {label}: position missing (NaN); expected complete rankings"
+        "{what}, row {row}, label {label}: position missing (NaN); expected complete rankings, or missing=\"ignore\" to \
+         compare the labels that both rank"
     )]
     Missing {
         /// Name of the argument that has the row.
@@ -150,6 +118,19 @@ pub enum Error {
     /// Finite weights with an infinite sum.
     #[error("the weights add up to infinity; expected a finite sum")]
     WeightOverflow,
+    /// A positive weight that is too small relative to the largest weight.
+    #[error(
+        "row {row}: weight {} is too small for the largest weight, {}; expected a ratio of at least 1e-400, or 0",
+        format_number(*found), format_number(*largest)
+    )]
+    WeightRange {
+        /// Row of the weight.
+        row: usize,
+        /// The value found.
+        found: f64,
+        /// The largest weight.
+        largest: f64,
+    },
     /// A share or probability outside [0, 1].
     #[error("{name} is {}; expected a number from 0 to 1", format_number(*found))]
     Fraction {
@@ -158,63 +139,14 @@ pub enum Error {
         /// The value found.
         found: f64,
     },
-    /// A pair order matrix that is not square.
-    #[error("the pair order matrix has shape ({rows}, {columns}); expected a square matrix")]
-    NotSquare {
-        /// Number of rows.
-        rows: usize,
-        /// Number of columns.
-        columns: usize,
-    },
-    /// An invalid entry of a pair order matrix.
-    #[error("pair order matrix, row {row}, column {column}: {}; expected {expected}", format_number(*found))]
-    PairOrder {
-        /// Row of the entry.
-        row: usize,
-        /// Column of the entry.
-        column: usize,
-        /// The value found.
-        found: f64,
-        /// The expected value.
-        expected: &'static str,
-    },
-    /// Two opposite entries of a pair order matrix whose sum is not 1.
-    #[error(
-        "pair order matrix, rows {row} and {column}: C[{row}][{column}] + C[{column}][{row}] = {}; expected 1",
-        format_number(*sum)
-    )]
-    NotComplementary {
-        /// First label.
-        row: usize,
-        /// Second label.
-        column: usize,
-        /// The sum found.
-        sum: f64,
-    },
-    /// A table of pair shares with an invalid shape.
-    #[error(
-        "the table of pair shares has shape ({pairs}, {columns}); expected one row for each of n(n-1)/2 pairs of \
-         labels and the columns before, tied, after"
-    )]
-    PairTable {
-        /// Number of rows.
-        pairs: usize,
-        /// Number of columns.
-        columns: usize,
-    },
-    /// Invalid shares of a pair.
-    #[error(
-        "pair {pair}: shares {found:?}; expected numbers from 0 to 1 that add up to 1, or 0 three times for a pair \
-         of which nothing is known"
-    )]
-    PairShare {
-        /// Index of the pair.
-        pair: usize,
-        /// The shares found of before, tied and after.
-        found: [f64; 3],
-    },
+    /// An invalid pair order matrix or table of pairs.
+    #[error(transparent)]
+    PairStatistic(PairStatisticError),
     /// A value that cannot be ranked.
-    #[error("row {row}, label {label}: {} cannot be ranked; expected a number above minus infinity", format_number(*found))]
+    #[error(
+        "row {row}, label {label}: {} cannot be ranked; expected a number above minus infinity",
+        format_number(*found)
+    )]
     Unrankable {
         /// Row of the value.
         row: usize,
@@ -266,7 +198,7 @@ pub enum Error {
     },
     /// Evidence without a statistic that the method needs.
     #[error(
-        "{method} needs {needed}, but only {known} is known; Borda, Copeland, BucketPivot, \
+        "{method} needs {needed}, but only {known} is available; Borda, Copeland, BucketPivot, \
          MarkovChain(4) and MaximalLottery work on a pair order matrix"
     )]
     TooLittleKnown {
@@ -277,16 +209,31 @@ pub enum Error {
         /// The statistics that are available.
         known: &'static str,
     },
-    /// More labels than the exact search supports.
-    #[error(
-        "found {found} labels; the exact search goes through all bucket orders and takes at most {limit} labels; \
-         method=\"local\" has no limit"
-    )]
-    TooManyForExact {
-        /// The number of labels found.
+    /// A failure of a method that the host implements.
+    #[error("{method}, on {input}: {message}")]
+    External {
+        /// Name of the method.
+        method: String,
+        /// Description of its input.
+        input: String,
+        /// What went wrong.
+        message: String,
+    },
+    /// More buckets than labels are required.
+    #[error("n_buckets is {found}, but there are {labels} labels; expected at most one bucket per label")]
+    TooManyBuckets {
+        /// The smallest permitted number of buckets.
         found: usize,
-        /// The largest supported number.
-        limit: usize,
+        /// Number of labels.
+        labels: usize,
+    },
+    /// The number of label weights differs from the number of labels.
+    #[error("found {found} label weights for {labels} labels; expected one weight per label")]
+    LabelWeightCount {
+        /// Number of weights.
+        found: usize,
+        /// Number of labels.
+        labels: usize,
     },
     /// A method without scores where scores are required.
     #[error("{method} has no scores to order labels by; expected Borda, Copeland, MarkovChain or MaximalLottery")]
@@ -321,6 +268,15 @@ pub enum Error {
     /// Soft routing requested from a tree that was fitted without it.
     #[error("the tree was fitted without soft routing; expected routing \"soft\" at the fit")]
     NoSoftRouting,
+    /// A mixture without components.
+    #[error("found no component; expected at least one model")]
+    NoComponents,
+    /// A row for which every component of a mixture fails.
+    #[error("row {row}: no component gives finite shares")]
+    NoFiniteShares {
+        /// The row.
+        row: usize,
+    },
     /// Bytes that are not a valid saved model.
     #[error("cannot read the saved {what}: {problem}")]
     SavedModel {
@@ -359,6 +315,24 @@ pub enum Error {
         /// Number of rows.
         rows: usize,
     },
+    /// More memory than can be allocated.
+    #[error(
+        "{what} would take {bytes:.1e} bytes, more memory than there is; expected smaller data"
+    )]
+    Memory {
+        /// The part of the work that needs the memory.
+        what: &'static str,
+        /// The memory needed.
+        bytes: f64,
+    },
+    /// More rows than trees and boosters can number.
+    #[error("found {found} rows; expected at most {limit}")]
+    TooManyRows {
+        /// The number of rows found.
+        found: usize,
+        /// The largest supported number.
+        limit: usize,
+    },
     /// The requested threads could not be started.
     #[error("cannot start {n_jobs} threads")]
     Threads {
@@ -373,6 +347,9 @@ pub enum Error {
         /// Error of that set.
         error: Box<Error>,
     },
+    /// An error in comparisons of two labels.
+    #[error(transparent)]
+    Comparison(ComparisonError),
     /// The call was interrupted.
     #[error("interrupted")]
     Interrupted,

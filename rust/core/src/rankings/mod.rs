@@ -1,4 +1,4 @@
-//! [`Rankings`]: validated ranking data, on which kernels cannot fail.
+//! [`Rankings`]: validated ranking data, so that kernels cannot fail.
 
 mod row_reader;
 
@@ -7,6 +7,7 @@ use ndarray::ArrayView2;
 use crate::error::{Error, Result};
 use crate::raw_position::RawPosition;
 pub use crate::raw_position::MISSING;
+use crate::run::require_memory;
 use crate::simd::dispatch;
 use crate::weights::Weights;
 
@@ -17,8 +18,8 @@ pub const MAX_LABELS: usize = u16::MAX as usize;
 
 /// A set of rankings with ties over the same labels, possibly incomplete, possibly weighted.
 ///
-/// Invariants: at least one row; 2 to [`MAX_LABELS`] labels; the positions of the labels that a
-/// row ranks are dense (1..k without gaps); weights are finite, non-negative and have a positive sum.
+/// Invariants: at least one row; 2 to [`MAX_LABELS`] labels; the positions of the labels that a row ranks are dense
+/// (1..k without gaps); weights are finite, non-negative and have a positive sum.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rankings {
     labels: usize,
@@ -29,11 +30,12 @@ pub struct Rankings {
 }
 
 impl Rankings {
-    /// Reads rankings from an array of positions (rows × labels) and optional weights.
+    /// Reads rankings from an array of positions (rows × labels) and optional weights. Positions are positive numbers;
+    /// rows with gaps (1, 2, 2, 4) or fractions (1, 2.5, 2.5, 4) are ranked densely.
     ///
     /// # Errors
-    /// An empty array, fewer than two or too many labels, a position that is not an integer from 1 to the number of
-    /// labels, a gap in a row, or the errors of [`Weights::new`].
+    /// An empty array, fewer than two or too many labels, a position that is zero or negative, [`Error::Memory`], or the
+    /// errors of [`Weights::new`].
     ///
     /// # Examples
     /// ```
@@ -52,7 +54,7 @@ impl Rankings {
     ) -> Result<Self> {
         let (rows, labels) = check_shape(positions.dim())?;
         let weights = Weights::new(weights, rows)?;
-        let mut compact = vec![MISSING; rows * labels];
+        let mut compact = vec![MISSING; require_memory::<u16>("the rankings", &[rows, labels])?];
         let remaining = match positions.as_slice() {
             Some(raw) => dispatch(ReadRowsKernel {
                 labels,
@@ -138,7 +140,7 @@ impl Rankings {
         &self.positions[row * self.labels..(row + 1) * self.labels]
     }
 
-    /// Positions of `rows` rankings from `start` on, row by row.
+    /// Positions of `rows` rankings starting at `start`, row by row.
     pub(crate) fn block(&self, start: usize, rows: usize) -> &[u16] {
         &self.positions[start * self.labels..(start + rows) * self.labels]
     }
@@ -194,7 +196,6 @@ pub(crate) fn check_shape((rows, labels): (usize, usize)) -> Result<(usize, usiz
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::PositionProblem;
     use ndarray::{array, Array2};
 
     const NAN: f64 = f64::NAN;
@@ -224,43 +225,50 @@ mod tests {
     }
 
     #[test]
-    fn gaps_are_reported_for_few_and_many_labels() {
+    fn gaps_and_fractions_are_ranked_densely() {
+        let nan = NAN;
+        let y = array![
+            [1.0, 2.0, 2.0, 4.0],
+            [1.0, 2.5, 2.5, 4.0],
+            [0.5, nan, 1e300, 7.0],
+            [REST, 3.0, REST, 9.5],
+            [1.0, 2.0, 3.0, 4.0]
+        ];
+        let rankings = Rankings::new(y.view(), None).unwrap();
+        let rows: Vec<_> = rankings.rows().map(<[u16]>::to_vec).collect();
+        let expected = [
+            [1, 2, 2, 3],
+            [1, 2, 2, 3],
+            [1, 0, 3, 2],
+            [3, 1, 3, 2],
+            [1, 2, 3, 4],
+        ];
+        assert_eq!(rows, expected.map(Vec::from));
+        // Integers beyond the precision of floats stay different.
+        let large = array![[(1_i64 << 53) + 1, 1 << 53, i64::MAX]];
+        assert_eq!(Rankings::new(large.view(), None).unwrap().row(0), [2, 1, 3]);
         for labels in [3, 200] {
             let mut y = Array2::from_elem((2, labels), 1_i64);
             y[[1, 2]] = 3;
-            let error = Rankings::new(y.view(), None).unwrap_err();
-            let expected = Error::Gap {
-                row: 1,
-                label: 2,
-                found: 3,
-                absent: 2,
-            };
-            assert_eq!(error, expected);
+            let rankings = Rankings::new(y.view(), None).unwrap();
+            assert_eq!(rankings.row(1)[2], 2);
+            // Other strides take the same way.
+            let by_columns = Rankings::new(y.t().as_standard_layout().t(), None).unwrap();
+            assert_eq!(by_columns, rankings);
         }
     }
 
     #[test]
-    fn invalid_positions_give_their_problem() {
-        let cases = [
-            (0.0, PositionProblem::BelowOne),
-            (-3.0, PositionProblem::BelowOne),
-            (f64::NEG_INFINITY, PositionProblem::BelowOne),
-            (0.5, PositionProblem::Fractional),
-            (1.5, PositionProblem::Fractional),
-            (4.0, PositionProblem::BeyondLabels),
-            (1e300, PositionProblem::BeyondLabels),
-        ];
-        for (found, expected) in cases {
+    fn positions_that_are_not_positive_are_reported() {
+        for found in [0.0, -3.0, f64::NEG_INFINITY, -0.0] {
             let y = array![[1.0, 2.0, 3.0], [1.0, found, 2.0]];
-            match Rankings::new(y.view(), None).unwrap_err() {
-                Error::Position {
-                    row: 1,
-                    label: 1,
-                    problem,
-                    ..
-                } => assert_eq!(problem, expected),
-                other => panic!("{other:?}"),
-            }
+            let error = Rankings::new(y.view(), None).unwrap_err();
+            let expected = Error::Position {
+                row: 1,
+                label: 1,
+                found,
+            };
+            assert_eq!(error, expected);
         }
     }
 

@@ -18,7 +18,7 @@ impl<P: RawPosition> Kernel for ReadRowsKernel<'_, P> {
 
     #[inline(always)]
     fn run(self) -> Vec<usize> {
-        /// Rows that are converted in one loop and validated while they are in the cache.
+        /// Rows per block: converted in one loop, then validated while they are in cache.
         const BLOCK: usize = 64;
         let mut remaining = Vec::new();
         let block = BLOCK * self.labels;
@@ -64,13 +64,15 @@ fn is_complete_dense_in_two_words(positions: &[u16], all: u16) -> bool {
     all < 64 && seen & 1 == 0 && seen.wrapping_add(2).is_power_of_two()
 }
 
-/// Reads rows one at a time and reports invalid positions and gaps.
+/// Reads rows one at a time, ranks those densely that are not dense, and reports invalid positions.
 pub(super) struct RowReader {
     labels: usize,
     /// Whether every row so far ranks every label.
     pub(super) complete: bool,
     /// Whether each position occurs in the current row.
     seen: Vec<bool>,
+    /// Ranked labels of the current row, best first.
+    order: Vec<usize>,
 }
 
 impl RowReader {
@@ -79,68 +81,69 @@ impl RowReader {
             labels,
             complete: true,
             seen: vec![false; labels + 1],
+            order: Vec::new(),
         }
     }
 
-    /// Reads a row that may have missing labels and the rest of a top-k list.
+    /// Reads a row that may have missing labels, gaps, fractions and the rest of a top-k list. Each number is read once:
+    /// another thread may write to the array meanwhile.
     pub(super) fn read_row<P: RawPosition>(
         &mut self,
         row: usize,
-        raw: impl Iterator<Item = P> + Clone,
+        raw: impl Iterator<Item = P>,
         out: &mut [u16],
     ) -> Result<()> {
-        let mut has_rest = false;
-        for (label, (value, out)) in raw.clone().zip(out.iter_mut()).enumerate() {
+        let raw: Vec<P> = raw.collect();
+        let mut is_sparse = false;
+        for (label, (&value, out)) in raw.iter().zip(out.iter_mut()).enumerate() {
             *out = match value.parse(self.labels) {
                 ParsedPosition::At(position) => position,
                 ParsedPosition::Missing => MISSING,
-                ParsedPosition::Rest => {
-                    has_rest = true;
+                ParsedPosition::Rest | ParsedPosition::Sparse => {
+                    is_sparse = true;
                     MISSING
                 }
-                ParsedPosition::Invalid(problem) => {
+                ParsedPosition::Invalid => {
                     return Err(Error::Position {
                         row,
                         label,
                         found: value.as_f64(),
-                        labels: self.labels,
-                        problem,
                     })
                 }
             };
         }
-        let last = self.check_dense(row, out)?;
-        if has_rest {
-            for (value, out) in raw.zip(out.iter_mut()) {
-                if value.parse(self.labels) == ParsedPosition::Rest {
-                    *out = last + 1;
-                }
-            }
+        if is_sparse || !self.is_dense(out) {
+            self.rank_densely(&raw, out);
         }
         self.complete &= !out.contains(&MISSING);
         Ok(())
     }
 
-    /// Returns the last position of a dense row, or [`Error::Gap`].
-    fn check_dense(&mut self, row: usize, positions: &[u16]) -> Result<u16> {
+    /// Whether the positions of the ranked labels have no gap.
+    fn is_dense(&mut self, positions: &[u16]) -> bool {
         let last = positions.iter().copied().max().unwrap_or(0);
         self.seen.fill(false);
         for &position in positions {
             self.seen[usize::from(position)] = true;
         }
-        match (1..usize::from(last)).find(|&position| !self.seen[position]) {
-            Some(absent) => Err(gap_error(row, positions, last, absent)),
-            None => Ok(last),
-        }
+        (1..usize::from(last)).all(|position| self.seen[position])
     }
-}
 
-/// Error for the first absent position of a row.
-fn gap_error(row: usize, positions: &[u16], last: u16, absent: usize) -> Error {
-    Error::Gap {
-        row,
-        label: positions.iter().position(|&p| p == last).unwrap_or(0),
-        found: last.into(),
-        absent,
+    /// Ranks a row of valid positions: the smallest becomes 1, equal ones are tied.
+    fn rank_densely<P: RawPosition>(&mut self, raw: &[P], out: &mut [u16]) {
+        self.order.clear();
+        let ranked = |label: &usize| raw[*label].parse(self.labels) != ParsedPosition::Missing;
+        self.order.extend((0..raw.len()).filter(ranked));
+        self.order.sort_by(|&u, &v| raw[u].compare(raw[v]));
+        let mut position = 0;
+        let mut previous: Option<P> = None;
+        for &label in &self.order {
+            let value = raw[label];
+            if previous.is_none_or(|previous| previous.compare(value).is_ne()) {
+                position += 1;
+            }
+            out[label] = position;
+            previous = Some(value);
+        }
     }
 }

@@ -1,54 +1,148 @@
-//! [`AggregatorSpec`]: conversion of an aggregator.
+//! [`AggregatorSpec`]: conversion of aggregators from Python.
+
+use std::sync::Arc;
+use std::time::Duration;
 
 use bucketrank_core::aggregate::{
-    Aggregator, Borda, BucketPivot, Copeland, Davidson, MarkovChain, MaximalLottery, Scorer, TauX,
-    TauXSearch,
+    Aggregator, Borda, BucketPivot, Buckets, Copeland, Davidson, External, Kemeny, KemenyParams,
+    KemenySearch, MarkovChain, MaximalLottery, RankedPairs, ReciprocalRankFusion, Schulze, Scorer,
+    TauX, TauXSearch,
 };
 use bucketrank_core::error;
+use bucketrank_core::latent::TieRule;
 use pyo3::prelude::*;
 
 use super::errors::{BorderError, Result};
+use super::python_method::PythonMethod;
 
-/// An aggregator as the Python layer names it.
+/// Name and parameters of an aggregator, from the Python layer.
 #[derive(Clone, PartialEq, FromPyObject)]
 pub enum AggregatorSpec {
-    /// A method and its one parameter.
+    /// A method and its only parameter.
     Plain((String, f64)),
-    /// A method that starts from the scores of another one.
-    Ordered((String, (String, f64))),
+    /// A search for the best bucket order and its options.
+    Search((String, SearchOptions)),
+    /// An aggregator written in Python: its name, what it reads, and the object.
+    Python((String, bool, PythonObject)),
+}
+
+/// An object of Python; equal to itself only.
+#[derive(FromPyObject)]
+pub struct PythonObject(Py<PyAny>);
+
+impl Clone for PythonObject {
+    fn clone(&self) -> Self {
+        Self(Python::attach(|py| self.0.clone_ref(py)))
+    }
+}
+
+impl PartialEq for PythonObject {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.is(&other.0)
+    }
+}
+
+/// Options of the searches; those that a method does not have are ignored.
+#[derive(Clone, PartialEq, FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct SearchOptions {
+    search: String,
+    /// Method that orders the labels first.
+    order: Option<(String, f64)>,
+    penalty: f64,
+    ties: bool,
+    /// Smallest and largest number of buckets.
+    n_buckets: Option<(usize, usize)>,
+    time_limit: Option<f64>,
+    label_weights: Option<Vec<f64>>,
 }
 
 impl AggregatorSpec {
-    /// The aggregator that the core knows.
+    /// The aggregator of the core with this name and these parameters.
     pub fn aggregator(&self) -> Result<Aggregator> {
-        let (method, parameter) = match self {
-            Self::Plain((method, parameter)) => (method, parameter),
-            Self::Ordered((method, order)) => {
-                let order = Self::Plain(order.clone()).aggregator()?;
-                let order = Scorer::try_from(order)?;
-                let tau_x = TauX::new(search(method)?, Some(order));
-                return Ok(Aggregator::TauX(tau_x));
+        match self {
+            Self::Plain((method, parameter)) => plain(method, *parameter),
+            Self::Search((method, options)) if method == "tau_x" => options.tau_x(),
+            Self::Search((method, options)) if method == "kemeny" => options.kemeny(),
+            Self::Search((method, _)) => Err(unknown(method)),
+            Self::Python((name, reads_pair_order, object)) => {
+                let method = PythonMethod::new(object.clone().0, name.clone(), *reads_pair_order);
+                Ok(Aggregator::External(External::new(Arc::new(method))))
             }
-        };
-        let checked: error::Result<Aggregator> = match method.as_str() {
-            "borda" => Borda::new(*parameter).map(Aggregator::Borda),
-            "copeland" => Copeland::new(*parameter).map(Aggregator::Copeland),
-            "bucket_pivot" => BucketPivot::new(*parameter).map(Aggregator::BucketPivot),
-            "markov_chain" => MarkovChain::new(*parameter as u8).map(Aggregator::MarkovChain),
-            "davidson" => Davidson::new(*parameter).map(Aggregator::Davidson),
-            "maximal_lottery" => Ok(Aggregator::MaximalLottery(MaximalLottery)),
-            other => Ok(Aggregator::TauX(TauX::new(search(other)?, None))),
-        };
-        Ok(checked?)
+        }
     }
 }
 
-/// The search that a variant of `TauX` does.
-fn search(method: &str) -> Result<TauXSearch> {
-    match method {
-        "tau_x_cut" => Ok(TauXSearch::Cut),
-        "tau_x_local" => Ok(TauXSearch::Local),
-        "tau_x_exact" => Ok(TauXSearch::Exact),
-        other => Err(BorderError::value(format!("unknown method {other:?}"))),
+fn plain(method: &str, parameter: f64) -> Result<Aggregator> {
+    let checked: error::Result<Aggregator> = match method {
+        "borda" => Borda::new(parameter).map(Aggregator::Borda),
+        "copeland" => Copeland::new(parameter).map(Aggregator::Copeland),
+        "bucket_pivot" => BucketPivot::new(parameter).map(Aggregator::BucketPivot),
+        "markov_chain" => MarkovChain::new(parameter as u8).map(Aggregator::MarkovChain),
+        "davidson" => Davidson::new(parameter).map(Aggregator::Davidson),
+        "davidson_half" => Davidson::new(parameter)
+            .map(|davidson| Aggregator::Davidson(davidson.with_ties(TieRule::Half))),
+        "maximal_lottery" => Ok(Aggregator::MaximalLottery(MaximalLottery)),
+        "tau_x" => Ok(Aggregator::TauX(TauX::default())),
+        "reciprocal_rank_fusion" => {
+            ReciprocalRankFusion::new(parameter).map(Aggregator::ReciprocalRankFusion)
+        }
+        "schulze" => Ok(Aggregator::Schulze(Schulze)),
+        "ranked_pairs" => Ok(Aggregator::RankedPairs(RankedPairs)),
+        other => return Err(unknown(other)),
+    };
+    Ok(checked?)
+}
+
+fn unknown(method: &str) -> BorderError {
+    BorderError::value(format!("unknown method {method:?}"))
+}
+
+impl SearchOptions {
+    fn buckets(&self) -> Buckets {
+        match self.n_buckets {
+            Some((least, most)) => Buckets::Between { least, most },
+            None if self.ties => Buckets::Any,
+            None => Buckets::Strict,
+        }
     }
+
+    fn tau_x(&self) -> Result<Aggregator> {
+        let search = match self.search.as_str() {
+            "cut" => TauXSearch::Cut,
+            "local" => TauXSearch::Local,
+            "exact" => TauXSearch::Exact,
+            other => return Err(unknown_search(other)),
+        };
+        let order = self.order.as_ref();
+        let order = order.map(|(method, parameter)| plain(method, *parameter));
+        let order = order.transpose()?.map(Scorer::try_from).transpose()?;
+        let limit = self.time_limit.map(Duration::try_from_secs_f64);
+        let limit = limit.transpose().map_err(|_| {
+            BorderError::value("time_limit: expected seconds that are not negative".into())
+        })?;
+        let tau_x = TauX::new(search, order).with_buckets(self.buckets());
+        Ok(Aggregator::TauX(tau_x.with_time_limit(limit)))
+    }
+
+    fn kemeny(&self) -> Result<Aggregator> {
+        let search = match self.search.as_str() {
+            "auto" => KemenySearch::Auto,
+            "exact" => KemenySearch::Exact,
+            "local" => KemenySearch::Local,
+            other => return Err(unknown_search(other)),
+        };
+        let kemeny = Kemeny::new(KemenyParams {
+            penalty: self.penalty,
+            buckets: self.buckets(),
+            search,
+            time_limit: self.time_limit,
+            label_weights: self.label_weights.clone(),
+        })?;
+        Ok(Aggregator::Kemeny(kemeny))
+    }
+}
+
+fn unknown_search(search: &str) -> BorderError {
+    BorderError::value(format!("unknown search {search:?}"))
 }

@@ -1,9 +1,13 @@
 //! Conversion between `NumPy` arrays and the core's rankings, bucket orders and pair shares.
+//!
+//! Another thread of Python may write to an array during a call. The core therefore reads each number once, or checks
+//! its own copy: the result is then that of some mixture of old and new numbers, or an error, but never a panic.
 
 use bucketrank_core::bucket_order::BucketOrder;
 use bucketrank_core::error;
 use bucketrank_core::pairs::{pair_count, PairShares};
 use bucketrank_core::rankings::Rankings;
+use bucketrank_core::run::require_memory;
 use ndarray::{Array2, Array3, ArrayView2, ArrayViewMut2, Axis};
 use numpy::{
     IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
@@ -12,7 +16,7 @@ use pyo3::prelude::*;
 
 use super::errors::{BorderError, Result};
 
-/// Features, one row per ranking.
+/// A feature matrix, one row per ranking.
 pub type Matrix<'py> = PyReadonlyArray2<'py, f64>;
 
 /// Optional weights, one per row.
@@ -36,7 +40,7 @@ impl<'py> FromPyObject<'_, 'py> for Positions<'py> {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        // Tested first: an exception for each array of floats would cost more than reading the array.
+        // Test the type first, because raising an exception for an array of floats would cost more than reading it.
         if object.cast::<PyArray2<i64>>().is_ok() {
             object.extract().map(Self::Whole)
         } else {
@@ -62,12 +66,12 @@ impl Positions<'_> {
 
     /// Reads weighted rankings, detached from the interpreter.
     pub fn weighted(&self, py: Python<'_>, weights: &MaybeWeights<'_>) -> Result<Rankings> {
-        let weights = weights_to_vec(weights);
+        let weights = weights_to_vec(weights)?;
         let view = self.view();
         Ok(py.detach(|| view.read(weights.as_deref()))?)
     }
 
-    /// Reads the rankings of one of two arguments; errors say which.
+    /// Reads the rankings of one of two arguments; errors name the argument.
     pub fn argument(&self, py: Python<'_>, name: &str) -> Result<Rankings> {
         let view = self.view();
         py.detach(|| view.read(None))
@@ -102,10 +106,13 @@ impl View<'_> {
 }
 
 /// Copies weights of any stride.
-pub fn weights_to_vec(weights: &MaybeWeights<'_>) -> Option<Vec<f64>> {
-    weights
-        .as_ref()
-        .map(|weights| weights.as_array().iter().copied().collect())
+pub fn weights_to_vec(weights: &MaybeWeights<'_>) -> Result<Option<Vec<f64>>> {
+    let Some(weights) = weights else {
+        return Ok(None);
+    };
+    let weights = weights.as_array();
+    require_memory::<f64>("the weights", &[weights.len(), 2])?;
+    Ok(Some(weights.iter().copied().collect()))
 }
 
 /// Whole numbers as an array of 64-bit integers.
@@ -114,14 +121,28 @@ pub fn whole_numbers<T: TryInto<i64>>(
     numbers: impl IntoIterator<Item = T>,
 ) -> Bound<'_, PyArray1<i64>> {
     let numbers = numbers.into_iter();
-    // Counts and indices fit: no array has 2⁶³ entries.
+    // Counts and indices always fit, because no array has 2⁶³ entries.
     let numbers: Vec<i64> = numbers.map(|n| n.try_into().unwrap_or(i64::MAX)).collect();
     numbers.into_pyarray(py)
 }
 
 /// Positions as an integer array, 0 where a label is missing.
-pub fn rankings_to_array<'py>(py: Python<'py>, rankings: &Rankings) -> OrderTable<'py> {
-    position_table(rankings.rows(), rankings.len(), rankings.labels()).into_pyarray(py)
+pub fn rankings_to_array<'py>(py: Python<'py>, rankings: &Rankings) -> Result<OrderTable<'py>> {
+    let (rows, labels) = (rankings.len(), rankings.labels());
+    require_orders(rows, labels)?;
+    Ok(position_table(rankings.rows(), rows, labels).into_pyarray(py))
+}
+
+/// Checks that bucket orders, and the array that is made of them, can be allocated.
+pub fn require_orders(rows: usize, labels: usize) -> Result<()> {
+    require_memory::<i64>("the bucket orders", &[rows, labels + 8])?;
+    Ok(())
+}
+
+/// Checks that pair shares, and the array that is made of them, can be allocated.
+pub fn require_shares(rows: usize, labels: usize) -> Result<()> {
+    require_memory::<f64>("the pair shares", &[rows, pair_count(labels), 3, 2])?;
+    Ok(())
 }
 
 /// The positions of bucket orders of `labels` labels, one row per order.
@@ -150,13 +171,14 @@ pub fn gather_rows<'py>(
     py: Python<'py>,
     table: &Array2<u16>,
     rows: &[u32],
-) -> PyResult<OrderTable<'py>> {
+) -> Result<OrderTable<'py>> {
     let columns = table.ncols();
+    require_orders(rows.len(), columns)?;
     // NumPy allocates huge pages; the page faults of a fresh vector would take longer than the copy.
     let out = PyArray2::zeros(py, (rows.len(), columns), false);
     {
-        let mut out = out.try_readwrite()?;
-        let out = out.as_slice_mut()?;
+        let mut out = out.try_readwrite().map_err(PyErr::from)?;
+        let out = out.as_slice_mut().map_err(PyErr::from)?;
         py.detach(|| {
             for (out, &row) in out.chunks_exact_mut(columns.max(1)).zip(rows) {
                 for (out, &position) in out.iter_mut().zip(table.row(row as usize)) {

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use bucketrank_core::error::Error;
-use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
+use bucketrank_core::error::{ComparisonError, Error};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
-// Defined in Python: with the stable ABI of Python 3.10 a Rust class cannot extend an exception.
+// Defined in Python, because a Rust class cannot extend an exception with the stable ABI of Python 3.10.
 pyo3::import_exception!(bucketrank.errors, RankingError);
 
 /// Error of a binding function: `?` converts core errors and Python exceptions to it.
@@ -39,11 +39,12 @@ impl BorderError {
         Self(PyValueError::new_err(message))
     }
 
-    /// The exception of an error in a part of the input; its message starts with the name of the part.
+    /// The exception for an error in a part of the input; its message starts with the name of the part.
     pub fn within(part: &str, error: &Error) -> Self {
         let message = format!("{part}{error}");
         Self(match cause(error) {
             Error::Interrupted => PyKeyboardInterrupt::new_err(()),
+            Error::Memory { .. } => PyMemoryError::new_err(message),
             Error::Unsolved { .. } | Error::Threads { .. } => PyRuntimeError::new_err(message),
             cause => match Place::of(cause) {
                 Some(place) => place.exception(cause, message),
@@ -52,16 +53,16 @@ impl BorderError {
         })
     }
 
-    /// The exception of an error in one of two ranking arguments; some errors already name the argument.
+    /// The exception for an error in one of two ranking arguments; some errors already name the argument.
     pub fn in_argument(name: &str, error: &Error) -> Self {
         match error {
-            Error::Position { .. } | Error::Gap { .. } => Self::within(&format!("{name}, "), error),
+            Error::Position { .. } => Self::within(&format!("{name}, "), error),
             error => Self::within("", error),
         }
     }
 }
 
-/// The error itself, or that of one set of rankings.
+/// The error itself, or the error inside [`Error::InSet`].
 fn cause(error: &Error) -> &Error {
     match error {
         Error::InSet { error, .. } => cause(error),
@@ -87,43 +88,51 @@ struct Place {
 impl Place {
     /// `None` for errors that are not about ranking data.
     fn of(error: &Error) -> Option<Self> {
-        let count = |found| Self {
-            found: Some(Found::Count(found)),
-            ..Self::default()
-        };
-        let cell = |row, label, found| Self {
-            row: Some(row),
-            label: Some(label),
-            found,
-        };
-        Some(match *error {
-            Error::NoRows => count(0),
+        match *error {
+            Error::NoRows => Some(Self::count(0)),
             Error::TooFewLabels { found }
             | Error::TooManyLabels { found, .. }
             | Error::LabelCount { found, .. }
-            | Error::WeightCount { found, .. } => count(found),
-            Error::Position {
-                row, label, found, ..
-            }
-            | Error::Unrankable { row, label, found } => {
-                cell(row, label, Some(Found::Number(found)))
-            }
-            Error::Gap {
-                row, label, found, ..
-            } => cell(row, label, Some(Found::Count(found))),
-            Error::Missing { row, label, .. } => cell(row, label, Some(Found::Number(f64::NAN))),
-            Error::Tied { row, first, .. } => cell(row, first, None),
-            Error::Weight { row, found, .. } => Self {
-                row: Some(row),
-                label: None,
-                found: Some(Found::Number(found)),
-            },
+            | Error::WeightCount { found, .. } => Some(Self::count(found)),
             Error::NothingToCompare { .. }
             | Error::NoPairs { .. }
             | Error::NoWeight { .. }
-            | Error::WeightOverflow => Self::default(),
+            | Error::WeightOverflow => Some(Self::default()),
+            _ => Self::in_row(error),
+        }
+    }
+
+    /// `None` for errors that are not about one row of the rankings.
+    fn in_row(error: &Error) -> Option<Self> {
+        use Found::Number;
+        let (row, label, found) = match *error {
+            Error::Position { row, label, found } | Error::Unrankable { row, label, found } => {
+                (row, Some(label), Some(Number(found)))
+            }
+            Error::Missing { row, label, .. } => (row, Some(label), Some(Number(f64::NAN))),
+            Error::Tied { row, first, .. } => (row, Some(first), None),
+            Error::Weight { row, found, .. } | Error::WeightRange { row, found, .. } => {
+                (row, None, Some(Number(found)))
+            }
+            Error::Comparison(
+                ComparisonError::LabelIndex { row, .. }
+                | ComparisonError::SelfComparison { row, .. }
+                | ComparisonError::Outcome { row, .. },
+            ) => (row, None, None),
             _ => return None,
+        };
+        Some(Self {
+            row: Some(row),
+            label,
+            found,
         })
+    }
+
+    fn count(found: usize) -> Self {
+        Self {
+            found: Some(Found::Count(found)),
+            ..Self::default()
+        }
     }
 
     /// A `RankingError` whose `reason` is the message of `error` without its place.
@@ -136,7 +145,7 @@ impl Place {
 }
 
 impl fmt::Display for Place {
-    /// The start of the error's message.
+    /// The place as the start of an error message.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.row, self.label) {
             (Some(row), Some(label)) => write!(formatter, "row {row}, label {label}: "),

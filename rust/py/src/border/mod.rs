@@ -2,7 +2,9 @@
 
 pub mod aggregator;
 pub mod arrays;
+pub mod board_data;
 pub mod errors;
 pub mod params;
+pub mod python_method;
 pub mod run;
 pub mod sets;

@@ -2,6 +2,7 @@
 
 use bucketrank_core::boost::{BoostOptions, MAX_DEPTH};
 use bucketrank_core::linear::LinearOptions;
+use bucketrank_core::pairs::MAX_PAIR_LABELS;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyString};
@@ -11,7 +12,7 @@ use super::errors::{BorderError, Result};
 /// Largest number of children of a node.
 const MAX_SPLITS: usize = 1000;
 
-/// Larger counts have the same effect: no dataset has more rows. It fits in a 32-bit `usize`.
+/// Largest count: no dataset has more rows, so larger counts have the same effect. Fits in a 32-bit `usize`.
 const MAX_COUNT: usize = 1 << 31;
 
 const FRACTION: &str = "a fraction above 0 and up to 1";
@@ -19,16 +20,19 @@ const FRACTION: &str = "a fraction above 0 and up to 1";
 /// Largest values of parameters.
 #[derive(IntoPyObject)]
 pub struct Limits {
-    /// Of any count; larger counts have the same effect.
+    /// Largest count; larger counts have the same effect.
     count: usize,
-    /// Of the trees of a booster.
+    /// Largest depth of the trees of a booster.
     booster_depth: usize,
+    /// Of the labels for pair statistics.
+    pair_labels: usize,
 }
 
-/// The limits that Python reads.
+/// The limits, as exported to Python.
 pub const LIMITS: Limits = Limits {
     count: MAX_COUNT,
     booster_depth: MAX_DEPTH,
+    pair_labels: MAX_PAIR_LABELS,
 };
 
 /// Default values of parameters.
@@ -66,30 +70,40 @@ struct ShrinkageDefaults {
     m_estimate: f64,
 }
 
-/// The defaults that Python reads.
+/// The defaults, as exported to Python.
 pub fn defaults() -> Defaults {
-    let booster = BoostOptions::default();
-    let linear = LinearOptions::default();
     Defaults {
-        booster: BoosterDefaults {
-            rounds: booster.rounds,
-            learning_rate: booster.learning_rate,
-            max_depth: booster.max_depth,
-            min_samples_leaf: booster.min_samples_leaf,
-            ridge: booster.ridge,
-            row_share: booster.row_share,
-            max_bins: booster.max_bins,
-        },
-        linear: LinearDefaults {
-            ridge: linear.ridge,
-            intercept_ridge: linear.intercept_ridge,
-            tolerance: linear.tolerance,
-            max_steps: linear.max_steps,
-        },
+        booster: BoostOptions::default().into(),
+        linear: LinearOptions::default().into(),
         shrinkage: ShrinkageDefaults {
             path: 32.0,
             m_estimate: 8.0,
         },
+    }
+}
+
+impl From<BoostOptions> for BoosterDefaults {
+    fn from(options: BoostOptions) -> Self {
+        Self {
+            rounds: options.rounds,
+            learning_rate: options.learning_rate,
+            max_depth: options.max_depth,
+            min_samples_leaf: options.min_samples_leaf,
+            ridge: options.ridge,
+            row_share: options.row_share,
+            max_bins: options.max_bins,
+        }
+    }
+}
+
+impl From<LinearOptions> for LinearDefaults {
+    fn from(options: LinearOptions) -> Self {
+        Self {
+            ridge: options.ridge,
+            intercept_ridge: options.intercept_ridge,
+            tolerance: options.tolerance,
+            max_steps: options.max_steps,
+        }
     }
 }
 
@@ -194,7 +208,7 @@ impl Parameter<'_> {
         }
     }
 
-    /// A whole number of at least `least`, at most [`MAX_COUNT`]; `others` names valid values of other types.
+    /// A whole number of at least `least`, clipped to [`MAX_COUNT`]; `others` names valid values of other types.
     fn count(&self, least: usize, others: &str) -> Result<usize> {
         if !self.is_whole() {
             return Err(self.type_error(&format!("a whole number{others}")));
@@ -239,7 +253,7 @@ impl Parameter<'_> {
     }
 }
 
-/// The number of rows that a fraction stands for, rounded up as scikit-learn does.
+/// The number of rows for a fraction, rounded up as in scikit-learn.
 fn round_up(fraction: f64, n_samples: usize) -> usize {
     (fraction * n_samples as f64).ceil() as usize
 }

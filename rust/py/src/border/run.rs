@@ -1,10 +1,11 @@
-//! [`run`]: long work, detached from the interpreter, that Ctrl-C ends.
+//! [`run`]: long work, detached from the interpreter, that Ctrl-C can interrupt.
 
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bucketrank_core::error::Result;
-use bucketrank_core::parallel::Jobs;
-use bucketrank_core::run::Interrupt;
+use bucketrank_core::run::{Interrupt, Jobs};
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 
@@ -37,6 +38,36 @@ impl Raised {
     }
 }
 
+thread_local! {
+    /// The request that ends the work of this thread, if it is not the main thread.
+    static CANCELLATION: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+}
+
+/// A request to end the work of other threads: Python tells its main thread only about signals.
+#[pyclass(frozen, module = "bucketrank._core")]
+pub struct Cancellation(Arc<AtomicBool>);
+
+#[pymethods]
+impl Cancellation {
+    #[new]
+    fn new() -> Self {
+        Self(Arc::default())
+    }
+
+    /// Calls a function; long work inside it ends with `KeyboardInterrupt` after a request.
+    fn call(&self, py: Python<'_>, function: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let before = CANCELLATION.replace(Some(Arc::clone(&self.0)));
+        let result = function.call0();
+        CANCELLATION.set(before);
+        Ok(result?.into_pyobject(py)?.unbind())
+    }
+
+    /// Ends the work of all calls.
+    fn request(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Runs work detached from the interpreter. The token polls the signals of Python on this thread.
 pub fn run<T: Send>(
     py: Python<'_>,
@@ -51,24 +82,26 @@ pub fn run_jobs<T: Send>(
     n_jobs: usize,
     work: impl FnOnce(Jobs<'_>) -> Result<T> + Send,
 ) -> errors::Result<T> {
-    run(py, |interrupt| {
-        work(Jobs {
-            n_jobs,
-            chunk: 1,
-            interrupt,
-        })
-    })
+    run(py, |interrupt| work(Jobs { n_jobs, interrupt }))
 }
 
-/// As [`run`], for work that calls back into Python by [`Raised::call`].
+/// As [`run`], for work that calls back into Python through [`Raised::call`].
 pub fn run_with_callbacks<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(&Interrupt, &Raised) -> Result<T> + Send,
 ) -> errors::Result<T> {
     let raised = Raised::default();
     let kept = raised.clone();
+    let cancellation = CANCELLATION.with_borrow(Clone::clone);
+    let is_requested = move || {
+        let request = cancellation.as_ref();
+        request.is_some_and(|request| request.load(Ordering::Relaxed))
+    };
     let interrupt = Interrupt::polling(move || {
-        // The method itself, which clippy suggests, is not general enough in its lifetime.
+        if is_requested() {
+            return true;
+        }
+        // The path of the method, which clippy suggests, does not compile: its lifetime is not general enough.
         #[allow(clippy::redundant_closure_for_method_calls)]
         let signals = Python::attach(|py| py.check_signals());
         signals.map_err(|error| kept.keep(error)).is_err()

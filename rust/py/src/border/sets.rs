@@ -1,5 +1,6 @@
-//! [`Sets`]: many sets of rankings in one call, and the quick check before they are read.
+//! [`Sets`]: many sets of rankings in one call, and a quick check before they are read.
 
+use bucketrank_core::run::require_memory;
 use numpy::{
     Element, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray3, PyUntypedArray,
     PyUntypedArrayMethods,
@@ -9,12 +10,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use super::arrays::{Positions, View};
+use super::errors::Result;
 
 /// Many sets of rankings of the same labels.
 pub enum Sets<'py> {
-    /// Complete rankings, equally many in each set.
+    /// Complete rankings, the same number in each set.
     Whole(PyReadonlyArray3<'py, i64>),
-    /// Equally many rankings in each set; NaN marks missing labels.
+    /// The same number of rankings in each set; NaN marks missing labels.
     Real(PyReadonlyArray3<'py, f64>),
     /// Sets of different sizes.
     List(Vec<Positions<'py>>),
@@ -36,17 +38,26 @@ impl<'py> FromPyObject<'_, 'py> for Sets<'py> {
 
 impl Sets<'_> {
     /// One view per set.
-    pub fn views(&self) -> Vec<View<'_>> {
-        match self {
+    pub fn views(&self) -> Result<Vec<View<'_>>> {
+        require_memory::<View<'_>>("the sets", &[self.len(), 2])?;
+        Ok(match self {
             Self::Whole(sets) => sets.as_array().into_outer_iter().map(View::Whole).collect(),
             Self::Real(sets) => sets.as_array().into_outer_iter().map(View::Real).collect(),
             Self::List(sets) => sets.iter().map(Positions::view).collect(),
+        })
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Whole(sets) => sets.shape()[0],
+            Self::Real(sets) => sets.shape()[0],
+            Self::List(sets) => sets.len(),
         }
     }
 }
 
-/// Whether all sets are plain arrays that own their memory and have equally many labels: such sets need no other
-/// check before they are read. It must be quick, because no thread can aggregate before it returns.
+/// Whether all sets are plain arrays that own their memory and have the same number of labels; then no other check is
+/// needed before they are read. It must be quick, because no thread can start to aggregate before it returns.
 #[pyfunction]
 pub fn are_plain_sets(sets: &Bound<'_, PyList>) -> PyResult<bool> {
     let mut labels = None;
@@ -63,7 +74,7 @@ pub fn are_plain_sets(sets: &Bound<'_, PyList>) -> PyResult<bool> {
 
 /// The number of labels of a plain array; `None` for other objects.
 fn plain_labels(set: &Bound<'_, PyAny>) -> Option<usize> {
-    // The values of a subclass may have another meaning: some may be masked.
+    // The values of a subclass may have another meaning, such as masked values.
     if !set.is_exact_instance_of::<PyUntypedArray>() {
         return None;
     }
@@ -78,8 +89,8 @@ fn contiguous_columns<T: Element>(array: &Bound<'_, PyArray2<T>>) -> Option<usiz
     usable.then(|| array.shape()[1])
 }
 
-/// Whether an array is a view of another. Borrow checks compare the views of one array with each other, which takes
-/// longer than copying them.
+/// Whether an array is a view of another array. Such arrays are copied, because the borrow checks compare all views of
+/// an array with each other, which takes longer.
 fn shares_memory(array: &Bound<'_, PyAny>) -> PyResult<bool> {
     let base = array.getattr(intern!(array.py(), "base"))?;
     Ok(base.is_exact_instance_of::<PyUntypedArray>())

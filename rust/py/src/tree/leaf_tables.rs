@@ -14,12 +14,12 @@ use crate::border::run::run_jobs;
 /// Number of aggregators whose leaf consensus is cached.
 const TABLES: usize = 8;
 
-/// A kind of shrinkage and its strength as the Python layer names them.
+/// Name and strength of a shrinkage, from the Python layer.
 #[derive(Clone, PartialEq, FromPyObject)]
 pub struct Smoothing(String, f64);
 
 impl Smoothing {
-    /// The shrinkage that the core knows.
+    /// The shrinkage of the core with this name and strength.
     pub fn shrinkage(&self) -> Result<Shrinkage> {
         let strength = self.1;
         let shrinkage = match self.0.as_str() {
@@ -32,20 +32,20 @@ impl Smoothing {
     }
 }
 
-/// Positions by node; 0 for inner nodes and for leaves not aggregated yet.
+/// Positions per node and label; 0 for inner nodes and for leaves not aggregated yet.
 pub type Table = Arc<Array2<u16>>;
 
 /// Key of a cached table: the aggregator and, if the leaves are smoothed, the shrinkage.
 pub type Key = (AggregatorSpec, Option<Smoothing>);
 
-/// The tables used last.
+/// The most recently used tables.
 #[derive(Default)]
 pub struct LeafTables {
     tables: Mutex<Vec<(Key, Table)>>,
 }
 
 impl LeafTables {
-    /// A table with the consensus of at least the leaves `wanted`.
+    /// A table that has the consensus of all leaves in `wanted`, and possibly of more.
     pub fn table(
         &self,
         py: Python<'_>,
@@ -98,9 +98,10 @@ fn missing_leaves(table: Option<&Array2<u16>>, wanted: &[u32]) -> Vec<u32> {
     missing
 }
 
-/// The missing leaves, or all leaves where this costs little more.
+/// The missing leaves, or all leaves if this costs little more.
 ///
-/// Plain leaves are quick to aggregate. Smoothed leaves take a walk from the root, which is shorter for a few leaves.
+/// Leaves without smoothing are quick to aggregate. Smoothing needs a walk from the root, which is shorter for a
+/// few leaves.
 fn leaves_to_aggregate(fitted: &FittedTree, key: &Key, missing: Vec<u32>) -> Vec<u32> {
     let tree = fitted.tree();
     if key.1.is_none() || 2 * missing.len() > tree.leaves() {

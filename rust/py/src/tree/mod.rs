@@ -6,8 +6,11 @@ use std::collections::HashMap;
 
 use bucketrank_core::features::Features;
 use bucketrank_core::pairs::{pair_count, PairShares};
+use bucketrank_core::predict::{consensus, map_shares};
 use bucketrank_core::saved::SavedModel as _;
-use bucketrank_core::tree::{Criterion, FittedTree, Splitter, TreeNode, TreeOptions, TreeParams};
+use bucketrank_core::tree::{
+    Criterion, FittedTree, Routing, Splitter, TreeNode, TreeOptions, TreeParams,
+};
 use ndarray::{Array3, Axis};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyIndexError;
@@ -23,7 +26,7 @@ use crate::border::arrays::{
 use crate::border::errors::{BorderError, Result};
 use crate::border::run::{run, run_jobs};
 
-/// The parameters of a tree as the Python layer resolves them: numbers of rows and features, no fractions.
+/// The resolved parameters of a tree, from the Python layer: numbers of rows and features, no fractions.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Options {
@@ -36,43 +39,50 @@ pub struct Options {
     max_features: Option<usize>,
     seed: u64,
     n_jobs: usize,
-    /// Whether rows near a threshold are to go both ways.
+    /// Whether the tree also supports soft routing, which sends rows near a threshold to both children.
     soft: bool,
 }
 
 impl Options {
     /// The checked parameters.
     pub fn params(self) -> Result<TreeParams> {
-        let max_splits = self.max_splits;
-        let options = TreeOptions {
-            criterion: match self.criterion.as_str() {
-                "entropy" => Criterion::Entropy,
-                "disagreements" => Criterion::Disagreements,
-                "distance" => Criterion::Distance,
-                other => return Err(BorderError::value(format!("unknown criterion {other:?}"))),
-            },
-            splitter: match self.splitter.as_str() {
-                "best" => Splitter::BestBinary,
-                "random" => Splitter::RandomBinary,
-                "equal_frequency" => Splitter::EqualFrequency { max_splits },
-                "equal_width" => Splitter::EqualWidth { max_splits },
-                other => return Err(BorderError::value(format!("unknown splitter {other:?}"))),
-            },
+        Ok(TreeParams::new(TreeOptions {
+            criterion: self.criterion()?,
+            splitter: self.splitter()?,
             max_depth: self.max_depth,
             min_samples_split: self.min_samples_split,
             min_samples_leaf: self.min_samples_leaf,
             max_features: self.max_features,
             seed: self.seed,
             n_jobs: self.n_jobs,
-        };
-        Ok(TreeParams::new(options)?)
+        })?)
+    }
+
+    fn criterion(&self) -> Result<Criterion> {
+        match self.criterion.as_str() {
+            "entropy" => Ok(Criterion::Entropy),
+            "disagreements" => Ok(Criterion::Disagreements),
+            "distance" => Ok(Criterion::Distance),
+            other => Err(BorderError::value(format!("unknown criterion {other:?}"))),
+        }
+    }
+
+    fn splitter(&self) -> Result<Splitter> {
+        let max_splits = self.max_splits;
+        match self.splitter.as_str() {
+            "best" => Ok(Splitter::BestBinary),
+            "random" => Ok(Splitter::RandomBinary),
+            "equal_frequency" => Ok(Splitter::EqualFrequency { max_splits }),
+            "equal_width" => Ok(Splitter::EqualWidth { max_splits }),
+            other => Err(BorderError::value(format!("unknown splitter {other:?}"))),
+        }
     }
 }
 
 /// Whole numbers for Python.
 type Vector<'py> = Bound<'py, PyArray1<i64>>;
 
-/// A fitted tree with the rankings that it was grown on.
+/// A fitted tree with its training rankings.
 #[pyclass(frozen, module = "bucketrank._core")]
 pub struct Tree {
     pub(crate) fitted: FittedTree,
@@ -124,7 +134,7 @@ impl Tree {
         Ok(whole_numbers(py, leaves))
     }
 
-    /// The consensus of each of some leaves, which may repeat.
+    /// The consensus of each of the given leaves, which may repeat.
     #[pyo3(signature = (spec, leaves, n_jobs, smoothing=None))]
     fn consensus<'py>(
         &self,
@@ -150,7 +160,7 @@ impl Tree {
         self.gather(py, &(spec, None), &leaves, n_jobs)
     }
 
-    /// The pair order matrix of each node's rows.
+    /// The pair order matrix of the training rows of each given node.
     fn pair_orders<'py>(
         &self,
         py: Python<'py>,
@@ -168,7 +178,7 @@ impl Tree {
         Ok(out.into_pyarray(py))
     }
 
-    /// The smoothed shares of some leaves: for each pair of labels before, tied and after.
+    /// The smoothed shares of before, tied and after, per given leaf and pair of labels.
     fn pair_shares<'py>(
         &self,
         py: Python<'py>,
@@ -205,8 +215,8 @@ impl Tree {
         let shrinkage = smoothing.shrinkage()?;
         let values = x.as_array();
         let orders = run_jobs(py, n_jobs, |jobs| {
-            self.fitted
-                .soft_consensus(&aggregator, shrinkage, values, jobs)
+            let soft = self.fitted.predictor(shrinkage, Routing::Soft)?;
+            consensus(&soft, &aggregator, values, jobs)
         })?;
         Ok(order_table(&orders, self.fitted.tree().labels()).into_pyarray(py))
     }
@@ -223,8 +233,8 @@ impl Tree {
         let values = x.as_array();
         let rows = run_jobs(py, n_jobs, |jobs| {
             let keep = |(): &mut (), shares: &PairShares| Ok(shares.clone());
-            self.fitted
-                .map_soft_shares(shrinkage, values, jobs, || (), keep)
+            let soft = self.fitted.predictor(shrinkage, Routing::Soft)?;
+            map_shares(&soft, values, jobs, || (), keep)
         })?;
         Ok(share_tables(&rows, self.fitted.tree().labels()).into_pyarray(py))
     }
@@ -245,7 +255,8 @@ impl Tree {
         Ok(position_table(positions, rows.len(), rankings.labels()).into_pyarray(py))
     }
 
-    /// The nodes from the root to each leaf, in the form of a sparse matrix: where each row starts, and its nodes.
+    /// The nodes from the root to each leaf, as the index arrays of a sparse matrix: the start of each row, and
+    /// its nodes.
     fn paths<'py>(
         &self,
         py: Python<'py>,
@@ -295,13 +306,13 @@ impl Tree {
         self.fitted.tree().leaves()
     }
 
-    /// The tree and its rankings with a format version and a checksum.
+    /// The tree and its rankings as bytes, with a format version and a checksum.
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         let bytes = py.detach(|| self.fitted.to_bytes());
         PyBytes::new(py, &bytes)
     }
 
-    /// Reads what `to_bytes` wrote; anything else is an error.
+    /// Reads the bytes of `to_bytes`; any other bytes are an error.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, data: &[u8]) -> Result<Self> {
         Ok(py.detach(|| FittedTree::from_bytes(data))?.into())
@@ -326,7 +337,7 @@ impl Tree {
         }
     }
 
-    /// The columns of whole numbers of the node table.
+    /// The integer columns of the node table.
     fn node_columns(&self) -> [(&'static str, Vec<i64>); 6] {
         let tree = self.fitted.tree();
         let indices = 0..tree.nodes().len() as u32;
@@ -342,7 +353,7 @@ impl Tree {
         ]
     }
 
-    /// The thresholds of each node; none in a leaf.
+    /// The thresholds of each node; empty for a leaf.
     fn thresholds(&self) -> Vec<Vec<f64>> {
         let tree = self.fitted.tree();
         let splits = (0..tree.nodes().len() as u32).map(|node| tree.split(node));
@@ -361,7 +372,7 @@ impl Tree {
         Ok(py.detach(|| self.fitted.tree().apply(values))?)
     }
 
-    /// The consensus of each of some leaves.
+    /// The consensus of each of the given leaves.
     fn gather<'py>(
         &self,
         py: Python<'py>,
@@ -370,11 +381,11 @@ impl Tree {
         n_jobs: usize,
     ) -> Result<OrderTable<'py>> {
         let table = self.tables.table(py, &self.fitted, key, leaves, n_jobs)?;
-        Ok(gather_rows(py, &table, leaves)?)
+        gather_rows(py, &table, leaves)
     }
 }
 
-/// The indices in `leaves` of each leaf.
+/// For each distinct leaf, its indices in `leaves`.
 fn rows_by_leaf(leaves: &[u32]) -> HashMap<u32, Vec<usize>> {
     let mut rows_of: HashMap<u32, Vec<usize>> = HashMap::new();
     for (row, &leaf) in leaves.iter().enumerate() {

@@ -1,0 +1,98 @@
+//! [`ComparisonError`]: errors in comparisons of two labels per row.
+
+use thiserror::Error;
+
+use super::display::format_number;
+
+/// Error in comparisons, in their covariates, or in what is resampled.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum ComparisonError {
+    /// An array with another number of entries than there are comparisons.
+    #[error("{name} has {found} entries for {expected} comparisons; expected one per comparison")]
+    ArrayLength {
+        /// Name of the array.
+        name: &'static str,
+        /// Number of entries found.
+        found: usize,
+        /// Number of comparisons.
+        expected: usize,
+    },
+    /// An index without a label.
+    #[error("row {row}: label {found}; expected an index below the {labels} labels")]
+    LabelIndex {
+        /// Row of the index.
+        row: usize,
+        /// The index found.
+        found: usize,
+        /// Number of labels.
+        labels: usize,
+    },
+    /// A label that is compared with itself.
+    #[error("row {row}: label {label} is compared with itself; expected two different labels")]
+    SelfComparison {
+        /// Row of the comparison.
+        row: usize,
+        /// The label.
+        label: usize,
+    },
+    /// An unknown code of an outcome.
+    #[error("row {row}: outcome {found}; expected 0 (first), 1 (tie) or 2 (second)")]
+    Outcome {
+        /// Row of the comparison.
+        row: usize,
+        /// The code found.
+        found: u8,
+    },
+    /// A NaN or infinite covariate.
+    #[error("covariates, row {row}, column {column}: {}; expected a finite number", format_number(*found))]
+    Covariate {
+        /// Row of the value.
+        row: usize,
+        /// Column of the value.
+        column: usize,
+        /// The value found.
+        found: f64,
+    },
+    /// An effect that the data does not identify.
+    #[error(
+        "the effect of covariate {column} is not identified: the column is constant, or a sum of label differences, \
+         the order effect and the columns before it"
+    )]
+    Collinear {
+        /// Column of the covariate.
+        column: usize,
+    },
+    /// An order effect that the data does not identify.
+    #[error(
+        "the order effect is not identified: no pair of labels, nor a cycle of them, is compared in both orders"
+    )]
+    UnidentifiedOrder,
+    /// Too few units to resample or to estimate errors from.
+    #[error("found {found} {unit} to resample; expected at least 2")]
+    TooFewUnits {
+        /// Number of units.
+        found: u64,
+        /// Name of the unit, in the plural.
+        unit: &'static str,
+    },
+    /// Counts that are not whole numbers cannot be resampled.
+    #[error(
+        "the pair of labels {first} and {second} has a count of {}; expected whole numbers of at most 2^53 in total, \
+         because comparisons are resampled one by one; pass the comparisons with their weights instead",
+        format_number(*found)
+    )]
+    NotWhole {
+        /// First label of the pair.
+        first: usize,
+        /// Second label of the pair.
+        second: usize,
+        /// The count found.
+        found: f64,
+    },
+    /// Groups are required.
+    #[error(
+        "the comparisons have no groups; expected a group per comparison to draw whole groups"
+    )]
+    NoGroups,
+}

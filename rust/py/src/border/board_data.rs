@@ -1,0 +1,147 @@
+//! Comparisons, rankings and counts on their way in.
+
+use bucketrank_core::comparisons::{
+    ComparisonArrays, Comparisons, ContestSample, Effects, UnitKind,
+};
+use bucketrank_core::error;
+use bucketrank_core::pairs::PairCounts;
+use bucketrank_core::rankings::Rankings;
+use bucketrank_core::run::Interrupt;
+use ndarray::ArrayView2;
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+
+use super::arrays::{Matrix, MaybeWeights, Positions, View};
+use super::errors::Result;
+
+/// Arrays of comparisons, all contiguous.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct ComparisonInput<'py> {
+    labels: usize,
+    first: PyReadonlyArray1<'py, u32>,
+    second: PyReadonlyArray1<'py, u32>,
+    outcomes: PyReadonlyArray1<'py, u8>,
+    weights: MaybeWeights<'py>,
+    groups: Option<PyReadonlyArray1<'py, u32>>,
+    covariates: Matrix<'py>,
+}
+
+impl ComparisonInput<'_> {
+    /// The arrays, which other threads may read.
+    pub fn arrays(&self) -> Result<ComparisonArrays<'_>> {
+        Ok(ComparisonArrays {
+            labels: self.labels,
+            first: slice(&self.first)?,
+            second: slice(&self.second)?,
+            outcomes: slice(&self.outcomes)?,
+            weights: self.weights.as_ref().map(slice).transpose()?,
+            groups: self.groups.as_ref().map(slice).transpose()?,
+            covariates: self.covariates.as_array(),
+        })
+    }
+}
+
+fn slice<'a, T: numpy::Element>(array: &'a PyReadonlyArray1<'_, T>) -> Result<&'a [T]> {
+    let values = array.as_slice();
+    Ok(values.map_err(PyErr::from)?)
+}
+
+/// Counts of pairs: one row per pair with before, tied and after; and the weight of the rows with each label.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct CountInput<'py> {
+    table: PyReadonlyArray2<'py, f64>,
+    ranked: PyReadonlyArray1<'py, f64>,
+}
+
+impl CountInput<'_> {
+    /// The counts.
+    pub fn counts(&self) -> Result<PairCounts> {
+        Ok(PairCounts::from_table(
+            self.table.as_array(),
+            slice(&self.ranked)?,
+        )?)
+    }
+}
+
+/// Rankings with weights.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct RankingInput<'py> {
+    positions: Positions<'py>,
+    weights: MaybeWeights<'py>,
+}
+
+/// The data of a fit or a leaderboard.
+#[derive(FromPyObject)]
+pub enum BoardInput<'py> {
+    /// Comparisons.
+    Comparisons(ComparisonInput<'py>),
+    /// Counts of comparisons.
+    Counts(CountInput<'py>),
+    /// Rankings.
+    Rankings(RankingInput<'py>),
+}
+
+/// Views of [`BoardInput`] that other threads may read.
+pub enum BoardViews<'a> {
+    /// Comparisons.
+    Comparisons(ComparisonArrays<'a>),
+    /// Counts of comparisons.
+    Counts(ArrayView2<'a, f64>, &'a [f64]),
+    /// Rankings.
+    Rankings(View<'a>, Option<&'a [f64]>),
+}
+
+/// A sample, with the rankings that it comes from.
+pub struct ReadSample {
+    /// The sample.
+    pub sample: ContestSample,
+    /// Rankings, if these were given.
+    pub rankings: Option<Rankings>,
+}
+
+impl BoardInput<'_> {
+    /// The views.
+    pub fn views(&self) -> Result<BoardViews<'_>> {
+        Ok(match self {
+            Self::Comparisons(input) => BoardViews::Comparisons(input.arrays()?),
+            Self::Counts(input) => {
+                BoardViews::Counts(input.table.as_array(), slice(&input.ranked)?)
+            }
+            Self::Rankings(input) => BoardViews::Rankings(
+                input.positions.view(),
+                input.weights.as_ref().map(slice).transpose()?,
+            ),
+        })
+    }
+}
+
+impl BoardViews<'_> {
+    /// Reads the sample with these effects and units.
+    pub fn read(
+        &self,
+        effects: Effects,
+        unit: UnitKind,
+        interrupt: &Interrupt,
+    ) -> error::Result<ReadSample> {
+        let mut rankings = None;
+        let sample = match self {
+            Self::Comparisons(arrays) => ContestSample::of_comparisons(
+                &Comparisons::new(*arrays)?,
+                effects,
+                unit,
+                interrupt,
+            )?,
+            Self::Counts(table, ranked) => {
+                ContestSample::of_counts(PairCounts::from_table(*table, ranked)?)?
+            }
+            Self::Rankings(view, weights) => {
+                let read = rankings.insert(view.read(*weights)?);
+                ContestSample::of_rankings(read, interrupt)?
+            }
+        };
+        Ok(ReadSample { sample, rankings })
+    }
+}

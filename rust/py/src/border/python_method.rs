@@ -1,0 +1,80 @@
+//! [`PythonMethod`]: an aggregator written in Python, called from the core.
+
+use bucketrank_core::aggregate::{ExternalFailure, ExternalInput, ExternalMethod};
+use bucketrank_core::rankings::MISSING;
+use bucketrank_core::weights::Weights;
+use ndarray::{Array2, ArrayView2};
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods, ToPyArray};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
+use pyo3::prelude::*;
+
+/// An object of Python with a method `_positions_of(C)` or `_positions_of(Y, weights)` that returns floats.
+#[derive(Debug)]
+pub struct PythonMethod {
+    object: Py<PyAny>,
+    name: String,
+    reads_pair_order: bool,
+}
+
+impl PythonMethod {
+    /// `name` appears in messages.
+    pub fn new(object: Py<PyAny>, name: String, reads_pair_order: bool) -> Self {
+        Self {
+            object,
+            name,
+            reads_pair_order,
+        }
+    }
+
+    fn call(&self, py: Python<'_>, input: ExternalInput<'_>) -> PyResult<Vec<f64>> {
+        let method = self.object.bind(py).getattr("_positions_of")?;
+        let result = match input {
+            ExternalInput::PairOrder(matrix) => {
+                let n = matrix.labels();
+                let view = ArrayView2::from_shape((n, n), matrix.as_slice());
+                let view = view.map_err(|error| PyValueError::new_err(error.to_string()))?;
+                method.call1((view.to_pyarray(py),))
+            }
+            ExternalInput::Rankings(rankings) => {
+                let table = Array2::from_shape_fn((rankings.len(), rankings.labels()), |(r, l)| {
+                    match rankings.row(r)[l] {
+                        MISSING => f64::NAN,
+                        position => f64::from(position),
+                    }
+                });
+                let weights = match rankings.weights() {
+                    Weights::Unit(_) => None,
+                    weights @ Weights::Each(_) => {
+                        let all = (0..rankings.len()).map(|row| weights.get(row));
+                        Some(PyArray1::from_iter(py, all))
+                    }
+                };
+                method.call1((table.into_pyarray(py), weights))
+            }
+        }?;
+        let positions = result.cast_into::<PyArray1<f64>>()?;
+        Ok(positions.try_readonly()?.as_array().to_vec())
+    }
+}
+
+impl ExternalMethod for PythonMethod {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn reads_pair_order(&self) -> bool {
+        self.reads_pair_order
+    }
+
+    fn aggregate(&self, input: ExternalInput<'_>) -> Result<Vec<f64>, ExternalFailure> {
+        Python::attach(|py| {
+            self.call(py, input).map_err(|error| {
+                if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+                    ExternalFailure::Interrupted
+                } else {
+                    ExternalFailure::Failed(error.to_string())
+                }
+            })
+        })
+    }
+}

@@ -1,0 +1,165 @@
+//! Bindings of `bucketrank_core::comparisons`, and aggregation from counts of pairs.
+
+use bucketrank_core::aggregate::{Aggregator, DavidsonFit, ErrorKind, Evidence, Workspace};
+use bucketrank_core::comparisons::{self as core, Comparisons, Effects, UnitKind};
+use bucketrank_core::pairs::PairCounts;
+use bucketrank_core::rankings::MISSING;
+use ndarray::Array2;
+use numpy::{IntoPyArray, PyArray1, PyArray2};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::aggregate::positions_of;
+use crate::border::aggregator::AggregatorSpec;
+use crate::border::arrays::{whole_numbers, write_shares, MaybeWeights, Positions};
+use crate::border::board_data::{BoardInput, ComparisonInput, CountInput};
+use crate::border::errors::{BorderError, Result};
+use crate::border::run::run;
+use crate::explanation::to_dict;
+
+/// One row per pair with before, tied and after; and the weight of the rows with each label.
+type Counts<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>);
+
+/// Counts the pairs of comparisons.
+#[pyfunction]
+pub fn count_comparisons<'py>(
+    py: Python<'py>,
+    comparisons: ComparisonInput<'py>,
+) -> Result<Counts<'py>> {
+    let arrays = comparisons.arrays()?;
+    let counts = run(py, |interrupt| Comparisons::new(arrays)?.count(interrupt))?;
+    Ok(to_arrays(py, &counts))
+}
+
+/// Counts the pairs of rankings; also returns the largest number of labels that a row ranks.
+#[pyfunction]
+pub fn count_rankings<'py>(
+    py: Python<'py>,
+    y: Positions<'py>,
+    weights: MaybeWeights<'py>,
+) -> Result<(Counts<'py>, usize)> {
+    let rankings = y.weighted(py, &weights)?;
+    let ranked = |row: &[u16]| row.iter().filter(|&&position| position != MISSING).count();
+    let largest = rankings.rows().map(ranked).max().unwrap_or(0);
+    let counts = run(py, |interrupt| {
+        PairCounts::from_rankings(&rankings, interrupt)
+    })?;
+    Ok((to_arrays(py, &counts), largest))
+}
+
+fn to_arrays<'py>(py: Python<'py>, counts: &PairCounts) -> Counts<'py> {
+    let mut table = Array2::zeros((counts.table().pairs(), 3));
+    write_shares(table.view_mut(), counts.table().planes());
+    let ranked = (0..counts.labels()).map(|label| counts.ranked(label));
+    let ranked: Vec<f64> = ranked.collect();
+    (table.into_pyarray(py), ranked.into_pyarray(py))
+}
+
+/// The consensus of counted pairs.
+#[pyfunction]
+pub fn aggregate_counts<'py>(
+    py: Python<'py>,
+    spec: AggregatorSpec,
+    counts: CountInput<'py>,
+) -> Result<Bound<'py, PyArray1<i64>>> {
+    let (aggregator, counts) = (spec.aggregator()?, counts.counts()?);
+    let order = run(py, |interrupt| {
+        let evidence = Evidence::from_counts(counts, aggregator.needs())?;
+        aggregator.aggregate(&evidence, &mut Workspace::with_interrupt(interrupt))
+    })?;
+    Ok(positions_of(py, &order))
+}
+
+/// The consensus of counted pairs with the numbers it is based on.
+#[pyfunction]
+pub fn explain_counts<'py>(
+    py: Python<'py>,
+    spec: AggregatorSpec,
+    counts: CountInput<'py>,
+) -> Result<Bound<'py, PyDict>> {
+    let (aggregator, counts) = (spec.aggregator()?, counts.counts()?);
+    let explanation = run(py, |interrupt| {
+        let evidence = Evidence::from_counts(counts, aggregator.needs())?;
+        aggregator.explain_in(&evidence, &mut Workspace::with_interrupt(interrupt))
+    })?;
+    Ok(to_dict(py, explanation)?)
+}
+
+/// Connected component of each label, by size.
+#[pyfunction]
+pub fn connected_components<'py>(
+    py: Python<'py>,
+    counts: CountInput<'py>,
+) -> Result<Bound<'py, PyArray1<i64>>> {
+    let counts = counts.counts()?;
+    let components = py.detach(|| core::connected_components(&counts));
+    Ok(whole_numbers(py, components))
+}
+
+/// Options of a fit of Davidson's model.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct FitOptions {
+    order_effect: bool,
+    by_group: bool,
+    /// Whether errors are robust; `None` for robust errors by group, and by rankings of more than two labels.
+    robust: Option<bool>,
+}
+
+/// Fits Davidson's model to comparisons, rankings or counts.
+#[pyfunction]
+pub fn fit_davidson<'py>(
+    py: Python<'py>,
+    spec: AggregatorSpec,
+    data: BoardInput<'py>,
+    options: FitOptions,
+) -> Result<Bound<'py, PyDict>> {
+    let Aggregator::Davidson(davidson) = spec.aggregator()? else {
+        return Err(BorderError::value("expected Davidson's model".into()));
+    };
+    let views = data.views()?;
+    let (fit, robust) = run(py, |interrupt| {
+        let (effects, unit) = (options.effects(), options.unit());
+        let sample = views.read(effects, unit, interrupt)?.sample;
+        let dependent = options.by_group || sample.units.largest() > 2;
+        // A single unit says nothing about the differences between units.
+        let robust = options
+            .robust
+            .unwrap_or(dependent && sample.units.total() > 1);
+        let kind = if robust {
+            ErrorKind::Robust
+        } else {
+            ErrorKind::Information
+        };
+        Ok((DavidsonFit::new(davidson, &sample, kind)?, robust))
+    })?;
+    Ok(fit_to_dict(py, fit, robust)?)
+}
+
+impl FitOptions {
+    fn effects(&self) -> Effects {
+        Effects {
+            order: self.order_effect,
+            covariates: true,
+        }
+    }
+
+    fn unit(&self) -> UnitKind {
+        if self.by_group {
+            UnitKind::Group
+        } else {
+            UnitKind::Row
+        }
+    }
+}
+
+fn fit_to_dict(py: Python<'_>, fit: DavidsonFit, robust: bool) -> PyResult<Bound<'_, PyDict>> {
+    let result = PyDict::new(py);
+    result.set_item("positions", positions_of(py, &fit.order))?;
+    result.set_item("utilities", fit.utilities.into_pyarray(py))?;
+    result.set_item("tie_terms", fit.tie_terms.into_pyarray(py))?;
+    result.set_item("effects", fit.effects.into_pyarray(py))?;
+    result.set_item("covariance", fit.covariance.into_pyarray(py))?;
+    result.set_item("robust", robust)?;
+    Ok(result)
+}
