@@ -1,8 +1,8 @@
 """Rankings with ties, fast: rank aggregation and partial label ranking.
 
-A ranking is a row of *positions*, one per label: 1 is best, equal positions are ties, and the positions of the
-ranked labels are dense (1, 2, ... without gaps). ``NaN`` marks a missing label. ``+inf`` marks a label below the
-cut of a top-k list: ranked last, after every label with a finite position.
+A ranking is a row of *positions*, one per label: 1 is best, equal positions are ties, and only the order counts (gaps
+and fractions, as in 1, 2, 2, 4 or 1, 2.5, 2.5, 4, are ranked densely when data is read). ``NaN`` marks a missing
+label. ``+inf`` marks a label below the cut of a top-k list: ranked last, after every label with a finite position.
 
 Examples
 --------
@@ -27,13 +27,28 @@ from bucketrank.aggregation import (
     BucketPivot,
     Copeland,
     Davidson,
+    Kemeny,
     MarkovChain,
     MaximalLottery,
+    RankedPairs,
+    ReciprocalRankFusion,
+    Schulze,
     TauX,
+    UnprovenOptimumWarning,
     aggregate,
     get_aggregator,
 )
 from bucketrank.aggregation.explanation import Explanation
+from bucketrank.agreement import (
+    kendall_distance,
+    kendall_distance_samples,
+    kendall_w,
+    rbo,
+    rbo_samples,
+    tau_b,
+    tau_b_samples,
+)
+from bucketrank.comparisons import Comparisons, PairCounts, from_comparisons, from_scores
 from bucketrank.errors import RankingError
 from bucketrank.metrics import (
     bucket_count_difference,
@@ -48,6 +63,7 @@ from bucketrank.notation import (
     to_buckets,
     to_text,
 )
+from bucketrank.preflib import WeightedRankings, read_preflib, write_preflib
 from bucketrank.rankings import drop_labels, pair_order_matrix, to_dense_ranks
 
 __all__ = [
@@ -56,20 +72,29 @@ __all__ = [
     "Aggregator",
     "Borda",
     "BucketPivot",
+    "Comparisons",
     "Copeland",
     "Davidson",
     "Explanation",
+    "Kemeny",
     "LabelledRankings",
+    "Leaderboard",
     "MarkovChain",
     "MaximalLottery",
+    "PairCounts",
     "PartialLabelRanker",
     "PartialLabelRankingBaseline",
     "PartialLabelRankingBooster",
     "PartialLabelRankingForest",
     "PartialLabelRankingLinear",
     "PartialLabelRankingTree",
+    "RankedPairs",
     "RankingError",
+    "ReciprocalRankFusion",
+    "Schulze",
     "TauX",
+    "UnprovenOptimumWarning",
+    "WeightedRankings",
     "__version__",
     "aggregate",
     "bucket_count_difference",
@@ -78,23 +103,40 @@ __all__ = [
     "export_graphviz",
     "export_text",
     "from_buckets",
+    "from_comparisons",
+    "from_scores",
     "from_text",
     "get_aggregator",
+    "kendall_distance",
+    "kendall_distance_samples",
+    "kendall_distance_scorer",
     "kendall_tau",
+    "kendall_w",
+    "leaderboard",
     "load_model",
     "pair_order_matrix",
     "plot_tree",
+    "rbo",
+    "rbo_samples",
+    "rbo_scorer",
+    "read_preflib",
     "save_model",
+    "tau_b",
+    "tau_b_samples",
+    "tau_b_scorer",
     "tau_x",
     "tau_x_samples",
     "tau_x_scorer",
     "to_buckets",
     "to_dense_ranks",
     "to_text",
+    "write_preflib",
 ]
 
 if TYPE_CHECKING:
     from bucketrank import datasets
+    from bucketrank.agreement import kendall_distance_scorer, rbo_scorer, tau_b_scorer
+    from bucketrank.boards import Leaderboard, leaderboard
     from bucketrank.estimators.baseline import PartialLabelRankingBaseline
     from bucketrank.estimators.boosting import PartialLabelRankingBooster
     from bucketrank.estimators.forest import PartialLabelRankingForest
@@ -108,7 +150,7 @@ if TYPE_CHECKING:
 # Submodules that are imported on first access.
 _LAZY_MODULES = {"datasets"}
 
-# Names that need scikit-learn, and their modules. Importing scikit-learn takes longer than most calls of this package.
+# Names whose modules take long to import: most need scikit-learn, which takes longer than most calls of this package.
 _LAZY_ATTRIBUTES = {
     "PartialLabelRanker": "bucketrank.estimators.ranker",
     "PartialLabelRankingBooster": "bucketrank.estimators.boosting",
@@ -116,11 +158,16 @@ _LAZY_ATTRIBUTES = {
     "PartialLabelRankingBaseline": "bucketrank.estimators.baseline",
     "PartialLabelRankingForest": "bucketrank.estimators.forest",
     "PartialLabelRankingTree": "bucketrank.estimators.tree",
+    "Leaderboard": "bucketrank.boards",
+    "leaderboard": "bucketrank.boards",
     "export_graphviz": "bucketrank.estimators.tree_export",
     "export_text": "bucketrank.estimators.tree_export",
     "load_model": "bucketrank.saving",
     "save_model": "bucketrank.saving",
     "plot_tree": "bucketrank.estimators.tree_export",
+    "kendall_distance_scorer": "bucketrank.agreement",
+    "rbo_scorer": "bucketrank.agreement",
+    "tau_b_scorer": "bucketrank.agreement",
     "tau_x_scorer": "bucketrank.metrics",
 }
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from bucketrank import __version__
-from bucketrank.commands import aggregate, compare, datasets, fit, predict, report
+from bucketrank.commands import aggregate, compare, datasets, fit, leaderboard, predict, report
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(
         title="commands", metavar="COMMAND", dest="command", required=True
     )
-    for command in (aggregate, compare, datasets, fit, predict, report):
+    for command in (aggregate, compare, datasets, fit, leaderboard, predict, report):
         command.add_parser(commands)
     options = parser.parse_args(arguments)
     try:

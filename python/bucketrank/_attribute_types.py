@@ -144,7 +144,7 @@ def _check_names(state: dict[str, Any], names: str, count: str) -> None:
 
 
 def _of_annotation(hint: Any) -> _Check:
-    """Return the check for a parameter with this annotation; whole numbers and floats of the same value are equal."""
+    """Return the check for a parameter with this annotation; an int is accepted for a float of the same value."""
     kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     kinds += (int,) if float in kinds else ()
 

@@ -1,11 +1,12 @@
-"""Types of the compiled kernels. Arrays are native 64-bit; 0 marks a missing label in what comes back."""
+"""Types of the compiled kernels. Arrays are native 64-bit; 0 marks a missing label in returned positions."""
 
 from collections.abc import Callable
-from typing import Any, TypeAlias, TypedDict, final
+from typing import Any, TypeAlias, TypedDict, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+_T = TypeVar("_T")
 _Positions: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 
 __version__: str
@@ -13,6 +14,7 @@ __version__: str
 class _Limits(TypedDict):
     count: int
     booster_depth: int
+    pair_labels: int
 
 class _BoosterDefaults(TypedDict):
     rounds: int
@@ -37,12 +39,23 @@ class _Defaults(TypedDict):
 LIMITS: _Limits
 DEFAULTS: _Defaults
 
+@final
+class Cancellation:
+    def call(self, function: Callable[[], _T]) -> _T: ...
+    def request(self) -> None: ...
+
 def tau_x(y_true: _Positions, y_pred: _Positions, weights: NDArray[np.float64] | None) -> float: ...
 def tau_x_samples(y_true: _Positions, y_pred: _Positions) -> NDArray[np.float64]: ...
 def tau_x_ranked(
     y_true: _Positions, y_pred: _Positions, weights: NDArray[np.float64] | None
 ) -> float: ...
 def tau_x_ranked_samples(y_true: _Positions, y_pred: _Positions) -> NDArray[np.float64]: ...
+def pair_agreements(
+    y_true: _Positions, y_pred: _Positions, require_complete: bool
+) -> NDArray[np.int64]: ...
+def rank_biased_overlaps(
+    y_true: _Positions, y_pred: _Positions, require_complete: bool, p: float, ties: str
+) -> NDArray[np.float64]: ...
 def kendall_tau_samples(y_true: _Positions, y_pred: _Positions) -> NDArray[np.float64]: ...
 def bucket_count_differences(y_true: _Positions, y_pred: _Positions) -> NDArray[np.int64]: ...
 def check_weights(weights: NDArray[np.float64], rows: int) -> NDArray[np.float64]: ...
@@ -53,7 +66,16 @@ def pair_order_matrix(
     y: _Positions, weights: NDArray[np.float64] | None
 ) -> NDArray[np.float64]: ...
 
-_Spec: TypeAlias = tuple[str, float] | tuple[str, tuple[str, float]]
+class _SearchOptions(TypedDict):
+    search: str
+    order: tuple[str, float] | None
+    penalty: float
+    ties: bool
+    n_buckets: tuple[int, int] | None
+    time_limit: float | None
+    label_weights: list[float] | None
+
+_Spec: TypeAlias = tuple[str, float] | tuple[str, _SearchOptions] | tuple[str, bool, Any]
 
 def aggregate(
     spec: _Spec, y: _Positions, weights: NDArray[np.float64] | None
@@ -70,6 +92,27 @@ def aggregate_pair_orders(
 def aggregate_pair_shares(
     spec: _Spec, tables: NDArray[np.float64], n_jobs: int
 ) -> NDArray[np.int64]: ...
+
+_Counts: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+def count_comparisons(comparisons: dict[str, Any]) -> _Counts: ...
+def count_rankings(y: _Positions, weights: NDArray[np.float64] | None) -> tuple[_Counts, int]: ...
+def aggregate_counts(spec: _Spec, counts: dict[str, Any]) -> NDArray[np.int64]: ...
+def explain_counts(spec: _Spec, counts: dict[str, Any]) -> dict[str, Any]: ...
+def connected_components(counts: dict[str, Any]) -> NDArray[np.int64]: ...
+def fit_davidson(spec: _Spec, data: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]: ...
+def resample_scores(
+    spec: _Spec,
+    data: dict[str, Any],
+    options: dict[str, Any],
+    progress: Callable[[int], object] | None,
+) -> dict[str, Any]: ...
+def separate_labels(
+    scores: NDArray[np.float64],
+    resampled: NDArray[np.float64],
+    components: list[int],
+    options: dict[str, Any],
+) -> dict[str, Any]: ...
 def latent_pair_shares(
     scores: NDArray[np.float64], compared: NDArray[np.bool_]
 ) -> NDArray[np.float64]: ...
@@ -84,6 +127,16 @@ def mixture_weights(
     row_weights: NDArray[np.float64],
     start: list[float],
 ) -> NDArray[np.float64]: ...
+
+_FittedModel: TypeAlias = tuple[Forest, float] | tuple[Booster, int] | tuple[LinearModel]
+_Models: TypeAlias = list[tuple[float, _FittedModel]]
+
+def mixture_pair_shares(
+    models: _Models, x: NDArray[np.float64], n_jobs: int
+) -> tuple[NDArray[np.float64], list[int]]: ...
+def mixture_consensus(
+    spec: _Spec, models: _Models, x: NDArray[np.float64], n_jobs: int
+) -> tuple[NDArray[np.int64], list[int]]: ...
 
 class _BoostOptions(TypedDict):
     rounds: int

@@ -21,7 +21,7 @@ _MODELS = (_core.Tree, _core.Forest, _core.Booster, _core.LinearModel)
 _PLAIN = (type(None), bool, int, float, str)
 _MAX_DEPTH = 20
 _MAX_DIMENSIONS = 4
-# Bounds of the description in a file: a value takes up to 100 bytes of memory.
+# Bounds of the JSON description in a file, because each value takes up to 100 bytes of memory.
 _MAX_DESCRIPTION_BYTES = 1 << 22
 _MAX_DESCRIPTION_VALUES = 200_000
 
@@ -43,7 +43,7 @@ def pack_estimator(model: BaseEstimator) -> bytes:
 
 
 def unpack_estimator(data: bytes, what: str) -> Any:
-    """Read what :func:`pack_estimator` wrote; `what` names it in messages."""
+    """Read the bytes of :func:`pack_estimator`; `what` names the object in messages."""
     description, parts = _core.unpack(data, what)
     try:
         if not _is_small(description):
@@ -59,7 +59,7 @@ def unpack_estimator(data: bytes, what: str) -> Any:
 
 
 def pack_state(name: str, state: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
-    """Serialise attributes for a pickle; return the container, and the attributes that it cannot hold exactly."""
+    """Serialise attributes for a pickle; return the container and the attributes that it cannot store exactly."""
     parts: list[Any] = []
     held, others = {}, {}
     for attribute, value in state.items():
@@ -74,7 +74,7 @@ def pack_state(name: str, state: dict[str, Any]) -> tuple[bytes, dict[str, Any]]
 
 
 def unpack_state(data: Any, name: str) -> dict[str, Any]:
-    """Read the attributes in a container that :func:`pack_state` wrote for an estimator of the class `name`."""
+    """Read the attributes from the bytes of :func:`pack_state` for an estimator of the class `name`."""
     if not isinstance(data, bytes):
         raise ValueError(
             f"cannot read the saved {name}: expected bytes, found {type(data).__name__}"
@@ -147,20 +147,20 @@ def _is_plain_array(value: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Return the Python value that stands for another type in a file."""
+    """Return the plain Python value that is stored for a value of another type."""
     if isinstance(value, np.generic):
         return value.item()
     for kind in (str, int, float):
         if isinstance(value, kind):
             return kind(value)
     if isinstance(value, (np.random.RandomState, np.random.Generator)):
-        # A fitted model draws nothing more.
+        # A fitted model makes no more random draws.
         return None
     raise _UnsupportedError(f"{value!r:.60} cannot be saved")
 
 
 class _Reader:
-    """Makes values from their descriptions; creates objects of this package and plain values only."""
+    """Builds values from their descriptions; creates only plain values and objects of this package."""
 
     def __init__(self, parts: list[Any]) -> None:
         self._parts = dict(enumerate(parts))
@@ -184,7 +184,7 @@ class _Reader:
         return self._collection(kind, content, depth)
 
     def estimator(self, described: Any, depth: int) -> Any:
-        """Return an estimator whose attributes are those that a fit sets."""
+        """Return an estimator after checking that its attributes are those of a fitted one."""
         kind = _public_class(bucketrank, described["estimator"], BaseEstimator)
         state = self._values_by_name(described["state"], depth)
         check_attributes(kind, state)

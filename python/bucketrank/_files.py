@@ -1,4 +1,4 @@
-"""Atomic writing of files: a reader finds the old content or the new one, never a part."""
+"""Atomic writing of files: a reader sees either the old or the new content, never a part of it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _DEVICE_FOLDERS = (Path("/dev"), Path("/proc"))
 def write_file(path: str | Path, content: str | bytes) -> None:
     """Write a file atomically.
 
-    The content goes to a temporary file in the same folder, which then replaces the target. On an error, a full disk
-    or a kill the old file stays as it was. A replaced file keeps its permissions, and a symbolic link its target.
-    Devices, pipes and sockets, such as ``/dev/stdout``, are written directly.
+    The content goes to a temporary file in the same folder, which then replaces the target. After an error, a full disk
+    or a kill, the old file is unchanged. A replaced file keeps its permissions. If `path` is a symbolic link, its
+    target is replaced. Devices, pipes and sockets, such as ``/dev/stdout``, are written directly.
 
     Parameters
     ----------
     path : str or Path
-        The file to write; an existing one is replaced.
+        The file to write; an existing file is replaced.
     content : str or bytes
         The whole content; text is encoded as UTF-8.
     """
@@ -50,7 +50,7 @@ def write_file(path: str | Path, content: str | bytes) -> None:
 
 
 def check_writable(name: str) -> Path:
-    """Return the path of an output file, or raise before any work is done for it."""
+    """Return the path of an output file; raise if it cannot be written, before any work is done."""
     path = Path(name)
     if path.is_dir():
         raise ValueError(f"{name}: found a folder; expected the name of a file to write")
@@ -90,7 +90,7 @@ def _write_and_sync(temporary: Path, data: bytes, mode: int | None) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the rename durable, on file systems that can."""
+    """Make the rename durable, on file systems that support this."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

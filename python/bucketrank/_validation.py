@@ -14,6 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bucketrank import _core
+from bucketrank._exact_numbers import (
+    as_exact_floats,
+    check_dates,
+    check_exact_list,
+    check_large_integers,
+    columns_to_array,
+    unmasked,
+)
 
 Positions: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 
@@ -24,7 +32,7 @@ NATIVE = frozenset((_FLOAT, np.dtype(np.int64)))
 
 
 class Entries(NamedTuple):
-    """Words for the entries of an array in error messages: names of the axes, a noun, and a hint that is appended."""
+    """Words for the entries of an array in error messages: names of the axes, a noun, and a hint to append."""
 
     axes: tuple[str, ...]
     noun: str
@@ -39,7 +47,7 @@ NUMBERS = Entries(("row", "column"), "number")
 def is_plain_features(X: Any) -> bool:
     """Whether scikit-learn's input checks would return `X` unchanged, apart from the check for finite values.
 
-    Skipping those checks matters: they take longer than fitting a tree to a few hundred rows.
+    Skipping these checks saves time: they take longer than fitting a tree to a few hundred rows.
     """
     return (
         type(X) is np.ndarray
@@ -48,6 +56,26 @@ def is_plain_features(X: Any) -> bool:
         and X.size > 0
         and _is_contiguous(X)
     )
+
+
+def as_feature_table(X: Any) -> Any:
+    """Return `X` for scikit-learn's input checks, which would read masked entries and dates as numbers.
+
+    Masked entries become NaN; dates and durations are rejected.
+    """
+    table = unmasked(X)
+    if isinstance(table, (list, tuple)):
+        try:
+            array = np.asarray(table)
+        except ValueError:
+            # scikit-learn reports rows of different lengths.
+            return table
+        check_dates(array, "X")
+        if array.dtype.kind == "O":
+            check_large_integers(array, "X")
+        return array if array.dtype.kind in "biuf" else table
+    check_dates(table, "X")
+    return table
 
 
 def as_positions(Y: Any, name: str = "Y") -> Positions:
@@ -73,10 +101,9 @@ def as_number_array(values: Any, name: str, entries: Entries = POSITIONS) -> Pos
     """Return `values` as an array of native 64-bit integers or floats, of any shape."""
     if type(values) is np.ndarray and values.dtype in NATIVE:
         return _readable(values)
-    if isinstance(values, np.ma.MaskedArray):
-        values = _unmasked(values, name, entries)
-    elif is_frame(values):
-        values = _frame_to_array(values, name)
+    if isinstance(values, np.ma.MaskedArray) and values.dtype.kind not in "iuf":
+        raise _wrong_entry(np.ma.getdata(values), values.dtype, name, entries)
+    values = _frame_to_array(values, name) if is_frame(values) else unmasked(values)
     try:
         array = np.asarray(values)
     except ValueError as error:
@@ -87,11 +114,13 @@ def as_number_array(values: Any, name: str, entries: Entries = POSITIONS) -> Pos
             f"{name} is {describe_value(values)}; expected numbers in an array, a list or a DataFrame"
         )
     if kind == "f":
-        return _readable(np.asarray(array, dtype=np.float64))
+        floats = as_exact_floats(array, name)
+        check_exact_list(values, floats, name)
+        return _readable(floats)
     if kind == "i" or (kind == "u" and (array <= np.iinfo(np.int64).max).all()):
         return _readable(np.asarray(array, dtype=np.int64))
     if kind in "SU" and isinstance(values, (list, tuple)):
-        # NumPy converts all numbers to strings when one entry is a string: look for that entry in the original values.
+        # NumPy converts all numbers to strings if one entry is a string, so look for that entry in the original values.
         raise _wrong_entry(np.asarray(values, dtype=object), array.dtype, name, entries)
     raise _wrong_entry(array, array.dtype, name, entries)
 
@@ -106,7 +135,7 @@ def describe_value(value: Any) -> str:
 def _readable(array: Positions) -> Positions:
     """Return the array, or a copy if it is unaligned or a stride is not a multiple of the item size.
 
-    Fields of a structured array can have such strides; the Rust core steps by whole numbers, not by bytes.
+    Fields of a structured array can have such strides; strides of the Rust core are numbers of items, not of bytes.
     """
     if _is_contiguous(array):
         return array
@@ -119,14 +148,6 @@ def _is_contiguous(array: NDArray[Any]) -> bool:
     """Whether the array is aligned and contiguous in C or Fortran order."""
     flags = array.flags
     return flags.aligned and (flags.c_contiguous or flags.f_contiguous)
-
-
-def _unmasked(values: Any, name: str, entries: Entries) -> Any:
-    """Replace masked entries by NaN; without masked entries integers stay integers."""
-    data, mask = np.ma.getdata(values), np.ma.getmaskarray(values)
-    if data.dtype.kind not in "iuf":
-        raise _wrong_entry(data, data.dtype, name, entries)
-    return np.where(mask, np.nan, data) if mask.any() else data
 
 
 def _wrong_entry(
@@ -183,6 +204,15 @@ def at_least(value: Any, name: str, least: int) -> int:
     return min(number, _core.LIMITS["count"])
 
 
+def bounded_count(value: Any, name: str) -> int:
+    """Return a whole number from 1 to the largest count of the core; larger counts are rejected, not clipped."""
+    number = as_whole(value, name)
+    most = _core.LIMITS["count"]
+    if number > most:
+        raise ValueError(f"{name} is {number}; expected at most {most}")
+    return at_least(number, name, 1)
+
+
 def as_flag(value: Any, name: str) -> bool:
     """Return a boolean; values that are only truthy or falsy, such as "no" and 1, are rejected."""
     if not isinstance(value, (bool, np.bool_)):
@@ -209,7 +239,7 @@ def as_real(value: Any, name: str) -> float:
 
 
 def resolve_n_jobs(n_jobs: Any) -> int:
-    """Return a number of threads: None is 1, and -1 is all cores, -2 all but one, and so on."""
+    """Return a number of threads: None means 1, -1 all cores, -2 all cores but one, and so on."""
     if n_jobs is None:
         return 1
     number = as_whole(n_jobs, "n_jobs", "a whole number or None")
@@ -279,7 +309,9 @@ def check_labels(labels: Sequence[Hashable]) -> list[Hashable]:
     seen: dict[Hashable, int] = {}
     for index, name in enumerate(names):
         if not is_name(name):
-            raise TypeError(f"label {index} has the name {name!r:.60}; expected a text or a number")
+            raise TypeError(
+                f"label {index} has the name {name!r:.60}; expected a string or a number"
+            )
         if name != name:
             raise ValueError(f"label {index} has the name NaN; expected a name")
         if name in seen:
@@ -326,14 +358,11 @@ def _frame_to_array(frame: Any, name: str) -> Any:
             raise TypeError(
                 f"{name}, column {column!r}: dtype {series.dtype}; expected integers or floats"
             )
-    if not is_pandas(frame):
+    if not is_pandas(frame) or (
+        len(set(frame.dtypes)) == 1 and isinstance(frame.dtypes.iloc[0], np.dtype)
+    ):
         return frame.to_numpy()
-    if all(isinstance(dtype, np.dtype) for dtype in frame.dtypes):
-        return frame.to_numpy()
-    whole = all(dtype.kind in "iu" for dtype in frame.dtypes)
-    if whole and not frame.isna().any(axis=None):
-        return frame.to_numpy(dtype=np.int64)
-    return frame.to_numpy(dtype=np.float64, na_value=np.nan)
+    return columns_to_array((frame.iloc[:, index] for index in range(len(columns))), columns, name)
 
 
 def _ragged_message(values: Any, name: str) -> str:

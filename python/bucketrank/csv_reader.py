@@ -29,6 +29,7 @@ _MISSING_CELL = re.compile(
 """A cell of a missing label, except nan, which NumPy reads."""
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|\+?inf(inity)?", re.ASCII | re.IGNORECASE)
+_INFINITE = re.compile("inf", re.IGNORECASE)
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _PLAIN = re.compile(r"[^,\r\n]*")
 _QUOTED = re.compile(r'"(?:[^"]|"")*')
@@ -36,7 +37,17 @@ _QUOTED = re.compile(r'"(?:[^"]|"")*')
 
 
 class BadFileError(ValueError):
-    """A file that cannot be read; the message names file, place and reason."""
+    """A file that cannot be read; the message names file, place and reason.
+
+    Examples
+    --------
+    >>> from bucketrank.datasets import BadFileError, read_csv
+    >>> try:
+    ...     read_csv("no such file.csv")
+    ... except BadFileError as error:
+    ...     print(type(error).__bases__[0].__name__)
+    ValueError
+    """
 
 
 class Column(NamedTuple):
@@ -81,9 +92,9 @@ class CsvTable:
         Parameters
         ----------
         features, labels : sequence of int
-            Indices of the columns of finite numbers, and of those of positions.
+            Indices of the feature columns (finite numbers) and of the label columns (positions).
         row : str, default "instance"
-            What a row is, for messages.
+            Noun for a row in messages.
 
         Returns
         -------
@@ -96,7 +107,7 @@ class CsvTable:
     def _read_fast(
         self, features: Sequence[int], labels: Sequence[int]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """Read by NumPy a table without unused columns; None if any cell needs :meth:`_read_cells`."""
+        """Read a table without unused columns with NumPy; return None if a cell needs :meth:`_read_cells`."""
         width = len(self.header)
         if len(features) + len(labels) != width:
             return None
@@ -111,10 +122,13 @@ class CsvTable:
             table = _load(_MISSING_CELL.sub("nan", body))
         if table is None or table.shape[1] != width:
             return None
+        if np.isinf(table).sum() != len(_INFINITE.findall(body)):
+            # A number that is too large for a float.
+            return None
         X, Y = (np.ascontiguousarray(table[:, columns]) for columns in (features, labels))
         try:
             if labels:
-                _core.parse_positions(Y)
+                Y = _dense(Y)
         except RankingError:
             return None
         return (X, Y) if np.isfinite(X).all() else None
@@ -122,7 +136,7 @@ class CsvTable:
     def _read_cells(
         self, features: Sequence[int], labels: Sequence[int], row: str
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Read cell by cell: quoted cells, unused columns, and errors with their places."""
+        """Read cell by cell; supports quoted cells and unused columns, and reports the place of an error."""
         columns = [Column(number, name) for number, name in enumerate(self.header, start=1)]
         numbers, X, Y = [], [], []
         for line, cells in itertools.islice(_records(self.name, self._text), 1, None):
@@ -136,7 +150,9 @@ class CsvTable:
             )
         positions = np.array(Y)
         if labels:
-            _check_positions(self.name, positions, numbers, [columns[i] for i in labels])
+            positions = _checked_positions(
+                self.name, positions, numbers, [columns[i] for i in labels]
+            )
         return np.array(X), positions
 
 
@@ -164,7 +180,7 @@ def is_position_row(line: str) -> bool:
     try:
         cells = next(csv.reader([line]))
     except csv.Error:
-        # The cell is longer than any name; reading the table reports where.
+        # The cell is too long; reading the table reports its place.
         return True
     return all(_is_number(cell.strip()) or cell.strip().lower() in _MISSING for cell in cells)
 
@@ -269,7 +285,7 @@ def _column_names(name: str, line: int, cells: Sequence[str]) -> list[str]:
 
 
 def _is_number(word: str) -> bool:
-    """Whether a stripped cell is a number; ``inf`` is the rest of a top-k list."""
+    """Whether a stripped cell is a number; ``inf``, for labels outside a top-k list, is a number."""
     return _NUMBER.fullmatch(word) is not None
 
 
@@ -277,13 +293,23 @@ def _position(name: str, line: int, column: Column, cell: str) -> float:
     """Parse the cell of a label: a number, or NaN for a missing label."""
     word = cell.strip()
     if _is_number(word):
-        return float(word)
+        return _finite_or_inf(name, line, column, word)
     if word.lower() in _MISSING:
         return math.nan
     raise BadFileError(
         f"{name}, line {line}, {column}: {word!r} is not a number; "
-        "expected a position, or nothing for a missing label"
+        "expected a position, or an empty cell for a missing label"
     )
+
+
+def _finite_or_inf(name: str, line: int, column: Column, word: str) -> float:
+    """Parse a number; a number too large for a float is an error, not ``inf``, which has a meaning."""
+    value = float(word)
+    if math.isinf(value) and "inf" not in word.lower():
+        raise BadFileError(
+            f"{name}, line {line}, {column}: {word:.60} is too large; expected a position"
+        )
+    return value
 
 
 def _feature(name: str, line: int, column: Column, cell: str) -> float:
@@ -292,7 +318,7 @@ def _feature(name: str, line: int, column: Column, cell: str) -> float:
     value = float(word) if _is_number(word) else math.nan
     if math.isfinite(value):
         return value
-    found = f"{word!r} is not a finite number" if word else "nothing"
+    found = f"{word!r} is not a finite number" if word else "the cell is empty"
     raise BadFileError(f"{name}, line {line}, {column}: {found}; expected the value of a feature")
 
 
@@ -307,12 +333,19 @@ def _check_width(name: str, line: int, cells: Sequence[str], expected: int) -> N
         )
 
 
-def _check_positions(
+def _dense(Y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return valid positions, ranked densely."""
+    dense = _core.parse_positions(Y).astype(np.float64)
+    dense[dense == 0] = np.nan
+    return dense
+
+
+def _checked_positions(
     name: str, Y: NDArray[np.float64], lines: Sequence[int], columns: Sequence[Column]
-) -> None:
-    """Reject rankings that are not dense; the error names line and column of the first."""
+) -> NDArray[np.float64]:
+    """Return positions, ranked densely; the error for an invalid one names its line and column."""
     try:
-        _core.parse_positions(Y)
+        return _dense(Y)
     except RankingError as error:
         # The core counts rows and labels from 0.
         line = "" if error.row is None else f", line {lines[error.row]}"

@@ -52,7 +52,7 @@ def tau_x(
     Returns
     -------
     float
-        From -1 (total orders that are each other's reverse) to 1 (equal bucket orders).
+        From -1 (a total order and its reverse) to 1 (equal bucket orders).
 
     References
     ----------
@@ -70,8 +70,8 @@ def tau_x(
     >>> tau_x([[1, 2, np.nan]], [[1, 3, 2]], missing="ignore")
     1.0
     """
-    truth, predicted = _checked_pair(Y_true, Y_pred)
-    kernel = _core.tau_x_ranked if _ignores_missing(missing) else _core.tau_x
+    truth, predicted = checked_pair(Y_true, Y_pred)
+    kernel = _core.tau_x_ranked if ignores_missing(missing) else _core.tau_x
     return kernel(truth, predicted, as_weights(sample_weight))
 
 
@@ -96,8 +96,8 @@ def tau_x_samples(
     >>> tau_x_samples([[1, 2], [1, 2], [1, 1]], [[1, 2], [2, 1], [1, 2]])
     array([ 1., -1.,  0.])
     """
-    kernel = _core.tau_x_ranked_samples if _ignores_missing(missing) else _core.tau_x_samples
-    return kernel(*_checked_pair(Y_true, Y_pred))
+    kernel = _core.tau_x_ranked_samples if ignores_missing(missing) else _core.tau_x_samples
+    return kernel(*checked_pair(Y_true, Y_pred))
 
 
 def kendall_tau(Y_true: Any, Y_pred: Any, sample_weight: ArrayLike | None = None) -> float:
@@ -120,14 +120,14 @@ def kendall_tau(Y_true: Any, Y_pred: Any, sample_weight: ArrayLike | None = None
     >>> round(kendall_tau([[1, 2, 3]], [[1, 3, 2]]), 4)
     0.3333
     """
-    values = _core.kendall_tau_samples(*_checked_pair(Y_true, Y_pred))
+    values = _core.kendall_tau_samples(*checked_pair(Y_true, Y_pred))
     return _weighted_mean(values, sample_weight)
 
 
 def bucket_count_difference(
     Y_true: Any, Y_pred: Any, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Mean number of predicted minus true buckets: above 0 when too few labels are tied.
+    """Mean number of predicted minus true buckets: positive if too few labels are tied.
 
     Parameters
     ----------
@@ -145,14 +145,28 @@ def bucket_count_difference(
     >>> bucket_count_difference([[1, 1, 2]], [[1, 2, 3]])
     1.0
     """
-    differences = _core.bucket_count_differences(*_checked_pair(Y_true, Y_pred))
+    differences = _core.bucket_count_differences(*checked_pair(Y_true, Y_pred))
     return _weighted_mean(differences.astype(np.float64), sample_weight)
+
+
+def mean_of_defined(values: NDArray[np.float64], sample_weight: ArrayLike | None) -> float:
+    """Return the weighted mean of the values that are not NaN."""
+    weights = as_weights(sample_weight)
+    weights = np.ones(len(values)) if weights is None else _core.check_weights(weights, len(values))
+    defined = ~np.isnan(values) & (weights > 0)
+    if not defined.any():
+        raise ValueError(
+            f"none of {len(values)} rows has a positive weight and a defined value; nothing to compare"
+        )
+    # Scaled first: the sum of large weights would overflow.
+    kept = weights[defined] / weights[defined].max()
+    return float(np.average(values[defined], weights=kept))
 
 
 def __getattr__(name: str) -> Any:
     """Create ``tau_x_scorer`` on first access.
 
-    It alone needs scikit-learn, whose import takes longer than most calls of this module.
+    Only this attribute needs scikit-learn, whose import takes longer than most calls of this module.
     """
     if name != "tau_x_scorer":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -162,13 +176,15 @@ def __getattr__(name: str) -> Any:
     return scorer
 
 
-def _ignores_missing(missing: Any) -> bool:
+def ignores_missing(missing: Any) -> bool:
+    """Return whether pairs with missing labels are left out, after checking the argument."""
     if missing not in ("error", "ignore"):
         raise ValueError(f"missing is {missing!r}; expected 'error' or 'ignore'")
     return bool(missing == "ignore")
 
 
-def _checked_pair(Y_true: Any, Y_pred: Any) -> tuple[Positions, Positions]:
+def checked_pair(Y_true: Any, Y_pred: Any) -> tuple[Positions, Positions]:
+    """Return two tables of positions of the same labels."""
     check_same_labels(Y_true, Y_pred, "Y_true", "Y_pred")
     return as_positions(Y_true, "Y_true"), as_positions(Y_pred, "Y_pred")
 

@@ -37,6 +37,16 @@ class LabelledRankings(NamedTuple):
         ``int64``, or ``float64`` with NaN for missing labels.
     labels : list
         Name of each column.
+
+    Examples
+    --------
+    >>> from bucketrank import from_text
+    >>> rankings = from_text(["a > b ~ c", "b > a"])
+    >>> rankings.labels
+    ['a', 'b', 'c']
+    >>> rankings.positions
+    array([[ 1.,  2.,  2.],
+           [ 2.,  1., nan]])
     """
 
     positions: Positions
@@ -104,7 +114,8 @@ def to_text(Y: Any, labels: Sequence[Hashable] | None = None) -> Any:
 def to_display_text(Y: Any, labels: Sequence[Hashable] | None = None) -> Any:
     """Write positions as text for display only.
 
-    As :func:`to_text`, but a name that it rejects is quoted: ``"a>x" > b``. :func:`from_text` cannot read the quotes.
+    As :func:`to_text`, but names that :func:`to_text` rejects are quoted: ``"a>x" > b``. :func:`from_text` cannot
+    read them.
     """
     rows, names, single = _named_rows(Y, labels)
     texts = [_row_text(row, [_quote_if_needed(name) for name in names]) for row in rows]
@@ -163,7 +174,7 @@ def from_buckets(
 def from_text(
     texts: str | Iterable[str], labels: Sequence[Hashable] | None = None
 ) -> LabelledRankings:
-    """Read positions from texts such as ``"a > b ~ c > d"``.
+    """Read positions from text such as ``"a > b ~ c > d"``.
 
     Parameters
     ----------
@@ -190,7 +201,7 @@ def from_text(
         texts = [texts]
     given = None if labels is None else check_labels(labels)
     words = None if given is None else [_word(name) for name in given]
-    texts = _items(texts, "texts", "a text such as 'a > b ~ c', or a list of them")
+    texts = _items(texts, "texts", "a string such as 'a > b ~ c', or a list of strings")
     rows = [_parse(text, row) for row, text in enumerate(texts)]
     positions, names = from_buckets(rows, words)
     return LabelledRankings(positions, names if given is None else given)
@@ -219,7 +230,7 @@ def _row_text(row: NDArray[np.int64], words: Sequence[str]) -> str:
 
 
 def _is_unambiguous(word: str) -> bool:
-    """Whether a name can be written in a text without quotes and read back unchanged."""
+    """Whether a name can be written without quotes and read back unchanged."""
     return bool(word) and word == word.strip() and not any(sign in word for sign in _SIGNS)
 
 
@@ -230,11 +241,11 @@ def _quote_if_needed(name: Hashable) -> str:
 
 
 def _word(name: Hashable) -> str:
-    """Return the name as a string; raise if it could not be read back from a text."""
+    """Return the name as a string; raise if it could not be read back."""
     word = str(name)
     if not _is_unambiguous(word):
         raise ValueError(
-            f"label name {word!r} cannot be written in a text; expected a name without {_BEFORE!r}, {_TIED!r}, "
+            f"label name {word!r} cannot be written as text; expected a name without {_BEFORE!r}, {_TIED!r}, "
             "line breaks, and leading or trailing spaces"
         )
     return word
@@ -273,7 +284,7 @@ def _names_in_order(rows: list[list[list[Hashable]]]) -> list[Hashable]:
         for name in (name for bucket in buckets for name in bucket):
             if not is_name(name):
                 raise TypeError(
-                    f"row {row}: a label has the name {name!r:.60}; expected a text or a number"
+                    f"row {row}: a label has the name {name!r:.60}; expected a string or a number"
                 )
             names.setdefault(name)
     return list(names)
@@ -281,14 +292,14 @@ def _names_in_order(rows: list[list[list[Hashable]]]) -> list[Hashable]:
 
 def _parse(text: Any, row: int) -> list[list[str]]:
     if not isinstance(text, str):
-        raise TypeError(f"row {row}: found {text!r}; expected a text such as 'a > b ~ c'")
+        raise TypeError(f"row {row}: found {text!r}; expected a string such as 'a > b ~ c'")
     if not text.strip():
         return []
     buckets = [[word.strip() for word in part.split(_TIED)] for part in text.split(_BEFORE)]
     if any(not word for bucket in buckets for word in bucket):
         raise _row_error(
             row,
-            f"{text!r} lacks a label before or after {_BEFORE!r} or {_TIED!r}; expected a text such as 'a > b ~ c'",
+            f"{text!r} lacks a label before or after {_BEFORE!r} or {_TIED!r}; expected text such as 'a > b ~ c'",
             text,
         )
     return buckets

@@ -23,8 +23,8 @@ __all__ = ["drop_labels", "pair_order_matrix", "to_dense_ranks"]
 def pair_order_matrix(Y: Any, sample_weight: ArrayLike | None = None) -> Any:
     """Share of the rankings that place one label before another, for all pairs of labels.
 
-    ``C[u, v]`` is the weight of the rows that place u before v, plus half the weight of those that tie them,
-    divided by the weight of the rows that rank both. It is 0.5 for a pair that no row ranks, and on the diagonal.
+    ``C[u, v]`` is the weight of the rows that place u before v, plus half the weight of the rows that tie them, divided
+    by the weight of the rows that rank both. It is 0.5 on the diagonal and for pairs that no row ranks.
 
     Parameters
     ----------

@@ -62,30 +62,40 @@ def load_model(path: str | Path) -> Any:
     Parameters
     ----------
     path : str or Path
-        A file that :func:`save_model` wrote.
+        A file written by :func:`save_model`.
 
     Returns
     -------
     estimator
-        The fitted estimator. A damaged file, a foreign file or a newer format raises a ValueError.
+        The fitted estimator. A file that is damaged, of another kind or of a newer format raises a ValueError.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from bucketrank import PartialLabelRankingTree, load_model, save_model
+    >>> tree = PartialLabelRankingTree().fit([[0], [1]], [[1, 2], [1, 2]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(tree, f"{folder}/tree.bin")
+    ...     load_model(f"{folder}/tree.bin").predict([[0.5]])
+    array([[1, 2]])
     """
-    data = _read_file(path)
+    data = read_container(path, "model")
     try:
         return unpack_estimator(data, "model")
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
 
 
-def _read_file(path: str | Path) -> bytes:
-    """Return the content of a regular file; a foreign file is refused after its header."""
+def read_container(path: str | Path, what: str) -> bytes:
+    """Return the content of a regular file that holds `what`; a file of another kind is rejected after its header."""
     file_type = stat.S_IFMT(Path(path).stat().st_mode)
     if file_type != stat.S_IFREG:
         found = _FILE_TYPES.get(file_type, "a special file")
-        raise ValueError(f"{path}: found {found}; expected a file that save_model wrote")
+        raise ValueError(f"{path}: found {found}; expected a file written by save_model")
     with Path(path).open("rb") as file:
         header = file.read(_HEADER_BYTES)
         try:
-            _core.check_saved_header(header, os.fstat(file.fileno()).st_size, "model")
+            _core.check_saved_header(header, os.fstat(file.fileno()).st_size, what)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
         return header + file.read()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bucketrank.aggregation.base import Aggregator
+from bucketrank.aggregation.davidson import Davidson, DavidsonExplanation
 from bucketrank.aggregation.explanation import Explanation
 from bucketrank.aggregation.methods import (
     METHODS,
     PAPER_AGGREGATORS,
-    Davidson,
     MarkovChain,
     MaximalLottery,
     TauX,
@@ -15,7 +15,9 @@ from bucketrank.aggregation.methods import (
     as_aggregator,
     get_aggregator,
 )
+from bucketrank.aggregation.optimal import Kemeny, UnprovenOptimumWarning
 from bucketrank.aggregation.thresholds import Borda, BucketPivot, Copeland, WithBeta
+from bucketrank.aggregation.voting import RankedPairs, ReciprocalRankFusion, Schulze
 
 __all__ = [
     "METHODS",
@@ -25,10 +27,16 @@ __all__ = [
     "BucketPivot",
     "Copeland",
     "Davidson",
+    "DavidsonExplanation",
     "Explanation",
+    "Kemeny",
     "MarkovChain",
     "MaximalLottery",
+    "RankedPairs",
+    "ReciprocalRankFusion",
+    "Schulze",
     "TauX",
+    "UnprovenOptimumWarning",
     "WithBeta",
     "aggregate",
     "as_aggregator",

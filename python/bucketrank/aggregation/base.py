@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import inspect
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import fields
-from typing import Any, ClassVar, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,56 +17,167 @@ from bucketrank._validation import (
     as_positions,
     as_weights,
     check_same_labels,
+    describe_value,
     is_frame,
     is_pandas,
     is_plain,
     label_names,
     resolve_n_jobs,
 )
-from bucketrank.aggregation.explanation import Explanation
+from bucketrank.aggregation.explanation import Explanation, labelled
+from bucketrank.comparisons import Comparisons, PairCounts
 
-Spec: TypeAlias = tuple[str, float] | tuple[str, tuple[str, float]]
-"""Name of a method and its parameter, or of a method and the method that orders its labels, as the core expects."""
+
+class SearchOptions(TypedDict):
+    """Options of the searches for the best bucket order, as the core expects them."""
+
+    search: str
+    order: tuple[str, float] | None
+    penalty: float
+    ties: bool
+    n_buckets: tuple[int, int] | None
+    time_limit: float | None
+    label_weights: list[float] | None
+
+
+Spec: TypeAlias = tuple[str, float] | tuple[str, SearchOptions] | tuple[str, bool, "Aggregator"]
+"""Name of a method and its parameter or its options, as the core expects; or a method written in Python."""
+
+_ON_PAIR_ORDERS = (
+    "Borda, Copeland, BucketPivot, MarkovChain(variant=4), MaximalLottery, Schulze or RankedPairs"
+)
+"""Methods that need a pair order matrix only, for messages."""
 
 _Self = TypeVar("_Self", bound="Aggregator")
 
 _MANY_VIEWS = 64
-"""Above this many views of one array, copying them is faster than borrowing them one by one."""
+"""Above this many sets, copying views of an array is faster than borrowing each of them."""
 
 
-class Aggregator(ABC):
+class Aggregator:
     """A method that turns rankings into one bucket order.
 
     Aggregators are immutable and compare equal by class and parameters; `set_params` returns a new one.
+
+    A method of your own is a subclass with one of two methods, and works wherever the others do: in `aggregate_many`
+    and `explain`, as the aggregator of an estimator, in `compare`, and on the command line as ``module:Class``.
+    ``aggregate_pair_order(self, C)`` gets the matrix of shares of "u before v", ties counting half; ``aggregate(self,
+    Y, sample_weight=None)`` gets positions, with NaN for missing labels, and weights or None. Both return one number
+    per label: smaller is better, equal numbers are ties. The first also works on models that predict shares of pairs,
+    such as forests. Parameters are arguments of ``__init__`` that are stored under their names, or fields of a frozen
+    dataclass. Calls hold Python's lock, so they do not run in parallel.
+
+    Examples
+    --------
+    >>> from bucketrank import Aggregator, PartialLabelRankingTree
+    >>> class WorstDefeat(Aggregator):
+    ...     # A label is as good as its worst comparison (Simpson and Kramer).
+    ...     def aggregate_pair_order(self, C):
+    ...         others = ~np.eye(len(C), dtype=bool)
+    ...         return -np.min(C, axis=1, where=others, initial=1.0)
+    >>> WorstDefeat().aggregate([[1, 2, 3], [1, 3, 2], [2, 1, 3]])
+    array([1, 2, 3])
+    >>> tree = PartialLabelRankingTree(WorstDefeat(), min_samples_split=2)
+    >>> tree = tree.fit([[0.0], [1.0]], [[1, 2, 3], [3, 2, 1]])
+    >>> tree.predict([[0.0]])
+    array([[1, 2, 2]])
     """
 
     _needs: ClassVar[str] = "pair order"
     """Input that the method requires: "pair order", "pair shares" or "rankings"."""
 
-    def _check_label_count(self, n_labels: int) -> None:  # noqa: B027 (most methods take any number)
+    _needs_whole_rows: ClassVar[bool] = False
+    """Whether counts of pairs do not determine the result for rankings of more than two labels."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        is_native = cls._spec is not Aggregator._spec
+        if (
+            not is_native
+            and not cls._overrides("aggregate_pair_order")
+            and cls._overrides("aggregate")
+        ):
+            cls._needs = "rankings"
+
+    @classmethod
+    def _overrides(cls, name: str) -> bool:
+        return getattr(cls, name) is not getattr(Aggregator, name)
+
+    def _check_label_count(self, n_labels: int) -> None:
         """Raise when the method does not support this many labels, before a long fit."""
 
-    @abstractmethod
     def _spec(self) -> Spec:
-        """Return the name of the method and its parameter for the core."""
+        """Return the method for the core: its name and parameter, or the object if it is written in Python."""
+        reads_pair_order = self._overrides("aggregate_pair_order")
+        if not reads_pair_order and not self._overrides("aggregate"):
+            raise TypeError(
+                f"{type(self).__name__} defines neither aggregate_pair_order(self, C) nor aggregate(self, Y, "
+                "sample_weight=None); expected one of them"
+            )
+        return repr(self), reads_pair_order, self
+
+    def _positions_of(self, *arguments: Any) -> NDArray[np.float64]:
+        """Call the method of a subclass written in Python: with C, or with Y and weights."""
+        call = self.aggregate_pair_order if len(arguments) == 1 else self.aggregate
+        found = call(*arguments)
+        try:
+            positions = np.ascontiguousarray(found, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"it returned {describe_value(found)}; expected one number per label"
+            ) from None
+        if positions.ndim != 1:
+            raise ValueError(
+                f"it returned an array of {positions.ndim} dimensions; expected one number per label"
+            )
+        return positions
 
     def aggregate(self, Y: Any, sample_weight: ArrayLike | None = None) -> Any:
-        """Return the consensus of rankings.
+        """Return the consensus of rankings or comparisons.
 
         Parameters
         ----------
-        Y : array-like or DataFrame of shape (n_rankings, n_labels)
-            Positions; NaN for missing labels.
+        Y : array-like or DataFrame of shape (n_rankings, n_labels), Comparisons or PairCounts
+            Positions with NaN for missing labels, or comparisons of two labels per row, or counts of them.
         sample_weight : array-like of shape (n_rankings,), optional
-            Non-negative weights; weight k equals k copies of the row.
+            Non-negative weights of rankings; weight k equals k copies of the row.
 
         Returns
         -------
         ndarray or Series of shape (n_labels,)
-            Positions of all labels as ``int64``; a Series named by the labels when `Y` is a pandas DataFrame.
+            Positions of all labels as ``int64``; a Series named by the labels when `Y` is a pandas DataFrame. For
+            comparisons and counts in the order of their attribute ``labels``.
         """
+        if isinstance(Y, (Comparisons, PairCounts)):
+            return self.aggregate_counts(PairCounts.of(Y, sample_weight))
         positions = _core.aggregate(self._spec(), as_positions(Y), as_weights(sample_weight))
-        return _labelled(positions, Y)
+        return labelled(positions, Y)
+
+    def aggregate_counts(self, counts: PairCounts) -> NDArray[np.int64]:
+        """Return the consensus that counts of pairs determine.
+
+        Parameters
+        ----------
+        counts : PairCounts
+            Counts of comparisons or rankings, possibly merged from many parts.
+
+        Returns
+        -------
+        ndarray of shape (n_labels,)
+            Positions in the order of ``counts.labels``. Equal to the consensus of the rankings behind the counts.
+        """
+        return _core.aggregate_counts(self._spec(), self._check_counts(counts)._input())
+
+    def _check_counts(self, counts: Any) -> PairCounts:
+        """Return counts that determine the result of this method."""
+        if not isinstance(counts, PairCounts):
+            raise TypeError(f"counts is of type {type(counts).__name__}; expected PairCounts")
+        if self._needs_whole_rows and counts.largest_ranking > 2:
+            raise ValueError(
+                f"{self!r} needs whole rankings, which counts of pairs do not determine: a row ranks "
+                f"{counts.largest_ranking} labels; use aggregate(Y)"
+            )
+        return counts
 
     def aggregate_many(self, sets: Any, n_jobs: int | None = None) -> NDArray[np.int64]:
         """Return the consensus of each of many sets of rankings.
@@ -93,7 +203,7 @@ class Aggregator(ABC):
         return _core.aggregate_many(self._spec(), arrays, resolve_n_jobs(n_jobs))
 
     def aggregate_pair_order(self, C: Any, n_jobs: int | None = None) -> Any:
-        """Return the consensus that a pair order matrix determines, or that each of many does.
+        """Return the consensus of a pair order matrix, or of each of many.
 
         Parameters
         ----------
@@ -114,12 +224,12 @@ class Aggregator(ABC):
             raise ValueError(
                 f"{self!r} needs the shares of before, tied and after of each pair, which a pair order matrix does "
                 "not determine: 0.5 may be all ties or half against half; use aggregate(Y), aggregate_pair_shares, "
-                "or Borda, Copeland, BucketPivot, MarkovChain(variant=4) or MaximalLottery"
+                f"or {_ON_PAIR_ORDERS}"
             )
         if self._needs == "rankings":
             raise ValueError(
                 f"{self!r} needs rankings, which a pair order matrix does not determine; use aggregate(Y), or "
-                "Borda, Copeland, BucketPivot, MarkovChain(variant=4) or MaximalLottery"
+                f"{_ON_PAIR_ORDERS}"
             )
         matrix = np.asarray(as_number_array(C, "C", NUMBERS), dtype=np.float64)
         if is_pandas(C) and list(C.index) != list(C.columns):
@@ -135,12 +245,12 @@ class Aggregator(ABC):
             raise ValueError(
                 f"C has {matrix.ndim} dimension(s), shape {matrix.shape}; expected 2, or 3 for many matrices"
             )
-        return _labelled(_core.aggregate_pair_order(self._spec(), matrix), C)
+        return labelled(_core.aggregate_pair_order(self._spec(), matrix), C)
 
     def aggregate_pair_shares(
         self, shares: ArrayLike, n_jobs: int | None = None
     ) -> NDArray[np.int64]:
-        """Return the consensus that the shares of before, tied and after of each pair determine.
+        """Return the consensus of a table of pair shares, or of each of many.
 
         Parameters
         ----------
@@ -157,7 +267,7 @@ class Aggregator(ABC):
         if self._needs == "rankings":
             raise ValueError(
                 f"{self!r} needs rankings, which shares of pairs do not determine; use aggregate(Y), or TauX, "
-                "Borda, Copeland, BucketPivot, MarkovChain(variant=4) or MaximalLottery"
+                f"Kemeny, {_ON_PAIR_ORDERS}"
             )
         tables = np.asarray(as_number_array(shares, "shares", NUMBERS), dtype=np.float64)
         if tables.ndim not in (2, 3):
@@ -179,22 +289,26 @@ class Aggregator(ABC):
         *,
         labels: Sequence[Hashable] | None = None,
     ) -> Explanation:
-        """Return the consensus together with the scores behind it.
+        """Return the consensus together with the scores and other intermediate results of the method.
 
         Parameters
         ----------
-        Y : array-like or DataFrame of shape (n_rankings, n_labels)
-            Positions; NaN for missing labels.
+        Y : array-like or DataFrame of shape (n_rankings, n_labels), Comparisons or PairCounts
+            Positions with NaN for missing labels, or comparisons of two labels per row, or counts of them.
         sample_weight : array-like of shape (n_rankings,), optional
-            Non-negative weights.
+            Non-negative weights of rankings.
         labels : sequence, optional
             Names of the labels; by default a DataFrame's columns, or 0, 1, ...
 
         Returns
         -------
         Explanation
-            Prints as a table; `to_dict` gives the numbers.
+            Prints as a table; `to_dict` returns the numbers.
         """
+        if isinstance(Y, (Comparisons, PairCounts)):
+            counts = self._check_counts(PairCounts.of(Y, sample_weight))
+            details = _core.explain_counts(self._spec(), counts._input())
+            return Explanation(repr(self), counts.labels, details.pop("positions"), details)
         array = as_positions(Y)
         names = label_names(Y, labels, array.shape[1])
         details = _core.explain(self._spec(), array, as_weights(sample_weight))
@@ -202,10 +316,13 @@ class Aggregator(ABC):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 (scikit-learn's signature)
         """Return the parameters by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        if type(self).__init__ is object.__init__:
+            return {}
+        names = list(inspect.signature(type(self).__init__).parameters)[1:]
+        return {name: getattr(self, name) for name in names}
 
     def set_params(self: _Self, **params: Any) -> _Self:
-        """Return a copy of the aggregator with these parameters changed; this one stays unchanged."""
+        """Return a copy of the aggregator with these parameters changed; the aggregator itself is unchanged."""
         known = self.get_params()
         for name in params:
             if name not in known:
@@ -213,6 +330,18 @@ class Aggregator(ABC):
                     f"{type(self).__name__} has no parameter {name!r}; known: {list(known)}"
                 )
         return type(self)(**{**known, **params})
+
+    def __repr__(self) -> str:
+        params = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
+        return f"{type(self).__name__}({params})"
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other) or not isinstance(other, Aggregator):
+            return NotImplemented
+        return self.get_params() == other.get_params()
+
+    def __hash__(self) -> int:
+        return hash((type(self), repr(self)))
 
 
 def _as_sets(sets: Any) -> Iterable[Any]:
@@ -234,7 +363,7 @@ def _read_sets(sets: list[Any]) -> list[Positions]:
     arrays: list[Positions] = []
     # Arrays have no label names: compare with the first DataFrame.
     named = next((index for index, Y in enumerate(sets) if is_frame(Y)), 0)
-    # The core borrows each array, and checks it against all others that share its memory.
+    # The core borrows each array, which takes one check per other array that shares its memory.
     many = len(sets) > _MANY_VIEWS
     for index, Y in enumerate(sets):
         array = Y if is_plain(Y) else as_positions(Y, f"set {index}")
@@ -247,12 +376,3 @@ def _read_sets(sets: list[Any]) -> list[Positions]:
             check_same_labels(sets[named], Y, f"set {named}", f"set {index}")
         arrays.append(array.copy() if many and isinstance(array.base, np.ndarray) else array)
     return arrays
-
-
-def _labelled(positions: NDArray[np.int64], source: Any) -> Any:
-    """Return a Series when `source` is a pandas DataFrame, else the array."""
-    if not is_pandas(source):
-        return positions
-    import pandas as pd
-
-    return pd.Series(positions, index=source.columns, name="position")

@@ -1,4 +1,4 @@
-"""What an aggregator computed on the way to its consensus, for people and for programs."""
+"""The class Explanation: a consensus with the intermediate results of its aggregator, printable and as numbers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bucketrank._validation import is_pandas
 from bucketrank.notation import to_buckets
 from bucketrank.tables import Column, Table, escape_text
 
@@ -17,25 +18,28 @@ __all__ = ["Explanation"]
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """A consensus with the numbers it comes from.
+    """A consensus with the intermediate results of its aggregator.
 
     Attributes
     ----------
     aggregator : str
-        The aggregator, as Python writes it.
+        The ``repr`` of the aggregator.
     labels : list
         Names of the labels.
     positions : ndarray of shape (n_labels,)
         The consensus; read-only.
     details : dict
-        What the method computed: ``scores`` (Borda, Copeland); ``indecision``, ``pivots`` (label indices in the order
-        in which they were chosen) and ``distance`` (L1 distance between the pair order matrix and the consensus)
-        for bucket pivot; ``stationary`` and ``residual`` for Markov chains; ``probabilities``, ``margin`` (how the
-        lottery does against its strongest opponent: 0 or more) and ``unique`` for the lottery; ``scores``,
-        ``expected_tau_x``, ``boundary_gains`` (the gain of each boundary between neighbouring buckets),
-        ``upper_bound`` (an upper bound for every bucket order) and ``optimal`` (whether the result is proven to be
-        optimal) for TauX; ``utilities``, ``tie_terms`` and their standard errors ``utility_errors`` (of the
-        difference from the mean) and ``tie_term_errors`` for Davidson.
+        What the method computed: ``scores`` (Borda, Copeland, reciprocal rank fusion, Schulze); ``indecision``,
+        ``pivots`` (label indices in the order in which they were chosen) and ``distance`` (L1 distance between the pair
+        order matrix and the consensus) for bucket pivot; ``stationary`` and ``residual`` for Markov chains;
+        ``probabilities``, ``margin`` (smallest expected margin of the lottery against a label: at least 0) and
+        ``unique`` for the lottery; ``scores``, ``expected_tau_x``, ``boundary_gains`` (per boundary between adjacent
+        buckets, the loss of expected rank correlation if they were merged), ``upper_bound`` (an upper bound for every
+        bucket order), ``optimal`` (whether the result is proven to be optimal) and ``unique`` (whether no other bucket
+        order is as good; None if unknown) for TauX; ``scores`` (net preferences, scaled), ``distance``,
+        ``lower_bound``, ``gap``, ``optimal``, ``unique`` and ``components`` (sizes of the parts that were solved one by
+        one) for Kemeny; ``scores`` (wins minus losses) and ``discarded`` (pairs of winner and loser) for ranked pairs;
+        those of :class:`DavidsonExplanation` for Davidson.
 
     Examples
     --------
@@ -55,7 +59,7 @@ class Explanation:
     _details: dict[str, Any]
 
     def __post_init__(self) -> None:
-        # An explanation is a record: arrays are read-only, so changing a number requires a copy.
+        # Make the arrays read-only: changing a number requires a copy.
         for value in (self.positions, *self._details.values()):
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
@@ -72,6 +76,10 @@ class Explanation:
     def buckets(self) -> list[list[Hashable]]:
         """The consensus as lists of labels, best bucket first."""
         return to_buckets(self.positions, self.labels)
+
+    def _labelled(self, source: Any) -> Any:
+        """Return the consensus as a writable array, or as a Series when `source` is a pandas DataFrame."""
+        return labelled(self.positions.copy(), source)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python numbers, strings and lists, ready for JSON."""
@@ -92,7 +100,7 @@ class Explanation:
 
     def _table(self) -> Table:
         """Return one row per label, best position first, with the numbers of the method per label."""
-        order = np.argsort(self.positions, kind="stable")
+        order = self._row_order()
         names = [str(self.labels[label]) for label in order.tolist()]
         columns = [Column.of("position", self.positions[order]), Column.of("label", names)]
         for name, value in self._details.items():
@@ -100,19 +108,39 @@ class Explanation:
                 columns.append(Column.of(name, value[order], "{:7.4f}".format))
         return Table(self.aggregator, tuple(columns))
 
+    def _row_order(self) -> NDArray[np.int64]:
+        """Return the labels in the order of the printed rows."""
+        return np.argsort(self.positions, kind="stable")
+
     def _shown(self, name: str, value: Any) -> str:
         if name == "pivots":
             return ", ".join(escape_text(str(self.labels[label])) for label in value)
+        if name == "discarded":
+            names = [[escape_text(str(self.labels[label])) for label in pair] for pair in value]
+            return ", ".join(f"{winner} > {loser}" for winner, loser in names) or "none"
         if isinstance(value, list):
             return ", ".join(f"{number:.4g}" for number in value) or "none"
+        if value is None:
+            return "unknown"
         if isinstance(value, bool):
             return "yes" if value else "no"
         return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
+def labelled(positions: NDArray[np.int64], source: Any) -> Any:
+    """Return a Series when `source` is a pandas DataFrame, else the array."""
+    if not is_pandas(source):
+        return positions
+    import pandas as pd
+
+    return pd.Series(positions, index=source.columns, name="position")
+
+
 def _plain(value: Any) -> Any:
-    """Return what JSON can carry: NumPy's numbers as Python's, names that are objects as their text."""
+    """Convert a value for JSON: NumPy numbers to Python numbers, and names of other types to strings."""
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
-    known = (str, int, float, bool, list, type(None))
+    if isinstance(value, (list, tuple)):
+        return [_plain(entry) for entry in value]
+    known = (str, int, float, bool, type(None))
     return value if isinstance(value, known) else str(value)

@@ -7,9 +7,17 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from bucketrank._validation import as_real, as_whole
-from bucketrank.aggregation.base import Aggregator, Spec
+from bucketrank._validation import as_flag, as_whole
+from bucketrank.aggregation.base import Aggregator, SearchOptions, Spec
+from bucketrank.aggregation.davidson import Davidson
+from bucketrank.aggregation.optimal import (
+    Kemeny,
+    check_search,
+    check_time_limit,
+    warn_unless_proven,
+)
 from bucketrank.aggregation.thresholds import Borda, BucketPivot, Copeland, WithBeta
+from bucketrank.aggregation.voting import RankedPairs, ReciprocalRankFusion, Schulze
 from bucketrank.suggest import nearest_first
 
 __all__ = [
@@ -27,16 +35,17 @@ __all__ = [
 
 @dataclass(frozen=True)
 class MarkovChain(Aggregator):
-    """Labels ordered by how often a random walk that prefers better labels visits them.
+    """Labels ordered by how often a random walk that moves to labels ranked higher visits them.
 
     The four chains of Dwork et al. (2001); labels of equal probability are tied.
 
     Parameters
     ----------
     variant : {1, 2, 3, 4}, default 4
-        1: to any label that is placed at least as high, in proportion to how often. 2: choose a ranking, then one
-        of its labels placed at least as high. 3: choose a ranking and a label, move if it is placed at least as
-        high. 4: choose a label, move if half of the rankings or more place it at least as high.
+        The step from the current label. 1: move to any label that is placed at least as high, in proportion to how
+        often it is. 2: choose a ranking, then one of its labels placed at least as high. 3: choose a ranking and a
+        label, and move if the label is placed at least as high. 4: choose a label, and move if at least half of the
+        rankings place it at least as high.
 
     Examples
     --------
@@ -56,6 +65,10 @@ class MarkovChain(Aggregator):
     def _needs(self) -> str:  # type: ignore[override]
         return "pair order" if self.variant == 4 else "rankings"
 
+    @property
+    def _needs_whole_rows(self) -> bool:  # type: ignore[override]
+        return self.variant == 2
+
     def _spec(self) -> Spec:
         return "markov_chain", float(self.variant)
 
@@ -64,8 +77,8 @@ class MarkovChain(Aggregator):
 class MaximalLottery(Aggregator):
     """Labels ordered by their probability in a maximal lottery.
 
-    A maximal lottery is a random label that no other random label beats in expectation (Fishburn 1984). Where
-    there are several, the fairest is taken: the one with the largest smallest probability, then the next, and so on.
+    A maximal lottery is a random label that no other random label beats in expectation (Fishburn 1984). If there are
+    several, the fairest is used: its smallest probability is as large as possible, then the second smallest, and so on.
 
     Examples
     --------
@@ -77,29 +90,39 @@ class MaximalLottery(Aggregator):
         return "maximal_lottery", 0.0
 
 
-_SEARCHES = ("cut", "local", "exact")
-_MOST_LABELS_EXACTLY = 14
 _WITH_SCORES = (Borda, Copeland, MarkovChain, MaximalLottery)
 
 
 @dataclass(frozen=True)
 class TauX(Aggregator):
-    r"""The bucket order with the largest expected :math:`\\tau_X`, without a parameter to tune.
+    r"""The bucket order with the largest expected :math:`\tau_X`, without a parameter to tune.
 
-    Placing u before v earns the share of rankings with u before v minus the share with v before u; tying them earns the
-    share of ties. The consensus maximises the mean over all pairs of labels, which is the expected rank correlation
-    with a ranking like those given. Pairs that no ranking compares earn nothing.
+    Placing u before v scores the share of rankings with u before v minus the share with v before u; tying them scores
+    the share of ties. The consensus maximises the mean score over all pairs of labels, which is the expected rank
+    correlation with a ranking drawn at random from the given ones. Pairs that no ranking compares score 0.
 
     Parameters
     ----------
-    method : {"cut", "local", "exact"}, default "cut"
+    search : {"cut", "local", "exact"}, default "cut"
         ``"cut"`` orders the labels by net preference and divides that order into buckets in the best way. ``"local"``
-        goes on from there by moving labels and cutting again. ``"exact"`` finds the best of all bucket orders, for
-        at most 14 labels.
+        goes on from there by moving labels and cutting again. ``"exact"`` finds the best of all bucket orders; it
+        divides the problem into parts that can be solved one by one, and ``explain`` says what it proved.
     order : str or Aggregator, optional
         Method with scores that orders the labels instead of net preference (Borda's order): ``"borda"``,
-        ``"copeland"``, ``"mc1"`` to ``"mc4"`` or ``"maximal_lottery"``. Equal scores are ordered by net preference,
-        then by index. The exact search needs no order.
+        ``"copeland"``, ``"mc1"`` to ``"mc4"`` or ``"maximal_lottery"``. Equal scores are ordered by net preference.
+        The exact search needs no order.
+    ties : bool, default True
+        Whether labels may be tied; False gives strict orders, as plain label ranking needs.
+    time_limit : float, optional
+        Seconds after which the exact search ends with the best bucket order found; by default it has no limit.
+
+    Notes
+    -----
+    Among bucket orders of equal value, those with more ties are preferred: labels about which nothing is known, and
+    labels that the rankings do not distinguish, are tied. Labels with equal net preference are ordered by net
+    preference among themselves, then by the sum of their signed squared leads; the cut keeps labels together that are
+    still equal. The larger searches order them by their sorted rows of the pair table, and by column only where these
+    are equal; ``explain`` says whether the optimum is unique, if the search knows it.
 
     Examples
     --------
@@ -107,22 +130,26 @@ class TauX(Aggregator):
     array([1, 2, 2])
     >>> TauX(order="maximal_lottery").aggregate([[1, 2, 3], [1, 3, 2], [2, 1, 3]])
     array([1, 2, 3])
+    >>> TauX(ties=False).aggregate([[1, 2, 2], [1, 3, 2], [1, 2, 2]])
+    array([1, 3, 2])
     """
 
-    method: str = "cut"
+    search: str = "cut"
     order: str | Aggregator | None = None
+    ties: bool = True
+    time_limit: float | None = None
 
     def __post_init__(self) -> None:
-        expected = ", ".join(map(repr, _SEARCHES))
-        if not isinstance(self.method, str):
-            raise TypeError(f"method is {self.method!r}; expected one of {expected}")
-        if self.method not in _SEARCHES:
-            raise ValueError(f"method is {self.method!r}; expected one of {expected}")
-        if self.order is None:
-            return
-        if self.method == "exact":
+        check_search(self.search, ("cut", "local", "exact"))
+        object.__setattr__(self, "ties", as_flag(self.ties, "ties"))
+        object.__setattr__(self, "time_limit", check_time_limit(self.time_limit))
+        if self.order is not None:
+            object.__setattr__(self, "order", self._check_order())
+
+    def _check_order(self) -> Aggregator:
+        if self.search == "exact":
             raise ValueError(
-                f"order is {self.order!r} with method 'exact', which searches all orders; expected order=None"
+                f"order is {self.order!r} with search 'exact', which searches all orders; expected order=None"
             )
         if not isinstance(self.order, (str, Aggregator)):
             raise TypeError(f"order is {self.order!r}; expected a name or an aggregator")
@@ -136,14 +163,7 @@ class TauX(Aggregator):
                 f"order is {self.order!r}, which has no scores to order labels by; expected Borda, Copeland, "
                 "MarkovChain or MaximalLottery"
             )
-        object.__setattr__(self, "order", order)
-
-    def _check_label_count(self, n_labels: int) -> None:
-        if self.method == "exact" and n_labels > _MOST_LABELS_EXACTLY:
-            raise ValueError(
-                f"method 'exact' takes at most {_MOST_LABELS_EXACTLY} labels, found {n_labels}; expected fewer labels, "
-                "or method 'cut' or 'local'"
-            )
+        return order
 
     @property
     def _needs(self) -> str:  # type: ignore[override]
@@ -154,62 +174,37 @@ class TauX(Aggregator):
             else "pair shares"
         )
 
-    def _spec(self) -> Spec:
-        name = f"tau_x_{self.method}"
-        if self.order is None:
-            return name, 0.0
-        method, parameter = get_aggregator(self.order)._spec()
-        if isinstance(parameter, tuple):
-            raise TypeError(f"order is {self.order!r}; expected a method with scores")
-        return name, (method, parameter)
+    @property
+    def _needs_whole_rows(self) -> bool:  # type: ignore[override]
+        return isinstance(self.order, Aggregator) and self.order._needs_whole_rows
 
-
-@dataclass(frozen=True)
-class Davidson(Aggregator):
-    r"""Labels ordered by the utilities of a fitted model of comparisons with ties.
-
-    Every label gets a utility :math:`f` and a tie term :math:`h`; it is placed before, tied with or placed behind
-    another one with weights :math:`e^{(f_u - f_v)/2}`, :math:`e^{h_u + h_v}` and :math:`e^{(f_v - f_u)/2}`. The most
-    probable ones, given the rankings and normal priors around 0, are found by Newton's method, and the fitted shares
-    are cut into the bucket order with the largest expected rank correlation. Pairs that no ranking compares are
-    estimated from the other comparisons of their labels, so comparisons of two labels per row are enough.
-
-    Parameters
-    ----------
-    ridge : float, default 0.1
-        Inverse variance of the priors; a positive number. Weights are counted against it, unless the pair with the
-        largest weight has less than 1e-9 or more than 1e9: weights are then relative to that.
-
-    Notes
-    -----
-    ``explain`` gives utilities and tie terms with standard errors, from the second derivatives at the maximum. Only
-    differences of utilities have a meaning: those of all labels that were compared add up to 0, and their errors are
-    those of the difference from the mean. A label that was never compared has the error of its prior.
-
-    References
-    ----------
-    R. R. Davidson, "On extending the Bradley-Terry model to accommodate ties in paired comparison experiments", Journal
-    of the American Statistical Association 65 (1970).
-
-    Examples
-    --------
-    >>> nan = float("nan")
-    >>> Davidson().aggregate([[1, 2, nan], [nan, 1, 2]])
-    array([1, 2, 3])
-    """
-
-    ridge: float = 0.1
-
-    _needs = "rankings"
-
-    def __post_init__(self) -> None:
-        ridge = as_real(self.ridge, "ridge")
-        if not 0 < ridge <= 1e12:
-            raise ValueError(f"ridge is {ridge}; expected a number above 0 and up to 1e12")
-        object.__setattr__(self, "ridge", ridge)
+    def aggregate(self, Y: Any, sample_weight: ArrayLike | None = None) -> Any:
+        """Return the consensus of rankings; see :meth:`Aggregator.aggregate`."""
+        if self.search != "exact":
+            return super().aggregate(Y, sample_weight)
+        explanation = self.explain(Y, sample_weight)
+        warn_unless_proven(explanation)
+        return explanation._labelled(Y)
 
     def _spec(self) -> Spec:
-        return "davidson", self.ridge
+        if self.search == "cut" and self.order is None and self.ties:
+            return "tau_x", 0.0
+        order = None
+        if self.order is not None:
+            spec = get_aggregator(self.order)._spec()
+            if len(spec) != 2 or not isinstance(spec[1], float):
+                raise TypeError(f"order is {self.order!r}; expected a method with scores")
+            order = spec[0], spec[1]
+        options: SearchOptions = {
+            "search": self.search,
+            "order": order,
+            "penalty": 0.5,
+            "ties": self.ties,
+            "n_buckets": None,
+            "time_limit": self.time_limit,
+            "label_weights": None,
+        }
+        return "tau_x", options
 
 
 _BY_NAME: dict[str, Aggregator] = {
@@ -223,6 +218,10 @@ _BY_NAME: dict[str, Aggregator] = {
     "maximal_lottery": MaximalLottery(),
     "tau_x": TauX(),
     "davidson": Davidson(),
+    "kemeny": Kemeny(),
+    "reciprocal_rank_fusion": ReciprocalRankFusion(),
+    "schulze": Schulze(),
+    "ranked_pairs": RankedPairs(),
 }
 
 
@@ -230,17 +229,18 @@ METHODS = tuple(_BY_NAME)
 """Names accepted by :func:`get_aggregator`."""
 
 PAPER_AGGREGATORS = METHODS[: METHODS.index("tau_x")]
-"""The methods that Wang, Alfaro and Bengs compare, in their order; their parameters are the defaults."""
+"""The methods that Wang, Alfaro and Bengs compare, in their order; the defaults are their parameters."""
 
 
 def get_aggregator(method: str | Aggregator, /, **params: Any) -> Aggregator:
-    """Return the aggregator of a name, with the given parameters changed.
+    """Return the aggregator with this name, with the given parameters changed.
 
     Parameters
     ----------
     method : str or Aggregator
         ``"borda"``, ``"copeland"``, ``"bucket_pivot"``, ``"mc1"`` to ``"mc4"``, ``"maximal_lottery"``,
-        ``"tau_x"``, ``"davidson"``, or an aggregator, which is returned as it is.
+        ``"tau_x"``, ``"davidson"``, ``"kemeny"``, ``"reciprocal_rank_fusion"``, ``"schulze"``, ``"ranked_pairs"``,
+        or an aggregator, which is returned as it is.
     **params
         Parameters such as ``beta``.
 
@@ -267,7 +267,15 @@ def get_aggregator(method: str | Aggregator, /, **params: Any) -> Aggregator:
 
 
 def as_aggregator(aggregator: Any) -> Aggregator:
-    """Return the aggregator that the parameter `aggregator` of an estimator names."""
+    """Return the aggregator given by the parameter `aggregator` of an estimator.
+
+    Examples
+    --------
+    >>> as_aggregator("mc4")
+    MarkovChain(variant=4)
+    >>> as_aggregator(TauX())
+    TauX(search='cut', order=None, ties=True, time_limit=None)
+    """
     if not isinstance(aggregator, (str, Aggregator)):
         raise TypeError(
             f"aggregator is {aggregator!r}; expected a name or an aggregator such as Borda()"
@@ -277,7 +285,7 @@ def as_aggregator(aggregator: Any) -> Aggregator:
 
 def aggregate(
     Y: Any,
-    method: str | Aggregator = "borda",
+    method: str | Aggregator = "tau_x",
     *,
     sample_weight: ArrayLike | None = None,
     **params: Any,
@@ -288,7 +296,7 @@ def aggregate(
     ----------
     Y : array-like or DataFrame of shape (n_rankings, n_labels)
         Positions; NaN for missing labels.
-    method : str or Aggregator, default "borda"
+    method : str or Aggregator, default "tau_x"
         See :func:`get_aggregator`.
     sample_weight : array-like of shape (n_rankings,), optional
         Non-negative weights.
@@ -302,7 +310,9 @@ def aggregate(
 
     Examples
     --------
-    >>> aggregate([[1, 2, 3], [1, 3, 2], [2, 1, 3]], "copeland", beta=0)
+    >>> aggregate([[1, 2, 3], [1, 3, 2], [2, 1, 3]])
+    array([1, 2, 3])
+    >>> aggregate([[1, 2, 3], [1, 3, 2], [2, 1, 3]], "kemeny", ties=False)
     array([1, 2, 3])
     """
     return get_aggregator(method, **params).aggregate(Y, sample_weight)

@@ -13,19 +13,27 @@ from bucketrank.aggregation.base import Aggregator, Spec
 __all__ = ["Borda", "BucketPivot", "Copeland", "WithBeta"]
 
 _FEW_ROWS = 200
-"""Below this many rows, neighbouring thresholds cannot be told apart."""
+"""Below this many rows, the scores of neighbouring thresholds do not differ reliably."""
 
 
 @dataclass(frozen=True)
 class WithBeta(Aggregator):
-    """An aggregator with a threshold for ties, which a tree can choose."""
+    """An aggregator with a threshold for ties. With "auto", a tree chooses it.
+
+    Examples
+    --------
+    >>> from bucketrank import BucketPivot
+    >>> from bucketrank.aggregation import WithBeta
+    >>> isinstance(BucketPivot(), WithBeta), BucketPivot().beta
+    (True, 0.25)
+    """
 
     beta: float | str
 
     _method: ClassVar[str]
     _usual_beta: ClassVar[float]
     _candidates: ClassVar[tuple[float, ...]] = tuple(round(0.05 * step, 2) for step in range(11))
-    """Thresholds that a tree tries; from 0.5 on all labels are tied."""
+    """Thresholds that a tree tries; at 0.5 and above all labels are tied."""
 
     def __post_init__(self) -> None:
         if isinstance(self.beta, str):
@@ -40,7 +48,8 @@ class WithBeta(Aggregator):
     def _tried(self, n_rows: int, n_labels: int) -> list[float]:
         """Return the thresholds that a tree tries on `n_rows` rankings of `n_labels` labels.
 
-        Only the smallest threshold that ties all labels is kept; on few rows every other one, including the default.
+        Of the thresholds that tie all labels, only the smallest is kept. On few rows, every second threshold is tried,
+        including the default.
         """
         candidates = self._candidates
         if n_rows < _FEW_ROWS:
@@ -98,14 +107,14 @@ class Borda(WithBeta):
 
 @dataclass(frozen=True)
 class Copeland(WithBeta):
-    """Labels ordered by their number of won comparisons, a draw counting half.
+    """Labels ordered by their number of won comparisons; a draw counts half.
 
     A comparison is won when its share is above 0.5 + `beta`; labels of equal score are tied.
 
     Parameters
     ----------
     beta : float or "auto", default 0.4
-        0 gives the classical method; from 0.5 on all labels are tied. With "auto" a tree chooses it in fit, by
+        0 gives the classical method; at 0.5 and above all labels are tied. With "auto" a tree chooses it in fit, by
         cross-validation on the training data.
 
     Examples
@@ -124,13 +133,13 @@ class Copeland(WithBeta):
 class BucketPivot(WithBeta):
     """Buckets around pivots: least indecision, multiple pivots, two stages.
 
-    Labels whose mean share against a bucket is within 0.5 ± `beta` join it; the others go before or after it and
-    are treated in the same way. The result depends on the order of the labels where pivots are equally good.
+    Labels whose mean share against a bucket is within 0.5 ± `beta` join it; the others go before or after it and are
+    partitioned in the same way. If several pivots are equally good, the result depends on the order of the labels.
 
     Parameters
     ----------
     beta : float or "auto", default 0.25
-        How far from 0.5 a share may be for a tie. With "auto" a tree chooses it in fit, by cross-validation on the
+        Largest distance of a share from 0.5 for a tie. With "auto" a tree chooses it in fit, by cross-validation on the
         training data.
 
     Examples

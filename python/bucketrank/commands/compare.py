@@ -9,7 +9,8 @@ from typing import Any
 
 from bucketrank._files import check_writable, write_file
 from bucketrank.aggregation import METHODS, PAPER_AGGREGATORS
-from bucketrank.commands.datasets import find
+from bucketrank.commands.aggregators import find_aggregator
+from bucketrank.commands.datasets import add_labels_option, find
 from bucketrank.commands.estimators import ESTIMATORS, make_estimator
 
 _METHODS = [name for name in ESTIMATORS if name != "tree"]
@@ -21,7 +22,7 @@ predicts with that tree. Without --data, --openml and --datasets the embedded da
 a baseline: the score of a prediction that ties all labels.
 
 In the table, * marks the best method of a row, and ~ marks methods whose interval (mean ± 1.96 standard deviations)
-overlaps that of the best.
+overlaps the interval of the best.
 
 examples:
   bucketrank compare
@@ -52,14 +53,15 @@ def add_parser(commands: Any) -> None:
         nargs="+",
         default=PAPER_AGGREGATORS,
         metavar="NAME",
-        help=f"aggregators to compare, from {', '.join(METHODS)} (default the paper's eight)",
+        help=f"aggregators to compare, from {', '.join(METHODS)}, or module:Class (default the paper's eight)",
     )
+    add_labels_option(parser)
     parser.add_argument(
         "--methods",
         nargs="+",
         default=[],
         metavar="NAME",
-        help=f"estimators to compare with them, from {', '.join(_METHODS)}",
+        help=f"estimators to compare with the aggregators, from {', '.join(_METHODS)}",
     )
     parser.add_argument(
         "--missing",
@@ -98,8 +100,8 @@ def run(options: argparse.Namespace) -> int:
     out = None if options.out is None else check_writable(options.out)
     try:
         study = compare(
-            find(options.datasets, data=options.data, openml=options.openml),
-            options.aggregators,
+            find(options.datasets, data=options.data, openml=options.openml, labels=options.labels),
+            [name if ":" not in name else find_aggregator(name) for name in options.aggregators],
             missing=options.missing,
             n_repeats=options.repeats,
             n_folds=options.folds,
@@ -131,7 +133,7 @@ def _heading(study: Any) -> str:
     settings = study.settings
     return (
         f"{settings['n_repeats']} × {settings['n_folds']} folds, seed {settings['seed']}; mean ± "
-        "standard deviation; * best of the row, ~ interval overlaps that of the best"
+        "standard deviation; * best of the row, ~ interval overlaps the interval of the best"
     )
 
 

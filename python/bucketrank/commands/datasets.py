@@ -23,6 +23,7 @@ from bucketrank.datasets import (
 from bucketrank.datasets import names as known_names
 from bucketrank.datasets.embedded import unknown_dataset_message
 from bucketrank.datasets.files import csv_files
+from bucketrank.preflib import PREFLIB_TYPES
 from bucketrank.suggest import nearest_first
 from bucketrank.tables import Column, Table
 
@@ -45,7 +46,7 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "datasets",
         help="list datasets and describe them",
-        description="List all known datasets, or describe the named ones.",
+        description="List all known datasets, or describe the given ones.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -53,6 +54,7 @@ def add_parser(commands: Any) -> None:
     place = parser.add_mutually_exclusive_group()
     place.add_argument("--data", metavar="DIR", help="folder with one CSV file per dataset")
     place.add_argument("--openml", action="store_true", help="download the datasets from OpenML")
+    add_labels_option(parser)
     parser.add_argument(
         "--format",
         choices=["table", "csv", "latex", "json"],
@@ -62,17 +64,35 @@ def add_parser(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
+def add_labels_option(parser: argparse.ArgumentParser) -> None:
+    """Add --labels, for CSV files with other headers than A1, A2, ... and L1, L2, ..."""
+    parser.add_argument(
+        "--labels",
+        nargs="+",
+        metavar="NAME",
+        help="columns with positions in CSV files; all others are features (default L1 L2 ...)",
+    )
+
+
 def run(options: argparse.Namespace) -> int:
     """Print the list of all datasets, or a description of the named ones."""
     if not options.names and options.data is None and not options.openml:
         print(_format_list(options.format))
         return 0
-    table = describe(find(options.names, data=options.data, openml=options.openml))
+    table = describe(
+        find(options.names, data=options.data, openml=options.openml, labels=options.labels)
+    )
     print(_format_descriptions(table, options.format))
     return 0
 
 
-def find(names: Sequence[str], *, data: str | None = None, openml: bool = False) -> list[Dataset]:
+def find(
+    names: Sequence[str],
+    *,
+    data: str | None = None,
+    openml: bool = False,
+    labels: Sequence[str] | None = None,
+) -> list[Dataset]:
     """Return the datasets that the options of a command select.
 
     Parameters
@@ -84,18 +104,32 @@ def find(names: Sequence[str], *, data: str | None = None, openml: bool = False)
         A folder with CSV files; by default `names` are embedded datasets.
     openml : bool, default False
         Whether `names` are datasets on OpenML.
+    labels : sequence of str, optional
+        Columns with positions in CSV files; all other columns are features.
     """
     if data is not None:
-        return _from_folder(names, data)
+        return _from_folder(names, data, labels)
+    if labels is not None and not any(_is_csv(name) for name in names):
+        raise ValueError(
+            "--labels names columns of CSV files; expected a dataset whose name ends in .csv, or --data"
+        )
     if openml:
         chosen = names or [paper.name for paper in PAPER_DATASETS]
         return [fetch(int(name) if name.isdecimal() else name) for name in chosen]
-    return [_load(name) for name in names or known_names()]
+    return [_load(name, labels) for name in names or known_names()]
 
 
-def _load(name: str) -> Dataset:
-    if name.lower().endswith(".csv"):
-        return read_csv(name)
+def _is_csv(name: str) -> bool:
+    return name.lower().endswith(".csv")
+
+
+def _load(name: str, labels: Sequence[str] | None) -> Dataset:
+    if _is_csv(name):
+        return read_csv(name, label_columns=labels)
+    if Path(name).suffix.lower()[1:] in PREFLIB_TYPES:
+        raise ValueError(
+            f"{name}: a PrefLib file has rankings but no features; bucketrank aggregate {name} aggregates it"
+        )
     if Path(name).is_dir():
         raise ValueError(f"{name} is a folder; --data {name} reads the CSV files in it")
     if name not in known_names():
@@ -103,13 +137,13 @@ def _load(name: str) -> Dataset:
     return load(name)
 
 
-def _from_folder(names: Sequence[str], folder: str) -> list[Dataset]:
+def _from_folder(names: Sequence[str], folder: str, labels: Sequence[str] | None) -> list[Dataset]:
     files = {file.stem: file for file in csv_files(folder)}
     for name in names:
         if name not in files:
             known = ", ".join(nearest_first(name, files))
             raise ValueError(f"unknown dataset {name!r}; {Path(folder)} has: {known}")
-    return [read_csv(files[name]) for name in names or files]
+    return [read_csv(files[name], label_columns=labels) for name in names or files]
 
 
 def _format_descriptions(table: DescriptionTable, form: str) -> str:

@@ -31,7 +31,7 @@ ESTIMATORS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def make_estimator(name: str, **params: Any) -> Any:
-    """Return an unfitted estimator; those of `params` that it does not have are ignored."""
+    """Return an unfitted estimator; entries of `params` that are not parameters of the estimator are ignored."""
     import bucketrank
 
     if name not in ESTIMATORS:

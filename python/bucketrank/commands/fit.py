@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     from bucketrank.saving import save_model
 
     estimator = make_estimator(options.method, random_state=options.seed, n_jobs=options.jobs)
-    # A fit may take long: check first that the model can be saved.
+    # Check first that the model can be saved, because a fit may take long.
     out = check_writable(options.out)
     data = read_csv(options.file, label_columns=options.labels)
     model = estimator.fit(data.X, data.Y)

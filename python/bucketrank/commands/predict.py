@@ -1,4 +1,4 @@
-"""``bucketrank predict``: predict rankings with a model that ``bucketrank fit`` saved."""
+"""``bucketrank predict``: predict rankings with a model saved by ``bucketrank fit``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def add_parser(commands: Any) -> None:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("model", help="model file that bucketrank fit saved")
+    parser.add_argument("model", help="model file saved by bucketrank fit")
     parser.add_argument("file", help="CSV of features; - reads standard input")
     parser.add_argument(
         "--format",

@@ -1,23 +1,37 @@
-"""Reading of rankings from a file: a CSV table of positions, or one ranking per line as text."""
+"""Reading of rankings from a file: a CSV table of positions, a PrefLib file, or one ranking per line as text."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
+from bucketrank import _core
+from bucketrank._validation import with_missing
 from bucketrank.csv_reader import BadFileError, CsvTable, is_position_row, read_input
 from bucketrank.errors import RankingError
-from bucketrank.notation import LabelledRankings, from_text
+from bucketrank.notation import from_text
+from bucketrank.preflib import WeightedRankings, is_preflib, parse_preflib
+from bucketrank.suggest import nearest_first
 
 
-def read_rankings(path: str) -> LabelledRankings:
-    """Read rankings and the names of their labels.
+def read_rankings(
+    path: str, labels: Sequence[str] | None = None, weights: str | None = None
+) -> WeightedRankings:
+    """Read rankings, the names of their labels and the weights of the rows.
 
     Parameters
     ----------
     path : str
         A file, or ``-`` for standard input.
+    labels : sequence of str, optional
+        Labels to read, in this order; by default all, which for a CSV table are all columns except `weights`.
+    weights : str, optional
+        Column of a CSV table with the weights of the rows.
 
     Returns
     -------
-    LabelledRankings
+    WeightedRankings
 
     Raises
     ------
@@ -30,9 +44,42 @@ def read_rankings(path: str) -> LabelledRankings:
     filled = [line for line in lines if line.strip()]
     if not filled:
         raise BadFileError(f"{name}: the file is empty; expected rankings")
-    if _is_text(filled):
-        return _from_lines(name, lines)
-    return _from_csv(name, text)
+    if is_preflib(path, text):
+        found = parse_preflib(name, text)
+    elif _is_text(filled):
+        found = _from_lines(name, lines)
+    else:
+        return _from_csv(name, text, labels, weights)
+    if weights is not None:
+        raise BadFileError(
+            f"{name}: no column {weights!r}, because the file is not a CSV table; use --weights with CSV tables only"
+        )
+    return found if labels is None else _select(name, found, labels)
+
+
+def _select(name: str, found: WeightedRankings, labels: Sequence[str]) -> WeightedRankings:
+    """Return the rankings of some of the labels only."""
+    known = [str(label) for label in found.labels]
+    columns = [_column(name, known, label) for label in labels]
+    _check_columns(name, columns, known)
+    chosen = np.ascontiguousarray(found.positions[:, columns], dtype=np.float64)
+    positions = with_missing(_core.parse_positions(chosen))
+    return WeightedRankings(positions, [known[i] for i in columns], found.weights)
+
+
+def _column(name: str, known: Sequence[str], label: str) -> int:
+    if label not in known:
+        near = ", ".join(nearest_first(label, known))
+        raise BadFileError(f"{name}: no label {label!r}; it has: {near}")
+    return list(known).index(label)
+
+
+def _check_columns(name: str, columns: Sequence[int], names: Sequence[str]) -> None:
+    if len(columns) < 2:
+        raise BadFileError(f"{name}: {len(columns)} label; expected at least 2 labels to compare")
+    for place, column in enumerate(columns):
+        if column in columns[:place]:
+            raise BadFileError(f"{name}: --labels names {names[column]!r} twice")
 
 
 def _is_text(filled: list[str]) -> bool:
@@ -48,18 +95,33 @@ def _has_relation(line: str) -> bool:
     return ">" in line or "~" in line
 
 
-def _from_lines(name: str, lines: list[str]) -> LabelledRankings:
+def _from_lines(name: str, lines: list[str]) -> WeightedRankings:
     numbered = [(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
     try:
-        return from_text([line for _, line in numbered])
+        return WeightedRankings(*from_text([line for _, line in numbered]), None)
     except RankingError as error:
         line = "" if error.row is None else f", line {numbered[error.row][0]}"
         raise BadFileError(f"{name}{line}: {error.reason}") from None
 
 
-def _from_csv(name: str, text: str) -> LabelledRankings:
+def _from_csv(
+    name: str, text: str, labels: Sequence[str] | None, weights: str | None
+) -> WeightedRankings:
     table = CsvTable(name, text)
-    if len(table.header) < 2:
-        raise table.header_error("1 column; expected a column for each of 2 or more labels")
-    _, Y = table.read([], range(len(table.header)), row="ranking")
-    return LabelledRankings(Y, list(table.header))
+    header = table.header
+    counted = [] if weights is None else [_column(name, header, weights)]
+    if labels is None:
+        columns = [column for column in range(len(header)) if column not in counted]
+    else:
+        columns = [_column(name, header, label) for label in labels]
+        _check_columns(name, columns, header)
+    if len(columns) < 2:
+        raise table.header_error(
+            f"{len(columns)} column; expected a column for each of 2 or more labels"
+        )
+    try:
+        X, Y = table.read(counted, columns, row="ranking")
+    except BadFileError as error:
+        hint = "; --labels names the columns with positions, if the table has others, too"
+        raise BadFileError(f"{error}{hint if labels is None else ''}") from None
+    return WeightedRankings(Y, [header[i] for i in columns], X[:, 0] if counted else None)

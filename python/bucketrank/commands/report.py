@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from bucketrank._files import check_writable, write_file
+from bucketrank._files import check_writable
+from bucketrank.commands.writing import missing_package_is_exit_code_1, print_or_write
 
 EPILOG = """\
-The HTML page is a single file that needs no network: a written summary, tables that can be sorted and copied, figures,
-settings, versions, seeds and hashes of the data. An unfinished study can be reported, too.
+The HTML page is a single file that needs no network: a summary in sentences, tables that can be sorted and copied,
+figures, settings, versions, seeds and hashes of the data. The study may be unfinished.
 
 examples:
   bucketrank compare --store study.db
@@ -23,11 +24,11 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "report",
         help="write the report of a stored study",
-        description="Write the report of a study that compare --store saved.",
+        description="Write the report of a study saved by compare --store.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("store", metavar="STUDY", help="study file that compare --store saved")
+    parser.add_argument("store", metavar="STUDY", help="study file saved by compare --store")
     parser.add_argument("--out", metavar="FILE", help="output file (default standard output)")
     parser.add_argument(
         "--format",
@@ -45,14 +46,7 @@ def run(options: argparse.Namespace) -> int:
 
     out = None if options.out is None else check_writable(options.out)
     study = Study.load(options.store)
-    try:
+    with missing_package_is_exit_code_1():
         text = study.report(format=options.format, title=options.title)
-    except ImportError as error:
-        # Exit code 1, not 2: the input is valid, but a package is not installed.
-        raise OSError(1, str(error)) from error
-    if out is None:
-        print(text, end="")
-    else:
-        write_file(out, text)
-        print(f"{options.out}: {study!r}")
+    print_or_write(text, out, study)
     return 0

@@ -3,17 +3,16 @@
 Examples
 --------
 >>> from bucketrank import datasets
->>> print(datasets.describe(map(datasets.load, datasets.names())))
-dataset        instances  features  labels  unique rankings  mean buckets  missing
-iris                 150         4       3  ...
-wine                 178        13       3  ...
-digits              1797        64      10  ...
-breast_cancer        569        30       2                3  ...
+>>> print(datasets.describe(map(datasets.load, ["iris", "wine"])))
+dataset  instances  features  labels  unique rankings  mean buckets  missing
+iris           150         4       3  ...
+wine           178        13       3  ...
 """
 
 from __future__ import annotations
 
 from bucketrank.csv_reader import BadFileError
+from bucketrank.datasets.battles import Battles, make_battles, read_battles
 from bucketrank.datasets.conversion import from_classification, rank_scores
 from bucketrank.datasets.dataset import Dataset
 from bucketrank.datasets.description import Description, DescriptionTable, describe
@@ -26,6 +25,7 @@ __all__ = [
     "EMBEDDED_DATASETS",
     "PAPER_DATASETS",
     "BadFileError",
+    "Battles",
     "Dataset",
     "Description",
     "DescriptionTable",
@@ -35,9 +35,11 @@ __all__ = [
     "fetch",
     "from_classification",
     "load",
+    "make_battles",
     "make_rankings",
     "names",
     "rank_scores",
+    "read_battles",
     "read_csv",
     "read_folder",
 ]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bucketrank._exact_numbers import as_exact_floats, unmasked
 from bucketrank._validation import (
     as_number_array,
     as_real,
@@ -47,7 +48,7 @@ def rank_scores(scores: Any, tie_threshold: float = 0.0) -> NDArray[np.int64]:
     array([[3, 1, 2],
            [2, 1, 2]])
     """
-    values = np.asarray(as_number_array(scores, "scores"), dtype=np.float64)
+    values = as_exact_floats(as_number_array(scores, "scores"), "scores")
     if values.ndim != 2:
         raise ValueError(
             f"scores has {values.ndim} dimension(s), shape {values.shape}; "
@@ -100,7 +101,7 @@ def from_classification(
     feature_names : sequence of str, optional
         By default the columns of a DataFrame, or ``A1``, ``A2``, ...
     label_names : sequence of str, optional
-        Names of the classes in sorted order; by default the classes themselves.
+        Names of the classes, in the sorted order of the classes; by default the classes themselves.
 
     Returns
     -------
@@ -133,7 +134,7 @@ def from_classification(
     seed = as_seed(random_state, "random_state")
     model = _seeded(estimator, seed)
     probabilities = np.zeros((len(features), len(classes)))
-    # Keep a data frame, because a pipeline may select columns by name.
+    # Keep a data frame as it is, because a pipeline may select columns by name.
     rows = X.iloc if is_pandas(X) else features
     for train, test in _folds(classes, codes, n_folds, seed):
         fitted = clone(model).fit(rows[train], classes[codes[train]])
@@ -174,7 +175,7 @@ def _classes(y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[np.intp]]
     """Return the classes in sorted order, and for each row the index of its class."""
     from sklearn.utils.multiclass import type_of_target
 
-    target = np.asarray(y)
+    target = np.asarray(unmasked(y))
     if target.ndim == 2 and target.shape[1] == 1:
         target = target[:, 0]
     if target.ndim != 1:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bucketrank import _core
+from bucketrank._exact_numbers import unmasked
 from bucketrank._optional import pandas
 from bucketrank._validation import (
     NUMBERS,
@@ -206,6 +207,7 @@ def as_features(X: Any) -> NDArray[np.float64]:
 def _as_matrix(X: Any) -> NDArray[Any]:
     if is_frame(X):
         return as_number_array(X, "X", NUMBERS)
+    X = unmasked(X)
     try:
         array = np.asarray(X)
     except ValueError:
@@ -214,7 +216,7 @@ def _as_matrix(X: Any) -> NDArray[Any]:
         ) from None
     if array.dtype.kind in "biuf":
         return array
-    # NumPy converts all numbers to strings when one entry is a string: look at the original values.
+    # NumPy converts all numbers to strings if one entry is a string, so look at the original values.
     for index, value in np.ndenumerate(np.asarray(X, dtype=object)):
         if not isinstance(value, (int, float, np.number)) and len(index) == 2:
             raise TypeError(f"X, row {index[0]}, column {index[1]}: {value!r}; expected a number")
@@ -234,7 +236,7 @@ def _checked_positions(Y: Any, name: str) -> NDArray[np.float64]:
             result[block] = np.where(parsed == 0, np.nan, parsed)
     except ValueError:
         try:
-            # Check all rows at once: the error then counts rows from the first row, not from the start of the block.
+            # Check all rows again, so that the error counts rows from the first row, not from the start of the block.
             _core.parse_positions(positions)
         except ValueError as error:
             raise ValueError(f"rankings of {name!r}: {error}") from None

@@ -1,4 +1,4 @@
-"""Summary statistics of datasets: size, number of unique rankings, mean number of buckets, share missing."""
+"""Summary statistics of datasets: size, number of unique rankings, mean number of buckets, share of missing labels."""
 
 from __future__ import annotations
 
@@ -36,6 +36,13 @@ class Description:
         Mean number of buckets per ranking; a ranking without labels has 0.
     missing : float
         Share of missing labels, from 0 to 1.
+
+    Examples
+    --------
+    >>> from bucketrank.datasets import load
+    >>> description = load("iris").describe()
+    >>> description.instances, description.labels, description.missing
+    (150, 3, 0.0)
     """
 
     name: str
@@ -52,7 +59,7 @@ class Description:
         n_rows, n_labels = Y.shape
         missing = np.isnan(Y)
         compact = np.where(missing, 0, Y).astype(np.min_scalar_type(n_labels))
-        # View each row as one opaque value, because sorting those is much faster than sorting rows by columns.
+        # View each row as one opaque value, because sorting such values is much faster than sorting rows by columns.
         rows = np.ascontiguousarray(compact).view(np.dtype((np.void, compact.itemsize * n_labels)))
         return cls(
             name=name,
@@ -84,6 +91,13 @@ class DescriptionTable:
     Attributes
     ----------
     rows : tuple of Description
+
+    Examples
+    --------
+    >>> from bucketrank.datasets import describe, load
+    >>> table = describe([load("iris"), load("wine")])
+    >>> [row.name for row in table]
+    ['iris', 'wine']
     """
 
     rows: tuple[Description, ...]

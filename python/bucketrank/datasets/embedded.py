@@ -14,7 +14,14 @@ __all__ = ["EMBEDDED_DATASETS", "EmbeddedDataset", "load", "names"]
 
 
 class EmbeddedDataset(NamedTuple):
-    """Name, size and tie threshold of an embedded dataset."""
+    """Name, size and tie threshold of an embedded dataset.
+
+    Examples
+    --------
+    >>> from bucketrank.datasets import EMBEDDED_DATASETS
+    >>> EMBEDDED_DATASETS[0]
+    EmbeddedDataset(name='iris', instances=150, features=4, labels=3, tie_threshold=0.02)
+    """
 
     name: str
     instances: int
@@ -27,7 +34,7 @@ EMBEDDED_DATASETS = (
     EmbeddedDataset("iris", 150, 4, 3, 0.02),
     EmbeddedDataset("wine", 178, 13, 3, 0.02),
     EmbeddedDataset("digits", 1797, 64, 10, 0.02),
-    # With two classes there is one gap, and a forest's gap is rarely within 2 %: tie up to 60 : 40.
+    # Two classes have one difference, which is rarely within 2 % for a forest, so probabilities up to 60 : 40 are tied.
     EmbeddedDataset("breast_cancer", 569, 30, 2, 0.2),
 )
 """The embedded datasets; see :func:`load`."""
@@ -49,9 +56,9 @@ def load(name: str) -> Dataset:
 
     The features are those of the classification data that scikit-learn includes. The rankings of the classes are
     derived by :func:`from_classification` with its defaults and seed 0, once per process. They are reproducible, but
-    may differ between releases of scikit-learn, whose random forests they are derived with. ``breast_cancer`` has
-    only two labels, the smallest possible number: its rankings are one class before the other, or a tie (probabilities
-    up to 60 : 40). For comparisons of methods the other datasets are more informative.
+    may differ between releases of scikit-learn, because its random forest is used. ``breast_cancer`` has only two
+    labels, the smallest possible number: a ranking is one class before the other, or a tie (probabilities of up to 60
+    %). For comparisons of methods the other datasets are more informative.
 
     Parameters
     ----------

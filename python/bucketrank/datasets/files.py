@@ -15,7 +15,7 @@ __all__ = ["BadFileError", "read_csv", "read_folder"]
 
 
 class Roles(NamedTuple):
-    """Indices of the columns with features and of those with positions, counted from 0."""
+    """Indices of the feature columns and of the label columns, counted from 0."""
 
     features: list[int]
     labels: list[int]
@@ -89,7 +89,7 @@ def read_csv(
 
 
 def read_folder(path: str | os.PathLike[str]) -> list[Dataset]:
-    """Read every CSV file of a folder with :func:`read_csv`.
+    r"""Read every CSV file of a folder with :func:`read_csv`.
 
     Parameters
     ----------
@@ -100,6 +100,16 @@ def read_folder(path: str | os.PathLike[str]) -> list[Dataset]:
     -------
     list of Dataset
         Sorted by name.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from bucketrank.datasets import read_folder
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "drinks.csv").write_text("A1,L1,L2\n7,1,2\n20,2,1\n")
+    ...     read_folder(folder)
+    [Dataset('drinks': 2 rows, 1 feature, 2 labels)]
     """
     return [read_csv(file) for file in csv_files(path)]
 
@@ -112,7 +122,7 @@ def csv_files(path: str | os.PathLike[str]) -> list[Path]:
         raise BadFileError(f"{folder}: found {found}; expected a folder with CSV files")
     files = [file for file in folder.iterdir() if file.suffix.lower() == ".csv" and file.is_file()]
     if not files:
-        raise BadFileError(f"{folder}: no file that ends in .csv; expected one for each dataset")
+        raise BadFileError(f"{folder}: no file that ends in .csv; expected one per dataset")
     return sorted(files, key=lambda file: (file.stem, file.name))
 
 

@@ -146,7 +146,7 @@ class _RowGenerator:
         return X, values
 
     def largest_drop(self, ties: float) -> float:
-        """Return the largest difference of score between tied neighbours that ties a share `ties` of them."""
+        """Return the tie threshold with which a share `ties` of neighbours is tied."""
         if ties in (0.0, 1.0):
             return np.inf if ties else -1.0
         _, values = self.draw(1, min(_PILOT_ROWS, self.shape.block_rows))

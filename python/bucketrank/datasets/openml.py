@@ -1,4 +1,4 @@
-"""Download of datasets from OpenML: those of the paper by name, others by number."""
+"""Download of datasets from OpenML: the paper's datasets by name, others by number."""
 
 from __future__ import annotations
 
@@ -20,7 +20,14 @@ __all__ = ["PAPER_DATASETS", "PaperDataset", "fetch"]
 
 
 class PaperDataset(NamedTuple):
-    """Name, OpenML number and size of a dataset of the paper whose methods this package implements."""
+    """Name, OpenML number and size of a dataset of the paper whose methods this package implements.
+
+    Examples
+    --------
+    >>> from bucketrank.datasets import PAPER_DATASETS
+    >>> PAPER_DATASETS[0].name, PAPER_DATASETS[0].labels
+    ('authorship', 4)
+    """
 
     name: str
     openml_id: int
@@ -85,6 +92,14 @@ def fetch(
     --------
     load : Load an embedded dataset, without network access.
     read_csv : Read a dataset from a file.
+
+    Examples
+    --------
+    >>> from bucketrank.datasets import fetch
+    >>> fetch("algea")
+    Traceback (most recent call last):
+        ...
+    ValueError: unknown dataset 'algea'; known by name: algae, ...
     """
     number, name = _resolve(dataset)
     bunch = _download(number, data_home)
@@ -140,7 +155,7 @@ def _download(number: int, data_home: str | os.PathLike[str] | None) -> Any:
 
     try:
         with warnings.catch_warnings():
-            # Hide the warnings about single attempts: a final failure is raised as an error below.
+            # Hide the warnings about failed attempts; if all attempts fail, an error is raised below.
             warnings.filterwarnings("ignore", message="A network error occurred")
             # This parser works without pandas.
             return fetch_openml(
@@ -171,7 +186,7 @@ def _offline(number: int, error: Exception) -> str:
 def _numbers(column: NDArray[Any], categories: Sequence[str] | None) -> NDArray[np.float64] | None:
     """Return a column as floats, or None if it contains text.
 
-    A nominal column holds indices into its list of categories; its numbers are the names of the categories.
+    A nominal column contains indices into its list of categories, whose names are the numbers.
     """
     try:
         if categories is None:

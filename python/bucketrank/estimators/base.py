@@ -16,6 +16,7 @@ from bucketrank._estimator_state import pack_state, unpack_state
 from bucketrank._optional import pandas
 from bucketrank._validation import (
     Positions,
+    as_feature_table,
     as_positions,
     frame_labels,
     is_pandas,
@@ -80,7 +81,7 @@ class LabelRanker(BaseEstimator):
         Returns
         -------
         list of ndarray or DataFrame of shape (n_samples, n_labels)
-            What :meth:`predict` returns for each aggregator.
+            The predictions of :meth:`predict` with each aggregator.
         """
         if isinstance(aggregators, (str, Aggregator)):
             raise TypeError(f"aggregators is {aggregators!r}; expected a list of aggregators")
@@ -96,7 +97,7 @@ class LabelRanker(BaseEstimator):
         X : array-like or DataFrame of shape (n_samples, n_features)
             Finite numbers.
         Y : array-like or DataFrame of shape (n_samples, n_labels)
-            True positions. Where a label is missing (NaN), only the pairs of labels that the row ranks count; rows
+            True positions. NaN marks a missing label: only pairs of labels that the row ranks are compared, and rows
             with fewer than two labels are left out.
         sample_weight : array-like of shape (n_samples,), optional
             Non-negative weights of the rows.
@@ -111,7 +112,7 @@ class LabelRanker(BaseEstimator):
         if labels is not None and labels != self.label_names_in_.tolist():
             raise ValueError(
                 f"Y has the columns {labels}, but the estimator was fitted on the labels "
-                f"{self.label_names_in_.tolist()}; expected the same in the same order"
+                f"{self.label_names_in_.tolist()}; expected the same labels in the same order"
             )
         positions = as_positions(Y)
         if positions.shape[1] != self.n_labels_in_:
@@ -147,7 +148,7 @@ class LabelRanker(BaseEstimator):
         Parameters
         ----------
         transform : {"default", "pandas"}, optional
-            ``"default"`` is a NumPy array; None leaves the choice as it is. The name is scikit-learn's.
+            ``"default"`` is a NumPy array; None keeps the current choice. The parameter is named as in scikit-learn.
 
         Returns
         -------
@@ -164,7 +165,7 @@ class LabelRanker(BaseEstimator):
         return self
 
     def set_params(self: _Self, **params: Any) -> _Self:
-        """Set parameters; ``aggregator__beta`` and the like replace the aggregator by a changed one.
+        """Set parameters; nested ones such as ``aggregator__beta`` replace the aggregator by a changed copy.
 
         Parameters
         ----------
@@ -184,7 +185,7 @@ class LabelRanker(BaseEstimator):
         return self
 
     def __copy__(self: _Self) -> _Self:
-        # Nothing is written and read back, so nothing has to be checked.
+        # A copy needs no serialisation, and therefore no checks.
         other = type(self).__new__(type(self))
         other.__dict__.update(self.__dict__)
         return other
@@ -242,7 +243,7 @@ class LabelRanker(BaseEstimator):
             return plain
         check_is_fitted(self)
         values: NDArray[np.float64] = validate_data(
-            self, X, reset=False, dtype=np.float64, ensure_all_finite=False
+            self, as_feature_table(X), reset=False, dtype=np.float64, ensure_all_finite=False
         )
         return values
 
@@ -268,15 +269,19 @@ def pair_order_of(shares: NDArray[np.float64], n_labels: int) -> NDArray[np.floa
 
 
 def _checked_features(X: Any, estimator: BaseEstimator) -> NDArray[np.float64]:
-    """Check X by scikit-learn's rules; the core checks that the numbers are finite."""
+    """Check X as scikit-learn does; the core checks that the numbers are finite."""
     values: NDArray[np.float64] = check_array(
-        X, dtype=np.float64, ensure_all_finite=False, estimator=estimator, input_name="X"
+        as_feature_table(X),
+        dtype=np.float64,
+        ensure_all_finite=False,
+        estimator=estimator,
+        input_name="X",
     )
     return values
 
 
 def _name_array(names: list[Any]) -> NDArray[np.object_]:
-    """Return names as a one-dimensional array, even where a name is a tuple."""
+    """Return names as a one-dimensional array, even if names are tuples."""
     array = np.empty(len(names), dtype=object)
     array[:] = names
     return array

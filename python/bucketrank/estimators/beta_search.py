@@ -22,13 +22,13 @@ _FOLDS = 3
 """Number of folds: each training set keeps two thirds of the rows."""
 
 _USED_FOLDS = 2
-"""Number of folds that are evaluated: the third would take 50 % more time and change the choice little."""
+"""Number of folds that are evaluated; the third fold would take 50 % more time and hardly change the choice."""
 
 _SEED = 0
 """Fixed seed of the folds, so that the choice is deterministic."""
 
 _SLACK = 1e-9
-"""Scores that differ by at most this much are equal, so rounding does not decide."""
+"""Scores that differ by at most this are equal, so that rounding does not affect the choice."""
 
 
 def needs_beta(aggregator: Aggregator) -> bool:
@@ -50,7 +50,7 @@ def with_chosen_beta(
     Y: Positions,
     sample_weight: ArrayLike | None,
 ) -> Aggregator:
-    r"""Return the aggregator with the threshold that predicts best, by the mean :math:`\\tau_X` over inner folds.
+    r"""Return the aggregator with the threshold that predicts best, by the mean :math:`\tau_X` over inner folds.
 
     Ties are broken towards the default threshold, which is also returned when the folds cannot be scored: with fewer
     than two rows of positive weight, or a fold in which no row ranks two labels.
@@ -66,7 +66,7 @@ def with_chosen_beta(
     if n_folds < 2:
         return usual
     betas = aggregator._tried(*Y.shape)
-    # Also checks the data for both ways to grow the inner trees.
+    # This also checks the data, for both ways of growing the inner trees.
     problem = _core.Problem(X, Y, weights, _SEED)
     if smoothing_of(tree) is None:
         candidates: list[Spec] = [(aggregator._method, beta) for beta in betas]
@@ -92,7 +92,7 @@ def _inner_scores(
     """Mean score of each candidate over the inner folds, or None when a fold cannot be scored."""
     rows, features, labels = shape
     n_used = min(_USED_FOLDS, n_folds)
-    # The first folds have one row more where the rows do not divide evenly.
+    # If the rows do not divide evenly, the first folds have one row more.
     sizes = [rows // n_folds + int(fold < rows % n_folds) for fold in range(n_used)]
     results: dict[int, list[float]] = {}
     failure = _core.cross_validate(
@@ -111,7 +111,7 @@ def _inner_scores(
     )
     if failure is not None:
         return None
-    # In the order of the folds, not of finishing, so that rounding does not depend on threads.
+    # Average in the order of the folds, so that rounding does not depend on threads.
     return _mean_scores([results[fold] for fold in range(n_used)])
 
 
@@ -122,7 +122,7 @@ def _smoothed_scores(
     data: tuple[NDArray[np.float64], Positions, NDArray[np.float64] | None],
     n_folds: int,
 ) -> list[float] | None:
-    """As :func:`_inner_scores`, for trees with shrinkage or soft routing, whose leaves hold smoothed shares."""
+    """As :func:`_inner_scores`, for trees with shrinkage or soft routing, whose leaves have smoothed shares."""
     X, Y, weights = data
     fold_of = _core.fold_of_rows(len(Y), n_folds, _SEED, 0)
     by_fold = []
@@ -135,7 +135,7 @@ def _smoothed_scores(
         truth, truth_weights = Y[test], None if weights is None else weights[test]
         try:
             by_fold.append([_core.tau_x_ranked(truth, p, truth_weights) for p in predictions])
-        except ValueError:  # no row held out ranks two labels
+        except ValueError:  # no held-out row ranks two labels
             return None
     return _mean_scores(by_fold)
 

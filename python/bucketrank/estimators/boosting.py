@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from bucketrank import _core
-from bucketrank._validation import as_real, as_weights, at_least, resolve_n_jobs
+from bucketrank._validation import as_real, as_weights, at_least, bounded_count, resolve_n_jobs
 from bucketrank.aggregation import Aggregator, as_aggregator
 from bucketrank.estimators.latent import LatentRanker
 
@@ -32,10 +32,10 @@ class PartialLabelRankingBooster(LatentRanker):
     r"""Gradient boosting of a latent model of rankings with ties.
 
     Every label has a utility :math:`f` and a tie term :math:`h` that depend on the features. A label is placed before,
-    tied with or placed behind another one with weights :math:`e^{(f_u - f_v)/2}`, :math:`e^{h_u + h_v}` and
+    tied with or after another one with weights :math:`e^{(f_u - f_v)/2}`, :math:`e^{h_u + h_v}` and
     :math:`e^{(f_v - f_u)/2}`. Each round grows one tree on the derivatives of the log-likelihood of the training
-    rankings, for all labels at once, and adds the values of its leaves. Rankings may tie labels and leave labels out:
-    what is learned about a label from some comparisons applies to all others.
+    rankings, for all labels at once, and adds the values of its leaves. Rankings may tie labels and leave labels out;
+    the utility of a label is estimated from all its comparisons.
 
     Parameters
     ----------
@@ -44,18 +44,18 @@ class PartialLabelRankingBooster(LatentRanker):
     rounds : int, default 200
         Number of trees.
     learning_rate : float, default 0.1
-        Factor of the Newton step of each tree, above 0 and up to 1.
+        Fraction of the Newton step that each tree takes, above 0 and up to 1.
     max_depth : int, default 6
         Depth of the trees, up to 64. For ten thousand rows and more, 8 works well.
     min_samples_leaf : int, default 10
         Smallest number of drawn rows in a leaf.
     ridge : float, default 2.0
-        Pulls the steps towards 0; a positive number.
+        Added to the curvature, which shrinks the steps towards 0; a positive number.
     row_share : float, default 0.6
-        Probability with which a row is drawn for a tree, above 0 and up to 1.
+        Probability that a row is drawn for a tree, above 0 and up to 1.
     feature_share : float, optional
-        Share of the features that are drawn for a node, above 0 and up to 1. By default a third of them, or the square
-        root of their number if that is more. Features that are constant in the node are not counted.
+        Share of the features drawn per node, above 0 and up to 1. By default a third of the features, or the square
+        root of their number if that is larger. Features that are constant in the node are not counted.
     max_bins : int, default 256
         Features with more distinct values are split at about `max_bins` quantiles, others at every midpoint.
     validation_share : float, optional
@@ -93,8 +93,8 @@ class PartialLabelRankingBooster(LatentRanker):
 
     Notes
     -----
-    Rows of weight 0 are left out; other weights multiply a row's part of the log-likelihood. Weights whose largest is
-    outside 1e-9 to 1e9 are scaled to 1 first.
+    Rows of weight 0 are left out; other weights multiply the row's log-likelihood. If the largest weight is outside
+    1e-9 to 1e9, all weights are divided by it first.
 
     References
     ----------
@@ -162,7 +162,7 @@ class PartialLabelRankingBooster(LatentRanker):
         Returns
         -------
         PartialLabelRankingBooster
-            The fitted estimator. An error or Ctrl-C leaves it as it was.
+            The fitted estimator. An error or Ctrl-C leaves it unchanged.
         """
         values, positions, names = self._training_data(X, Y)
         aggregator = self._usable(as_aggregator(self.aggregator))
@@ -203,7 +203,7 @@ class PartialLabelRankingBooster(LatentRanker):
         Yields
         ------
         ndarray or DataFrame of shape (n_samples, n_labels)
-            What :meth:`predict` would return if boosting had ended there.
+            The predictions of :meth:`predict` if boosting had ended after this round.
         """
         # Check X now, not at the first `next`.
         return self._stages(X, self._features(X))
@@ -226,7 +226,7 @@ class PartialLabelRankingBooster(LatentRanker):
         stopping = None if share is None else as_real(share, "validation_share")
         patience = at_least(self.patience, "patience", 1)
         return {
-            "rounds": at_least(self.rounds, "rounds", 1),
+            "rounds": bounded_count(self.rounds, "rounds"),
             "learning_rate": as_real(self.learning_rate, "learning_rate"),
             "max_depth": at_least(self.max_depth, "max_depth", 1),
             "min_samples_leaf": at_least(self.min_samples_leaf, "min_samples_leaf", 1),

@@ -17,7 +17,7 @@ from bucketrank._validation import (
     as_positions,
     as_real,
     as_weights,
-    as_whole,
+    bounded_count,
     resolve_n_jobs,
 )
 from bucketrank.aggregation import Aggregator, as_aggregator
@@ -32,7 +32,7 @@ VARIANTS = ("mixed", "bootstrap", "extra_trees")
 
 _GUARD_STRENGTHS = (4.0, 16.0, 64.0)
 _GUARD_GAIN = 0.01
-"""Smallest gain of the out-of-bag score for which `oob_guard` replaces `shrinkage_strength`."""
+"""Smallest improvement of the out-of-bag score for which `oob_guard` replaces `shrinkage_strength`."""
 
 _DATA = ("X", "Y", "sample_weight")
 
@@ -66,16 +66,16 @@ class PartialLabelRankingForest(LabelRanker):
     min_samples_leaf : int or float, default 1
         Smallest number of rows of a child.
     shrinkage_strength : float, default 0.5
-        Number of rows that the parent's shares count for in a node's shares (m-estimate).
+        Number of rows that the shares of the parent are worth in the shares of a node (m-estimate).
     oob_score : bool, default False
         Whether to compute `oob_score_`: the mean rank correlation on the training rows, each predicted by the trees
         whose bootstrap sample does not contain it. Needs bootstrap trees.
     oob_guard : bool, default False
-        Whether to compare strengths of shrinkage of 4, 16 and 64 by their out-of-bag scores, and to take the best one
-        if it is better by more than 0.01: a safeguard for uninformative features. Takes four times as long as
-        `oob_score`.
+        Whether to compare strengths of shrinkage of 4, 16 and 64 by their out-of-bag scores, and to use the best of
+        them if it is better by more than 0.01: a safeguard against uninformative features. Takes four times as long
+        as `oob_score`.
     warm_start : bool, default False
-        Whether another fit on the same data adds trees to the existing ones.
+        Whether another fit on the same data adds trees to the existing trees.
     random_state : int, RandomState instance, optional
         Seed of all draws. Tree i depends on the seed and on i only.
     n_jobs : int, optional
@@ -100,8 +100,9 @@ class PartialLabelRankingForest(LabelRanker):
 
     Notes
     -----
-    Trees store no shares: a prediction computes them from the rows of the leaves, which saves memory. Weights
-    count like numbers of rows against `shrinkage_strength`: weights that add up to 1 are weak evidence, and leave the
+    Trees store no shares. The first prediction prepares the forest for fast predictions and keeps at most 64 MB of
+    shares in memory, not in the saved model; predicted shares differ from the exact ones by at most 1e-6. Weights
+    are compared with `shrinkage_strength` as numbers of rows: weights that add up to 1 are weak evidence, and leave the
     shares near ⅓.
 
     Examples
@@ -163,7 +164,7 @@ class PartialLabelRankingForest(LabelRanker):
         Returns
         -------
         PartialLabelRankingForest
-            The fitted estimator. An error or Ctrl-C leaves it as it was.
+            The fitted estimator. An error or Ctrl-C leaves it unchanged.
         """
         values, positions, names = self._training_data(X, Y)
         aggregator = _check(as_aggregator(self.aggregator))
@@ -175,7 +176,7 @@ class PartialLabelRankingForest(LabelRanker):
             as_flag(getattr(self, name), name)
         if (self.oob_score or self.oob_guard) and self.variant == "extra_trees":
             raise ValueError(
-                "oob_score or oob_guard with variant 'extra_trees', whose trees see all rows; "
+                "oob_score or oob_guard with variant 'extra_trees', whose trees use all rows; "
                 "expected variant 'bootstrap' or 'mixed'"
             )
         weights = as_weights(sample_weight)
@@ -224,7 +225,7 @@ class PartialLabelRankingForest(LabelRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            The features of the fit, in the same order of the rows.
+            The features of the fit, with rows in the same order.
 
         Returns
         -------
@@ -246,7 +247,7 @@ class PartialLabelRankingForest(LabelRanker):
         Returns
         -------
         ndarray of shape (n_samples, n_labels, n_labels)
-            The share of before plus half of that of tied; 0.5 on the diagonal.
+            The share of before plus half the share of tied; 0.5 on the diagonal.
         """
         return pair_order_of(self.predict_pair_shares(X), self.n_labels_in_)
 
@@ -306,9 +307,7 @@ class PartialLabelRankingForest(LabelRanker):
         return strength
 
     def _n_trees(self) -> int:
-        number = as_whole(self.n_estimators, "n_estimators")
-        if number < 1:
-            raise ValueError(f"n_estimators is {number}; expected at least 1")
+        number = bounded_count(self.n_estimators, "n_estimators")
         if self.variant not in VARIANTS:
             known = ", ".join(map(repr, VARIANTS))
             raise ValueError(f"variant is {self.variant!r}; expected one of {known}")
@@ -325,7 +324,7 @@ class PartialLabelRankingForest(LabelRanker):
         for name, before, now in zip(_DATA, self._data, data, strict=True):
             if before != now:
                 raise ValueError(
-                    f"{name} is not what the forest was started on; expected the same data with warm_start"
+                    f"{name} differs from the first fit of the forest; expected the same data with warm_start"
                 )
         if n_trees < started.n_trees:
             raise ValueError(

@@ -16,7 +16,7 @@ from bucketrank.estimators.beta_search import needs_beta
 
 
 class PairShareRanker(LabelRanker):
-    """An estimator that predicts shares of before, tied and after, from which an aggregator makes bucket orders."""
+    """An estimator that predicts shares of before, tied and after, which an aggregator turns into bucket orders."""
 
     @abstractmethod
     def _pair_shares(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -61,7 +61,7 @@ class LatentRanker(PairShareRanker):
 
     @abstractmethod
     def _compared_labels(self) -> NDArray[np.bool_]:
-        """Return which labels the training rankings compare with another label."""
+        """Return, per label, whether the training rankings compare it with another label."""
 
     def predict_utilities(self, X: Any) -> NDArray[np.float64]:
         """Predict the utility of each label.
@@ -89,7 +89,7 @@ class LatentRanker(PairShareRanker):
         Returns
         -------
         ndarray of shape (n_samples, n_labels)
-            The sum of two of them is the logarithm of the weight of a tie.
+            The sum of the tie terms of two labels is the logarithm of the weight of a tie between them.
         """
         return self._scores(self._features(X))[:, self.n_labels_in_ :]
 

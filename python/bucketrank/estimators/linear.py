@@ -28,27 +28,27 @@ _DEFAULTS = _core.DEFAULTS["linear"]
 class PartialLabelRankingLinear(LatentRanker):
     r"""A latent model of rankings with ties whose utilities and tie terms are linear in the features.
 
-    Every label has a utility :math:`f` and a tie term :math:`h`. A label is placed before, tied with or placed behind
-    another one with weights :math:`e^{(f_u - f_v)/2}`, :math:`e^{h_u + h_v}` and :math:`e^{(f_v - f_u)/2}`. Features
-    are standardised, clipped to ±6 and divided by the square root of their number; the penalised log-likelihood is
-    concave, so its maximum is unique, and the fit finds it.
+    Every label has a utility :math:`f` and a tie term :math:`h`. A label is placed before, tied with or after another
+    one with weights :math:`e^{(f_u - f_v)/2}`, :math:`e^{h_u + h_v}` and :math:`e^{(f_v - f_u)/2}`. Features are
+    standardised, clipped to ±6 and divided by the square root of their number; the penalised log-likelihood is concave,
+    so its maximum is unique, and the fit finds it.
 
     Parameters
     ----------
     aggregator : str or Aggregator, default "tau_x"
         Aggregator applied to the predicted shares; see :func:`bucketrank.get_aggregator`.
     ridge : float, default 0.1
-        Half of it times the sum of squared coefficients is the penalty; a positive number.
+        The penalty is half of this positive number times the sum of squared coefficients.
     intercept_ridge : float, default 0.001
         The same for the intercepts.
     tolerance : float, default 1e-5
-        The fit ends when no derivative of the penalised log-likelihood, divided by the sum of the weights of the rows,
-        is larger in absolute value.
+        The fit ends when all derivatives of the penalised log-likelihood, divided by the sum of the row weights, are at
+        most this in absolute value.
     max_steps : int, default 1000
         Largest number of steps; a fit that needs more ends with a warning.
     standard_errors : bool, default False
-        Also compute standard errors of coefficients and intercepts; for at most 4000 of them, which are twice the
-        number of labels times the number of features and one more.
+        Whether to compute standard errors of coefficients and intercepts. There may be at most 4000 of them: 2 ·
+        n_labels · (n_features + 1) ≤ 4000.
     n_jobs : int, optional
         Number of threads; None means 1, and -1 means one per core. The model does not depend on it.
 
@@ -59,9 +59,9 @@ class PartialLabelRankingLinear(LatentRanker):
     tie_coef_ : ndarray of shape (n_labels, n_features)
         Change of the tie terms by one standard deviation of a feature.
     intercept_ : ndarray of shape (n_labels,)
-        Utilities where every feature has its mean.
+        Utilities of a row with all features at their means.
     tie_intercept_ : ndarray of shape (n_labels,)
-        Tie terms where every feature has its mean.
+        Tie terms of a row with all features at their means.
     coef_standard_error_, tie_coef_standard_error_ : ndarray of shape (n_labels, n_features)
         Standard errors of the coefficients, with ``standard_errors=True``.
     intercept_standard_error_, tie_intercept_standard_error_ : ndarray of shape (n_labels,)
@@ -69,7 +69,7 @@ class PartialLabelRankingLinear(LatentRanker):
     mean_ : ndarray of shape (n_features,)
         Means of the features.
     scale_ : ndarray of shape (n_features,)
-        Standard deviations of the features; 0 for a constant one, which has no influence.
+        Standard deviations of the features; 0 for a constant feature, which has no influence.
     n_iter_ : int
         Number of steps of the fit.
     converged_ : bool
@@ -90,12 +90,13 @@ class PartialLabelRankingLinear(LatentRanker):
     Notes
     -----
     Standard errors are square roots of the diagonal of the inverse of the observed information, the second derivatives
-    of the penalised log-likelihood at its maximum. Only differences of utilities have a meaning, and the penalty makes
-    the coefficients of a feature, and the intercepts, add up to 0 over the labels that were compared: the errors are
-    those of differences from the mean label and exclude a common shift of all utilities, which the data do not
-    determine. Other coefficients that the data do not determine (those of a label that was never compared, of a
-    constant feature, or of the two tie terms of two labels, of which only the sum matters) have the error of the
-    penalty. Scale and penalty are taken as given, and the pairs of a ranking as independent comparisons.
+    of the penalised log-likelihood at its maximum. Only differences of utilities have a meaning. Because of the
+    penalty, the coefficients of a feature and the intercepts add up to 0 over the labels that were compared. Their
+    errors are therefore those of the differences from the mean label; they exclude a common shift of all utilities,
+    which the data do not determine. Other coefficients that the data do not determine (those of a label that was never
+    compared, of a constant feature, or of the two tie terms of two labels, of which only the sum matters) have a
+    standard error that is determined by the penalty alone. The errors assume that scale and penalty are given, and that
+    the pairs of a ranking are independent comparisons.
 
     Examples
     --------
@@ -146,7 +147,7 @@ class PartialLabelRankingLinear(LatentRanker):
         Returns
         -------
         PartialLabelRankingLinear
-            The fitted estimator. An error or Ctrl-C leaves it as it was.
+            The fitted estimator. An error or Ctrl-C leaves it unchanged.
         """
         values, positions, names = self._training_data(X, Y)
         aggregator = self._usable(as_aggregator(self.aggregator))

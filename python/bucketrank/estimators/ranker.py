@@ -13,7 +13,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from bucketrank import _core
-from bucketrank._validation import Positions, as_flag, as_weights, at_least, resolve_n_jobs
+from bucketrank._validation import (
+    as_flag,
+    at_least,
+    bounded_count,
+    resolve_n_jobs,
+)
 from bucketrank.aggregation import Aggregator, as_aggregator
 from bucketrank.estimators.boosting import PartialLabelRankingBooster
 from bucketrank.estimators.concurrent_fits import at_once
@@ -21,6 +26,7 @@ from bucketrank.estimators.forest import PartialLabelRankingForest
 from bucketrank.estimators.latent import PairShareRanker
 from bucketrank.estimators.linear import PartialLabelRankingLinear
 from bucketrank.estimators.mixture import Evidence, choose, row_blocks
+from bucketrank.estimators.training_rows import TrainingRows, draw_rows, rows_with_weight
 
 __all__ = ["PartialLabelRanker"]
 
@@ -45,18 +51,6 @@ _SHORT = 50_000
 """Up to this many rows times labels, a booster is fitted in a fraction of a second."""
 
 _LARGEST_SEED = 2**31 - 1
-
-
-class _Rows(NamedTuple):
-    """Training rows of positive weight."""
-
-    values: NDArray[np.float64]
-    positions: Positions
-    weights: NDArray[np.float64] | None
-
-    def only(self, chosen: NDArray[Any]) -> _Rows:
-        weights = None if self.weights is None else self.weights[chosen]
-        return _Rows(self.values[chosen], self.positions[chosen], weights)
 
 
 class _Fitted(NamedTuple):
@@ -173,7 +167,9 @@ class PartialLabelRanker(PairShareRanker):
         """
         as_flag(self.fast, "fast")
         # Invalid parameters must raise here, not count as a failed component.
-        for name, least in (("n_estimators", 1), ("rounds", 1), ("max_depth", 1), ("n_parts", 2)):
+        for name in ("n_estimators", "rounds"):
+            bounded_count(getattr(self, name), name)
+        for name, least in (("max_depth", 1), ("n_parts", 2)):
             at_least(getattr(self, name), name, least)
         deepest = _core.LIMITS["booster_depth"]
         if self.max_depth > deepest:
@@ -182,14 +178,19 @@ class PartialLabelRanker(PairShareRanker):
         values, positions, names = self._training_data(X, Y)
         aggregator = self._usable(as_aggregator(self.aggregator))
         aggregator._check_label_count(positions.shape[1])
-        rows = _rows_with_weight(values, positions, sample_weight)
+        if positions.shape[1] > _core.LIMITS["pair_labels"]:
+            # No component can be fitted.
+            raise ValueError(
+                f"found {positions.shape[1]} labels; expected at most {_core.LIMITS['pair_labels']}"
+            )
+        rows = rows_with_weight(values, positions, sample_weight)
         draws = check_random_state(self.random_state)
         mix = self._fit_fast(rows, draws) if self.fast else self._fit_mixed(rows, draws)
         self._remember(X, names, aggregator)
         self.components_, self.weights_, self.rounds_ = mix
         return self
 
-    def _fit_fast(self, rows: _Rows, draws: np.random.RandomState) -> _Fitted:
+    def _fit_fast(self, rows: TrainingRows, draws: np.random.RandomState) -> _Fitted:
         components: dict[str, list[Any]] = {
             "forest": _attempts("forest", [partial(self._forest(draws).fit, *rows)]),
             "booster": _attempts("booster", [partial(self._booster(draws).fit, *rows)]),
@@ -205,7 +206,7 @@ class PartialLabelRanker(PairShareRanker):
         weights = {name: float(usable[name]) / fitted for name in components}
         return _Fitted(components, weights, self.rounds)
 
-    def _fit_mixed(self, rows: _Rows, draws: np.random.RandomState) -> _Fitted:
+    def _fit_mixed(self, rows: TrainingRows, draws: np.random.RandomState) -> _Fitted:
         n_rows = len(rows.values)
         n_parts = min(self.n_parts, n_rows)
         part_of = draws.permutation(n_rows) % n_parts
@@ -238,7 +239,7 @@ class PartialLabelRanker(PairShareRanker):
         return _Fitted(components, weights, stages[mix.stage])
 
     def _fit_components(
-        self, rows: _Rows, parts: list[_Rows], draws: np.random.RandomState
+        self, rows: TrainingRows, parts: list[TrainingRows], draws: np.random.RandomState
     ) -> dict[str, list[Any]]:
         """Fit the forest on all rows, and a booster and a linear model on each part."""
         forest = self._forest(draws)
@@ -252,7 +253,7 @@ class PartialLabelRanker(PairShareRanker):
         fits: list[Callable[[], Any]] = [
             *(partial(model.fit, *part) for model, part in zip(boosters, parts, strict=True)),
             *(
-                partial(model.fit, *_some(part, _LINEAR_ROWS, draws))
+                partial(model.fit, *draw_rows(part, _LINEAR_ROWS, draws))
                 for model, part in zip(linears, parts, strict=True)
             ),
         ]
@@ -283,31 +284,39 @@ class PartialLabelRanker(PairShareRanker):
         )
 
     def _pair_shares(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        mixed = self._mixed(values, self.weights_)
-        if np.isfinite(mixed).all():
-            return mixed
-        weights = {
-            name: weight
-            for name, weight in self.weights_.items()
-            if weight > 0 and _are_finite(name, self.components_[name], values, self.rounds_)
-        }
-        if not weights:
-            raise ValueError("every component failed; the warnings say why")
-        left = sum(weights.values())
-        return self._mixed(values, {name: weight / left for name, weight in weights.items()})
+        names, models = self._models()
+        shares, left_out = _core.mixture_pair_shares(models, values, resolve_n_jobs(self.n_jobs))
+        _warn_left_out(names, left_out)
+        return shares
 
-    def _mixed(self, values: NDArray[np.float64], weights: dict[str, float]) -> NDArray[np.float64]:
-        mixed = np.zeros((len(values), self.n_labels_in_ * (self.n_labels_in_ - 1) // 2, 3))
-        for name, models in self.components_.items():
-            share = weights.get(name, 0.0) / max(1, len(models))
-            for model in models if share > 0 else ():
-                mixed += share * next(_shares(model, values, [self.rounds_]))
-        return mixed
+    def _models(self) -> tuple[list[str], list[tuple[float, tuple[Any, ...]]]]:
+        """Return the components with a weight above 0: their names, and their weights and fitted models."""
+        names: list[str] = []
+        models: list[tuple[float, tuple[Any, ...]]] = []
+        for name, estimators in self.components_.items():
+            share = self.weights_.get(name, 0.0) / max(1, len(estimators))
+            for estimator in estimators if share > 0 else ():
+                names.append(name)
+                models.append((share, self._fitted_model(estimator)))
+        return names, models
+
+    def _fitted_model(self, estimator: Any) -> tuple[Any, ...]:
+        if isinstance(estimator, PartialLabelRankingForest):
+            return (estimator.forest_, estimator.shrinkage_strength_)
+        if isinstance(estimator, PartialLabelRankingBooster):
+            return (estimator.booster_, self.rounds_)
+        return (estimator.model_,)
 
     def _positions(
         self, values: NDArray[np.float64], aggregators: list[Aggregator]
     ) -> list[NDArray[np.int64]]:
         n_jobs = resolve_n_jobs(self.n_jobs)
+        if len(aggregators) == 1:
+            names, models = self._models()
+            spec = aggregators[0]._spec()
+            positions, left_out = _core.mixture_consensus(spec, models, values, n_jobs)
+            _warn_left_out(names, left_out)
+            return [positions]
         found = [np.empty((len(values), self.n_labels_in_), dtype=np.int64) for _ in aggregators]
         for block in row_blocks(len(values), self.n_labels_in_):
             shares = self._pair_shares(values[block])
@@ -315,6 +324,15 @@ class PartialLabelRanker(PairShareRanker):
                 spec = aggregator._spec()
                 positions[block] = _core.aggregate_pair_shares(spec, shares, n_jobs)
         return found
+
+
+def _warn_left_out(names: list[str], left_out: list[int]) -> None:
+    """Warn once per component that was left out of some rows of a prediction."""
+    for name in dict.fromkeys(names[index] for index in left_out):
+        warnings.warn(
+            f"the {name} gives shares that are not finite; it is left out of these rows",
+            stacklevel=5,
+        )
 
 
 def _are_finite(name: str, models: list[Any], values: NDArray[np.float64], rounds: int) -> bool:
@@ -328,13 +346,6 @@ def _are_finite(name: str, models: list[Any], values: NDArray[np.float64], round
 
 def _warn_not_finite(name: str) -> None:
     warnings.warn(f"the {name} gives shares that are not finite; its weight is 0", stacklevel=4)
-
-
-def _some(rows: _Rows, most: int, draws: np.random.RandomState) -> _Rows:
-    """Return at most `most` rows, drawn without replacement."""
-    if len(rows.values) <= most:
-        return rows
-    return rows.only(np.sort(draws.permutation(len(rows.values))[:most]))
 
 
 def _shares(
@@ -376,23 +387,3 @@ def _attempts(name: str, fits: list[Callable[[], Any]]) -> list[Any]:
     except (ValueError, RuntimeError) as error:
         warnings.warn(f"the {name} failed and has weight 0: {error}", stacklevel=4)
         return []
-
-
-def _rows_with_weight(
-    values: NDArray[np.float64], positions: Positions, sample_weight: ArrayLike | None
-) -> _Rows:
-    """Check rankings, features and weights, and leave out rows of weight 0."""
-    _core.parse_positions(positions)
-    if len(values) != len(positions):
-        raise ValueError(
-            f"X has {len(values)} rows but Y has {len(positions)}; expected one ranking per row of features"
-        )
-    if not np.isfinite(values).all():
-        row, column = np.argwhere(~np.isfinite(values))[0].tolist()
-        found = "NaN" if np.isnan(values[row, column]) else values[row, column]
-        raise ValueError(f"X, row {row}, column {column}: {found}; expected a finite number")
-    weights = as_weights(sample_weight)
-    if weights is None:
-        return _Rows(values, positions, None)
-    weights = _core.check_weights(weights, len(positions))
-    return _Rows(values, positions, weights).only(weights > 0)

@@ -13,7 +13,7 @@ ERROR_NAMES = (
 )
 
 MAX_COEFFICIENTS = 4000
-"""Largest number of coefficients: their square information matrix would otherwise take gigabytes."""
+"""Largest number of coefficients; with more, the information matrix would take gigabytes."""
 
 Floats = NDArray[np.float64]
 
@@ -36,9 +36,10 @@ def standard_errors(
     Parameters
     ----------
     information : ndarray
-        Second derivatives: for each input, then for the intercept, those of n utilities and n tie terms.
+        Second derivatives. Coefficients are ordered by input, with the intercept last; each input has n utilities and n
+        tie terms.
     compared : ndarray of shape (n_labels,)
-        Which labels the training rankings compare.
+        Per label, whether the training rankings compare it with another label.
     ridges : tuple of float
         Penalties of coefficients and of intercepts.
     """
@@ -56,8 +57,9 @@ def standard_errors(
 def _variances(information: Floats, compared: NDArray[np.bool_], ridge: Floats) -> Floats:
     """Return the diagonal of the inverse, without the common shift of the utilities of compared labels.
 
-    The shift is an eigenvector per input, with the ridge as its eigenvalue. Its eigenvalue is raised to the size of the
-    others, so that a small ridge does not make the inverse inaccurate, and its known variance is subtracted afterwards.
+    Per input, the shift is an eigenvector whose eigenvalue is the ridge. This eigenvalue is raised to the size of the
+    others, so that a small ridge does not make the inverse inaccurate, and the known variance of the shift is
+    subtracted afterwards.
     """
     n = len(compared)
     inputs = len(ridge)
@@ -69,7 +71,7 @@ def _variances(information: Floats, compared: NDArray[np.bool_], ridge: Floats) 
         stiffness = information[own, own].mean()
         stiff[np.ix_(own, own)] += stiffness / len(labels)
         excess[j, labels] = 1 / (len(labels) * (ridge[j] + stiffness))
-    # Scale the diagonal to 1: penalties and weights may differ by many orders of magnitude.
+    # Scale the diagonal to 1, because penalties and weights may differ by many orders of magnitude.
     unit = 1 / np.sqrt(stiff.diagonal())
     try:
         inverse = np.linalg.inv(stiff * unit * unit[:, None])
@@ -78,7 +80,7 @@ def _variances(information: Floats, compared: NDArray[np.bool_], ridge: Floats) 
     variances: Floats = inverse.diagonal() * unit**2 - excess.ravel()
     if not (np.isfinite(variances) & (variances > 0)).all():
         raise ValueError(
-            "the second derivatives have no inverse that floats can hold, so there are no standard errors; a larger "
-            "ridge or intercept_ridge helps"
+            "the matrix of second derivatives has no inverse in floating point, so there are no standard errors; "
+            "a larger ridge or intercept_ridge helps"
         )
     return variances

@@ -26,10 +26,10 @@ _Self = TypeVar("_Self", bound="PartialLabelRankingTree")
 class PartialLabelRankingTree(LabelRanker):
     r"""A decision tree whose leaves are rankings with ties.
 
-    The tree splits the features so that the training rankings in each node agree as much as possible. It is grown
-    on how pairs of labels compare: rankings may tie labels and leave labels out. Each leaf keeps its rankings, and an
-    aggregator turns them into the predicted bucket order; the aggregator can be replaced without growing the tree
-    again.
+    The tree splits the features so that the training rankings in each node agree as much as possible. Only
+    comparisons of pairs of labels are used, so rankings may tie labels and leave labels out. Each leaf keeps its
+    rankings, and an aggregator turns them into the predicted bucket order; the aggregator can be replaced without
+    growing the tree again.
 
     Parameters
     ----------
@@ -37,9 +37,10 @@ class PartialLabelRankingTree(LabelRanker):
         Aggregator applied to the rankings of a leaf; see :func:`bucketrank.get_aggregator`. Its parameters can
         be searched as ``aggregator__beta``.
     criterion : {"entropy", "disagreements", "distance"}, default "entropy"
-        Impurity of a node. Entropy: the mean over pairs of labels of the entropy (base 2) of the shares of before,
-        tied and after. The others compare the rankings with their consensus by `aggregator`: the share of rankings
-        that do not agree on a pair, or their distance on it (2 for opposite orders, 1 if one of them is a tie).
+        Impurity of a node. Entropy: the mean over pairs of labels of the entropy (base 2) of the shares of before, tied
+        and after. The others compare the rankings with their consensus, computed by `aggregator`: the share of rankings
+        that disagree with it on a pair, or their distance from it on the pair (2 for opposite orders, 1 if exactly one
+        of them is a tie).
     splitter : {"best", "random", "equal_frequency", "equal_width"}, default "best"
         Binary split at the best threshold, binary split at the best of one random threshold per feature, or up to
         `max_splits` children of equal weight or of equal width.
@@ -56,16 +57,16 @@ class PartialLabelRankingTree(LabelRanker):
         Number of features drawn per node, by default all. Features that are constant in the node are
         not counted.
     shrinkage : {"path", "m-estimate"}, optional
-        Pulls the shares of before, tied and after in a leaf towards those of the nodes above it, which suits a fully
-        grown tree (``min_samples_split=2``) and `aggregator` ``"tau_x"``. ``"path"`` adds up the differences along the
-        path from the root, the one below a node divided by 1 + strength / rows of the node; ``"m-estimate"`` counts the
-        parent's shares like `shrinkage_strength` rows.
+        Shrinks the shares of before, tied and after of a leaf towards the shares of its ancestors; recommended for a
+        fully grown tree (``min_samples_split=2``) with `aggregator` ``"tau_x"``. ``"path"`` sums the differences
+        between child and parent along the path from the root, each divided by 1 + strength / rows of the parent.
+        ``"m-estimate"`` adds the shares of the parent with a weight of `shrinkage_strength` rows.
     shrinkage_strength : float, optional
-        By default 32 for ``"path"`` and 8 for ``"m-estimate"``. On the path, a pair of labels that few rows rank is
-        shrunk less, by the square root of their share.
+        By default 32 for ``"path"`` and 8 for ``"m-estimate"``. With ``"path"``, the strength for a pair of labels is
+        multiplied by the square root of the share of training rows that rank both.
     routing : {"hard", "soft"}, default "hard"
-        With ``"soft"`` a row near a threshold goes both ways, and its prediction is made of the mean of the leaves that
-        it reaches. Needs binary splits.
+        With ``"soft"`` a row near a threshold goes to both children, and the shares of all leaves that it reaches are
+        averaged. Needs binary splits.
     random_state : int, RandomState instance, optional
         Seed of the draws of features and thresholds.
     n_jobs : int, optional
@@ -90,11 +91,11 @@ class PartialLabelRankingTree(LabelRanker):
 
     Notes
     -----
-    Rows of weight 0 are left out, and a whole weight k equals k copies of the row where `min_samples_split`,
-    `min_samples_leaf` and soft routing, which count rows, do not matter. Shrinkage compares weights with its strength:
-    weights of 1/60 are weak evidence, and are shrunk more than weights of 1. Splits are compared by feature and
-    threshold in ascending order, and a later one must be better by more than 1e-12: the tree does not depend on the
-    order of the rows. With missing labels the best split may make the impurity larger; nodes are split nevertheless.
+    Rows of weight 0 are left out. An integer weight k equals k copies of the row, except for `min_samples_split`,
+    `min_samples_leaf` and soft routing, which count rows. Shrinkage compares weights with its strength: weights of 1/60
+    are weak evidence, and are shrunk more than weights of 1. Splits are compared in ascending order of feature and
+    threshold, and a later split is chosen only if it is better by more than 1e-12, so the tree does not depend on the
+    order of the rows. With missing labels the best split may increase the impurity; nodes are split nevertheless.
 
     References
     ----------
@@ -151,7 +152,7 @@ class PartialLabelRankingTree(LabelRanker):
         aggregator : str or Aggregator, default "borda"
             Aggregator applied to the rankings of a leaf.
         **params
-            Parameters that differ from theirs, such as ``n_jobs``.
+            Parameters to change, such as ``n_jobs``.
 
         Returns
         -------
@@ -187,7 +188,7 @@ class PartialLabelRankingTree(LabelRanker):
         Returns
         -------
         PartialLabelRankingTree
-            The fitted estimator. An error or Ctrl-C leaves it as it was.
+            The fitted estimator. An error or Ctrl-C leaves it unchanged.
         """
         values, positions, names = self._training_data(X, Y)
         smoothing = smoothing_of(self)
@@ -217,7 +218,7 @@ class PartialLabelRankingTree(LabelRanker):
         -------
         ndarray of shape (n_samples, n_labels, n_labels)
             For each row the pair order matrix of its leaf: the share of rankings that place the first label before the
-            second, ties counting half; 0.5 where no ranking has both, and on the diagonal.
+            second, where ties count half; 0.5 on the diagonal and for pairs that no ranking contains.
         """
         check_is_fitted(self)
         if self._smoothing is None:
@@ -237,8 +238,8 @@ class PartialLabelRankingTree(LabelRanker):
         -------
         ndarray of shape (n_samples, n_pairs, 3)
             For each row and each pair u < v of labels, in the order (0, 1), (0, 2), ..., (1, 2), ..., the shares of u
-            before v, tied, and u after v. They add up to 1; where no ranking of the leaf has both labels and nothing
-            is shrunk, they are 0.
+            before v, tied, and u after v. They add up to 1, or are all 0 if no ranking of the leaf has both labels and
+            there is no shrinkage.
         """
         values = self._features(X)
         smoothing = self._smoothing or ("none", 0.0)
@@ -288,7 +289,7 @@ class PartialLabelRankingTree(LabelRanker):
         Parameters
         ----------
         leaf : int
-            Index of a leaf, as :meth:`apply` returns it.
+            Index of a leaf, as returned by :meth:`apply`.
 
         Returns
         -------
@@ -304,7 +305,7 @@ class PartialLabelRankingTree(LabelRanker):
         Parameters
         ----------
         leaf : int
-            Index of a leaf, as :meth:`apply` returns it.
+            Index of a leaf, as returned by :meth:`apply`.
 
         Returns
         -------
@@ -343,7 +344,7 @@ class PartialLabelRankingTree(LabelRanker):
         if self._soft and smoothing is not None:
             return [tree.soft_consensus(a._spec(), values, n_jobs, smoothing) for a in aggregators]
         if len(aggregators) == 1 and smoothing is None:
-            # Most predictions: from features to positions in one call.
+            # The most common case: from features to positions in one call.
             return [tree.predict(aggregators[0]._spec(), values, n_jobs)]
         leaves = tree.apply(values)
         return [tree.consensus(a._spec(), leaves, n_jobs, smoothing) for a in aggregators]

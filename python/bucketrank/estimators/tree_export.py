@@ -60,7 +60,7 @@ def export_text(
     feature_names : sequence of str, optional
         By default the names that the tree was fitted with, or ``x0``, ``x1``, ...
     label_names : sequence, optional
-        By default the names that the tree was fitted with, or 0, 1, ... Names with ``>`` or ``~`` stand in quotes.
+        By default the names that the tree was fitted with, or 0, 1, ... Names with ``>`` or ``~`` are quoted.
     max_depth : int, optional
         Depth below which nodes are not shown.
     decimals : int, default 2
@@ -160,7 +160,7 @@ def plot_tree(
     feature_names, label_names, max_depth, decimals
         As in :func:`export_text`.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default the current ones.
+        Axes to draw on; by default the current axes.
     fontsize : float, optional
         Size of the text, by default that of matplotlib, reduced until no boxes overlap.
 
@@ -168,6 +168,14 @@ def plot_tree(
     -------
     list of matplotlib.text.Annotation
         The boxes of the nodes, parents first.
+
+    Examples
+    --------
+    >>> from bucketrank import PartialLabelRankingTree, plot_tree
+    >>> tree = PartialLabelRankingTree(min_samples_split=2).fit([[0], [1]], [[1, 2], [2, 1]])
+    >>> boxes = plot_tree(tree, feature_names=["hour"], label_names=["tea", "coffee"])
+    >>> len(boxes)
+    3
     """
     try:
         from matplotlib import pyplot
@@ -227,7 +235,7 @@ def _scale_that_fits(boxes: list[Annotation]) -> float:
     for first, second in itertools.pairwise(extents):
         if round(first.y0 + first.y1) == round(second.y0 + second.y1):
             apart = (second.x0 + second.x1 - first.x0 - first.x1) / 2
-            # Room for the frames, which are a little wider than the text.
+            # Leave room for the frames, which are slightly wider than the text.
             needed = 1.15 * (first.width + second.width) / 2
             scale = min(scale, apart / needed)
     return scale
@@ -320,7 +328,7 @@ def _quoted(text: str) -> str:
 
 
 def _places(root: _Node) -> dict[int, tuple[float, float]]:
-    """Return where each node stands in a unit square: leaves side by side, parents above their middle."""
+    """Return the place of each node in the unit square: leaves side by side, parents centred above their children."""
     nodes = list(root.walk())
     leaves = [node for node in nodes if not node.children]
     across = {node.index: (i + 0.5) / len(leaves) for i, node in enumerate(leaves)}

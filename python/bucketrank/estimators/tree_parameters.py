@@ -66,14 +66,14 @@ def _sizes(
 
 
 def _plain_number(value: Any, name: str) -> Any:
-    """Convert a number of any type to an int or a float; other values, also booleans, stay."""
+    """Convert a number of any type to an int or a float; other values, including booleans, are returned unchanged."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         return value
     return int(value) if isinstance(value, numbers.Integral) else as_real(value, name)
 
 
 def smoothing_of(tree: Any) -> tuple[str, float] | None:
-    """Return the kind of shrinkage and its strength, or None if the rankings of a leaf are aggregated."""
+    """Return the kind of shrinkage and its strength, or None if leaves are aggregated without smoothing."""
     kind, strength = tree.shrinkage, tree.shrinkage_strength
     if kind is None:
         if strength is not None:

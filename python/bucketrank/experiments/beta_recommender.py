@@ -24,7 +24,7 @@ _DEFAULT = "default_betas.json"
 
 
 class BetaRecommender(BaseEstimator):
-    """Recommends β from the numbers of instances, features and labels, the mean buckets and the share missing.
+    """Recommends β from the numbers of instances, features, labels and buckets and the share of missing labels.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class BetaRecommender(BaseEstimator):
         Returns
         -------
         float
-            From 0 to 2 for Borda, and to 0.5 for the others.
+            From 0 to 2 for Borda, from 0 to 0.5 for the others.
         """
         return self.recommend_by(MetaFeatures.of(X, Y))
 

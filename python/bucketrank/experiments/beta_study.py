@@ -85,6 +85,13 @@ class BetaStudy:
         Mean accuracy over repeats and folds.
     meta_features : dict from (dataset, level) to MetaFeatures
         Meta-features of the training data, the mean over the folds of the first repeat.
+
+    Examples
+    --------
+    >>> from bucketrank.experiments import beta_study
+    >>> result = beta_study(["iris"], ["borda"], betas=[0, 0.5, 1], missing=0, n_repeats=1, n_folds=3)
+    >>> result.mean.shape
+    (1, 1, 1, 3)
     """
 
     study: Study

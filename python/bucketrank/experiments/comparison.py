@@ -51,15 +51,15 @@ def compare(
         Datasets, or names for :func:`bucketrank.datasets.load`; a dictionary maps names to datasets or to pairs
         ``(X, Y)``.
     aggregators : list of str or Aggregator, or dict from names to them, default the paper's eight
-        Aggregators applied to the leaves. None: the tree's own predictions.
+        Aggregators applied to the leaves; None uses the predictions of the tree.
     missing : float or sequence of float, default (0, 0.3, 0.6)
         Levels of missing labels: probabilities of dropping each label of a training ranking.
     n_repeats, n_folds : int, default 5 and 10
         Number of repeats of the cross-validation, and folds per repeat.
     tree : estimator, default PartialLabelRankingTree()
         The estimator to fit. Any scikit-learn compatible ranker is accepted: aggregators are applied by its method
-        ``with_aggregator`` or ``predict_pair_order``; without either, its own predictions are used. None: only
-        `rankers`.
+        ``with_aggregator`` or ``predict_pair_order``; without either, its predictions are used. With None, only
+        `rankers` are compared.
     rankers : dict of str to estimator, optional
         Further methods by name, each with its own predictions, on the same folds and missing labels.
     baseline : bool, default True
@@ -85,7 +85,7 @@ def compare(
     Raises
     ------
     JobError
-        When a job fails; the message names the job. Results of finished jobs stay in the store.
+        If a job fails; the message names the job. Results of finished jobs stay in the store.
 
     Examples
     --------
@@ -131,6 +131,8 @@ def compare(
         if kept is not None:
             # Read the store again: another process may have written results in the meantime.
             rows = kept.rows()
+            if jobs and len(rows) == _total_results(plan):
+                kept.note("finished", {"results": len(rows)})
             notes = kept.notes().get("surroundings", notes)
     return Study(rows, settings, notes)
 
@@ -165,8 +167,13 @@ def cross_validate(X: Any, Y: Any, *, name: str = "data", **settings: Any) -> St
     return compare([Dataset(name, X, Y)], **settings)
 
 
+def _total_results(plan: Plan) -> int:
+    """Return the number of results of a finished study."""
+    return sum(len(plan.learners[job.learner].methods) for job in plan.jobs())
+
+
 def _unfinished(plan: Plan, rows: list[Row]) -> list[Job]:
-    """Return the jobs without results. The results of a job are written together, so one of them is looked up."""
+    """Return the jobs without results; one result is looked up per job, because all are written together."""
     done = {row[:5] for row in rows}
     return [
         job

@@ -1,8 +1,8 @@
 """Run the jobs of a plan on an executor of `concurrent.futures`, such as Dask's.
 
-Each dataset is sent to a worker once, not with every job. Dask scatters data by itself. For other executors each
-dataset is a file that a worker process reads once; a worker that cannot reach the file reports this, and gets the job
-again with the data.
+Each dataset is sent to a worker once, not with every job. With Dask, the datasets are scattered to the workers. With
+other executors, each dataset is written to a file that a worker process reads once; if a worker cannot read the file,
+the job is submitted again together with the data.
 """
 
 from __future__ import annotations
@@ -71,13 +71,13 @@ def run_on(executor: Executor, plan: Plan, jobs: list[Job], finished: Finished) 
 
 
 def largest_first(plan: Plan, jobs: list[Job]) -> list[Job]:
-    """Sort the jobs by decreasing cost, so that no long job starts last."""
+    """Sort the jobs by decreasing cost, so that long jobs start first."""
     sizes = {name: data.X.size * data.n_labels**2 for name, data in plan.datasets.items()}
     return sorted(jobs, key=lambda job: -sizes[job.dataset])
 
 
 def _collect(waiting: dict[Future[list[Outcome] | None], Job], finished: Finished) -> list[Job]:
-    """Pass results on as they complete, and return the jobs whose workers could not read the data."""
+    """Pass each result to `finished` as it completes; return the jobs whose workers could not read the data."""
     without_data = []
     for future in as_completed(waiting):
         job = waiting[future]
@@ -101,18 +101,18 @@ def _collect(waiting: dict[Future[list[Outcome] | None], Job], finished: Finishe
 def _run_on_worker(
     data: Dataset | DatasetFile, job: Job, learner: Learner, n_folds: int, seed: int
 ) -> list[Outcome] | None:
-    """Run a job on a worker; None if the worker cannot reach the data."""
+    """Run a job on a worker; None if the worker cannot read the data."""
     loaded = data.load() if isinstance(data, DatasetFile) else data
     return None if loaded is None else run_job(loaded, job, learner, n_folds, seed)
 
 
 @contextmanager
 def _distributed_datasets(executor: Executor, plan: Plan) -> Iterator[dict[str, Any]]:
-    """Send the datasets to the workers, and yield the handle of each for jobs."""
+    """Send the datasets to the workers; yield one handle per dataset, which is passed to the jobs."""
     client: Any = getattr(executor, "_client", None)
     if hasattr(client, "scatter"):
         names = list(plan.datasets)
-        # To every worker: data of a single worker would be lost with it.
+        # Send to every worker, because data of a single worker would be lost with it.
         handles = client.scatter([plan.datasets[name] for name in names], broadcast=True)
         yield dict(zip(names, handles, strict=True))
         return

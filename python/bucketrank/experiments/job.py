@@ -22,7 +22,14 @@ Finished = Callable[[Job, list[Outcome]], None]
 
 
 class JobError(RuntimeError):
-    """A job of a study failed; the message names the job. Results of finished jobs stay in the store."""
+    """A job of a study failed; the message names the job. Results of finished jobs stay in the store.
+
+    Examples
+    --------
+    >>> from bucketrank.experiments import JobError
+    >>> issubclass(JobError, RuntimeError)
+    True
+    """
 
 
 def failed(job: Job, reason: object) -> JobError:
@@ -42,7 +49,7 @@ def run_job(data: Dataset, job: Job, learner: Learner, n_folds: int, seed: int) 
 
 
 def training_fold(data: Dataset, job: Job, n_folds: int, seed: int) -> Fold:
-    """Return the data of a job, with the same rows and missing labels that the Rust engine uses for trees."""
+    """Return the data of a job, with the same rows and the same missing labels as the Rust engine uses for trees."""
     folds = _core.fold_of_rows(data.n_samples, n_folds, seed, job.repeat)
     held_out = folds == job.fold
     missing_seed, learner_seed = _core.split_seeds(seed, job.missing, job.repeat, job.fold)
@@ -55,7 +62,7 @@ def training_fold(data: Dataset, job: Job, n_folds: int, seed: int) -> Fold:
 
 
 class TreeJobs:
-    """Jobs of a tree learner in the form that the Rust engine takes: jobs refer to data and parameters by index."""
+    """Jobs of a tree learner in the format of the Rust engine: jobs refer to data and parameters by index."""
 
     def __init__(self, learner: TreeLearner, n_folds: int) -> None:
         self.learner = learner

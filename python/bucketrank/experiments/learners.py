@@ -73,7 +73,7 @@ class TreeLearner:
         )
 
     def specs_for(self, fold: Fold | None) -> list[Spec]:
-        """Return the aggregators in the form that the Rust engine takes; non-fixed ones need a fold."""
+        """Return the aggregators in the format of the Rust engine; those chosen from training data need a fold."""
         specs = []
         for aggregator in self.aggregators.values():
             chosen = aggregator
@@ -103,7 +103,7 @@ class TreeLearner:
 
 @dataclass(frozen=True)
 class RankerLearner:
-    """A scikit-learn compatible estimator, with its own predictions or those of several aggregators."""
+    """A scikit-learn compatible estimator, which predicts by itself or with several aggregators."""
 
     name: str
     ranker: Any
@@ -229,7 +229,7 @@ def _main_learner(tree: Any, aggregators: Any) -> Learner:
             if aggregator._needs != "pair order":
                 raise ValueError(
                     f"aggregator {method!r} needs {aggregator._needs}, but {name} only predicts pair order "
-                    "matrices; expected aggregators that work from them"
+                    "matrices; expected aggregators that need nothing else"
                 )
     return RankerLearner(name, tree, fixed)
 
@@ -264,7 +264,7 @@ def _named_aggregators(aggregators: Any) -> dict[str, Aggregator | AggregatorRul
         aggregator = get_aggregator(value)
         name = _name_of(aggregator)
         if name in named:
-            raise ValueError(f"aggregator {name!r} appears twice; expected different ones")
+            raise ValueError(f"aggregator {name!r} appears twice; expected different aggregators")
         named[name] = aggregator
     return named
 

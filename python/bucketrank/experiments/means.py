@@ -16,7 +16,7 @@ from bucketrank.tables.rounding import as_printed
 if TYPE_CHECKING:
     from bucketrank.experiments.study import Study
 
-__all__ = ["MeanCube", "bucket_difference_means", "training_time_means"]
+__all__ = ["MeanCube", "bucket_difference_means", "bucket_error_means", "training_time_means"]
 
 
 _Self = TypeVar("_Self", bound="MeanCube")
@@ -97,7 +97,7 @@ class MeanCube:
 
     @property
     def near_best(self) -> NDArray[np.bool_]:
-        """Mask of the methods whose interval, mean ± 1.96 standard deviations, overlaps that of the best."""
+        """Mask of the methods whose interval, mean ± 1.96 standard deviations, overlaps the interval of the best."""
         half_width = np.nan_to_num(_INTERVAL * self.sd)
         lowest = np.where(self.mean == _row_maximum(self.mean), self.mean - half_width, -np.inf)
         return np.asarray(self.mean + half_width >= _row_maximum(lowest))
@@ -175,6 +175,12 @@ def bucket_difference_means(study: Study) -> MeanCube:
     """Average the number of predicted buckets minus that of true buckets."""
     difference = study.columns["buckets_predicted"] - study.columns["buckets_true"]
     return MeanCube.of(study, "predicted − true buckets", difference)
+
+
+def bucket_error_means(study: Study) -> MeanCube:
+    """Average the absolute difference of predicted and true buckets of each result, a mean over a test fold."""
+    difference = study.columns["buckets_predicted"] - study.columns["buckets_true"]
+    return MeanCube.of(study, "|predicted − true buckets|", np.abs(difference))
 
 
 def training_time_means(study: Study) -> MeanCube:

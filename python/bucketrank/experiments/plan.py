@@ -16,13 +16,16 @@ from bucketrank._validation import as_real, as_seed, as_whole
 from bucketrank.datasets import Dataset
 from bucketrank.experiments.learners import Learner, learners_of
 
-FORMAT = 1
+FORMAT = 2
 """Version of the store; incremented when the meaning of stored results changes."""
+
+_MAX_JOBS = 10_000_000
+"""Largest number of jobs of a study: a job takes about 200 bytes of memory, and at least a millisecond."""
 
 
 @dataclass(frozen=True, order=True)
 class Job:
-    """One learner on one split of one dataset: it is fitted to the other folds and tested on `fold`."""
+    """One learner on one split of one dataset: the learner is fitted to the other folds and tested on `fold`."""
 
     dataset: str
     missing: float
@@ -83,7 +86,7 @@ class Plan:
 
 
 def environment() -> dict[str, str]:
-    """Return the versions of Python, libraries and machine, for the record; results should not depend on them."""
+    """Return the versions of Python and libraries and the machine, as notes; results should not depend on them."""
     return {
         "python": platform.python_version(),
         "numpy": np.__version__,
@@ -116,8 +119,8 @@ def make_plan(
             )
     repeats = as_whole(n_repeats, "n_repeats")
     if not 1 <= repeats < 2**32:
-        raise ValueError(f"n_repeats is {repeats}; expected at least 1")
-    return Plan(
+        raise ValueError(f"n_repeats is {repeats}; expected a whole number from 1 to {2**32 - 1}")
+    plan = Plan(
         datasets=named,
         learners=learners_of(tree, aggregators, rankers, baseline=baseline),
         missing=_levels(missing),
@@ -125,6 +128,12 @@ def make_plan(
         n_folds=folds,
         seed=as_seed(seed),
     )
+    n_jobs = len(named) * len(plan.missing) * repeats * folds * len(plan.learners)
+    if n_jobs > _MAX_JOBS:
+        raise ValueError(
+            f"n_repeats is {repeats}, which makes {n_jobs} jobs; expected at most {_MAX_JOBS}"
+        )
+    return plan
 
 
 def _named_datasets(datasets: Any) -> dict[str, Dataset]:
@@ -154,7 +163,7 @@ def _as_dataset(item: Any) -> Dataset:
         return load(item)
     raise TypeError(
         f"datasets has an entry of type {type(item).__name__}; expected a Dataset or the name of an "
-        "embedded one; Dataset(name, X, Y) creates one from arrays"
+        "embedded dataset; Dataset(name, X, Y) creates one from arrays"
     )
 
 

@@ -6,15 +6,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
-def _nothing() -> None:
-    """Ignore a finished job, because there is no progress bar."""
+def _nothing(_jobs: int = 1) -> None:
+    """Ignore finished jobs, because there is no progress bar."""
 
 
 @contextmanager
-def progress_bar(total: int, done: int, *, wanted: bool) -> Iterator[Callable[[], object]]:
-    """Show the number of finished jobs; yield a function to call after each job.
+def progress_bar(
+    total: int, done: int, *, wanted: bool, unit: str = "job", delay: float = 0
+) -> Iterator[Callable[..., object]]:
+    """Show the number of finished jobs; yield a function to call after each job, or with the number of jobs.
 
-    Nothing is shown if the output is a pipe or a file, or if tqdm is not installed.
+    Nothing is shown if the output is a pipe or a file, or if tqdm is not installed, or in the first `delay` seconds.
     """
     bar = None
     if wanted:
@@ -24,7 +26,9 @@ def progress_bar(total: int, done: int, *, wanted: bool) -> Iterator[Callable[[]
             pass
         else:
             # disable=None shows the bar on terminals only.
-            bar = tqdm(total=total, initial=done, unit="job", disable=None, smoothing=0.05)
+            bar = tqdm(
+                total=total, initial=done, unit=unit, delay=delay, disable=None, smoothing=0.05
+            )
     try:
         yield _nothing if bar is None else bar.update
     finally:

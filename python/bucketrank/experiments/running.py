@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import BrokenExecutor
 from contextlib import closing
+from typing import Any
 
 from joblib import Parallel, delayed
 
@@ -13,6 +15,7 @@ from bucketrank.experiments.executors import DatasetFile, datasets_in_files, lar
 from bucketrank.experiments.job import Finished, JobError, TreeJobs, failed, run_job
 from bucketrank.experiments.learners import Learner, Outcome, RankerLearner, TreeLearner
 from bucketrank.experiments.plan import Job, Plan
+from bucketrank.experiments.watchdog import end_with
 
 
 def run_here(plan: Plan, jobs: list[Job], n_jobs: int, finished: Finished) -> None:
@@ -24,7 +27,7 @@ def run_here(plan: Plan, jobs: list[Job], n_jobs: int, finished: Finished) -> No
             _run_trees(plan, learner, own, n_jobs, finished)
         else:
             others += own
-    # A baseline is fitted faster than a process starts.
+    # Fitting a baseline takes less time than starting a process.
     quick = [job for job in others if n_jobs == 1 or _is_baseline(plan, job)]
     _run_sequentially(plan, quick, finished)
     slow = [] if n_jobs == 1 else [job for job in others if not _is_baseline(plan, job)]
@@ -55,10 +58,12 @@ def _run_sequentially(plan: Plan, jobs: list[Job], finished: Finished) -> None:
 
 
 def _run_in_processes(plan: Plan, jobs: list[Job], n_jobs: int, finished: Finished) -> None:
-    # joblib rather than concurrent.futures: scripts need no `__main__` guard, and rankers of notebooks are pickled.
+    # joblib instead of concurrent.futures: scripts need no `__main__` guard, and rankers defined in notebooks can
+    # be sent.
     with datasets_in_files(plan) as files:
         calls = [
-            delayed(_attempt)(
+            delayed(_attempt_in_worker)(
+                os.getpid(),
                 files[job.dataset],
                 job,
                 plan.learners[job.learner],
@@ -76,6 +81,12 @@ def _run_in_processes(plan: Plan, jobs: list[Job], n_jobs: int, finished: Finish
                 raise JobError(
                     f"a worker process ended before its job was finished: {error}"
                 ) from error
+
+
+def _attempt_in_worker(parent: int, *arguments: Any) -> tuple[Job, list[Outcome]]:
+    """Run a job in a worker process, which ends with its parent."""
+    end_with(parent)
+    return _attempt(*arguments)
 
 
 def _attempt(

@@ -1,9 +1,12 @@
-"""Store of results: every finished job is written to an SQLite file at once, so that a study can be resumed."""
+"""Store of results: every finished job is written to an SQLite file immediately, so that a study can be resumed."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +17,8 @@ from bucketrank.experiments.plan import FORMAT, Job
 
 KEYS = ("dataset", "missing", "method", "repeat", "fold")
 COLUMNS = (*KEYS, *Outcome._fields)
+_STORED = (*COLUMNS, "learner", "n_results", "checksum")
+"""Columns of the file: the results, the job that they belong to with its number of results, and a checksum."""
 
 _REQUIRED = {"datasets": dict, "missing": list, "methods": list, "n_repeats": int, "n_folds": int}
 """Settings that are required to read the results, and their types."""
@@ -24,17 +29,27 @@ Row: TypeAlias = tuple[Any, ...]
 _WAIT_SECONDS = 60
 """Time that a process waits for another process to finish writing."""
 
-# In one transaction: a process that opens the file at the same time sees both tables or none.
+# One transaction, so that a process that opens the file at the same time sees both tables or none.
 _SCHEMA = f"""
 BEGIN IMMEDIATE;
-CREATE TABLE IF NOT EXISTS setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS result ({", ".join(COLUMNS)}, PRIMARY KEY ({", ".join(KEYS)})) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS setting (name TEXT PRIMARY KEY, value TEXT NOT NULL, checksum TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS result ({", ".join(_STORED)}, PRIMARY KEY ({", ".join(KEYS)})) WITHOUT ROWID;
 COMMIT;
 """
 
 
 class StoreError(ValueError):
-    """A store cannot be used: it belongs to another study, is damaged, or is not writable."""
+    """A store cannot be used: it belongs to another study, is damaged, or is not writable.
+
+    Examples
+    --------
+    >>> from bucketrank.experiments import StoreError, Study
+    >>> try:
+    ...     Study.load("no such folder/study.db")
+    ... except StoreError as error:
+    ...     print("expected the file of a study")
+    expected the file of a study
+    """
 
 
 class Store:
@@ -52,6 +67,10 @@ class Store:
     @contextmanager
     def open(cls, path: str | Path, settings: dict[str, Any]) -> Iterator[Store]:
         """Open or create the store of a study with these settings; raise if it belongs to another study."""
+        if str(path) == ":memory:":
+            raise StoreError(
+                "store is ':memory:'; expected the name of a file (without store, results stay in memory)"
+            )
         file = Path(path)
         if file.is_dir() or not file.parent.is_dir():
             problem = "is a folder" if file.is_dir() else "is in a folder that does not exist"
@@ -63,9 +82,11 @@ class Store:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.executescript(_SCHEMA)
+            text = json.dumps(settings)
             with connection:
                 connection.execute(
-                    "INSERT OR IGNORE INTO setting VALUES ('study', ?)", (json.dumps(settings),)
+                    "INSERT OR IGNORE INTO setting VALUES ('study', ?, ?)",
+                    (text, _checksum("study", text)),
                 )
             store._check_same_study(settings)
             yield store
@@ -79,7 +100,7 @@ class Store:
             raise StoreError(
                 f"there is no store {str(path)!r}; compare(..., store=...) creates one"
             )
-        with _connected(file) as connection:
+        with _connected(file, read_only=True) as connection:
             store = cls(file, connection)
             store._check_is_store()
             yield store
@@ -87,13 +108,13 @@ class Store:
     def settings(self) -> dict[str, Any]:
         """Return the settings of the study."""
         found = self._connection.execute(
-            "SELECT value FROM setting WHERE name = 'study'"
+            "SELECT name, value, checksum FROM setting WHERE name = 'study'"
         ).fetchone()
         if found is None:
             raise StoreError(
                 f"{str(self.path)!r} contains no study; compare(..., store=...) adds one"
             )
-        settings = self._parsed(found[0])
+        settings = self._parsed(*found)
         if settings.get("format") != FORMAT:
             raise StoreError(
                 f"store {str(self.path)!r} has format {settings.get('format')}; this version of "
@@ -108,31 +129,33 @@ class Store:
 
     def note(self, name: str, value: Any) -> None:
         """Store additional information about the study that results do not depend on."""
+        key, text = f"note {name}", json.dumps(value)
         with self._connection:
             self._connection.execute(
-                "INSERT OR REPLACE INTO setting VALUES (?, ?)", (f"note {name}", json.dumps(value))
+                "INSERT OR REPLACE INTO setting VALUES (?, ?, ?)", (key, text, _checksum(key, text))
             )
 
     def notes(self) -> dict[str, Any]:
-        """Return the information that :meth:`note` stored."""
-        query = "SELECT name, value FROM setting WHERE name LIKE 'note %'"
+        """Return the information stored by :meth:`note`."""
+        query = "SELECT name, value, checksum FROM setting WHERE name LIKE 'note %'"
         return {
-            name.removeprefix("note "): self._parsed(value)
-            for name, value in self._connection.execute(query)
+            name.removeprefix("note "): self._parsed(name, value, checksum)
+            for name, value, checksum in self._connection.execute(query)
         }
 
     def add(self, job: Job, methods: Sequence[str], outcomes: Iterable[Outcome]) -> None:
         """Write the results of a job, unless they are already stored."""
-        rows = result_rows(job, methods, outcomes)
-        marks = ", ".join("?" * len(COLUMNS))
+        rows = [(*row, job.learner, len(methods)) for row in result_rows(job, methods, outcomes)]
+        rows = [(*row, _checksum(*row)) for row in rows]
+        marks = ", ".join("?" * len(_STORED))
         with _store_errors(self.path), self._connection:
             self._connection.executemany(f"INSERT OR IGNORE INTO result VALUES ({marks})", rows)
 
     def rows(self) -> list[Row]:
-        """Return all results; raise if one does not belong to the study."""
+        """Return all results; raise if one is damaged, does not belong to the study, or is not complete."""
         with _store_errors(self.path):
-            query = f"SELECT {', '.join(COLUMNS)} FROM result"
-            rows: list[Row] = self._connection.execute(query).fetchall()
+            query = f"SELECT {', '.join(_STORED)} FROM result"
+            stored: list[Row] = self._connection.execute(query).fetchall()
         settings = self.settings()
         known = (
             set(settings["datasets"]),
@@ -141,9 +164,25 @@ class Store:
             set(range(settings["n_repeats"])),
             set(range(settings["n_folds"])),
         )
-        for row in rows:
-            self._check_result(row, known)
-        return rows
+        counts: Counter[Row] = Counter()
+        for row in stored:
+            self._check_result(row[: len(COLUMNS)], known)
+            *content, checksum = row
+            if _checksum(*content) != checksum:
+                raise self._damaged(f"the checksum of the result {row[: len(KEYS)]} is wrong")
+            counts[(*row[:2], *row[3:5], *row[-3:-1])] += 1
+        self._check_complete(counts, len(stored))
+        return [row[: len(COLUMNS)] for row in stored]
+
+    def _check_complete(self, counts: Counter[Row], found: int) -> None:
+        """Raise if a job lacks results, which are written together, or if a finished study lacks jobs."""
+        for (dataset, missing, repeat, fold, learner, expected), number in counts.items():
+            if number != expected:
+                job = Job(dataset, missing, repeat, fold, learner)
+                raise self._damaged(f"{number} of {expected} results of a job are left ({job})")
+        expected = self.notes().get("finished", {}).get("results", 0)
+        if found < expected:
+            raise self._damaged(f"{found} of {expected} results of a finished study are left")
 
     def _check_result(self, row: Row, known: tuple[set[Any], ...]) -> None:
         for name, value, expected in zip(KEYS, row, known, strict=False):
@@ -155,14 +194,20 @@ class Store:
             # NaN is stored as NULL.
             if value is not None and not isinstance(value, (int, float)):
                 raise self._damaged(f"a result has the {name} {value!r:.60}, which is not a number")
+            least, most = (-1.0, 1.0) if name == "tau_x" else (0.0, math.inf)
+            # Rounding can exceed the limits of a mean by a little.
+            if value is not None and not least - 1e-9 <= value <= most + 1e-9:
+                raise self._damaged(f"a result has the {name} {value!r}, which is not possible")
 
-    def _parsed(self, text: Any) -> dict[str, Any]:
+    def _parsed(self, name: str, text: Any, checksum: Any) -> dict[str, Any]:
         try:
             parsed = json.loads(text)
         except (TypeError, ValueError) as error:
             raise self._damaged(f"its settings are not JSON: {error}") from error
         if not isinstance(parsed, dict):
             raise self._damaged(f"its settings are {parsed!r:.60}")
+        if parsed.get("format", FORMAT) == FORMAT and checksum != _checksum(name, text):
+            raise self._damaged(f"the checksum of the {name} is wrong")
         return parsed
 
     def _damaged(self, how: str) -> StoreError:
@@ -172,11 +217,19 @@ class Store:
         names = self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         return {name for (name,) in names}
 
+    def _columns(self) -> set[str]:
+        pairs = self._connection.execute("SELECT name FROM pragma_table_info('setting')")
+        return {name for (name,) in pairs}
+
     def _check_is_store(self) -> None:
         """Raise if the database is not a store, and leave it unchanged."""
         if self._tables() != {"setting", "result"}:
             raise StoreError(
                 f"{str(self.path)!r} is not the store of a study; expected another file"
+            )
+        if "checksum" not in self._columns():
+            raise StoreError(
+                f"store {str(self.path)!r} has no checksums; this version of bucketrank reads format {FORMAT}"
             )
 
     def _check_same_study(self, settings: dict[str, Any]) -> None:
@@ -189,6 +242,12 @@ class Store:
                     f"store {str(self.path)!r} belongs to another study: its {name} is {found}, "
                     f"expected {expected}; choose another file, or use the settings of the store"
                 )
+
+
+def _checksum(*content: Any) -> str:
+    """Return a checksum of values as SQLite returns them; NaN is stored as NULL."""
+    plain = [None if value != value else value for value in content]
+    return hashlib.blake2b(json.dumps(plain).encode(), digest_size=8).hexdigest()
 
 
 def result_rows(job: Job, methods: Sequence[str], outcomes: Iterable[Outcome]) -> list[Row]:
@@ -214,10 +273,30 @@ def _short(value: Any) -> str:
     return text if len(text) <= 300 else f"{text[:300]} …"
 
 
+def _open_read_only(path: Path) -> sqlite3.Connection:
+    """Open a file for reading, also on a read-only medium, where SQLite cannot make its own files beside it."""
+    address = path.absolute().as_uri()
+    connection = sqlite3.connect(f"{address}?mode=ro", timeout=_WAIT_SECONDS, uri=True)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError:
+        connection.close()
+        journal = path.with_name(f"{path.name}-wal")
+        if journal.is_file() and journal.stat().st_size:
+            # Some results are in the journal, which cannot be read without writing.
+            raise
+        return sqlite3.connect(f"{address}?immutable=1", timeout=_WAIT_SECONDS, uri=True)
+    return connection
+
+
 @contextmanager
-def _connected(path: Path) -> Iterator[sqlite3.Connection]:
+def _connected(path: Path, *, read_only: bool = False) -> Iterator[sqlite3.Connection]:
     with _store_errors(path):
-        connection = sqlite3.connect(path, timeout=_WAIT_SECONDS)
+        connection = (
+            _open_read_only(path)
+            if read_only
+            else sqlite3.connect(path.absolute(), timeout=_WAIT_SECONDS)
+        )
     try:
         with _store_errors(path):
             status = connection.execute("PRAGMA quick_check(1)").fetchone()[0]

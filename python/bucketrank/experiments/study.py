@@ -47,9 +47,9 @@ class Study:
     columns : dict of str to ndarray
         The table by columns. ``dataset``, ``missing`` (share of labels dropped from training rankings), ``method``,
         ``repeat`` and ``fold`` identify the result; then ``tau_x`` (mean rank correlation on the held-out rows),
-        ``buckets_predicted`` and ``buckets_true`` (mean numbers of buckets), ``leaves`` and ``depth`` of the tree
-        (NaN for rankers without), ``fit_seconds`` (fitting the tree) and ``consensus_seconds`` (consensus of
-        its leaves; for other rankers the time to predict).
+        ``buckets_predicted`` and ``buckets_true`` (mean numbers of buckets), ``leaves`` and ``depth`` of the tree (NaN
+        for other rankers), ``fit_seconds`` (time to fit) and ``consensus_seconds`` (time for the consensus of the
+        leaves; for other rankers the time to predict).
     settings : dict
         Inputs that determine the results: seed, folds, levels, hashes of the data, learners and methods.
     notes : dict
@@ -84,12 +84,12 @@ class Study:
 
     @classmethod
     def load(cls, store: str | Path) -> Study:
-        """Read the results in a store, also of an unfinished study.
+        """Read the results in a store; the study may be unfinished.
 
         Parameters
         ----------
         store : str or Path
-            File that ``compare(..., store=...)`` wrote.
+            File written by ``compare(..., store=...)``.
 
         Returns
         -------
@@ -106,7 +106,7 @@ class Study:
         Parameters
         ----------
         studies : iterable of Study
-            Their learners may differ; the settings of each are kept under ``"joined"``.
+            Their learners may differ; the settings of each are kept in ``settings["joined"]``.
 
         Returns
         -------
@@ -236,7 +236,7 @@ class Study:
         return win_tie_loss(self.scores(missing), decimals=decimals)
 
     def bucket_differences(self, missing: float = 0) -> ScoreTable:
-        """Return the mean number of predicted buckets minus that of true buckets.
+        """Return the mean difference between the numbers of predicted and true buckets.
 
         Parameters
         ----------
@@ -281,7 +281,7 @@ class Study:
         title: str | None = None,
         sections: Sequence[Section] = (),
     ) -> str:
-        """Write a report: a written summary, all tables and figures, settings and hashes of the data.
+        """Write a report: a summary in sentences, all tables and figures, settings and hashes of the data.
 
         Parameters
         ----------
@@ -293,12 +293,12 @@ class Study:
         title : str, optional
             Heading of the report.
         sections : sequence of Section, optional
-            Further sections before the settings, such as that of :meth:`BetaStudy.section`.
+            Further sections before the settings, such as the result of :meth:`BetaStudy.section`.
 
         Returns
         -------
         str
-            The report. That of an unfinished study begins with a warning.
+            The report; for an unfinished study it begins with a warning.
         """
         from bucketrank.experiments.report import RENDERERS, contents
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 _COLUMNS = ["dataset", "missing", "method", "tau_x_mean", "tau_x_sd", "best", "near_best"]
 
+_TERMINAL = 80
+"""Width of a terminal in characters; more methods are continued in further blocks."""
+
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 
 
@@ -29,9 +32,16 @@ class Summary(MeanCube):
     datasets, methods : list of str
         Names of rows and columns.
     missing : list of float
-        Levels of missing labels: one table each.
+        Levels of missing labels, one table per level.
     mean, sd : ndarray of shape (n_levels, n_datasets, n_methods)
         NaN where there is no result. The deviation divides by n - 1.
+
+    Examples
+    --------
+    >>> from bucketrank.experiments import compare
+    >>> summary = compare(["iris"], ["borda"], missing=0, n_repeats=1, n_folds=5).summary()
+    >>> summary.methods, summary.mean.shape
+    (['borda', 'all_tied'], (1, 1, 2))
     """
 
     def to_text(self, *, colour: bool = False) -> str:
@@ -40,12 +50,12 @@ class Summary(MeanCube):
         Parameters
         ----------
         colour : bool, default False
-            Whether to print the best in bold and methods not near the best dimmed, with terminal codes.
+            Whether to print the best method in bold and methods far from the best dimmed, with terminal escape codes.
 
         Returns
         -------
         str
-            The best of a row is marked ``*``; ``~`` marks methods whose interval overlaps that of the best.
+            The best of a row is marked ``*``; ``~`` marks methods whose interval overlaps the interval of the best.
         """
         return "\n\n".join(self._level_text(level, colour) for level in range(len(self.missing)))
 
@@ -89,7 +99,7 @@ class Summary(MeanCube):
         Returns
         -------
         str
-            Bold where mean ± 1.96 standard deviations overlaps the interval of the best method.
+            A cell is bold if its interval, mean ± 1.96 standard deviations, overlaps the interval of the best method.
         """
         return "\n\n".join(self._level_latex(level) for level in range(len(self.missing)))
 
@@ -118,24 +128,30 @@ class Summary(MeanCube):
         names = [escape_text(dataset) for dataset in self.datasets]
         first = max(7, *map(len, names))
         heads = [_heading(escape_text(method)) for method in self.methods]
-        lines = [f"tau_x, {percent(self.missing[level])} of the training labels missing"]
-        lines += [
-            " " * first + "".join(f"  {head[line]:>{width}}" for head in heads)
-            for line in range(2)
-            if any(head[line] for head in heads)
-        ]
-        for j, dataset in enumerate(names):
-            cells = ""
-            for k in range(len(self.methods)):
-                mark = "*" if best[j, k] else "~" if near[j, k] else " "
-                text = f"{_cell(self.mean[level, j, k], self.sd[level, j, k])}{mark}"
-                cells += "  " + _painted(f"{text:>{width}}", best[j, k], near[j, k], colour)
-            lines.append(f"{dataset:<{first}}{cells}".rstrip())
-        if len(self.datasets) > 1:
-            means = self.mean[level].mean(axis=0)
-            cells = "".join(f"  {_decimals(mean) + '     ':>{width}}" for mean in means)
-            lines.append(f"{'mean':<{first}}{cells}".rstrip())
-        return "\n".join(lines)
+        title = f"tau_x, {percent(self.missing[level])} of the training labels missing"
+        blocks = []
+        # Two spaces before each column.
+        per_block = max(1, (_TERMINAL - first) // (width + 2))
+        for start in range(0, len(self.methods), per_block):
+            block = range(start, min(start + per_block, len(self.methods)))
+            lines = [
+                " " * first + "".join(f"  {heads[k][line]:>{width}}" for k in block)
+                for line in range(2)
+                if any(heads[k][line] for k in block)
+            ]
+            for j, dataset in enumerate(names):
+                cells = ""
+                for k in block:
+                    mark = "*" if best[j, k] else "~" if near[j, k] else " "
+                    text = f"{_cell(self.mean[level, j, k], self.sd[level, j, k])}{mark}"
+                    cells += "  " + _painted(f"{text:>{width}}", best[j, k], near[j, k], colour)
+                lines.append(f"{dataset:<{first}}{cells}".rstrip())
+            if len(self.datasets) > 1:
+                means = self.mean[level].mean(axis=0)
+                cells = "".join(f"  {_decimals(means[k]) + '     ':>{width}}" for k in block)
+                lines.append(f"{'mean':<{first}}{cells}".rstrip())
+            blocks.append("\n".join(lines))
+        return "\n".join((title, "\n\n".join(blocks)))
 
     def _level_latex(self, level: int) -> str:
         near = self.near_best[level]
@@ -165,7 +181,7 @@ def _cell(mean: float, sd: float) -> str:
 
 
 def _decimals(value: float) -> str:
-    """Three decimals without the zero in front, as tables of correlations are printed."""
+    """Format with three decimals and without the leading zero, as is usual for correlations."""
     return f"{value:.3f}".replace("0.", ".", 1) if not np.isnan(value) else "-"
 
 

@@ -6,6 +6,7 @@ the colour-blind safe palette of Okabe and Ito; markers and line styles distingu
 
 from __future__ import annotations
 
+from bucketrank.figures.board import plot_pair_outcomes, plot_score_intervals
 from bucketrank.figures.by_dataset import plot_bucket_differences, plot_training_times
 from bucketrank.figures.critical_difference import plot_critical_difference
 from bucketrank.figures.curves import plot_accuracy, plot_beta_curves
@@ -17,5 +18,7 @@ __all__ = [
     "plot_bucket_differences",
     "plot_critical_difference",
     "plot_pair_order",
+    "plot_pair_outcomes",
+    "plot_score_intervals",
     "plot_training_times",
 ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bucketrank._exact_numbers import unmasked
 from bucketrank.figures.style import height_for, legend_beside, light_grid, looks, new_axes
 from bucketrank.statistics import ScoreTable
 
@@ -37,6 +38,13 @@ def plot_bucket_differences(
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> differences = {"iris": {"borda": 0.3, "mc4": 1.2}, "wine": {"borda": -0.1, "mc4": 0.8}}
+    >>> axes = plot_bucket_differences(differences, {"iris": 2.4, "wine": 2.9})
+    >>> [text.get_text() for text in axes.get_legend().get_texts()]
+    ['borda', 'mc4']
     """
     table = ScoreTable.of(differences)
     buckets = _by_dataset(mean_buckets, table, "mean_buckets")
@@ -75,6 +83,12 @@ def plot_training_times(
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> axes = plot_training_times({"iris": {"tree": 0.01, "forest": 0.3}, "wine": {"tree": 0.2, "forest": 5.0}})
+    >>> axes.get_yscale()
+    'log'
     """
     table = ScoreTable.of(times, higher_is_better=False)
     if (table.values <= 0).any():
@@ -129,7 +143,7 @@ def _by_dataset(given: Any, table: ScoreTable, name: str) -> NDArray[np.float64]
         if absent:
             raise ValueError(f"{name} lacks the dataset(s) {', '.join(absent)}")
         given = [given[dataset] for dataset in table.datasets]
-    array = np.asarray(given, dtype=np.float64)
+    array = np.asarray(unmasked(given), dtype=np.float64)
     if array.shape != (len(table.datasets),):
         raise ValueError(
             f"{name} has shape {array.shape}; expected a number for each of {len(table.datasets)} datasets"

@@ -41,6 +41,16 @@ def plot_critical_difference(result: Any, *, ax: Axes | None = None) -> Axes:
     ----------
     J. Demšar, "Statistical comparisons of classifiers over multiple data sets", Journal of Machine Learning Research
     7 (2006).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bucketrank.statistics import ScoreTable, nemenyi
+    >>> values = np.arange(40.0).reshape(10, 4) / 40
+    >>> scores = ScoreTable(values, datasets=list("abcdefghij"), methods=["w", "x", "y", "z"])
+    >>> axes = plot_critical_difference(nemenyi(scores))
+    >>> sorted({text.get_text()[0] for text in axes.texts} & {"w", "x", "y", "z"})
+    ['w', 'x', 'y', 'z']
     """
     if not isinstance(result, (HolmTest, PairwiseTest)):
         result = nemenyi(result)
@@ -84,7 +94,7 @@ def _bar_rows(groups: list[tuple[str, ...]], ranks: AverageRanks) -> list[int]:
 def _draw_scale(axes: Axes, k: int) -> None:
     ink = _ink()
     axes.plot([1, k], [0, 0], color=ink, linewidth=1.2, clip_on=False)
-    # Label at most _MOST_TICKS ticks: more labels would overlap.
+    # Label at most _MOST_TICKS ticks, because more labels would overlap.
     step = -(-k // _MOST_TICKS)
     for rank in range(1, k + 1):
         axes.plot([rank, rank], [-0.22, 0], color=ink, linewidth=1.2, clip_on=False)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bucketrank._exact_numbers import unmasked
 from bucketrank.figures.style import (
     AGREEMENT,
     height_for,
@@ -48,6 +49,12 @@ def plot_beta_curves(
     -------
     matplotlib.axes.Axes
         Lines fade from the first level to the last; a marker shows the best β of each line.
+
+    Examples
+    --------
+    >>> axes = plot_beta_curves([0, 0.5, 1], {"borda": [0.70, 0.74, 0.72], "copeland": [0.69, 0.71, 0.40]})
+    >>> axes.get_xlabel()
+    'β'
     """
     grid = _shares(betas, "betas")
     levels = None if missing is None else _shares(missing, "missing")
@@ -100,7 +107,14 @@ def plot_accuracy(
     Returns
     -------
     matplotlib.axes.Axes
-        One line per method; the legend is sorted by the mean of the line, best first.
+        One line per method, or per group of methods whose curves are equal to three decimals; the legend is sorted by
+        the mean of the line, best first.
+
+    Examples
+    --------
+    >>> axes = plot_accuracy([0, 0.3, 0.6], {"borda": [0.77, 0.75, 0.70], "mc4": [0.70, 0.66, 0.61]})
+    >>> [text.get_text() for text in axes.get_legend().get_texts()]
+    ['borda', 'mc4']
     """
     levels = _shares(missing, "missing")
     rows = {
@@ -108,14 +122,23 @@ def plot_accuracy(
     }
     axes = new_axes(ax, (7.2, height_for(len(rows), 4.2)), "plot_accuracy")
     look_of = looks(rows)
-    for name in sorted(rows, key=lambda name: -rows[name].mean()):
-        axes.plot(100 * levels, rows[name], label=name, markersize=6, **look_of[name].options())
+    for names in _coinciding(rows):
+        look = look_of[names[0]].options()
+        axes.plot(100 * levels, rows[names[0]], label=", ".join(names), markersize=6, **look)
     axes.set_xlabel("missing labels (%)")
     axes.set_ylabel(f"mean {AGREEMENT}")
     axes.set_xticks(100 * levels)
     light_grid(axes)
     legend_beside(axes)
     return axes
+
+
+def _coinciding(rows: Mapping[str, NDArray[np.float64]]) -> list[list[str]]:
+    """Return groups of names whose curves are equal to three decimals, the highest mean first."""
+    groups: dict[tuple[float, ...], list[str]] = {}
+    for name in sorted(rows, key=lambda name: -rows[name].mean()):
+        groups.setdefault(tuple(rows[name].round(3).tolist()), []).append(name)
+    return list(groups.values())
 
 
 def _name_levels(
@@ -145,7 +168,7 @@ def _named(curves: Any) -> Mapping[str, ArrayLike]:
 
 
 def _shares(values: Any, name: str) -> NDArray[np.float64]:
-    array = np.asarray(values, dtype=np.float64)
+    array = np.asarray(unmasked(values), dtype=np.float64)
     if array.ndim != 1 or len(array) == 0:
         raise ValueError(f"{name} has shape {array.shape}; expected one dimension, not empty")
     if not np.isfinite(array).all() or (np.diff(array) <= 0).any():
@@ -156,7 +179,7 @@ def _shares(values: Any, name: str) -> NDArray[np.float64]:
 def _rows(
     name: str, values: Any, points: int, levels: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:
-    array = np.atleast_2d(np.asarray(values, dtype=np.float64))
+    array = np.atleast_2d(np.asarray(unmasked(values), dtype=np.float64))
     expected = (1 if levels is None else len(levels), points)
     if array.shape != expected:
         raise ValueError(f"curve {name!r} has shape {array.shape}; expected {expected}")

@@ -45,6 +45,14 @@ def plot_pair_order(
     -------
     matplotlib.axes.Axes
         Rows and columns are sorted by the consensus and its buckets are framed; the title is the consensus as text.
+
+    Examples
+    --------
+    >>> from bucketrank import pair_order_matrix
+    >>> C = pair_order_matrix([[1, 2, 3], [1, 3, 2], [2, 1, 3]])
+    >>> axes = plot_pair_order(C, "copeland", labels=["tea", "coffee", "juice"])
+    >>> [text.get_text() for text in axes.get_yticklabels()]
+    ['tea', 'coffee', 'juice']
     """
     matrix = np.asarray(as_number_array(C, "C", NUMBERS), dtype=np.float64)
     # Aggregating also validates the matrix, so it is done even when positions are given.

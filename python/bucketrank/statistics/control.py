@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from bucketrank._exact_numbers import unmasked
 from bucketrank.statistics.ranks import FriedmanTest, friedman
 from bucketrank.statistics.score_table import ScoreTable
 from bucketrank.statistics.wins import WinTieLoss, win_tie_loss
@@ -28,13 +29,25 @@ class HolmTest(TabularResult):
     methods : tuple of str
         The other methods, smallest average rank first.
     z : ndarray of shape (n_methods - 1,)
-        Average rank minus that of the control, in standard errors; negative if better than the control.
+        Average rank minus the average rank of the control, in standard errors; negative if better than the control.
     p_values, adjusted : ndarray of shape (n_methods - 1,)
         Two-sided p-values, unadjusted and adjusted for the number of comparisons.
     friedman : FriedmanTest
         The preceding test of all methods. If it is not significant, no comparison is.
     counts : WinTieLoss
         Wins, ties and losses of each pair of methods.
+
+    Examples
+    --------
+    >>> from bucketrank.statistics import ScoreTable, holm
+    >>> scores = ScoreTable(
+    ...     [[0.9, 0.8, 0.7], [0.8, 0.7, 0.6], [0.7, 0.6, 0.5], [0.6, 0.5, 0.4]],
+    ...     datasets=["w", "x", "y", "z"],
+    ...     methods=["a", "b", "c"],
+    ... )
+    >>> test = holm(scores)
+    >>> test.control, test.different, test.not_different
+    ('a', ('c',), ('b',))
     """
 
     control: str
@@ -195,15 +208,15 @@ def holm_adjusted(p_values: Any) -> NDArray[np.float64]:
     Returns
     -------
     ndarray of shape (n_comparisons,)
-        Adjusted p-values in the same order: the smallest is multiplied by the number of comparisons, the next by one
-        less, and so on; the sequence is then made non-decreasing and clipped at 1.
+        Adjusted p-values in the same order: the smallest is multiplied by the number of comparisons, the second
+        smallest by one less, and so on; the sequence is then made non-decreasing and clipped at 1.
 
     Examples
     --------
     >>> holm_adjusted([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
     """
-    values = np.asarray(p_values, dtype=np.float64)
+    values = np.asarray(unmasked(p_values), dtype=np.float64)
     if values.ndim != 1:
         raise ValueError(f"p_values has shape {values.shape}; expected one dimension")
     if not ((values >= 0) & (values <= 1)).all():

@@ -41,6 +41,18 @@ class PairwiseTest(TabularResult):
         Level of significance.
     critical_difference : float or None
         Smallest significant difference of two average ranks; only for Nemenyi's test.
+
+    Examples
+    --------
+    >>> from bucketrank.statistics import ScoreTable, nemenyi
+    >>> scores = ScoreTable(
+    ...     [[0.9, 0.8, 0.7], [0.8, 0.7, 0.6], [0.7, 0.6, 0.5], [0.6, 0.5, 0.4]],
+    ...     datasets=["w", "x", "y", "z"],
+    ...     methods=["a", "b", "c"],
+    ... )
+    >>> test = nemenyi(scores)
+    >>> test.groups, round(test.critical_difference, 4)
+    ((('a', 'b'), ('b', 'c')), 1.6572)
     """
 
     name: str
@@ -106,8 +118,8 @@ class PairwiseTest(TabularResult):
 def nemenyi(scores: Any, *, alpha: float = 0.05, higher_is_better: bool = True) -> PairwiseTest:
     r"""Compare all pairs of methods by the difference of their average ranks.
 
-    Two methods differ when their average ranks are at least :math:`q_\alpha \sqrt{k (k + 1) / (6 N)}` apart, where q
-    is a quantile of the studentized range distribution. This is the critical difference of the diagram.
+    Two methods differ if their average ranks are at least :math:`q_\alpha \sqrt{k (k + 1) / (6 N)}` apart, where q is a
+    quantile of the studentized range distribution. This is the critical difference of the diagram.
 
     Parameters
     ----------
@@ -136,8 +148,8 @@ def nemenyi(scores: Any, *, alpha: float = 0.05, higher_is_better: bool = True) 
     ranks, names = test.ranks, test.ranks.ordered
     values = np.array([ranks[name] for name in names])
     k = len(names)
-    # The factor √2 converts the standard error of a difference to that of a single rank, the unit of the studentized
-    # range. Each tail probability is a numerical integral, so it is computed once per unique distance.
+    # The factor √2 converts the standard error of a difference to the standard error of a single rank, the unit of the
+    # studentized range. Each tail probability is a numerical integral, so it is computed once per unique distance.
     distances = np.round(np.abs(values[:, None] - values[None, :]), 12)
     different, place = np.unique(distances, return_inverse=True)
     scaled = different / ranks.standard_error * np.sqrt(2)
@@ -193,10 +205,12 @@ def wilcoxon(scores: Any, *, alpha: float = 0.05, higher_is_better: bool = True)
 
 
 def _signed_rank_p_value(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
-    # Differences such as 0.8 - 0.7 and 0.5 - 0.4 differ only by rounding errors; round them to be equal.
+    # Differences such as 0.8 - 0.7 and 0.5 - 0.4 differ only by rounding errors, so they are rounded to be equal.
     scale = max(np.abs(first).max(), np.abs(second).max(), np.finfo(np.float64).tiny)
     differences = np.round(first / scale - second / scale, 12)
-    if not differences.any():
+    # SciPy's exact distribution assumes that no difference is 0.
+    differences = differences[differences != 0]
+    if not len(differences):
         return 1.0
     return float(stats.wilcoxon(differences).pvalue)
 

@@ -28,6 +28,18 @@ class AverageRanks(TabularResult):
         Average ranks in the same order.
     n_datasets : int
         Number of datasets.
+
+    Examples
+    --------
+    >>> from bucketrank.statistics import ScoreTable, average_ranks
+    >>> scores = ScoreTable(
+    ...     [[0.9, 0.8, 0.7], [0.8, 0.7, 0.6], [0.7, 0.6, 0.5], [0.6, 0.5, 0.4]],
+    ...     datasets=["w", "x", "y", "z"],
+    ...     methods=["a", "b", "c"],
+    ... )
+    >>> ranks = average_ranks(scores)
+    >>> ranks["a"], ranks.ordered
+    (1.0, ('a', 'b', 'c'))
     """
 
     methods: tuple[str, ...]
@@ -88,6 +100,18 @@ class FriedmanTest(TabularResult):
         Level of significance.
     ranks : AverageRanks
         The ranks that were tested.
+
+    Examples
+    --------
+    >>> from bucketrank.statistics import ScoreTable, friedman
+    >>> scores = ScoreTable(
+    ...     [[0.9, 0.8, 0.7], [0.8, 0.7, 0.6], [0.7, 0.6, 0.5], [0.6, 0.5, 0.4]],
+    ...     datasets=["w", "x", "y", "z"],
+    ...     methods=["a", "b", "c"],
+    ... )
+    >>> test = friedman(scores)
+    >>> round(test.statistic, 6), test.degrees_of_freedom, test.rejected
+    (8.0, 2, True)
     """
 
     statistic: float

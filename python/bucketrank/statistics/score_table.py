@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bucketrank._exact_numbers import unmasked
 from bucketrank._validation import as_flag, is_frame, is_pandas
 from bucketrank.tables import Column, Table, TabularResult
 from bucketrank.tables.rounding import as_decimals, as_printed, three_digits
@@ -146,7 +147,7 @@ class ScoreTable(TabularResult):
         -------
         ScoreTable
             Datasets and methods are in order of first appearance. Every cell must have the same number of rows; the
-            error lists the incomplete ones.
+            error lists incomplete cells.
 
         Examples
         --------
@@ -256,9 +257,9 @@ class ScoreTable(TabularResult):
         best = merits == merits.max(axis=1, keepdims=True)
         columns = [Column.of("dataset", self.datasets)]
         for j, name in enumerate(self.methods):
-            columns.append(Column.of(name, self.values[:, j], text, best[:, j]))
+            columns.append(Column.of(name, self.values[:, j], text, best=best[:, j]))
         meaning = "closest to 0" if self.zero_is_best else "best"
-        return Table(self.measure, tuple(columns), meaning=meaning)
+        return Table(self.measure, tuple(columns), best_meaning=meaning)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ScoreTable):
@@ -278,7 +279,7 @@ def _three_decimals(value: float) -> str:
 def _numbers(values: Any, name: str) -> NDArray[np.float64]:
     """Return a copy as an array of floats; strings and other non-numeric values are rejected."""
     try:
-        array = np.asarray(values)
+        array = np.asarray(unmasked(values))
     except ValueError as error:
         raise ValueError(f"{name} is not a table: its rows differ in length") from error
     if array.dtype.kind not in "iufO":

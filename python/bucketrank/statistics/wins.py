@@ -27,6 +27,17 @@ class WinTieLoss(TabularResult):
         Number of datasets on which the row's method is better than the column's, or equal. The diagonals are 0.
     decimals : int
         Scores that are equal when rounded to this many decimals are ties.
+
+    Examples
+    --------
+    >>> from bucketrank.statistics import ScoreTable, win_tie_loss
+    >>> scores = ScoreTable(
+    ...     [[0.9, 0.8, 0.7], [0.8, 0.7, 0.6], [0.7, 0.6, 0.5], [0.6, 0.5, 0.4]],
+    ...     datasets=["w", "x", "y", "z"],
+    ...     methods=["a", "b", "c"],
+    ... )
+    >>> win_tie_loss(scores).against("a", "b")
+    (4, 0, 0)
     """
 
     methods: tuple[str, ...]

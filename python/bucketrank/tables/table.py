@@ -23,13 +23,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Column", "Table", "TabularResult", "p_value_text", "to_csv_text", "to_latex_tabular"]
 
+_TERMINAL = 80
+"""Width of a terminal in characters; wider tables are broken into blocks of columns."""
+
+_MANY_COLUMNS = 8
+"""Tables with more columns are set more tightly in HTML."""
+
 _LONG_TEXT = 40
-"""Longer texts may break into several lines in HTML."""
+"""Cells with longer text may break into several lines in HTML."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: values, their texts and highlighted cells.
+    """A column of a table: values, formatted values and highlighted cells.
 
     Attributes
     ----------
@@ -40,11 +46,17 @@ class Column:
     texts : tuple of str
         Formatted values.
     marked : tuple of bool
-        Highlighted cells, such as the best of each row and those not significantly worse.
+        Cells that are not shown to differ from the best, or in another sense that the table names; shaded in HTML.
     spread : tuple or None
-        Standard deviations of the values, which the texts contain as well; None if there are none.
+        Half-widths of intervals or standard deviations of the values, which the texts contain as well; None if there
+        are none.
     best : tuple of bool
-        The best of the marked cells; empty if unknown.
+        The best cells; bold.
+
+    Examples
+    --------
+    >>> Column.of("rank", [1.25, None], "{:.1f}".format).texts
+    ('1.2', '')
     """
 
     name: str
@@ -61,12 +73,16 @@ class Column:
         values: Iterable[Any],
         text: Callable[[Any], str] = str,
         marked: Iterable[bool] | None = None,
+        best: Iterable[bool] | None = None,
     ) -> Column:
         """Build a column from its values, formatted by `text`; None and NaN are empty cells."""
         cells = tuple(_plain(value) for value in values)
         texts = tuple("" if value is None else text(value) for value in cells)
-        marks = (False,) * len(cells) if marked is None else tuple(bool(mark) for mark in marked)
-        return cls(name, cells, texts, marks)
+        marks, bests = (
+            (False,) * len(cells) if flags is None else tuple(bool(flag) for flag in flags)
+            for flags in (marked, best)
+        )
+        return cls(name, cells, texts, marks, best=bests)
 
     @classmethod
     def with_spread(
@@ -77,7 +93,7 @@ class Column:
         marked: Iterable[bool],
         best: Iterable[bool],
     ) -> Column:
-        """Build a column of means and standard deviations with three decimals."""
+        """Build a column of means and half-widths of their intervals with three decimals."""
         column = cls.of(name, values, "{:.3f}".format, marked)
         deviations = tuple(_plain(value) for value in spread)
         texts = tuple(
@@ -108,6 +124,10 @@ class Table:
         Remark below the table; may be empty.
     meaning : str
         Meaning of marked cells; may be empty.
+    best_meaning : str
+        Meaning of the best cells; may be empty.
+    n_footer : int
+        Number of rows at the end that summarise the others; not sorted in HTML.
 
     Examples
     --------
@@ -128,38 +148,41 @@ class Table:
     columns: tuple[Column, ...]
     note: str = ""
     meaning: str = ""
+    best_meaning: str = ""
+    n_footer: int = 0
 
-    @property
-    def remarks(self) -> str:
-        """Remarks below a table whose marked cells are bold."""
-        bold = f"Bold: {self.meaning}." if self.meaning else ""
-        return " ".join(filter(None, (bold, self.note)))
+    def remarks(self, mark: str = "*") -> str:
+        """Return the remarks below a table; `mark` says how marked cells look, the best cells are bold."""
+        meanings = (("Bold", self.best_meaning), (mark, self.meaning))
+        sentences = [f"{look}: {meaning}." for look, meaning in meanings if meaning]
+        return " ".join(filter(None, (*sentences, self.note)))
 
     def __str__(self) -> str:
         blocks = [_text_cells(column) for column in self.columns]
-        lines = ["  ".join(cells).rstrip() for cells in zip(*blocks, strict=True)]
-        star = f"* {self.meaning}" if self.meaning else ""
+        parts = ["\n".join(_lines(part)) for part in _in_width(blocks)]
+        meaning = self.meaning or self.best_meaning
+        star = f"* {meaning}" if meaning else ""
         title, *remarks = map(escape_text, (self.title, star, self.note))
-        return "\n".join(filter(None, (title, *lines, *remarks)))
+        return "\n".join(filter(None, (title, "\n\n".join(parts), *remarks)))
 
     def to_csv(self) -> str:
-        """Return the values, not their texts, below a line of headings; deviations have their own columns."""
+        """Return headings and unformatted values; half-widths of intervals have their own columns."""
         named = []
         for column in self.columns:
             named.append((column.name, column.values))
             if column.spread is not None:
-                named.append((f"{column.name} sd", column.spread))
+                named.append((f"{column.name} half-width", column.spread))
         rows = zip(*(values for _, values in named), strict=True)
         return to_csv_text([[name for name, _ in named], *rows])
 
     def to_latex(self) -> str:
-        """Return a ``tabular`` for the package ``booktabs``; marked cells are bold."""
+        """Return a ``tabular`` for the package ``booktabs``; the best cells are bold, marked cells have a star."""
         columns = (_cells(column, escape_latex, "\\textbf{{{}}}") for column in self.columns)
         align = "".join("r" if column.is_numeric else "l" for column in self.columns)
         return to_latex_tabular(align, list(zip(*columns, strict=True)))
 
     def to_markdown(self) -> str:
-        """Return a table for Markdown; marked cells are bold."""
+        """Return a table for Markdown; the best cells are bold, marked cells have a star."""
         columns = (_cells(column, escape_markdown, "**{}**") for column in self.columns)
         head, *rows = (f"| {' | '.join(row)} |" for row in zip(*columns, strict=True))
         rules = ("---:" if column.is_numeric else "---" for column in self.columns)
@@ -176,12 +199,18 @@ class Table:
         Returns
         -------
         str
-            Cells have the classes ``number``, ``marked``, ``best`` and ``long``, and values as ``data-value``.
+            Cells have the classes ``number``, ``marked``, ``best`` and ``long``, and values as ``data-value``; the
+            table has the class ``dense`` if it has many columns.
         """
         heads = "".join(_html_heading(column, heading) for column in self.columns)
         columns = (_html_cells(column) for column in self.columns)
-        rows = "\n".join(f"<tr>{''.join(row)}</tr>" for row in zip(*columns, strict=True))
-        return f"<table><thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}\n</tbody></table>"
+        rows = [f"<tr>{''.join(row)}</tr>" for row in zip(*columns, strict=True)]
+        size = len(rows) - self.n_footer
+        dense = ' class="dense"' if len(self.columns) > _MANY_COLUMNS else ""
+        body = "\n".join(rows[:size])
+        footer = "\n".join(rows[size:])
+        below = f"\n<tfoot>\n{footer}\n</tfoot>" if footer else ""
+        return f"<table{dense}><thead><tr>{heads}</tr></thead>\n<tbody>\n{body}\n</tbody>{below}</table>"
 
     def to_pandas(self) -> DataFrame:
         """Return the values as a data frame; needs pandas."""
@@ -192,7 +221,16 @@ class Table:
 
 
 class TabularResult:
-    """Base of results that print as a table and convert it to other formats."""
+    """Base of results that print as a table and convert it to other formats.
+
+    Examples
+    --------
+    >>> from bucketrank.statistics import ScoreTable, average_ranks
+    >>> scores = ScoreTable([[0.9, 0.8], [0.7, 0.6]], datasets=["x", "y"], methods=["a", "b"])
+    >>> ranks = average_ranks(scores)
+    >>> isinstance(ranks, TabularResult), ranks.to_markdown().splitlines()[0]
+    (True, '| method | rank |')
+    """
 
     def table(self) -> Table:
         """Return the result as a table."""
@@ -223,7 +261,7 @@ class TabularResult:
 
 
 def p_value_text(p_value: float) -> str:
-    """Format a p-value: three decimals from 0.001 on, with an exponent below.
+    """Format a p-value with three decimals, or with an exponent below 0.001.
 
     Examples
     --------
@@ -248,18 +286,50 @@ def to_csv_text(rows: Iterable[Iterable[Any]]) -> str:
 
 
 def to_latex_tabular(align: str, rows: Sequence[Iterable[str]]) -> str:
-    """Return a heading and rows of LaTeX cells as a ``tabular`` for the package ``booktabs``."""
+    r"""Return a heading and rows of LaTeX cells as a ``tabular`` for the package ``booktabs``.
+
+    Examples
+    --------
+    >>> print(to_latex_tabular("lr", [["method", "rank"], ["borda", "1.5"]]))
+    \begin{tabular}{lr}
+    \toprule
+    method & rank \\
+    \midrule
+    borda & 1.5 \\
+    \bottomrule
+    \end{tabular}
+    """
     head, *body = (" & ".join(row) + r" \\" for row in rows)
     lines = [rf"\begin{{tabular}}{{{align}}}", r"\toprule", head, r"\midrule", *body]
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
 
 
+def _in_width(blocks: list[list[str]]) -> list[list[list[str]]]:
+    """Divide padded columns into parts that fit a terminal; each begins with the first column."""
+    first, *others = blocks
+    parts: list[list[list[str]]] = []
+    used = _TERMINAL
+    for block in others:
+        width = 2 + len(block[0])
+        if used + width > _TERMINAL:
+            parts.append([first])
+            used = len(first[0])
+        parts[-1].append(block)
+        used += width
+    return parts or [[first]]
+
+
+def _lines(blocks: list[list[str]]) -> list[str]:
+    return ["  ".join(cells).rstrip() for cells in zip(*blocks, strict=True)]
+
+
 def _text_cells(column: Column) -> list[str]:
-    """Return heading and cells padded to the same width; marked cells have a star."""
-    starred = any(column.marked)
+    """Return heading and cells padded to the same width; marked cells, or else the best, have a star."""
+    marks = column.marked if any(column.marked) or not column.best else column.best
+    starred = any(marks)
     cells = [escape_text(column.name) + (" " if starred and column.is_numeric else "")]
-    for text, mark in zip(column.texts, column.marked, strict=True):
-        # Columns without a star need no room for it.
+    for text, mark in zip(column.texts, marks, strict=True):
+        # Columns without a star need no space for it.
         cells.append(escape_text(text) + ("*" if mark else " " if starred else ""))
     width = max(map(len, cells))
     align = str.rjust if column.is_numeric else str.ljust
@@ -267,10 +337,11 @@ def _text_cells(column: Column) -> list[str]:
 
 
 def _cells(column: Column, escape: Callable[[str], str], bold: str) -> list[str]:
-    """Return escaped heading and cells; marked cells are put into the template `bold`."""
+    """Return escaped heading and cells; the best are put into the template `bold`, marked cells have a star."""
+    best = column.best or (False,) * len(column.texts)
     cells = (
-        bold.format(escape(text)) if mark else escape(text)
-        for text, mark in zip(column.texts, column.marked, strict=True)
+        (bold.format(escape(text)) if is_best else escape(text)) + ("*" if is_marked else "")
+        for text, is_marked, is_best in zip(column.texts, column.marked, best, strict=True)
     )
     return [escape(column.name), *cells]
 
@@ -283,14 +354,15 @@ def _html_heading(column: Column, template: str) -> str:
 
 def _html_cells(column: Column) -> list[str]:
     cells = []
-    # Only the best have a background if they are known; other marked cells are bold.
-    best = column.best or column.marked
+    best = column.best or (False,) * len(column.texts)
     rows = zip(column.values, column.texts, column.marked, best, strict=True)
     for value, text, is_marked, is_best in rows:
         flags = {"marked": is_marked, "best": is_best, "long": len(text) > _LONG_TEXT}
         names = _html_class(column, *(name for name, is_set in flags.items() if is_set))
         data = "" if value is None else f' data-value="{escape_html(str(value))}"'
-        cells.append(f"<td{names}{data}>{escape_html(text)}</td>")
+        # A half-width may go to the next line, but not without its sign.
+        shown = escape_html(text).replace(" ± ", " ±\N{NO-BREAK SPACE}")
+        cells.append(f"<td{names}{data}>{shown}</td>")
     return cells
 
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bucketrank.estimators.baseline import ALL_TIED
 from bucketrank.experiments.means import MeanCube, bucket_difference_means, training_time_means
+from bucketrank.experiments.report.agreement import agreement_section, methods_section
 from bucketrank.experiments.report.document import Document, Figure, Section
+from bucketrank.experiments.report.few_data import few_data_warning
 from bucketrank.experiments.report.findings import findings, unfinished_warning
 from bucketrank.figures import (
-    plot_accuracy,
     plot_bucket_differences,
     plot_critical_difference,
     plot_training_times,
@@ -47,7 +47,8 @@ def contents(study: Study, title: str | None = None, sections: Sequence[Section]
         f"{study.settings['n_folds']} folds, {len(study)} results"
     )
     all_sections = [
-        _accuracy(study),
+        agreement_section(study),
+        methods_section(study),
         *(_tests(study, level) for level in range(len(study.missing))),
         _buckets(study),
         _times(study),
@@ -57,49 +58,10 @@ def contents(study: Study, title: str | None = None, sections: Sequence[Section]
     return Document(
         title=title or "Comparison of methods for partial label ranking",
         subtitle=size,
-        warning=unfinished_warning(study),
+        warning=" ".join(filter(None, (unfinished_warning(study), few_data_warning(study)))),
         summary=findings(study),
         sections=tuple(section for section in all_sections if section is not None),
     )
-
-
-def _accuracy(study: Study) -> Section:
-    cube = study.summary()
-    tables = []
-    for level, share in enumerate(study.missing):
-        columns = [Column.of("dataset", study.datasets)]
-        for j, method in enumerate(study.methods):
-            mean, deviation = cube.mean[level, :, j], cube.sd[level, :, j]
-            near, best = cube.near_best[level, :, j], cube.best[level, :, j]
-            columns.append(Column.with_spread(method, mean, deviation, near, best))
-        title = f"τ_X at {percent(share)} missing labels"
-        meaning = "mean ± 1.96 standard deviations overlaps the interval of the best method"
-        tables.append(Table(title, tuple(columns), meaning=meaning))
-    figures = []
-    rows = sorted(set.intersection(*(set(cube.finished(i)) for i in range(len(study.missing)))))
-    if rows and len(study.missing) > 1:
-        order = np.argsort(study.missing)
-        drawn = cube.without_baseline()
-        curves = {
-            escape_mathtext(method): drawn.mean[order][:, rows, j].mean(axis=1)
-            for j, method in enumerate(drawn.methods)
-        }
-        shares = np.array(study.missing)[order]
-        over = pluralize(len(rows), "dataset")
-        figures.append(
-            Figure(
-                f"Mean τ_X over {over} against the share of missing labels",
-                lambda ax: plot_accuracy(shares, curves, ax=ax),
-                (8.0, height_for(len(curves), 4.2)),
-            )
-        )
-    text = (
-        "Mean rank correlation τ_X between predicted and true bucket orders on the held-out rows, with "
-        "its standard deviation over repeats and folds. 1 is perfect agreement."
-    )
-    if ALL_TIED in study.methods and len(study.methods) > 1:
-        text += f" The all-tied baseline ({ALL_TIED}) is in the tables only: in a figure it would flatten other curves."
-    return Section("Agreement", (text,), tuple(tables), tuple(figures))
 
 
 def _tests(study: Study, level: int) -> Section | None:
@@ -114,13 +76,13 @@ def _tests(study: Study, level: int) -> Section | None:
         Figure(
             f"Average ranks at {share} missing labels; bars join methods that do not differ (Nemenyi)",
             lambda ax: plot_critical_difference(drawn_pairs, ax=ax),
-            (8.0, height),
+            (11.0, height),
         ),
         Figure(
             f"Average ranks at {share} missing labels; the bar covers methods that do not differ "
             f"from {against.control} (Holm)",
             lambda ax: plot_critical_difference(drawn_against, ax=ax),
-            (8.0, height),
+            (11.0, height),
         ),
     )
     more = (pairs.table(), wilcoxon(scores).table(), win_tie_loss(scores).table())
@@ -146,9 +108,10 @@ def _buckets(study: Study) -> Section | None:
         ]
         for j, method in enumerate(study.methods):
             values = cube.mean[level, order, j]
-            columns.append(Column.of(method, values, _signed, _nearest(cube, level, order, j)))
+            nearest = _nearest(cube, level, order, j)
+            columns.append(Column.of(method, values, _signed, best=nearest))
         title = f"Predicted − true number of buckets at {percent(share)} missing labels"
-        tables.append(Table(title, tuple(columns), meaning="closest to 0"))
+        tables.append(Table(title, tuple(columns), best_meaning="closest to 0"))
         scores = cube.without_baseline().finished_scores(level)
         if scores is not None:
             buckets = dict(zip(study.datasets, true[level].tolist(), strict=True))
@@ -156,7 +119,7 @@ def _buckets(study: Study) -> Section | None:
                 Figure(
                     title,
                     partial(_draw_buckets, scores, buckets),
-                    (9.0, height_for(len(scores.methods), 4.6)),
+                    (11.0, height_for(len(scores.methods), 4.6)),
                 )
             )
     text = (
@@ -228,7 +191,7 @@ def _times(study: Study) -> Section:
                 Figure(
                     caption,
                     partial(_draw_times, scores),
-                    (9.0, height_for(len(scores.methods), 4.6)),
+                    (11.0, height_for(len(scores.methods), 4.6)),
                 )
             )
     text = (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bucketrank.estimators.baseline import ALL_TIED
-from bucketrank.experiments.means import MeanCube, bucket_difference_means, training_time_means
+from bucketrank.experiments.means import MeanCube, bucket_error_means, training_time_means
 from bucketrank.statistics import HolmTest, ScoreTable, holm
 from bucketrank.tables import join_names, p_value_text, percent, pluralize
 from bucketrank.tables.rounding import as_printed
@@ -142,41 +142,64 @@ def _highest_mean(cube: MeanCube, level: int, rows: list[int]) -> str:
 
 
 def _across_levels(cube: MeanCube) -> str:
-    """Compare the change from the lowest to the highest level, over datasets finished at both."""
+    """Compare how much of its mean each method loses from the lowest to the highest level, on datasets with both.
+
+    Only methods that are not worse than the best at the lowest level are compared: a method that predicts badly has
+    little to lose.
+    """
     first, last = int(np.argmin(cube.missing)), int(np.argmax(cube.missing))
     rows = sorted(set(cube.finished(first)) & set(cube.finished(last)))
     if first == last or not rows or len(cube.methods) < 2:
         return ""
-    change = as_printed((cube.mean[last, rows] - cube.mean[first, rows]).mean(axis=0))
+    good = _not_worse(cube, first, rows)
+    start, end = (cube.mean[level, rows].mean(axis=0)[good] for level in (first, last))
+    if start.min() <= 0:
+        return ""
+    change = as_printed(100 * (end - start) / start, 1)
     span = f"From {percent(cube.missing[first])} to {percent(cube.missing[last])} missing labels"
+    names = [cube.methods[j] for j in good]
     if change.min() == change.max():
-        return f"{span} the mean τ_X of every method changes by {change.min():+.3f}."
-    most = join_names([cube.methods[j] for j in np.flatnonzero(change == change.max())])
-    least = join_names([cube.methods[j] for j in np.flatnonzero(change == change.min())])
+        which = f"every one of {join_names(names)}" if len(good) > 1 else names[0]
+        return f"{span} the mean τ_X of {which} changes by {change.min():+.1f} %."
+
+    def those(extreme: float) -> str:
+        chosen = [j for j in range(len(good)) if change[j] == extreme]
+        levels = join_names([f"{start[j]:.3f} to {end[j]:.3f}" for j in chosen])
+        return f"{join_names([names[j] for j in chosen])} ({extreme:+.1f} %, {levels})"
+
     return (
-        f"{span} the mean τ_X of {most} holds up best ({change.max():+.3f}) "
-        f"and that of {least} worst ({change.min():+.3f})."
+        f"{span}, of the {len(good)} methods that are not behind the best at {percent(cube.missing[first])}, "
+        f"the mean τ_X holds up best with {those(change.max())} and worst with {those(change.min())}."
     )
+
+
+def _not_worse(cube: MeanCube, level: int, rows: list[int]) -> list[int]:
+    """Return the methods that do not differ significantly from the best one; on a single dataset, those near it."""
+    if len(rows) == 1:
+        return np.flatnonzero(cube.near_best[level, rows[0]]).tolist()
+    scores = ScoreTable(cube.mean[level, rows], [cube.datasets[i] for i in rows], cube.methods)
+    behind = holm(scores).different
+    return [j for j, name in enumerate(cube.methods) if name not in behind]
 
 
 def _bucket_sentence(study: Study) -> str:
-    cube = bucket_difference_means(study).without_baseline()
+    """Compare the mean absolute difference, because too many and too few buckets would cancel in a mean."""
+    cube = bucket_error_means(study).without_baseline()
     rows = cube.finished(0)
     if not rows or len(cube.methods) < 2:
         return ""
-    means = cube.mean[0, rows].mean(axis=0)
-    closest, farthest = int(np.argmin(np.abs(means))), int(np.argmax(np.abs(means)))
-    return (
-        f"At {percent(cube.missing[0])} missing labels {cube.methods[closest]} comes closest to the true "
-        f"number of buckets ({_too_many(means[closest])} on average); {cube.methods[farthest]} is "
-        f"farthest from it ({_too_many(means[farthest])})."
+    means = as_printed(cube.mean[0, rows].mean(axis=0), 2)
+    where = f"At {percent(cube.missing[0])} missing labels"
+    if means.min() == means.max():
+        return f"{where} the mean number of buckets of a test fold is off by {means.min():.2f} with every method."
+    closest, farthest = (
+        join_names([cube.methods[j] for j in np.flatnonzero(means == extreme)])
+        for extreme in (means.min(), means.max())
     )
-
-
-def _too_many(difference: float) -> str:
-    if abs(difference) < 0.005:
-        return "as many"
-    return f"{abs(difference):.2f} too {'many' if difference > 0 else 'few'}"
+    return (
+        f"{where} the mean number of buckets of a test fold is closest to the true one with {closest} (off by "
+        f"{means.min():.2f} on average) and farthest from it with {farthest} (off by {means.max():.2f})."
+    )
 
 
 def _time_sentence(study: Study) -> str:

@@ -95,7 +95,8 @@ def _figure(figure: Figure, prefix: str) -> str:
 
 
 def _table(table: Table) -> str:
-    note = f'<p class="note">{escape_html(table.remarks)}</p>' if table.remarks else ""
+    remarks = table.remarks("Shaded")
+    note = f'<p class="note">{escape_html(remarks)}</p>' if remarks else ""
     return "\n".join(
         [
             '<div class="table">',

@@ -62,3 +62,13 @@ document.addEventListener("click", (event) => {
   if (button.dataset.copy !== undefined) copy(button);
   else if (button.closest("th") !== null) sortBy(button.closest("th"));
 });
+
+// Say so where a table is wider than its frame.
+function markScrolling() {
+  for (const frame of document.querySelectorAll(".scroll")) {
+    frame.closest(".table").classList.toggle("scrolls", frame.scrollWidth > frame.clientWidth + 1);
+  }
+}
+markScrolling();
+addEventListener("resize", markScrolling);
+document.addEventListener("toggle", markScrolling, true);

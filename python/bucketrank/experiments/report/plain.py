@@ -51,8 +51,8 @@ def _latex_table(table: Table) -> str:
         r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
         table.to_latex() + "}",
     ]
-    if table.remarks:
-        lines.append(rf"\par\smallskip{{\footnotesize {escape_latex(table.remarks)}}}")
+    if table.remarks():
+        lines.append(rf"\par\smallskip{{\footnotesize {escape_latex(table.remarks())}}}")
     return "\n".join([*lines, r"\end{table}", ""])
 
 
@@ -76,6 +76,6 @@ def to_markdown(document: Document) -> str:
         parts += [f"## {escape_markdown(section.title)}", *map(escape_markdown, section.paragraphs)]
         for table in (*section.tables, *section.more):
             parts += [f"### {escape_markdown(table.title)}", table.to_markdown()]
-            if table.remarks:
-                parts.append(escape_markdown(table.remarks))
+            if table.remarks():
+                parts.append(escape_markdown(table.remarks()))
     return "\n\n".join(parts) + "\n"

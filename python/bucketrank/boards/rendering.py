@@ -1,0 +1,137 @@
+"""The printed table of a leaderboard, within 80 columns."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bucketrank.tables import Column, Table, escape_text, join_names, percent, pluralize
+
+if TYPE_CHECKING:
+    from bucketrank.boards.result import Leaderboard
+
+__all__ = ["board_table", "describe_board"]
+
+_LABEL_WIDTH = 22
+"""Longest label that is printed in full."""
+
+_FEW_NAMES = 5
+
+
+def describe_board(board: Leaderboard) -> str:
+    """Return the size of a leaderboard and its settings in one line."""
+    total = board.counts.table.sum()
+    sizes = np.bincount(board.components)
+    parts = [
+        pluralize(len(board.labels), "label"),
+        f"{total:,.10g} comparisons",
+        pluralize(int(board.tier[board.components == 0].max()), "tier"),
+    ]
+    if (sizes > 1).sum() > 1:
+        parts.append(f"{(sizes > 1).sum()} components")
+    return ", ".join(parts)
+
+
+def board_table(board: Leaderboard) -> Table:
+    """Return one row per label, best first; tiers whose rank intervals cross are marked."""
+    order = board.order()
+    digits = _digits(board)
+
+    def score(value: float) -> str:
+        return f"{value:.{digits}f}"
+
+    compared = [bool(tier > 0) for tier in board.tier[order]]
+    intervals = [
+        f"{score(low)} to {score(high)}" if known else ""
+        for low, high, known in zip(
+            board.score_low[order], board.score_high[order], compared, strict=True
+        )
+    ]
+    ranks = [
+        _rank_text(board, label) if known else ""
+        for label, known in zip(order.tolist(), compared, strict=True)
+    ]
+    tiers = [tier if tier > 0 else None for tier in board.tier[order].tolist()]
+    columns = [
+        Column.of("tier", tiers, marked=board.crosses_tier[order]),
+        Column.of("label", [_short(str(board.labels[label])) for label in order]),
+        Column.of("score", board.scores[order], score),
+        Column.of("interval", intervals),
+        Column.of("rank", ranks),
+        *(
+            Column.of(name, values[order], "{:.6g}".format)
+            for name, values in (
+                ("wins", board.wins),
+                ("ties", board.ties),
+                ("losses", board.losses),
+            )
+        ),
+    ]
+    played = board.wins + board.ties + board.losses
+    columns.append(Column.of("n", played[order], "{:.6g}".format))
+    if board.components.max() > 0:
+        columns.insert(0, Column.of("part", board.components[order] + 1))
+    marked = bool(board.crosses_tier.any())
+    return Table(
+        _title(board),
+        tuple(columns),
+        note=_note(board),
+        meaning="the rank interval reaches outside the tier" if marked else "",
+    )
+
+
+def _title(board: Leaderboard) -> str:
+    settings = board.settings
+    kind = "simultaneous" if settings["simultaneous"] else "pairwise"
+    return f"{settings['method']}: {percent(settings['confidence'])} {kind}, {settings['n_resamples']} resamples"
+
+
+def _rank_text(board: Leaderboard, label: int) -> str:
+    low, high = int(board.rank_low[label]), int(board.rank_high[label])
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _digits(board: Leaderboard) -> int:
+    """Return how many decimals tell the scores apart: two digits of the typical interval."""
+    widths = (board.score_high - board.score_low)[board.tier > 0]
+    typical = float(np.median(widths)) if len(widths) else 0.0
+    if not typical > 0:
+        return 3
+    return min(max(1 - math.floor(math.log10(typical)), 0), 6)
+
+
+def _note(board: Leaderboard) -> str:
+    """Return what is not comparable; empty if all labels are."""
+    sizes = np.bincount(board.components)
+    alone = [label for label in board.order().tolist() if sizes[board.components[label]] == 1]
+    remarks = []
+    if (sizes > 1).sum() > 1:
+        remarks.append(
+            "No comparisons connect the parts: ranks and tiers hold within a part, and labels of different parts are "
+            "not comparable."
+        )
+    if alone:
+        names = [_short(str(board.labels[label])) for label in alone[:_FEW_NAMES]]
+        if len(alone) > _FEW_NAMES:
+            names.append(f"{len(alone) - _FEW_NAMES} more")
+        remarks.append(f"Never compared, so not ranked: {join_names(names)}.")
+    return " ".join(remarks)
+
+
+def _short(label: str) -> str:
+    """Return a label without control characters, cut to the width of the column."""
+    text = escape_text(label)
+    return text if len(text) <= _LABEL_WIDTH else f"{text[: _LABEL_WIDTH - 3]}..."
+
+
+def tier_lists(board: Leaderboard, component: int = 0) -> list[list[Any]]:
+    """Return the labels of each tier of a component, best first."""
+    order = [label for label in board.order() if board.components[label] == component]
+    tiers: list[list[Any]] = []
+    for label in order:
+        if len(tiers) < board.tier[label]:
+            tiers.append([])
+        tiers[-1].append(board.labels[label])
+    return tiers

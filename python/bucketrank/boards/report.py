@@ -1,0 +1,126 @@
+"""The page of a leaderboard: a summary in words, the table, pairwise separations and figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bucketrank.boards.rendering import board_table, tier_lists
+from bucketrank.experiments.report.document import Document, Figure, Section
+from bucketrank.tables import Column, Table, join_names, percent, pluralize
+
+if TYPE_CHECKING:
+    from bucketrank.boards.result import Leaderboard
+
+__all__ = ["board_document"]
+
+_MOST_LABELS_OF_PAIRS = 60
+"""Largest number of labels for which all pairs are listed and drawn."""
+
+
+def board_document(board: Leaderboard, title: str) -> Document:
+    """Return the report of a leaderboard."""
+    table = board_table(board)
+    sections = [
+        Section(
+            "Ranking",
+            (_how_to_read(board),),
+            tables=(Table("Labels", table.columns, table.note, table.meaning),),
+            figures=(_intervals(board),),
+        )
+    ]
+    if len(board.labels) <= _MOST_LABELS_OF_PAIRS:
+        sections.append(_pairs(board))
+    sections.append(Section("Settings", tables=(_settings(board),)))
+    return Document(
+        title=title,
+        subtitle=_subtitle(board),
+        warning=table.note,
+        summary=_summary(board),
+        sections=tuple(sections),
+    )
+
+
+def _subtitle(board: Leaderboard) -> str:
+    total = f"{board.counts.table.sum():,.10g}"
+    return (
+        f"{pluralize(len(board.labels), 'label')}, {total} comparisons, {board.settings['method']}"
+    )
+
+
+def _summary(board: Leaderboard) -> tuple[str, ...]:
+    tiers = tier_lists(board)
+    first = join_names([str(label) for label in tiers[0]])
+    lines = [
+        f"{first} {'lead' if len(tiers[0]) > 1 else 'leads'} the board"
+        + (": no label is separated from the best of them." if len(tiers[0]) > 1 else ".")
+        + f" There {'is' if len(tiers) == 1 else 'are'} {pluralize(len(tiers), 'tier')}."
+    ]
+    inside = board.components == 0
+    pairs = int(inside.sum()) * (int(inside.sum()) - 1) // 2
+    separated = int(board.ahead[np.ix_(inside, inside)].sum())
+    held = "at once" if board.settings["simultaneous"] else "for each pair on its own"
+    lines.append(
+        f"{separated} of {pluralize(pairs, 'pair')} are separated, with {percent(board.settings['confidence'])} "
+        f"confidence {held}."
+    )
+    return tuple(lines)
+
+
+def _how_to_read(board: Leaderboard) -> str:
+    return (
+        "Scores have percentile intervals, each label on its own. A label is ahead of another when their difference "
+        f"exceeds {board.critical_value:.2f} standard errors of the difference. The rank interval goes from 1 + the "
+        "number of labels ahead to n − the number of labels behind. The best label without a tier opens one, and the "
+        "labels after it join until the first that it is ahead of: no label of a tier is separated from its first one."
+    )
+
+
+def _intervals(board: Leaderboard) -> Figure:
+    from bucketrank.figures.board import interval_height, plot_score_intervals
+
+    def draw(axes: Any) -> Any:
+        return plot_score_intervals(board, ax=axes)
+
+    return Figure(
+        "Scores with intervals; shaded bands are tiers", draw, (8.0, interval_height(board))
+    )
+
+
+def _pairs(board: Leaderboard) -> Section:
+    from bucketrank.figures.board import pair_side, plot_pair_outcomes
+
+    def draw(axes: Any) -> Any:
+        return plot_pair_outcomes(board, ax=axes)
+
+    side = pair_side(len(board.labels))
+    order = board.order().tolist()
+    names = [str(board.labels[label]) for label in order]
+    columns = [Column.of("label", names)]
+    for j, name in zip(order, names, strict=True):
+        shares = board.probability_ahead[order, j]
+        marked = board.ahead[order, j]
+        own = [None if i == j else share for i, share in zip(order, shares, strict=True)]
+        columns.append(Column.of(name, own, "{:.2f}".format, marked))
+    table = Table(
+        "Share of the resamples in which the row label scores higher than the column label",
+        tuple(columns),
+        meaning="the row label is ahead of the column label",
+    )
+    return Section(
+        "Pairs",
+        figures=(Figure("Share of won comparisons, ties counting half", draw, (side + 1.4, side)),),
+        more=(table,),
+    )
+
+
+def _settings(board: Leaderboard) -> Table:
+    items = [*board.settings.items(), ("critical value", f"{board.critical_value:.4f}")]
+    return Table(
+        "Settings of the leaderboard",
+        (
+            Column.of("setting", [name for name, _ in items]),
+            Column.of("value", [str(value) for _, value in items]),
+        ),
+    )

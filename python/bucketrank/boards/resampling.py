@@ -1,0 +1,246 @@
+"""The function that makes a leaderboard from comparisons, rankings or counts."""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bucketrank import _core
+from bucketrank._validation import (
+    as_flag,
+    as_positions,
+    as_real,
+    as_seed,
+    as_whole,
+    label_names,
+    resolve_n_jobs,
+)
+from bucketrank.aggregation import Aggregator, BucketPivot, Davidson, TauX, get_aggregator
+from bucketrank.boards.result import Leaderboard
+from bucketrank.comparisons import Comparisons, PairCounts
+from bucketrank.experiments.progress import progress_bar
+from bucketrank.notation import LabelledRankings
+
+__all__ = ["leaderboard"]
+
+_MOST_LABELS = 2048
+_MOST_RESAMPLES = 1_000_000
+
+
+def leaderboard(
+    data: Any,
+    method: str | Aggregator = Davidson(),  # noqa: B008 (aggregators are immutable)
+    *,
+    n_resamples: int = 1000,
+    confidence: float = 0.95,
+    unit: str | None = None,
+    simultaneous: bool = True,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    progress: bool = True,
+) -> Leaderboard:
+    r"""Rank labels by score, with intervals, and find out which are statistically tied.
+
+    The data is resampled with replacement, and the scores of each resample are computed by the same method. With scores
+    :math:`s`, those of resample b :math:`s^b`, differences :math:`d_{ij} = s_i - s_j` and their standard deviation
+    over the resamples :math:`se_{ij}`, label i is *ahead* of j when :math:`d_{ij} / se_{ij} > c`.
+
+    Parameters
+    ----------
+    data : Comparisons, PairCounts, LabelledRankings, or array-like or DataFrame of shape (n_rankings, n_labels)
+        Comparisons of two labels per row, counts of such, or rankings as positions with NaN for missing labels.
+    method : str or Aggregator, default Davidson()
+        A method with scores: Davidson, Borda, Copeland, MarkovChain or MaximalLottery. Scores of Davidson are utilities
+        on its scale.
+    n_resamples : int, default 1000
+        Number of resamples; at least 2.
+    confidence : float, default 0.95
+        Confidence of intervals and separations; above 0 and below 1.
+    unit : {"row", "group"}, optional
+        What is drawn: single rows (comparisons or rankings), or whole groups of comparisons. By default groups, if the
+        comparisons have any. A row whose weight is a whole number stands for that many rows if all weights are
+        whole; otherwise each row is drawn with its weight.
+    simultaneous : bool, default True
+        Whether `confidence` holds for all pairs at once: c is that quantile, over the resamples, of
+        :math:`\max_{i<j} |d^b_{ij} - d_{ij}| / se_{ij}`. Otherwise c is the two-sided normal quantile, for each
+        pair on its own.
+    random_state : int, default 0
+        Seed of the resamples.
+    n_jobs : int, optional
+        Number of threads; None means 1, and -1 means one per core. The result does not depend on it.
+    progress : bool, default True
+        Whether to show a progress bar for work that takes more than a second, on terminals and with tqdm installed.
+
+    Returns
+    -------
+    Leaderboard
+
+    Notes
+    -----
+    Single comparisons without covariates are drawn as one multinomial number per distinct pair and outcome: the time
+    does not grow with the number of comparisons. With Davidson a resample also draws the centre of the priors from the
+    priors: a score that the data leaves to the prior, as that of a label that won everything, has a wide interval.
+    Labels that no chain of comparisons connects are not comparable: each connected component is ranked on its own.
+
+    References
+    ----------
+    M. Mogstad, J. P. Romano, A. M. Shaikh and D. Wilhelm, "Inference for ranks with applications to mobility across
+    neighbourhoods and academic achievement across countries", Review of Economic Studies 91 (2024).
+
+    Examples
+    --------
+    >>> from bucketrank import datasets, leaderboard
+    >>> battles = datasets.make_battles(3000, n_labels=4, n_tiers=2, random_state=1)
+    >>> board = leaderboard(battles.comparisons, n_resamples=200)
+    >>> board.tiers().tolist()
+    [1, 1, 2, 2]
+    """
+    options = _Options(n_resamples, confidence, unit, simultaneous, random_state)
+    aggregator = _check_method(method)
+    given, labels, counts = _read(data, aggregator)
+    if isinstance(aggregator, Davidson) and aggregator.anchor is not None:
+        aggregator._anchor_index(labels)
+    by_group = options.draws_groups(data)
+    sampling = {
+        "order_effect": isinstance(aggregator, Davidson) and aggregator.order_effect,
+        "by_group": by_group,
+        "resamples": options.resamples,
+        "seed": options.seed,
+        "n_jobs": resolve_n_jobs(n_jobs),
+    }
+    spec = aggregator._fit_spec() if isinstance(aggregator, Davidson) else aggregator._spec()
+    wanted = as_flag(progress, "progress")
+    with progress_bar(options.resamples, 0, wanted=wanted, unit="resample", delay=1) as advance:
+        sample = _core.resample_scores(spec, given, sampling, _Counter(advance))
+    scores, resampled, tolerance = _scale(aggregator, labels, sample)
+    components = _core.connected_components(counts._input())
+    separation = _core.separate_labels(
+        scores,
+        resampled,
+        components.tolist(),
+        {"simultaneous": options.simultaneous, "level": options.level, "tolerance": tolerance},
+    )
+    return Leaderboard._of_sample(
+        labels=labels,
+        counts=counts,
+        components=components,
+        scores=scores,
+        resampled=resampled,
+        separation=separation,
+        settings={
+            "method": repr(aggregator),
+            "n_resamples": options.resamples,
+            "confidence": options.confidence,
+            "unit": "group" if by_group else "row",
+            "simultaneous": options.simultaneous,
+            "random_state": options.seed,
+        },
+    )
+
+
+class _Options:
+    """Checked options of a leaderboard."""
+
+    def __init__(
+        self, n_resamples: Any, confidence: Any, unit: Any, simultaneous: Any, random_state: Any
+    ) -> None:
+        self.resamples = as_whole(n_resamples, "n_resamples")
+        if not 2 <= self.resamples <= _MOST_RESAMPLES:
+            raise ValueError(
+                f"n_resamples is {self.resamples}; expected a whole number from 2 to {_MOST_RESAMPLES}"
+            )
+        self.confidence = as_real(confidence, "confidence")
+        if not 0 < self.confidence < 1:
+            raise ValueError(
+                f"confidence is {self.confidence:g}; expected a number above 0 and below 1"
+            )
+        if unit not in (None, "row", "group"):
+            raise ValueError(f"unit is {unit!r:.60}; expected 'row', 'group' or None")
+        self.unit = unit
+        self.simultaneous = as_flag(simultaneous, "simultaneous")
+        self.seed = as_seed(random_state, "random_state")
+
+    @property
+    def level(self) -> float:
+        """The confidence of simultaneous comparisons, or the critical value of single ones."""
+        if self.simultaneous:
+            return self.confidence
+        return NormalDist().inv_cdf((1 + self.confidence) / 2)
+
+    def draws_groups(self, data: Any) -> bool:
+        """Whether whole groups are drawn."""
+        has_groups = isinstance(data, Comparisons) and data.group is not None
+        if self.unit == "group" and not has_groups:
+            raise ValueError(
+                "unit is 'group', but the data has no groups; expected comparisons of from_comparisons(..., group=...)"
+            )
+        return has_groups if self.unit is None else self.unit == "group"
+
+
+class _Counter:
+    """Advances a progress bar by what was finished since the last call."""
+
+    def __init__(self, advance: Any) -> None:
+        self.advance = advance
+        self.finished = 0
+
+    def __call__(self, finished: int) -> None:
+        self.advance(finished - self.finished)
+        self.finished = finished
+
+
+def _check_method(method: Any) -> Aggregator:
+    aggregator = get_aggregator(method)
+    if isinstance(aggregator, (BucketPivot, TauX)):
+        raise ValueError(
+            f"{aggregator!r} has no scores to rank labels by; expected Davidson, Borda, Copeland, MarkovChain or "
+            "MaximalLottery"
+        )
+    return aggregator
+
+
+def _read(data: Any, aggregator: Aggregator) -> tuple[dict[str, Any], list[Any], PairCounts]:
+    """Return the data as the core reads it, the labels and the counts of all pairs."""
+    if isinstance(data, Comparisons):
+        _check_label_count(len(data.labels))
+        return data._input(), data.labels, PairCounts.of(data)
+    if isinstance(aggregator, Davidson):
+        # Raises if the model needs to know which label was shown first.
+        aggregator._spec()
+    if isinstance(data, PairCounts):
+        _check_label_count(len(data.labels))
+        if data.largest_ranking > 2:
+            raise ValueError(
+                f"the counts come from rankings of up to {data.largest_ranking} labels, whose pairs depend on each "
+                "other; expected the rankings themselves"
+            )
+        return data._input(), data.labels, data
+    labels = None
+    if isinstance(data, LabelledRankings):
+        data, labels = data
+    positions = as_positions(data, "data")
+    _check_label_count(positions.shape[1])
+    names = label_names(data, labels, positions.shape[1])
+    counts = PairCounts.of(positions, labels=names)
+    return {"positions": positions, "weights": None}, names, counts
+
+
+def _check_label_count(found: int) -> None:
+    if found > _MOST_LABELS:
+        raise ValueError(f"found {found} labels; expected at most {_MOST_LABELS} on a leaderboard")
+
+
+def _scale(
+    aggregator: Aggregator, labels: list[Any], sample: dict[str, Any]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Return scores, those of the resamples and the tolerance on the scale of the method."""
+    if not isinstance(aggregator, Davidson):
+        return sample["scores"], sample["resampled"], sample["tolerance"]
+    return (
+        aggregator._scaled(sample["scores"], labels),
+        aggregator._scaled(sample["resampled"], labels),
+        aggregator._factor * sample["tolerance"],
+    )

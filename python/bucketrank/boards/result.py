@@ -1,0 +1,326 @@
+"""The leaderboard: a table of labels with intervals, tiers and pairwise separations."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bucketrank._files import write_file
+from bucketrank._optional import pandas
+from bucketrank.boards.rendering import board_table, describe_board
+from bucketrank.comparisons import PairCounts
+from bucketrank.tables import Table, TabularResult, to_csv_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
+
+__all__ = ["Leaderboard"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Leaderboard(TabularResult):
+    """Labels ranked by score, with intervals, and who is statistically tied.
+
+    Made by :func:`bucketrank.leaderboard`. Prints as a table, best label first; arrays are read-only and in the order
+    of `labels`.
+
+    Attributes
+    ----------
+    labels : list
+        Names of the labels, in the order of the data.
+    scores, score_low, score_high : ndarray of shape (n_labels,)
+        Scores and their percentile intervals, each label on its own; NaN for labels that were never compared.
+    rank, rank_low, rank_high : ndarray of shape (n_labels,)
+        1 + the number of labels with a higher score, and the interval from 1 + the number of labels ahead to
+        n - the number of labels behind; all within the component of the label. 0 for labels that were never compared.
+    tier : ndarray of shape (n_labels,)
+        Tier within the component, from 1; 0 for labels that were never compared.
+    crosses_tier : ndarray of bool of shape (n_labels,)
+        Whether the rank interval reaches outside the tier.
+    ahead : ndarray of bool of shape (n_labels, n_labels)
+        Whether the row label is ahead of the column label.
+    probability_ahead : ndarray of shape (n_labels, n_labels)
+        Share of the resamples in which the row label scores higher, equal scores counting half; NaN for labels that are
+        not comparable.
+    components : ndarray of shape (n_labels,)
+        Connected component of each label, the largest first. Labels of different components are not comparable.
+    critical_value : float
+        Standard errors by which labels must differ to be separated.
+    counts : PairCounts
+        How often each pair was compared, and how it ended.
+    resampled : ndarray of shape (n_resamples, n_labels)
+        Scores of the resamples.
+    settings : dict
+        Method, number of resamples, confidence, unit, simultaneous and random_state.
+
+    Examples
+    --------
+    >>> from bucketrank import from_comparisons, leaderboard
+    >>> games = from_comparisons(["ada"] * 40, ["bob"] * 40, ["first"] * 34 + ["second"] * 6)
+    >>> board = leaderboard(games, n_resamples=50)
+    >>> board.tiers()
+    array([1, 2])
+    """
+
+    labels: list[Hashable]
+    scores: NDArray[np.float64]
+    score_low: NDArray[np.float64]
+    score_high: NDArray[np.float64]
+    rank: NDArray[np.int64]
+    rank_low: NDArray[np.int64]
+    rank_high: NDArray[np.int64]
+    tier: NDArray[np.int64]
+    crosses_tier: NDArray[np.bool_]
+    ahead: NDArray[np.bool_]
+    probability_ahead: NDArray[np.float64]
+    components: NDArray[np.int64]
+    critical_value: float
+    counts: PairCounts
+    resampled: NDArray[np.float64]
+    settings: dict[str, Any]
+
+    @classmethod
+    def _of_sample(
+        cls,
+        *,
+        labels: list[Hashable],
+        counts: PairCounts,
+        components: NDArray[np.int64],
+        scores: NDArray[np.float64],
+        resampled: NDArray[np.float64],
+        separation: dict[str, Any],
+        settings: dict[str, Any],
+    ) -> Leaderboard:
+        alone = np.bincount(components)[components] == 1
+        rest = 1 - settings["confidence"]
+        low, high = np.quantile(resampled, [rest / 2, 1 - rest / 2], axis=0)
+        unknown = {
+            name: np.where(alone, np.nan, values)
+            for name, values in {"scores": scores, "score_low": low, "score_high": high}.items()
+        }
+        ranks = {
+            name: np.where(alone, 0, separation[name])
+            for name in ("rank", "rank_low", "rank_high", "tier")
+        }
+        board = cls(
+            labels=labels,
+            **unknown,
+            **ranks,
+            crosses_tier=_crosses_tier(ranks, components),
+            ahead=separation["ahead"],
+            probability_ahead=separation["probability"],
+            components=components,
+            critical_value=separation["critical"],
+            counts=counts,
+            resampled=resampled,
+            settings=settings,
+        )
+        for value in vars(board).values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+        return board
+
+    def __repr__(self) -> str:
+        return f"Leaderboard({describe_board(self)})"
+
+    def order(self) -> NDArray[np.int64]:
+        """Return the indices of the labels in the order of the printed rows: by component, then by score."""
+        scores = np.where(np.isnan(self.scores), -np.inf, self.scores)
+        return np.lexsort((np.arange(len(self.labels)), -scores, self.components))
+
+    def tiers(self, component: int = 0) -> NDArray[Any]:
+        """Return the tiers as a bucket order: positions of the labels.
+
+        Parameters
+        ----------
+        component : int, default 0
+            Component whose labels have positions; the largest by default.
+
+        Returns
+        -------
+        ndarray of shape (n_labels,)
+            ``int64``, or ``float64`` with NaN for labels of other components.
+        """
+        inside = (self.components == component) & (self.tier > 0)
+        if not inside.any():
+            raise ValueError(
+                f"component is {component!r}; expected a component with compared labels, from 0 to "
+                f"{int(self.components[self.tier > 0].max())}"
+            )
+        return self.tier.copy() if inside.all() else np.where(inside, self.tier, np.nan)
+
+    @property
+    def wins(self) -> NDArray[np.float64]:
+        """Weight of the comparisons that each label won."""
+        wins: NDArray[np.float64] = self.counts.before.sum(axis=1)
+        return wins
+
+    @property
+    def losses(self) -> NDArray[np.float64]:
+        """Weight of the comparisons that each label lost."""
+        losses: NDArray[np.float64] = self.counts.before.sum(axis=0)
+        return losses
+
+    @property
+    def ties(self) -> NDArray[np.float64]:
+        """Weight of the ties of each label."""
+        ties: NDArray[np.float64] = self.counts.tied.sum(axis=1)
+        return ties
+
+    def table(self) -> Table:
+        """Return the printed table."""
+        return board_table(self)
+
+    def to_pandas(self) -> DataFrame:
+        """Return one row per label, best first; needs pandas.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns tier, label, score, score_low, score_high, rank, rank_low, rank_high, wins, ties, losses and
+            comparisons; and component if there are several. Tiers and ranks of labels that were never compared are
+            missing.
+        """
+        frame: DataFrame = pandas("to_pandas").DataFrame(self._columns())
+        for name in ("tier", "rank", "rank_low", "rank_high"):
+            frame[name] = frame[name].astype("Int64").where(frame[name] > 0)
+        if not (frame["tier"].isna()).any():
+            frame = frame.astype(dict.fromkeys(("tier", "rank", "rank_low", "rank_high"), "int64"))
+        return frame
+
+    def to_csv(self) -> str:
+        """Return the columns of :meth:`to_pandas` as CSV."""
+        columns = self._columns()
+        rows = zip(*(map(_plain, values) for values in columns.values()), strict=True)
+        return to_csv_text([list(columns), *rows])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in the table, and who is ahead of whom, as plain Python values, ready for JSON."""
+        columns = self._columns()
+        rows = [
+            {name: _plain(values[row]) for name, values in columns.items()}
+            for row in range(len(self.labels))
+        ]
+        order = self.order()
+        names = [_plain(self.labels[i]) for i in order]
+        ahead = [[names[j] for j in np.flatnonzero(self.ahead[i][order])] for i in order.tolist()]
+        return {
+            "settings": dict(self.settings),
+            "critical_value": self.critical_value,
+            "labels": rows,
+            "ahead_of": dict(zip(map(str, names), ahead, strict=True)),
+        }
+
+    def plot(self, kind: str = "intervals", *, ax: Axes | None = None) -> Axes:
+        """Draw the leaderboard; needs matplotlib.
+
+        Parameters
+        ----------
+        kind : {"intervals", "pairs"}, default "intervals"
+            Scores with intervals and shaded tiers, or a heat map of the outcomes of all pairs.
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from bucketrank.figures.board import plot_pair_outcomes, plot_score_intervals
+
+        draw = {"intervals": plot_score_intervals, "pairs": plot_pair_outcomes}
+        if kind not in draw:
+            raise ValueError(f"kind is {kind!r:.60}; expected 'intervals' or 'pairs'")
+        return draw[kind](self, ax=ax)
+
+    def report(
+        self,
+        path: str | Path | None = None,
+        *,
+        format: str = "html",  # noqa: A002 (the usual name of this parameter)
+        title: str = "Leaderboard",
+    ) -> str:
+        """Write the leaderboard as one self-contained page: what it says in words, tables and figures.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            File to write to, in addition to returning the text.
+        format : {"html", "latex", "markdown"}, default "html"
+            HTML has figures and needs matplotlib (``pip install 'bucketrank[plot]'``).
+        title : str, default "Leaderboard"
+            Heading of the page.
+
+        Returns
+        -------
+        str
+        """
+        from bucketrank.boards.report import board_document
+        from bucketrank.experiments.report import RENDERERS
+
+        if format not in RENDERERS:
+            known = ", ".join(map(repr, RENDERERS))
+            raise ValueError(f"format is {format!r}; expected one of {known}")
+        text = RENDERERS[format](board_document(self, title))
+        if path is not None:
+            write_file(path, text)
+        return text
+
+    def _repr_html_(self) -> str:
+        return self.table().to_html()
+
+    def _columns(self) -> dict[str, Any]:
+        """Return the columns of the data frame."""
+        order = self.order()
+        names = np.empty(len(order), dtype=object)
+        names[:] = [self.labels[i] for i in order]
+        played = self.wins + self.ties + self.losses
+        columns = {
+            "tier": self.tier[order],
+            "label": names,
+            "score": self.scores[order],
+            "score_low": self.score_low[order],
+            "score_high": self.score_high[order],
+            "rank": self.rank[order],
+            "rank_low": self.rank_low[order],
+            "rank_high": self.rank_high[order],
+            "wins": self.wins[order],
+            "ties": self.ties[order],
+            "losses": self.losses[order],
+            "comparisons": played[order],
+        }
+        for name in ("wins", "ties", "losses", "comparisons"):
+            if (columns[name] == np.floor(columns[name])).all():
+                columns[name] = columns[name].astype(np.int64)
+        if self.components.max() > 0:
+            columns["component"] = self.components[order]
+        return columns
+
+
+def _crosses_tier(
+    ranks: dict[str, NDArray[np.int64]], components: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Whether each rank interval reaches outside the ranks of the label's tier."""
+    crosses = np.zeros(len(components), dtype=bool)
+    for component in np.unique(components):
+        start = 1
+        inside = components == component
+        for tier in range(1, int(ranks["tier"][inside].max()) + 1):
+            members = inside & (ranks["tier"] == tier)
+            end = start + int(members.sum()) - 1
+            crosses |= members & ((ranks["rank_low"] < start) | (ranks["rank_high"] > end))
+            start = end + 1
+    return crosses
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that JSON can carry: NumPy's numbers as Python's, NaN as None."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, float) and plain != plain:
+        return None
+    return plain if isinstance(plain, (str, int, float, bool, type(None))) else str(plain)

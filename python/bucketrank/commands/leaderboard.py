@@ -1,0 +1,125 @@
+"""``bucketrank leaderboard``: scores with intervals and tiers from a file of comparisons."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from bucketrank._files import check_writable
+from bucketrank.aggregation import METHODS
+from bucketrank.commands.writing import missing_package_is_exit_code_1, print_or_write
+
+EPILOG = """\
+The file is a CSV table (or JSON records: .json, .jsonl) with one comparison per row: two labels and who won. Known
+outcomes are model_a, model_b, tie, left, right, draw, a, b, first, second, 1, 0 and 0.5.
+
+Labels in one tier are statistically tied with its first label. With --group whole groups (voters, prompts, tasks) are
+resampled instead of single comparisons.
+
+examples:
+  bucketrank leaderboard battles.csv
+  bucketrank leaderboard battles.csv --first home --second away --outcome result --group season
+  bucketrank leaderboard battles.csv --out board.html
+  bucketrank leaderboard battles.csv --method borda --format csv
+"""
+
+_FORMATS = ("text", "csv", "json", "markdown", "latex")
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser(
+        "leaderboard",
+        help="rank labels from comparisons, with intervals and tiers",
+        description="Rank labels from comparisons, with intervals, and find out who is statistically tied.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", help="CSV or JSON file of comparisons")
+    for name, default, text in (
+        ("first", "model_a", "column of the label shown first"),
+        ("second", "model_b", "column of the other label"),
+        ("outcome", "winner", "column of the outcome"),
+    ):
+        parser.add_argument(
+            f"--{name}", default=default, metavar="COLUMN", help=f"{text} (default {default})"
+        )
+    parser.add_argument("--group", metavar="COLUMN", help="column of the group")
+    parser.add_argument("--weight", metavar="COLUMN", help="column of weights")
+    parser.add_argument(
+        "--method", default="davidson", help=f"one of {', '.join(METHODS)} (default davidson)"
+    )
+    parser.add_argument(
+        "--order-effect", action="store_true", help="estimate the advantage of the first label"
+    )
+    parser.add_argument("--elo", action="store_true", help="scores of davidson on the Elo scale")
+    for name, number, text in (
+        ("resamples", 1000, "number of resamples"),
+        ("seed", 0, "seed of the resamples"),
+        ("jobs", -1, "threads; -1 is one per core"),
+    ):
+        parser.add_argument(
+            f"--{name}", type=int, default=number, metavar="N", help=f"{text} (default {number})"
+        )
+    parser.add_argument(
+        "--confidence", type=float, default=0.95, metavar="P", help="confidence (default 0.95)"
+    )
+    parser.add_argument(
+        "--format", choices=_FORMATS, default="text", help="output format (default text)"
+    )
+    parser.add_argument(
+        "--out", metavar="FILE", help="output file; a name ending in .html gets the full page"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read the comparisons, and print or write the leaderboard."""
+    from bucketrank.boards import leaderboard
+    from bucketrank.datasets import read_battles
+
+    out = None if options.out is None else check_writable(options.out)
+    with missing_package_is_exit_code_1():
+        data = read_battles(
+            options.file,
+            first=options.first,
+            second=options.second,
+            outcome=options.outcome,
+            weight=options.weight,
+            group=options.group,
+        )
+        board = leaderboard(
+            data,
+            _aggregator(options),
+            n_resamples=options.resamples,
+            confidence=options.confidence,
+            random_state=options.seed,
+            n_jobs=options.jobs,
+        )
+        is_page = out is not None and out.suffix in (".html", ".htm")
+        text = board.report() if is_page else f"{_render(board, options.format)}\n"
+    print_or_write(text, out, board)
+    return 0
+
+
+def _aggregator(options: argparse.Namespace) -> Any:
+    from bucketrank.aggregation import Davidson, get_aggregator
+
+    aggregator = get_aggregator(options.method)
+    if not isinstance(aggregator, Davidson):
+        if options.order_effect or options.elo:
+            raise ValueError(
+                f"--order-effect and --elo are options of davidson; found --method {options.method}"
+            )
+        return aggregator
+    scale = "elo" if options.elo else "utility"
+    return aggregator.set_params(order_effect=options.order_effect, scale=scale)
+
+
+def _render(board: Any, form: str) -> str:
+    if form == "json":
+        return json.dumps(board.to_dict(), indent=2, ensure_ascii=False)
+    if form == "csv":
+        return str(board.to_csv()).rstrip("\n")
+    return str(board) if form == "text" else str(getattr(board, f"to_{form}")())

@@ -1,0 +1,28 @@
+"""Output of commands that print a text or write it to a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from bucketrank._files import write_file
+
+
+@contextmanager
+def missing_package_is_exit_code_1() -> Iterator[None]:
+    """Turn an ImportError into exit code 1, not 2: the input is valid, but a package is not installed."""
+    try:
+        yield
+    except ImportError as error:
+        raise OSError(1, str(error)) from error
+
+
+def print_or_write(text: str, out: Path | None, result: Any) -> None:
+    """Print the text, or write it to a file and print the file's name and a summary of the result."""
+    if out is None:
+        print(text, end="")
+        return
+    write_file(out, text)
+    print(f"{out}: {result!r}")

@@ -1,0 +1,114 @@
+"""Comparisons of two labels per row."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bucketrank._optional import pandas
+from bucketrank.comparisons.outcomes import OUTCOME_NAMES
+from bucketrank.tables import pluralize
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+__all__ = ["Comparisons"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparisons:
+    """Comparisons of two labels, one per row, as arrays of indices.
+
+    Made by :func:`bucketrank.from_comparisons`; the arrays are read-only. Nine bytes per row, whatever the number of
+    labels.
+
+    Attributes
+    ----------
+    labels : list
+        Names of the labels, in ascending order.
+    first, second : ndarray of shape (n_comparisons,)
+        Indices of the labels, in the order in which they were shown.
+    outcome : ndarray of shape (n_comparisons,)
+        0 when the first label won, 1 for a tie, 2 when the second label won.
+    weight : ndarray of shape (n_comparisons,) or None
+        Weights; None for weights of 1.
+    group : ndarray of shape (n_comparisons,) or None
+        Indices of the groups; None without groups.
+    groups : list
+        Names of the groups.
+    covariates : ndarray of shape (n_comparisons, n_covariates)
+        Covariates; no columns without covariates.
+    covariate_names : list of str
+        Names of the covariates.
+
+    Examples
+    --------
+    >>> from bucketrank import from_comparisons
+    >>> games = from_comparisons(["ada", "bob"], ["bob", "cyd"], ["first", "tie"])
+    >>> len(games)
+    2
+    """
+
+    labels: list[Hashable]
+    first: NDArray[np.uint32]
+    second: NDArray[np.uint32]
+    outcome: NDArray[np.uint8]
+    weight: NDArray[np.float64] | None
+    group: NDArray[np.uint32] | None
+    groups: list[Hashable]
+    covariates: NDArray[np.float64]
+    covariate_names: list[str]
+
+    def __post_init__(self) -> None:
+        for value in vars(self).values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def __repr__(self) -> str:
+        parts = [pluralize(len(self.labels), "label")]
+        if self.weight is not None:
+            parts.append("weights")
+        if self.group is not None:
+            parts.append(pluralize(len(self.groups), "group"))
+        if self.covariate_names:
+            parts.append(pluralize(len(self.covariate_names), "covariate"))
+        return f"Comparisons({len(self):,} rows, {', '.join(parts)})"
+
+    def to_pandas(self) -> DataFrame:
+        """Return one row per comparison, with names instead of indices; needs pandas."""
+        names = np.empty(len(self.labels), dtype=object)
+        names[:] = self.labels
+        columns: dict[str, Any] = {
+            "first": names[self.first],
+            "second": names[self.second],
+            "outcome": np.array(OUTCOME_NAMES, dtype=object)[self.outcome],
+        }
+        if self.weight is not None:
+            columns["weight"] = self.weight
+        if self.group is not None:
+            groups = np.empty(len(self.groups), dtype=object)
+            groups[:] = self.groups
+            columns["group"] = groups[self.group]
+        for index, name in enumerate(self.covariate_names):
+            columns[name] = self.covariates[:, index]
+        frame: DataFrame = pandas("to_pandas").DataFrame(columns)
+        return frame
+
+    def _input(self) -> dict[str, Any]:
+        """Return the arrays as the core reads them."""
+        return {
+            "labels": len(self.labels),
+            "first": self.first,
+            "second": self.second,
+            "outcomes": self.outcome,
+            "weights": self.weight,
+            "groups": self.group,
+            "covariates": self.covariates,
+        }

@@ -1,0 +1,77 @@
+"""Spellings of the outcomes of comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bucketrank.comparisons.names import factorise
+
+__all__ = ["FIRST", "OUTCOME_NAMES", "SECOND", "TIE", "read_outcomes"]
+
+FIRST, TIE, SECOND = 0, 1, 2
+"""Codes of the outcomes."""
+
+OUTCOME_NAMES = ("first", "tie", "second")
+"""Names of the outcomes, in the order of their codes."""
+
+_SPELLINGS = {
+    FIRST: ("first", "model_a", "a", "left", "x", "1"),
+    TIE: ("tie", "draw", "tie (bothbad)", "tie (both bad)", "both_bad", "bothbad", "0.5"),
+    SECOND: ("second", "model_b", "b", "right", "y", "0"),
+}
+"""Known spellings in lower case; x, y and draw are the names of evalica's ``Winner``."""
+
+_KNOWN = {text: code for code, texts in _SPELLINGS.items() for text in texts}
+
+
+def read_outcomes(values: Any, outcomes: Mapping[Any, str] | None) -> NDArray[np.uint8]:
+    """Return the code of each outcome; `outcomes` maps further values to names of outcomes."""
+    own = _check_mapping(outcomes)
+    if isinstance(values, (list, tuple)) and any(isinstance(value, Enum) for value in values):
+        # NumPy would turn members of an IntEnum into plain numbers.
+        values = [value.name if isinstance(value, Enum) else value for value in values]
+    indices, distinct = factorise(values, "outcome", "an outcome")
+    codes = [_code(value, own) for value in distinct]
+    if None in codes:
+        unknown = codes.index(None)
+        row = int(np.argmax(indices == unknown))
+        raise ValueError(f"row {row}: outcome {distinct[unknown]!r:.60}; {_expected(outcomes)}")
+    return np.array(codes, dtype=np.uint8)[indices]
+
+
+def _code(value: Hashable, own: Mapping[Any, int]) -> int | None:
+    if value in own:
+        return own[value]
+    if isinstance(value, (bool, int, float)):
+        return _KNOWN.get(f"{float(value):g}")
+    text = str(value).strip().lower()
+    return _KNOWN.get(text, {"1.0": FIRST, "0.0": SECOND}.get(text))
+
+
+def _check_mapping(outcomes: Any) -> dict[Any, int]:
+    if outcomes is None:
+        return {}
+    if not isinstance(outcomes, Mapping):
+        raise TypeError(
+            f"outcomes is {outcomes!r:.60}; expected a mapping from values of the data to "
+            "'first', 'second' or 'tie'"
+        )
+    for value, name in outcomes.items():
+        if name not in OUTCOME_NAMES:
+            raise ValueError(
+                f"outcomes maps {value!r:.60} to {name!r:.60}; expected 'first', 'second' or 'tie'"
+            )
+    return {value: OUTCOME_NAMES.index(name) for value, name in outcomes.items()}
+
+
+def _expected(outcomes: Mapping[Any, str] | None) -> str:
+    known = "; ".join(
+        f"{name}: {', '.join(_SPELLINGS[code])}" for code, name in enumerate(OUTCOME_NAMES)
+    )
+    given = "" if outcomes is None else f"one of {list(outcomes)} or "
+    return f"expected {given}a known spelling ({known}), or a mapping of it in outcomes"

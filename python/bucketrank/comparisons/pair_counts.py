@@ -1,0 +1,279 @@
+"""Counts of pairs of labels, which can be added, saved and aggregated."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bucketrank import _core
+from bucketrank._files import write_file
+from bucketrank._optional import pandas
+from bucketrank._validation import as_positions, as_weights, check_labels, label_names
+from bucketrank.comparisons.data import Comparisons
+from bucketrank.comparisons.names import is_sorted, sort_names
+from bucketrank.notation import LabelledRankings
+from bucketrank.tables import pluralize
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+__all__ = ["PairCounts"]
+
+_MOST_LABELS = 8192
+
+
+class PairCounts:
+    """For each pair of labels, how often the first was before the second, tied with it, or after it.
+
+    Counts of parts of the data can be added: data that is larger than memory, or spread over a cluster, is counted in
+    parts and merged. With whole-number weights the sum equals the counts of one pass exactly.
+
+    Parameters
+    ----------
+    labels : sequence
+        Names of the labels.
+    table : array-like of shape (n_pairs, 3)
+        Weights of before, tied and after for the pairs (0, 1), (0, 2), ..., (1, 2), ...
+    ranked : array-like of shape (n_labels,)
+        Weight of the rows that rank each label.
+    largest_ranking : int, default 2
+        Largest number of labels in a row. Above 2 the pairs of a row depend on each other.
+
+    See Also
+    --------
+    PairCounts.of : Counts comparisons or rankings.
+
+    Examples
+    --------
+    >>> from bucketrank import Borda, PairCounts, from_comparisons
+    >>> monday = PairCounts.of(from_comparisons(["a", "b"], ["b", "c"], ["first", "tie"]))
+    >>> tuesday = PairCounts.of(from_comparisons(["d", "a"], ["a", "c"], ["second", "first"]))
+    >>> week = monday + tuesday
+    >>> week
+    PairCounts(4 labels, 4 comparisons)
+    >>> week.labels
+    ['a', 'b', 'c', 'd']
+    >>> Borda(beta=0).aggregate_counts(week)
+    array([1, 2, 2, 2])
+    """
+
+    def __init__(
+        self,
+        labels: Sequence[Hashable],
+        table: ArrayLike,
+        ranked: ArrayLike,
+        largest_ranking: int = 2,
+    ) -> None:
+        names = check_labels(labels)
+        counts = np.array(table, dtype=np.float64)
+        weights = np.array(ranked, dtype=np.float64)
+        pairs = len(names) * (len(names) - 1) // 2
+        if len(names) < 2:
+            raise ValueError(f"found {len(names)} label(s); expected at least 2")
+        if counts.shape != (pairs, 3) or weights.shape != (len(names),):
+            raise ValueError(
+                f"table has shape {counts.shape} and ranked {weights.shape}; expected ({pairs}, 3) and "
+                f"({len(names)},) for {len(names)} labels"
+            )
+        self.labels = names
+        self.table = counts
+        self.ranked = weights
+        self.largest_ranking = int(largest_ranking)
+        for values, name in ((counts, "table"), (weights, "ranked")):
+            bad = ~((values >= 0) & (values < np.inf))
+            if bad.any():
+                place = np.argwhere(bad)[0].tolist()
+                raise ValueError(
+                    f"{name}, entry {place}: {values[tuple(place)]}; expected a count of 0 or more"
+                )
+
+    @classmethod
+    def of(
+        cls,
+        data: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        labels: Sequence[Hashable] | None = None,
+    ) -> PairCounts:
+        """Count the pairs of comparisons or rankings.
+
+        Parameters
+        ----------
+        data : Comparisons, PairCounts, LabelledRankings, or array-like or DataFrame of shape (n_rankings, n_labels)
+            Comparisons, or positions with NaN for missing labels.
+        sample_weight : array-like of shape (n_rankings,), optional
+            Non-negative weights of rankings; comparisons carry their own.
+        labels : sequence, optional
+            Names of the labels of rankings; by default a DataFrame's columns, or 0, 1, ...
+
+        Returns
+        -------
+        PairCounts
+        """
+        if isinstance(data, (Comparisons, PairCounts)):
+            if sample_weight is not None or labels is not None:
+                raise TypeError(
+                    f"{type(data).__name__} carry their own weights and labels; expected sample_weight and "
+                    "labels only with rankings"
+                )
+            if isinstance(data, PairCounts):
+                return cls(data.labels, data.table, data.ranked, data.largest_ranking)
+            if len(data.labels) > _MOST_LABELS:
+                raise ValueError(
+                    f"found {len(data.labels)} labels; expected at most {_MOST_LABELS}"
+                )
+            table, ranked = _core.count_comparisons(data._input())
+            return cls(data.labels, table, ranked)
+        if isinstance(data, LabelledRankings):
+            data, labels = data.positions, data.labels if labels is None else labels
+        positions = as_positions(data)
+        names = label_names(data, labels, positions.shape[1])
+        (table, ranked), largest = _core.count_rankings(positions, as_weights(sample_weight))
+        return cls(names, table, ranked, max(largest, 2))
+
+    def update(self, batch: Any, sample_weight: ArrayLike | None = None) -> PairCounts:
+        """Add a batch of comparisons or rankings, or other counts, to these counts; return them."""
+        merged = self + PairCounts.of(batch, sample_weight)
+        self.__dict__.update(merged.__dict__)
+        return self
+
+    def __add__(self, other: Any) -> PairCounts:
+        if not isinstance(other, PairCounts):
+            return NotImplemented
+        labels = _union(self.labels, other.labels)
+        mine, theirs = self._with_labels(labels), other._with_labels(labels)
+        largest = max(self.largest_ranking, other.largest_ranking)
+        return PairCounts(labels, mine[0] + theirs[0], mine[1] + theirs[1], largest)
+
+    def __radd__(self, other: Any) -> PairCounts:
+        # The start of Python's sum.
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, PairCounts)
+            and self.labels == other.labels
+            and self.largest_ranking == other.largest_ranking
+            and np.array_equal(self.table, other.table)
+            and np.array_equal(self.ranked, other.ranked)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        total = self.table.sum()
+        shown = f"{int(total):,}" if total == int(total) else f"{total:,.6g}"
+        noun = "comparison" if total == 1 else "comparisons"
+        return f"PairCounts({pluralize(len(self.labels), 'label')}, {shown} {noun})"
+
+    @property
+    def before(self) -> NDArray[np.float64]:
+        """Matrix of the weights of "row label before column label"."""
+        return self._matrix(0) + self._matrix(2).T
+
+    @property
+    def tied(self) -> NDArray[np.float64]:
+        """Symmetric matrix of the weights of ties."""
+        upper = self._matrix(1)
+        return upper + upper.T
+
+    def to_pandas(self) -> DataFrame:
+        """Return one row per pair that was compared, with the columns first, second, before, tied and after.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        first, second = np.triu_indices(len(self.labels), 1)
+        seen = np.flatnonzero(self.table.sum(axis=1) > 0)
+        names = np.empty(len(self.labels), dtype=object)
+        names[:] = self.labels
+        columns = {
+            "first": names[first[seen]],
+            "second": names[second[seen]],
+            **{name: self.table[seen, k] for k, name in enumerate(("before", "tied", "after"))},
+        }
+        frame: DataFrame = pandas("to_pandas").DataFrame(columns)
+        return frame
+
+    def save(self, path: str | Path) -> None:
+        """Write the counts to a file; labels must be texts or whole numbers.
+
+        Parameters
+        ----------
+        path : str or Path
+            File to write; an existing file is replaced.
+        """
+        for label in self.labels:
+            if isinstance(label, bool) or not isinstance(label, (str, int)):
+                raise TypeError(
+                    f"label {label!r:.60} is of type {type(label).__name__}; expected texts or whole numbers to save"
+                )
+        description = {"pair_counts": self.labels, "largest_ranking": self.largest_ranking}
+        write_file(path, _core.pack(json.dumps(description), [self.table, self.ranked]))
+
+    @classmethod
+    def load(cls, path: str | Path) -> PairCounts:
+        """Read counts that :meth:`save` wrote; a damaged or foreign file raises a ValueError.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Returns
+        -------
+        PairCounts
+        """
+        from bucketrank.saving import read_container
+
+        data = read_container(path, "pair counts")
+        try:
+            text, parts = _core.unpack(data, "pair counts")
+            description = json.loads(text)
+            table, ranked = parts
+            return cls(
+                description["pair_counts"], table, ranked, int(description["largest_ranking"])
+            )
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            raise ValueError(f"{path}: cannot read the saved pair counts: {error}") from error
+
+    def _input(self) -> dict[str, Any]:
+        """Return the arrays as the core reads them."""
+        return {"table": self.table, "ranked": self.ranked}
+
+    def _matrix(self, plane: int) -> NDArray[np.float64]:
+        """Return the values of pairs u < v above the diagonal."""
+        n = len(self.labels)
+        matrix = np.zeros((n, n))
+        matrix[np.triu_indices(n, 1)] = self.table[:, plane]
+        return matrix
+
+    def _with_labels(
+        self, labels: list[Hashable]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return table and ranked for more labels, or for labels in another order."""
+        if labels == self.labels:
+            return self.table, self.ranked
+        number = {name: index for index, name in enumerate(labels)}
+        place = np.array([number[name] for name in self.labels])
+        before, tied = np.zeros((2, len(labels), len(labels)))
+        before[np.ix_(place, place)] = self.before
+        tied[np.ix_(place, place)] = self.tied
+        upper = np.triu_indices(len(labels), 1)
+        ranked = np.zeros(len(labels))
+        ranked[place] = self.ranked
+        return np.column_stack([before[upper], tied[upper], before.T[upper]]), ranked
+
+
+def _union(left: list[Hashable], right: list[Hashable]) -> list[Hashable]:
+    """Return all labels: sorted if both lists are, else those of `left` before the others of `right`."""
+    if left == right:
+        return left
+    both = list(dict.fromkeys([*left, *right]))
+    return sort_names(both) if is_sorted(left) and is_sorted(right) else both

@@ -1,0 +1,229 @@
+"""Generator of comparisons with known utilities, tiers and effects, and the reader of arena battles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bucketrank._validation import as_real, as_seed, as_whole
+from bucketrank.comparisons import Comparisons, from_comparisons
+
+__all__ = ["Battles", "make_battles", "read_battles"]
+
+
+@dataclass(frozen=True, eq=False)
+class Battles:
+    """Comparisons with the truth behind them.
+
+    Attributes
+    ----------
+    comparisons : Comparisons
+        The comparisons.
+    utilities : ndarray of shape (n_labels,)
+        True utilities of the labels; those of a tier are equal.
+    tiers : ndarray of shape (n_labels,)
+        True positions: a bucket order.
+    order_effect : float
+        True order effect.
+    covariate_effects : ndarray of shape (n_covariates,)
+        True effects of the covariates.
+
+    Examples
+    --------
+    >>> from bucketrank.datasets import make_battles
+    >>> battles = make_battles(50, 3, random_state=0)
+    >>> len(battles.comparisons)
+    50
+    """
+
+    comparisons: Comparisons
+    utilities: NDArray[np.float64]
+    tiers: NDArray[np.int64]
+    order_effect: float
+    covariate_effects: NDArray[np.float64]
+
+
+def make_battles(
+    n_comparisons: int = 10_000,
+    n_labels: int = 12,
+    *,
+    n_tiers: int | None = None,
+    spread: float = 2.0,
+    ties: float = 0.2,
+    order_effect: float = 0.0,
+    covariate_effects: Any = (),
+    n_groups: int | None = None,
+    group_spread: float = 0.5,
+    random_state: int = 0,
+) -> Battles:
+    """Generate comparisons of two labels from a model with known utilities.
+
+    Parameters
+    ----------
+    n_comparisons, n_labels : int
+        Size of the data; at least 1 and 2. Each comparison has two random labels in a random order.
+    n_tiers : int, optional
+        Number of different utilities, which are equally spaced; by default all labels differ.
+    spread : float, default 2
+        Difference of the largest and the smallest utility.
+    ties : float, default 0.2
+        Probability of a tie of two equal labels; from 0, below 1.
+    order_effect : float, default 0
+        Added to the utility of the label shown first.
+    covariate_effects : array-like of shape (n_covariates,), optional
+        Effects of standard normal covariates.
+    n_groups : int, optional
+        Number of groups; by default there are none. Each group has utilities of its own around the true ones, so that
+        its comparisons depend on each other.
+    group_spread : float, default 0.5
+        Standard deviation of the utilities of groups around the true ones.
+    random_state : int, default 0
+        Seed of the random numbers.
+
+    Returns
+    -------
+    Battles
+
+    Examples
+    --------
+    >>> battles = make_battles(500, n_labels=4, n_tiers=2, order_effect=0.3, n_groups=20)
+    >>> battles.comparisons
+    Comparisons(500 rows, 4 labels, 20 groups)
+    >>> battles.tiers
+    array([1, 1, 2, 2])
+    """
+    rows, labels = _at_least(n_comparisons, "n_comparisons", 1), _at_least(n_labels, "n_labels", 2)
+    levels = labels if n_tiers is None else _at_least(n_tiers, "n_tiers", 1)
+    if levels > labels:
+        raise ValueError(f"n_tiers is {levels}; expected at most n_labels={labels}")
+    width, tie_share = _finite(spread, "spread"), as_real(ties, "ties")
+    if not 0 <= tie_share < 1:
+        raise ValueError(f"ties is {tie_share}; expected a share from 0, below 1")
+    rng = np.random.default_rng(as_seed(random_state, "random_state"))
+    effects = np.array(covariate_effects, dtype=np.float64).reshape(-1)
+    tiers = 1 + np.arange(labels) * levels // labels
+    utilities = width * (0.5 - (tiers - 1) / max(levels - 1, 1)) if levels > 1 else np.zeros(labels)
+    first = rng.integers(0, labels, rows)
+    second = (first + rng.integers(1, labels, rows)) % labels
+    z = rng.standard_normal((rows, len(effects)))
+    gap = utilities[first] - utilities[second] + _finite(order_effect, "order_effect") + z @ effects
+    group = None
+    if n_groups is not None:
+        groups = _at_least(n_groups, "n_groups", 1)
+        group = rng.integers(0, groups, rows)
+        own = _finite(group_spread, "group_spread") * rng.standard_normal((groups, labels))
+        gap += own[group, first] - own[group, second]
+    names = np.array([f"m{label:0{len(str(labels - 1))}d}" for label in range(labels)])
+    comparisons = from_comparisons(
+        names[first],
+        names[second],
+        _draw_outcomes(rng, gap, tie_share),
+        group=group,
+        covariates=z if len(effects) else None,
+    )
+    if len(comparisons.labels) < labels:
+        raise ValueError(
+            f"n_comparisons is {rows}: only {len(comparisons.labels)} of {labels} labels are compared; expected more"
+        )
+    return Battles(comparisons, utilities, tiers, float(order_effect), effects)
+
+
+def _draw_outcomes(
+    rng: np.random.Generator, gap: NDArray[np.float64], ties: float
+) -> NDArray[np.str_]:
+    """Draw outcomes of the model with the weights e^(gap/2), a constant and e^(-gap/2)."""
+    # Equal labels have the weights 1, w and 1: a tie has the probability w / (2 + w).
+    tied = 2 * ties / (1 - ties)
+    before, after = np.exp(gap / 2), np.exp(-gap / 2)
+    draws = rng.random(len(gap)) * (before + tied + after)
+    codes = np.where(draws < before, 0, np.where(draws < before + tied, 1, 2))
+    return np.array(["first", "tie", "second"])[codes]
+
+
+def read_battles(
+    path: Any,
+    *,
+    first: str = "model_a",
+    second: str = "model_b",
+    outcome: str = "winner",
+    weight: str | None = None,
+    group: str | None = None,
+    covariates: Any = None,
+    outcomes: Any = None,
+) -> Comparisons:
+    r"""Read comparisons from a CSV or JSON file, such as the published battles of chatbot arenas; needs pandas.
+
+    Parameters
+    ----------
+    path : str or Path
+        A CSV file, a JSON file with a list of records, or a file with one JSON record per line (``.jsonl``).
+    first, second, outcome : str
+        Names of the columns; the defaults are those of the arena files.
+    weight, group : str, optional
+        Names of further columns.
+    covariates : list of str, optional
+        Names of columns of numbers, first minus second.
+    outcomes : mapping, optional
+        See :func:`bucketrank.from_comparisons`.
+
+    Returns
+    -------
+    Comparisons
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from bucketrank.datasets import read_battles
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "games.csv")
+    ...     _ = path.write_text("model_a,model_b,winner\nada,bob,model_a\nbob,ada,tie\n")
+    ...     len(read_battles(path))
+    2
+    """
+    from bucketrank._optional import pandas
+    from bucketrank.csv_reader import BadFileError
+
+    pd = pandas("read_battles")
+    name = str(path)
+    texts = dict.fromkeys((first, second), str)
+    try:
+        if name.endswith((".json", ".jsonl")):
+            frame = pd.read_json(path, lines=name.endswith(".jsonl"), dtype=texts)
+        else:
+            # An empty cell is missing, but a label may be called "NA".
+            frame = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""])
+    except OSError as error:
+        raise BadFileError(f"{name}: {error.strerror or error}") from None
+    except (ValueError, pd.errors.ParserError) as error:
+        raise BadFileError(f"{name}: {error}") from None
+    try:
+        return from_comparisons(
+            first,
+            second,
+            outcome,
+            data=frame,
+            weight=weight,
+            group=group,
+            covariates=covariates,
+            outcomes=outcomes,
+        )
+    except (TypeError, ValueError) as error:
+        raise BadFileError(f"{name}: {error}") from error
+
+
+def _at_least(value: Any, name: str, least: int) -> int:
+    number = as_whole(value, name)
+    if number < least:
+        raise ValueError(f"{name} is {number}; expected at least {least}")
+    return number
+
+
+def _finite(value: Any, name: str) -> float:
+    number = as_real(value, name)
+    if not np.isfinite(number):
+        raise ValueError(f"{name} is {number}; expected a finite number")
+    return number

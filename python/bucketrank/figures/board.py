@@ -1,0 +1,190 @@
+"""Figures of leaderboards: scores with intervals and tiers, and outcomes of all pairs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bucketrank.figures.style import new_axes
+from bucketrank.tables import escape_mathtext
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from bucketrank.boards.result import Leaderboard
+
+__all__ = ["plot_pair_outcomes", "plot_score_intervals"]
+
+_BLUE = "#0072B2"
+_ORANGE = "#D55E00"
+_MOST_NUMBERS = 14
+"""Largest number of labels for which every cell shows its share."""
+
+
+def plot_score_intervals(board: Leaderboard, *, ax: Axes | None = None) -> Axes:
+    """Draw scores with intervals, best label on top, and tiers as shaded bands.
+
+    Parameters
+    ----------
+    board : Leaderboard
+        The leaderboard; labels that were never compared are left out.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; by default those of a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Hollow markers are labels whose rank interval reaches outside their tier.
+
+    Examples
+    --------
+    >>> from bucketrank import from_comparisons, leaderboard
+    >>> games = from_comparisons(["ada"] * 40, ["bob"] * 40, ["first"] * 34 + ["second"] * 6)
+    >>> axes = plot_score_intervals(leaderboard(games, n_resamples=50))
+    >>> len(axes.get_yticklabels())
+    2
+    """
+    order = [label for label in board.order().tolist() if board.tier[label] > 0]
+    axes = new_axes(ax, (7.5, interval_height(board)), "Leaderboard.plot")
+    _shade_tiers(axes, board, order)
+    for place, label in enumerate(order):
+        crosses = bool(board.crosses_tier[label])
+        axes.plot(
+            [board.score_low[label], board.score_high[label]],
+            [place, place],
+            color=_BLUE,
+            linewidth=2,
+            solid_capstyle="round",
+        )
+        axes.plot(
+            board.scores[label],
+            place,
+            marker="o",
+            markersize=6,
+            color=_BLUE,
+            # Not transparent: the interval must not show through a hollow marker.
+            markerfacecolor="white" if crosses else _BLUE,
+            linestyle="none",
+        )
+    names = [escape_mathtext(_short(str(board.labels[label]))) for label in order]
+    axes.set_yticks(range(len(order)), names)
+    axes.set_ylim(len(order) - 0.5, -0.5)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel(f"score, {100 * board.settings['confidence']:g} % interval of each label")
+    axes.grid(axis="x", alpha=0.25, linewidth=0.7)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    if board.crosses_tier.any():
+        axes.set_title(
+            "hollow: the rank interval reaches outside the tier", fontsize="small", loc="left"
+        )
+    return axes
+
+
+def plot_pair_outcomes(board: Leaderboard, *, ax: Axes | None = None) -> Axes:
+    """Draw the share of comparisons that each label won against each other, ties counting half, as a heat map.
+
+    Parameters
+    ----------
+    board : Leaderboard
+        The leaderboard; labels are sorted as on it, and tiers are framed.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; by default those of a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Cells of up to 14 labels show percentages of wins, ties and losses of the row label; pairs that were never
+        compared are empty.
+
+    Examples
+    --------
+    >>> from bucketrank import from_comparisons, leaderboard
+    >>> games = from_comparisons(["ada"] * 40, ["bob"] * 40, ["first"] * 34 + ["second"] * 6)
+    >>> axes = plot_pair_outcomes(leaderboard(games, n_resamples=50))
+    >>> sorted(text.get_text() for text in axes.get_yticklabels())
+    ['ada', 'bob']
+    """
+    order = board.order()
+    before, tied = board.counts.before, board.counts.tied
+    seen = before + tied + before.T
+    known = np.where(seen > 0, seen, 1.0)
+    shares = [np.where(seen > 0, part / known, np.nan) for part in (before, tied, before.T)]
+    grid = np.ix_(order, order)
+    side = pair_side(len(order))
+    axes = new_axes(ax, (side + 1.4, side), "Leaderboard.plot")
+    image = axes.imshow((shares[0] + shares[1] / 2)[grid], cmap="cividis", vmin=0, vmax=1)
+    names = [escape_mathtext(_short(str(board.labels[label]))) for label in order]
+    axes.set_xticks(range(len(names)), names, rotation=45, ha="right", rotation_mode="anchor")
+    axes.set_yticks(range(len(names)), names)
+    if len(order) <= _MOST_NUMBERS:
+        _write_shares(axes, [share[grid] for share in shares])
+        axes.set_title(
+            "in a cell: % won, tied and lost by the row label", fontsize="small", loc="left"
+        )
+    _frame_tiers(axes, board, order.tolist())
+    axes.figure.colorbar(
+        image, ax=axes, label="won by the row label, ties counting half", shrink=0.8
+    )
+    return axes
+
+
+def interval_height(board: Leaderboard) -> float:
+    """Return the height in inches of a figure of intervals."""
+    return 1.2 + 0.27 * max(3, int((board.tier > 0).sum()))
+
+
+def pair_side(labels: int) -> float:
+    """Return the side in inches of a heat map of pairs."""
+    return min(12.0, 2.8 + (0.62 if labels <= _MOST_NUMBERS else 0.24) * labels)
+
+
+def _shade_tiers(axes: Axes, board: Leaderboard, order: list[int]) -> None:
+    """Shade every other tier, and write the number of each at the right."""
+    start = 0
+    for place in range(1, len(order) + 1):
+        is_end = place == len(order) or _block(board, order[place]) != _block(board, order[start])
+        if not is_end:
+            continue
+        component, tier = _block(board, order[start])
+        if tier % 2 == 1:
+            axes.axhspan(start - 0.5, place - 0.5, color="#888888", alpha=0.16, linewidth=0)
+        text = f"tier {tier}" if component == 0 else f"part {component + 1}, tier {tier}"
+        axes.text(
+            1.01, (start + place - 1) / 2, text, transform=axes.get_yaxis_transform(), va="center"
+        )
+        start = place
+
+
+def _block(board: Leaderboard, label: int) -> tuple[int, int]:
+    return int(board.components[label]), int(board.tier[label])
+
+
+def _frame_tiers(axes: Axes, board: Leaderboard, order: list[int]) -> None:
+    from matplotlib.patches import Rectangle
+
+    for block in dict.fromkeys(_block(board, label) for label in order):
+        places = [place for place, label in enumerate(order) if _block(board, label) == block]
+        if block[1] > 0:
+            corner = (places[0] - 0.5, places[0] - 0.5)
+            size = len(places)
+            axes.add_patch(
+                Rectangle(corner, size, size, fill=False, edgecolor=_ORANGE, linewidth=2.5)
+            )
+
+
+def _write_shares(axes: Axes, shares: list[np.ndarray]) -> None:
+    for i, j in np.ndindex(shares[0].shape):
+        if i == j or np.isnan(shares[0][i, j]):
+            continue
+        text = "\n".join(f"{100 * share[i, j]:.0f}" for share in shares)
+        # Dark text on light cells, light text on dark cells.
+        ink = "black" if shares[0][i, j] + shares[1][i, j] / 2 > 0.5 else "white"
+        axes.text(
+            j, i, text, ha="center", va="center", color=ink, fontsize="x-small", linespacing=1.05
+        )
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= 30 else f"{label[:27]}..."

@@ -1,0 +1,362 @@
+"""Reading and writing of PrefLib files: elections and surveys with counted ballots."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Hashable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bucketrank import _core
+from bucketrank._files import write_file
+from bucketrank._validation import Positions, as_positions, as_weights, label_names, with_missing
+from bucketrank.csv_reader import BadFileError, read_text
+
+__all__ = ["PREFLIB_TYPES", "WeightedRankings", "read_preflib", "write_preflib"]
+
+PREFLIB_TYPES = ("soc", "soi", "toc", "toi", "cat")
+"""Data types: strict or with ties (s, t), orders that are complete or incomplete (c, i), and categories."""
+
+_HEADER = re.compile(r"#\s*([^:]+?)\s*:\s*(.*?)\s*")
+_NAME = re.compile(r"ALTERNATIVE NAME (\d+)", re.IGNORECASE)
+_BALLOT = re.compile(r"\s*([^:\s]+)\s*:(.*)")
+_BUCKET = re.compile(r"\s*(?:\{([\d\s,]*)\}|(\d+))\s*(?:,|$)")
+
+
+class WeightedRankings(NamedTuple):
+    """Rankings with the names of their labels and a weight per row.
+
+    Attributes
+    ----------
+    positions : ndarray of shape (n_rankings, n_labels)
+        ``int64``, or ``float64`` with NaN for labels that are not ranked.
+    labels : list
+        Name of each column.
+    weights : ndarray of shape (n_rankings,), or None
+        Number of ballots per row; None if all rows count once.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from bucketrank import read_preflib, write_preflib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_preflib(f"{folder}/drinks.toc", [[1, 2, 2], [1, 2, 2]], labels=["tea", "coffee", "juice"])
+    ...     rankings = read_preflib(f"{folder}/drinks.toc")
+    >>> rankings.labels, rankings.weights.tolist()
+    (['tea', 'coffee', 'juice'], [2.0])
+    """
+
+    positions: Positions
+    labels: list[Hashable]
+    weights: NDArray[np.float64] | None
+
+
+def read_preflib(path: str | os.PathLike[str]) -> WeightedRankings:
+    """Read a PrefLib file of type soc, soi, toc, toi or cat.
+
+    Counts become weights, names of alternatives become labels. In soi and toi files, alternatives that a ballot does
+    not mention are not ranked (NaN). In cat files, the categories are positions; alternatives in the same category
+    are tied.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file in the format with a header of lines ``# KEY: value``.
+
+    Returns
+    -------
+    WeightedRankings
+
+    Raises
+    ------
+    BadFileError
+        If the file is invalid; the message names file and line.
+
+    References
+    ----------
+    N. Mattei and T. Walsh, "PrefLib: a library for preferences", Algorithmic Decision Theory 2013; https://preflib.org.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "drinks.toi")
+    ...     write_preflib(file, [[1, 2, 2], [2, 1, np.nan]], labels=["tea", "coffee", "juice"], weights=[5, 3])
+    ...     Y, labels, weights = read_preflib(file)
+    >>> labels, weights
+    (['tea', 'coffee', 'juice'], array([5., 3.]))
+    >>> Y
+    array([[ 1.,  2.,  2.],
+           [ 2.,  1., nan]])
+    """
+    return parse_preflib(str(path), read_text(path))
+
+
+def is_preflib(path: str, text: str) -> bool:
+    """Return whether a file has the name or the header of a PrefLib file."""
+    if Path(path).suffix.lower()[1:] in PREFLIB_TYPES:
+        return True
+    return text.startswith("#") and "# NUMBER ALTERNATIVES:" in text
+
+
+def parse_preflib(name: str, text: str) -> WeightedRankings:
+    """Return the rankings in the text of a PrefLib file; `name` appears in messages."""
+    lines = list(_numbered(text))
+    header = _read_header(name, lines)
+    labels = _labels(name, header)
+    kind = _data_type(name, header)
+    rows: list[NDArray[np.float64]] = []
+    counts: list[float] = []
+    for number, line in lines:
+        if line.startswith("#"):
+            continue
+        ballot = _BALLOT.fullmatch(line)
+        place = f"{name}, line {number}"
+        if ballot is None:
+            raise BadFileError(
+                f"{place}: {line[:60]!r}; expected a count, a colon and a ballot, such as '12: 3,{{1,2}}'"
+            )
+        counts.append(_count(place, ballot[1]))
+        rows.append(_positions(place, ballot[2], len(labels), kind))
+    if not rows:
+        raise BadFileError(f"{name}: no ballots; expected lines such as '12: 3,1,2'")
+    weights = np.array(counts)
+    return WeightedRankings(
+        with_missing(_core.parse_positions(np.array(rows))),
+        labels,
+        None if (weights == 1).all() else weights,
+    )
+
+
+def _numbered(text: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            yield number, line.strip()
+
+
+def _read_header(name: str, lines: Sequence[tuple[int, str]]) -> dict[str, tuple[int, str]]:
+    """Return line number and value of each key, in upper case."""
+    header: dict[str, tuple[int, str]] = {}
+    for number, line in lines:
+        entry = _HEADER.fullmatch(line) if line.startswith("#") else None
+        if entry is not None:
+            header[entry[1].upper()] = number, entry[2]
+    if "NUMBER ALTERNATIVES" not in header:
+        raise BadFileError(
+            f"{name}: no line '# NUMBER ALTERNATIVES: ...'; expected a PrefLib file with a header of lines "
+            "'# KEY: value' (files of the format before 2022 can be downloaded again from preflib.org)"
+        )
+    return header
+
+
+def _labels(name: str, header: dict[str, tuple[int, str]]) -> list[Hashable]:
+    number, value = header["NUMBER ALTERNATIVES"]
+    if not re.fullmatch(r"\d{1,5}", value) or int(value) < 2:
+        raise BadFileError(
+            f"{name}, line {number}: {value[:60]!r} alternatives; expected a whole number from 2 to 99999"
+        )
+    labels: list[Hashable] = [str(alternative) for alternative in range(1, int(value) + 1)]
+    for key, (line, text) in header.items():
+        found = _NAME.fullmatch(key)
+        if found is None:
+            continue
+        index = int(found[1]) - 1
+        if not 0 <= index < len(labels):
+            raise BadFileError(
+                f"{name}, line {line}: alternative {found[1]}; expected a number from 1 to {len(labels)}"
+            )
+        labels[index] = text or labels[index]
+    repeated = next((label for label in labels if labels.count(label) > 1), None)
+    if repeated is not None:
+        # Names need not be unique in PrefLib; the number tells them apart.
+        return [
+            label if labels.count(label) == 1 else f"{label} ({number})"
+            for number, label in enumerate(labels, start=1)
+        ]
+    return labels
+
+
+def _data_type(name: str, header: dict[str, tuple[int, str]]) -> str:
+    number, value = header.get("DATA TYPE", (0, Path(name).suffix[1:]))
+    kind = value.lower()
+    if kind not in PREFLIB_TYPES:
+        place = f"{name}, line {number}" if number else name
+        raise BadFileError(
+            f"{place}: data type {value[:60]!r}; expected one of {', '.join(PREFLIB_TYPES)}"
+        )
+    return kind
+
+
+def _count(place: str, word: str) -> float:
+    try:
+        count = float(word)
+    except ValueError:
+        count = math.nan
+    if not 0 < count < math.inf:
+        raise BadFileError(f"{place}: count {word[:60]!r}; expected a number above 0")
+    return count
+
+
+def _positions(place: str, text: str, n_labels: int, kind: str) -> NDArray[np.float64]:
+    row = np.full(n_labels, np.nan)
+    for position, bucket in enumerate(_buckets(place, text), start=1):
+        if len(bucket) > 1 and kind in ("soc", "soi"):
+            raise BadFileError(
+                f"{place}: alternatives {bucket[0]} and {bucket[1]} are tied; expected strict orders in a {kind} file"
+            )
+        for alternative in bucket:
+            if not 1 <= alternative <= n_labels:
+                raise BadFileError(
+                    f"{place}: alternative {alternative}; expected a number from 1 to {n_labels}"
+                )
+            if not math.isnan(row[alternative - 1]):
+                raise BadFileError(f"{place}: alternative {alternative} appears twice")
+            row[alternative - 1] = position
+    absent = np.flatnonzero(np.isnan(row))
+    if kind in ("soc", "toc") and len(absent):
+        raise BadFileError(
+            f"{place}: alternative {absent[0] + 1} is missing; expected complete orders in a {kind} file"
+        )
+    return row
+
+
+def _buckets(place: str, text: str) -> Iterator[list[int]]:
+    """Yield the alternatives of each bucket or category; a category may be empty."""
+    start = 0
+    while text[start:].strip():
+        found = _BUCKET.match(text, start)
+        if found is None:
+            raise BadFileError(
+                f"{place}: {text[start:].strip()[:60]!r}; expected alternatives such as 3 or {{1,2}}, with commas"
+            )
+        inside = found[2] if found[1] is None else found[1]
+        words = [word.strip() for word in inside.split(",")] if inside.strip() else []
+        if not all(word.isdecimal() and len(word) < 10 for word in words):
+            raise BadFileError(f"{place}: {inside[:60]!r}; expected numbers of alternatives")
+        yield [int(word) for word in words]
+        start = found.end()
+
+
+def write_preflib(
+    path: str | os.PathLike[str],
+    Y: Any,
+    *,
+    labels: Sequence[Hashable] | None = None,
+    weights: ArrayLike | None = None,
+    title: str = "",
+) -> None:
+    """Write rankings to a PrefLib file; equal rankings become one line with their count.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The ending decides the data type: ``.soc`` (strict and complete), ``.soi`` (strict), ``.toc`` (complete),
+        ``.toi`` (any ranking) or ``.cat`` (buckets as categories).
+    Y : array-like or DataFrame of shape (n_rankings, n_labels)
+        Positions; NaN for missing labels.
+    labels : sequence, optional
+        Names of the labels; by default a DataFrame's columns, or 0, 1, ...
+    weights : array-like of shape (n_rankings,), optional
+        Whole numbers of ballots; by default each row counts once.
+    title : str, default ""
+        Title in the header.
+
+    Raises
+    ------
+    ValueError
+        If a ranking has ties or missing labels that the data type does not allow, ranks no label, or has a weight that
+        is not a whole number.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "drinks.toc")
+    ...     write_preflib(path, [[1, 2, 2], [1, 2, 2]], labels=["tea", "coffee", "juice"])
+    ...     print(path.read_text().splitlines()[-1])
+    2: 1,{2,3}
+    """
+    file = Path(path)
+    kind = file.suffix.lower()[1:]
+    if kind not in PREFLIB_TYPES:
+        raise ValueError(
+            f"{file}: ending {file.suffix!r}; expected one of {', '.join('.' + t for t in PREFLIB_TYPES)}"
+        )
+    array = as_positions(Y)
+    names = [_one_line(name) for name in label_names(Y, labels, array.shape[1])]
+    positions = _core.parse_positions(array)
+    ballots = _count_ballots(positions, _whole_weights(weights, len(positions)), kind)
+    header = {
+        "FILE NAME": file.name,
+        "TITLE": _one_line(title),
+        "DATA TYPE": kind,
+        "NUMBER ALTERNATIVES": len(names),
+        "NUMBER VOTERS": sum(ballots.values()),
+        "NUMBER UNIQUE ORDERS": len(ballots),
+    }
+    if kind == "cat":
+        n_categories = int(positions.max())
+        header["NUMBER CATEGORIES"] = n_categories
+        header |= {f"CATEGORY NAME {i}": f"Category {i}" for i in range(1, n_categories + 1)}
+    header |= {f"ALTERNATIVE NAME {i}": name for i, name in enumerate(names, start=1)}
+    lines = [f"# {key}: {value}" for key, value in header.items()]
+    # PrefLib lists frequent ballots first; equal counts keep their order.
+    ranked = sorted(ballots.items(), key=lambda item: -item[1])
+    lines += [f"{count}: {ballot}" for ballot, count in ranked]
+    write_file(file, "\n".join(lines) + "\n")
+
+
+def _one_line(text: Hashable) -> str:
+    return " ".join(str(text).split())
+
+
+def _whole_weights(weights: ArrayLike | None, rows: int) -> list[int]:
+    numbers = as_weights(weights)
+    if numbers is None:
+        return [1] * rows
+    numbers = _core.check_weights(numbers, rows)
+    for row, number in enumerate(numbers):
+        if number != int(number):
+            raise ValueError(f"row {row}: weight {number}; expected whole numbers of ballots")
+    return [int(number) for number in numbers]
+
+
+def _count_ballots(
+    positions: NDArray[np.int64], weights: Sequence[int], kind: str
+) -> dict[str, int]:
+    """Return the number of each ballot as text; rows of weight 0 are left out."""
+    ballots: dict[str, int] = {}
+    for row, weight in enumerate(weights):
+        if weight:
+            text = _ballot(positions[row], row, kind)
+            ballots[text] = ballots.get(text, 0) + weight
+    return ballots
+
+
+def _ballot(positions: NDArray[np.int64], row: int, kind: str) -> str:
+    if not positions.any():
+        raise ValueError(f"row {row} ranks no label; expected at least one")
+    if kind in ("soc", "toc") and not positions.all():
+        label = int(np.flatnonzero(positions == 0)[0])
+        raise ValueError(
+            f"row {row}, label {label}: position missing (NaN), which a {kind} file cannot hold; use the ending "
+            f".{kind[:2]}i"
+        )
+    buckets = [np.flatnonzero(positions == p) + 1 for p in range(1, int(positions.max()) + 1)]
+    if kind in ("soc", "soi"):
+        tied = next((bucket for bucket in buckets if len(bucket) > 1), None)
+        if tied is not None:
+            raise ValueError(
+                f"row {row}: labels {tied[0] - 1} and {tied[1] - 1} are tied, which a {kind} file cannot hold; use the "
+                f"ending .t{kind[1:]}"
+            )
+    texts = [",".join(map(str, bucket.tolist())) for bucket in buckets]
+    return ",".join(
+        text if len(bucket) == 1 else f"{{{text}}}"
+        for text, bucket in zip(texts, buckets, strict=True)
+    )
