@@ -1,8 +1,9 @@
-"""Boosting: our model of whole rankings against scikit-learn's boosting of one classification problem.
+"""Boosting: our model of whole rankings compared with scikit-learn's boosting of classification problems.
 
-No other library boosts rankings with ties. The peer is `HistGradientBoostingClassifier` with as many rounds of the same
-depth: on the one problem of the top label, and on the pairs of labels one by one, of which a few are fitted and the
-rest extrapolated. Two threads each, in a process of their own, because scikit-learn reads their number at its start.
+No other library boosts rankings with ties. The peer is `HistGradientBoostingClassifier` with the same number of rounds
+and the same depth: one classifier of the top label, and one classifier per pair of labels, of which a few are fitted
+and the total is extrapolated. Both use two threads, in a separate process, because scikit-learn reads the number of
+threads when it is imported.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def letter() -> tuple[Any, Any]:
 def peer() -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    # No limit on leaves but the depth, as ours have none.
+    # Only the depth limits the number of leaves, as in our trees.
     return HistGradientBoostingClassifier(
         max_iter=ROUNDS, max_depth=DEPTH, max_leaf_nodes=None, early_stopping=False
     )
@@ -95,18 +96,20 @@ def growth() -> None:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
         each = seconds / (20 * rows * labels * (labels - 1) / 2) * 1e9
         print(
-            f"    {rows:>9,} rows, {labels:>3} labels {seconds:8.2f} s  {each:6.2f} ns a pair and round"
+            f"    {rows:>9,} rows, {labels:>3} labels {seconds:8.2f} s  {each:6.2f} ns per pair and round"
             f"  peak memory so far {peak:.1f} GB"
         )
 
 
 def rankers() -> None:
-    """The mix of all against its own forest, on the data sets of at least a thousand rows."""
+    """Compare the ranker with its forest alone, on the datasets of at least a thousand rows."""
     from peer_trees import data_sets
 
     import bucketrank as br
 
-    print(f"ranker against its forest alone, seconds to fit nine tenths ({THREADS} threads)")
+    print(
+        f"ranker against its forest alone, seconds to fit nine tenths of the rows ({THREADS} threads)"
+    )
     for name, X, Y in data_sets():
         if len(X) < 1000:
             continue
@@ -130,7 +133,7 @@ def rankers() -> None:
 
 
 def boosting() -> None:
-    """Run both in a process that has the threads."""
+    """Run both comparisons in a process with this number of threads."""
     subprocess.run(
         [sys.executable, str(Path(__file__).resolve())],
         check=True,

@@ -1,6 +1,6 @@
-"""Forests: our fit against scikit-learn's multi-output random forest on the codes of all pairs of labels.
+"""Forests: our fit compared with scikit-learn's multi-output random forest on the codes of all pairs of labels.
 
-And what TauX and shrinkage cost on one tree.
+Also the cost of TauX and of shrinkage on one tree.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import bucketrank as br
 
 TREES = 100
 PEER_TREES = (2, 6)
-"""scikit-learn's forest of as many trees would take minutes. Two small ones tell what a tree costs, and what a fit
-costs whatever the number of trees, which must not be scaled."""
+"""Sizes of scikit-learn's forests. One of the same size as ours would take minutes, so its time is extrapolated from
+two small forests: the time per tree, and the constant part, which must not be scaled."""
 
 THREADS = 2
 
 TURNS = 3
-"""Both sides are measured so often in turn, and the best of each counts: other work slows single turns."""
+"""Number of alternating measurements. The best of each side counts, because other load slows single turns."""
 
 
 def wall_and_processor_seconds(call: Any, *arguments: Any) -> tuple[float, float]:
@@ -74,19 +74,19 @@ def forests() -> None:
 
 
 def best(measured: Any) -> tuple[float, float]:
-    """The least wall and the least processor seconds of some turns."""
+    """Smallest wall time and smallest processor time over the turns."""
     wall, processor = (min(seconds) for seconds in zip(*measured, strict=True))
     return wall, processor
 
 
 def extrapolated(measured: list[tuple[float, float]]) -> list[float]:
-    """Seconds for all trees, from those for two numbers of trees."""
+    """Seconds for all trees, extrapolated from two numbers of trees."""
     few, more = PEER_TREES
     return [a + (b - a) * (TREES - few) / (more - few) for a, b in zip(*measured, strict=True)]
 
 
 def prediction(forest: Any, peers: list[Any], X: Any) -> None:
-    """Our consensus of averaged shares against the peer's averaged shares of the classes of each pair."""
+    """Compare our consensus of averaged shares with the peer's averaged class probabilities of each pair."""
     ours, *measured = (
         best([wall_and_processor_seconds(call, X) for _ in range(TURNS)])
         for call in (forest.predict, *(peer.predict_proba for peer in peers))
@@ -103,7 +103,7 @@ def consensus_and_shrinkage(X: Any, Y: Any) -> None:
     options: list[dict[str, Any]] = [{}, {"min_samples_split": 2}]
     for params in options:
         tree = br.PartialLabelRankingTree(**params).fit(X, Y)
-        # Aggregators that the tree does not remember; a reread tree remembers none.
+        # The tree caches the consensus of its leaves; a tree read from a pickle has an empty cache.
         times = {}
         for name, aggregator in (("Borda", br.Borda()), ("TauX", br.TauX())):
             seconds = []

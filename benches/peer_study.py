@@ -1,4 +1,4 @@
-"""A whole study with one thread and with two, in turns."""
+"""A complete study with one and with two threads, measured alternately."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GOAL = 1.7
 
 
 def study(turns: int = 3) -> None:
-    """Print the time of one repeat of the paper's study, and what a second thread gains."""
+    """Print the time of one repeat of the paper's study and the speed-up by a second thread."""
     folder = SHARED / "data"
     if folder.is_dir():
         datasets = read_folder(folder)
@@ -32,12 +32,12 @@ def study(turns: int = 3) -> None:
     print(
         f"  1 thread {best[1]:.2f} s, 2 threads {best[2]:.2f} s: ratio {ratio:.2f} "
         f"(goal {GOAL}: {'reached' if ratio >= GOAL else 'missed'}); "
-        f"5 × 10 folds with 2 threads: about {5 * best[2]:.0f} s (goal 90, aim 40)"
+        f"5 × 10 folds with 2 threads: about {5 * best[2]:.0f} s (goal 90, stretch goal 40)"
     )
 
 
 def _like_the_paper() -> list[Dataset]:
-    """A large, a middling and a small dataset of the paper's shapes."""
+    """A large, a medium and a small dataset with shapes as in the paper."""
     shapes = {"letter": (20000, 16, 26), "satimage": (6435, 36, 6), "vowel": (528, 10, 11)}
     made = {name: make_rankings(*shape, random_state=0) for name, shape in shapes.items()}
     return [Dataset(name, data.X, data.Y) for name, data in made.items()]

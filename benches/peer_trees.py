@@ -1,7 +1,7 @@
-"""Trees: our fit against scikit-learn's multi-output entropy tree on the codes of all pairs of labels.
+"""Trees: our fit compared with scikit-learn's multi-output entropy tree on the codes of all pairs of labels.
 
-Both grow the same tree up to equally good splits, which is checked here on the largest nodes. The data sets are those
-in the folder ``shared/data`` beside the checkout, or generated ones of the same shapes.
+Both grow the same tree, except for the choice between equally good splits; this is checked on the largest nodes. The
+datasets are in the folder ``shared/data`` beside the checkout; without it, data of the same shapes are generated.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ SHAPES = {
     "satimage": (6435, 36, 6), "segment": (2310, 18, 7), "vehicle": (846, 18, 4), "vowel": (528, 10, 11),
     "wine": (178, 13, 3), "yeast": (1484, 8, 10),
 }  # fmt: skip
-"""Rows, features and labels of the data sets."""
+"""Rows, features and labels of the datasets."""
 
 
-# Run in a process of its own. The peak is reset once the data are there, so that it is the fit's own.
+# Run in a separate process. The peak memory is reset after the data are loaded, so that it measures the fit only.
 FIT = """
 import sys
 import peer_trees
@@ -56,7 +56,7 @@ def shared_data() -> Path | None:
 def generated(
     rows: int, features: int, labels: int, values: int | None, seed: int
 ) -> tuple[Any, Any]:
-    """Data in which features explain rankings; features have few values, or are continuous for None."""
+    """Data in which features explain rankings; features are continuous if `values` is None."""
     rng = np.random.default_rng(seed)
     X = (
         rng.random((rows, features))
@@ -80,14 +80,14 @@ def data_sets() -> Iterator[tuple[str, Any, Any]]:
 
 
 def named_or_generated(name: str, rows: str = "", labels: str = "") -> tuple[Any, Any]:
-    """A data set by name, or "few" or "continuous": 16 generated features of 16 values or of as many as rows."""
+    """A dataset by name, or 16 generated features with 16 distinct values ("few") or one per row ("continuous")."""
     if name in SHAPES:
         return next((X, Y) for found, X, Y in data_sets() if found == name)
     return generated(int(rows), 16, int(labels), 16 if name == "few" else None, 2)
 
 
 def measured_fit(*arguments: object) -> tuple[float, float]:
-    """Processor seconds of a fit in a process of its own, and its peak memory in MB above its inputs."""
+    """Processor seconds of a fit in a separate process, and its peak memory in MB in addition to its inputs."""
     result = subprocess.run(
         [sys.executable, "-c", FIT, *map(str, arguments)],
         cwd=Path(__file__).resolve().parent,
@@ -115,7 +115,7 @@ def processor_seconds(call: Any, *arguments: Any) -> float:
 
 
 def largest_difference(tree: Any, X: Any, codes: Any, nodes: int = 6) -> float:
-    """Largest difference in the improvement of a split from the best that scikit-learn finds for the node."""
+    """Largest difference between the improvement of our split and of scikit-learn's best split of the same node."""
     table = tree.tree_.nodes()
     inner = np.flatnonzero(np.asarray(table["feature"]) >= 0)
     worst = 0.0
@@ -145,9 +145,7 @@ def largest_difference(tree: Any, X: Any, codes: Any, nodes: int = 6) -> float:
 
 def fits() -> None:
     where = (
-        "the data sets beside the checkout"
-        if shared_data()
-        else "generated data of the same shapes"
+        "the datasets beside the checkout" if shared_data() else "generated data of the same shapes"
     )
     print(
         f"fully grown entropy trees on {where}, processor seconds, one thread; scikit-learn on pair codes"
@@ -192,7 +190,7 @@ def letter_extras(X: Any, Y: Any, tree: Any, complete: float) -> None:
     tree.predict(many[:10])
     seconds = min(processor_seconds(tree.predict, many) for _ in range(15))
     print(f"        predict: {len(many) / seconds / 1e6:.1f} M rows/s, goal 5")
-    # Other thresholds than the tree's own, whose consensus it remembers.
+    # Thresholds that differ from the tree's, whose consensus is cached.
     for aggregator in (br.Borda(0.8), br.Copeland(0.3), br.BucketPivot(0.2)):
         seconds = processor_seconds(tree.with_aggregator(aggregator).predict, X[:1])
         print(f"        consensus of all leaves, {aggregator!r}: {seconds * 1e3:.0f} ms, goal 60")
@@ -201,7 +199,7 @@ def letter_extras(X: Any, Y: Any, tree: Any, complete: float) -> None:
 
 
 def growth(sizes: tuple[int, ...]) -> None:
-    """Fits of more and more rows and labels, each in a process of its own."""
+    """Fits of increasing numbers of rows and labels, each in a separate process."""
     print(
         "growth of a fit (16 features, fully grown): processor seconds, peak memory above the inputs"
     )
@@ -212,7 +210,7 @@ def growth(sizes: tuple[int, ...]) -> None:
         each = seconds / (rows * math.log2(rows) * labels * (labels - 1) / 2) * 1e9
         print(
             f"    {kind:<10} features, {rows:>9,} rows, n = {labels:>3}: {seconds:8.2f} s {memory:7.0f} MB"
-            f"   {each:.2f} ns a pair and row and doubling"
+            f"   {each:.2f} ns per pair, row and doubling"
         )
 
 
@@ -222,5 +220,5 @@ def trees() -> None:
 
 
 def large_trees() -> None:
-    """The growth to a million rows, which takes minutes and some gigabytes."""
+    """Fits of up to a million rows, which take minutes and a few gigabytes."""
     growth((20_000, 100_000, 1_000_000))

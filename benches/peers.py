@@ -1,7 +1,7 @@
-"""Our time, the peer's time and their ratio, all from the same run.
+"""Our time, the peer's time and their ratio, all measured in the same run.
 
-Machines differ and are noisy, so only the ratio says something. Each pair is timed in turns, and the best of several
-turns counts. One thread each, unless the line says otherwise.
+Machines differ and are noisy, so only the ratio is meaningful. Both sides are timed alternately, and the best of
+several turns counts. Each side uses one thread unless the line states another number.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-# The peers' linear algebra must not use more threads than we do; NumPy reads these when it is imported.
+# The peers' linear algebra must not use more threads than we do; NumPy reads these variables when it is imported.
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import numpy as np  # noqa: E402 (after the environment is set)
+from peer_boards import boards  # noqa: E402
 from peer_boosting import boosting  # noqa: E402
 from peer_forests import forests  # noqa: E402
 from peer_study import study  # noqa: E402
@@ -30,7 +31,7 @@ import bucketrank as br  # noqa: E402
 
 @dataclass(frozen=True)
 class Goal:
-    """What a comparison should reach."""
+    """The ratio that a comparison should reach."""
 
     ratio: float
     aim: float | None = None
@@ -44,9 +45,9 @@ def seconds(call: Callable[[], Any], times: int = 1) -> float:
 
 
 def in_turns(ours: Callable[[], Any], peer: Callable[[], Any], turns: int) -> tuple[float, float]:
-    """Best time of each, measured alternately so that both meet the same noise.
+    """Best time of each side, measured alternately so that both have the same noise.
 
-    A turn takes 5 ms or more: a short call is made several times.
+    A turn takes at least 5 ms: short calls are repeated.
     """
     repeats = [max(1, math.ceil(5e-3 / seconds(call))) for call in (ours, peer)]
     times = [(seconds(ours, repeats[0]), seconds(peer, repeats[1])) for _ in range(turns)]
@@ -61,7 +62,7 @@ def line(
     turns: int = 7,
     peer_share: float = 1.0,
 ) -> float:
-    """Print one comparison; `peer_share` is the part of the work that the peer does in its call."""
+    """Print one comparison; `peer_share` is the share of the work that the peer's call does."""
     our_time, peer_time = in_turns(ours, peer, turns)
     peer_time /= peer_share
     ratio = peer_time / our_time
@@ -90,7 +91,7 @@ def tau_x_broadcast(truth: Any, predicted: Any) -> float:
 
 
 def tau_x_chunked(truth: Any, predicted: Any, chunk: int = 512) -> float:
-    """A few rows at a time, so that the signs stay in the cache."""
+    """A few rows at a time, so that the signs stay in cache."""
     n = truth.shape[1]
     disagreeing = 0
     for start in range(0, len(truth), chunk):
@@ -111,7 +112,7 @@ def tau_x_pairs(truth: Any, predicted: Any) -> float:
 
 
 def tau_x_columns(truth: Any, predicted: Any) -> float:
-    """Column by column in bytes: what an expert writes who knows how NumPy is fastest."""
+    """Column by column in bytes: expert code, tuned for NumPy."""
     n = truth.shape[1]
     a = np.ascontiguousarray(truth.T, dtype=np.int8)
     b = np.ascontiguousarray(predicted.T, dtype=np.int8)
@@ -282,7 +283,7 @@ def batches() -> None:
             Goal(15, 40),
             peer_share=share,
         )
-        # The peer's part without the statistics that lead to the chain; ours does all of it.
+        # The peer starts from given transition matrices; ours computes them too.
         chains = [chain_matrix(Y, variant) for Y in sets[: len(some)]]
         line(
             f"MarkovChain({variant}), as above / eig of given transition matrices",
@@ -306,7 +307,7 @@ def batches() -> None:
 
 
 def threads(sets: list[Any]) -> None:
-    """Two threads against one, for a list of sets and for the same sets as one array."""
+    """Compare two threads with one, for a list of sets and for the same sets as one array."""
     for name, big in (("list", sets), ("array", np.stack(sets))):
         for aggregator in (br.MarkovChain(1), br.BucketPivot(), br.MaximalLottery()):
             line(
@@ -344,10 +345,11 @@ SECTIONS: dict[str, Callable[[], None]] = {
     "forests": forests,
     "large_trees": large_trees,
     "study": study,
+    "boards": boards,
 }
 
 ON_DEMAND = ("boosting", "large_trees")
-"""Sections that take minutes: they run only when they are named."""
+"""Sections that take minutes; they run only when requested by name."""
 
 
 def main() -> int:

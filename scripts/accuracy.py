@@ -130,7 +130,7 @@ def report(studies: list[Study], options: argparse.Namespace, seconds: float) ->
             for study in studies
         ),
         f"- mean rank correlation at {', '.join(f'{level:.0%}' for level in LEVELS)} missing labels; "
-        f"{seconds:.0f} s in all",
+        f"{seconds:.0f} s in total",
         "",
         *table(scores, datasets, methods, synthetic),
         "",
@@ -175,7 +175,7 @@ def means(
 def table(
     scores: Scores, datasets: list[str], methods: list[str], synthetic: list[int]
 ) -> Iterator[str]:
-    """Yield the lines of a table with one row per dataset; the paper's eight are one column with the best of them."""
+    """Yield the lines of a table with one row per dataset; one column has the best of the paper's eight methods."""
     ours = [method for method in methods if method not in PAPER_AGGREGATORS]
     theirs = [methods.index(method) for method in PAPER_AGGREGATORS]
     yield "| dataset | " + " | ".join([BEST_OF_EIGHT, *ours]) + " |"

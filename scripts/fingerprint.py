@@ -1,4 +1,4 @@
-"""Hash models and predictions, so that a refactoring can prove that it changed none.
+"""Hash models and predictions, to prove that a refactoring changed none of them.
 
 Record the fingerprints with the code before and after a change, then compare the two files:
 
@@ -144,7 +144,7 @@ def record(data: list[Any]) -> dict[str, Any]:
 
 
 def compare(before: dict[str, Any], after: dict[str, Any]) -> bool:
-    """Print what differs; True if hashes are equal and shares differ by rounding only."""
+    """Print the differences; return True if hashes are equal and shares differ by rounding only."""
     names = sorted(before["hashes"].keys() | after["hashes"].keys())
     different = [n for n in names if before["hashes"].get(n) != after["hashes"].get(n)]
     for name in different:

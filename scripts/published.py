@@ -119,8 +119,8 @@ def _scores(study: Study, published: Published) -> Section:
     sizes = np.abs([cell.difference for cell in cells])
     text = (
         f"{len(cells)} scores of the paper and ours: the mean absolute difference is {sizes.mean():.4f}, "
-        f"the largest {sizes.max():.3f}. Folds and missing labels are drawn anew, so the numbers differ like two "
-        "runs with different seeds. If several lotteries are maximal, ours is the fairest and the "
+        f"the largest {sizes.max():.3f}. Folds and missing labels are not the paper's, so the numbers differ as "
+        "between two seeds. If several lotteries are maximal, ours is the fairest and the "
         "paper's an arbitrary one."
     )
     return Section("Comparison with the paper: agreement", (text,), tuple(tables), more=(every,))

@@ -19,7 +19,7 @@ SCORING = ("borda", "copeland")
 
 
 class Row(NamedTuple):
-    """A row of the table; fields with the prefix paper are published values."""
+    """A row of the table; fields with the prefix `paper_` are published values."""
 
     dataset: str
     missing: int

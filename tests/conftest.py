@@ -60,7 +60,7 @@ def pytest_runtest_makereport(
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Handle modules that skip themselves completely, whose tests the hook above does not see."""
+    """Handle modules that are skipped completely: the hook above is not called for their tests."""
     report = yield
     if (
         report.skipped

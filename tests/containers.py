@@ -1,4 +1,4 @@
-"""Containers of saved models, taken apart and put together in Python."""
+"""Reader and writer of the containers of saved models, in plain Python."""
 
 from __future__ import annotations
 
@@ -62,5 +62,5 @@ def array(values: Any, dtype: str) -> Entry:
 
 
 def text(value: str) -> Entry:
-    """Return an entry that holds a text."""
+    """Return an entry from a string."""
     return array(list(value.encode()), "uint8")

@@ -1,4 +1,4 @@
-"""The script behind ``make accuracy``, on data of a few rows."""
+"""The script of ``make accuracy``, on data of a few rows."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def test_large_thresholds_tie_everything(Y: list[Ranking]) -> None:
 
 @given(profiles(complete=True, min_labels=3))
 def test_without_a_threshold_the_methods_are_the_classical_ones(Y: list[Ranking]) -> None:
-    # For complete rankings Borda's order is that of the mean fractional rank.
+    # For complete rankings Borda's order is the order of the mean fractional ranks.
     ranks = [[sum(q < p for q in row) + (row.count(p) + 1) / 2 for p in row] for row in Y]
     expected = br.to_dense_ranks(np.round([np.mean(ranks, axis=0)], 9))[0]
     np.testing.assert_array_equal(br.Borda(0).aggregate(Y), expected)
@@ -176,7 +176,7 @@ def test_without_a_threshold_the_methods_are_the_classical_ones(Y: list[Ranking]
 def test_a_condorcet_winner_is_first(data: st.DataObject) -> None:
     Y = np.array(data.draw(profiles(complete=True, max_labels=6, max_rows=9)))
     winner = data.draw(st.integers(0, Y.shape[1] - 1))
-    # A majority of the rows places the winner alone in front.
+    # A majority of the rows places the winner alone at the first position.
     majority = np.vstack([Y, Y[:1]])
     majority[:, winner] = 0
     Y = np.vstack([Y, br.to_dense_ranks(majority)])

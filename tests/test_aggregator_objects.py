@@ -189,8 +189,8 @@ def test_bad_batches() -> None:
     borda = br.Borda()
     with pytest.raises(ValueError, match=r"set 1 has 2 labels but set 0 has 3"):
         borda.aggregate_many([Y, [[1, 2]]])
-    with pytest.raises(ValueError, match=r"set 1: row 0, label 1: position 7"):
-        borda.aggregate_many([Y, [[1, 7, 2]]])
+    with pytest.raises(ValueError, match=r"set 1: row 0, label 1: position -7"):
+        borda.aggregate_many([Y, [[1, -7, 2]]])
     with pytest.raises(ValueError, match=r"set 0 has 1 dimension"):
         borda.aggregate_many([[1, 2, 3]])
     with pytest.raises(ValueError, match=r"found 0 sets"):
@@ -238,9 +238,9 @@ def test_explanations_are_read_only() -> None:
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_the_first_bad_set_is_named_in_lists_and_arrays(n_jobs: int) -> None:
     sets = np.tile([[1, 2, 3], [2, 1, 3]], (40, 1, 1))
-    sets[[17, 30], 1, 2] = 8
+    sets[[17, 30], 1, 2] = -8
     for many in (sets, sets.astype(float), list(sets), [sets[0].tolist(), *sets[1:]]):
-        with pytest.raises(ValueError, match=r"^set 17: row 1, label 2: position 8"):
+        with pytest.raises(ValueError, match=r"^set 17: row 1, label 2: position -8"):
             br.Borda().aggregate_many(many, n_jobs=n_jobs)
 
 

@@ -116,7 +116,7 @@ def test_an_invalid_cell_is_located(folder: Path, capsys: pytest.CaptureFixture[
     assert "'red'" in message
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX terminals")
 @pytest.mark.parametrize("no_colour", [False, True])
 def test_colour_and_progress_only_on_terminals(folder: Path, no_colour: bool) -> None:
     controller, terminal = pty.openpty()

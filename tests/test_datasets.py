@@ -124,9 +124,9 @@ def test_infinite_positions_become_the_last_position() -> None:
             "X, column 'a': dtype .*; expected integers",
         ),
         (
-            {"Y": [[1, 2], [1, 2], [1, 3]]},
+            {"Y": [[1, 2], [1, 2], [1, -3]]},
             ValueError,
-            "rankings of 'small': row 2, label 1: position 3",
+            "rankings of 'small': row 2, label 1: position -3",
         ),
         (
             {"Y": [[1, 2], [0, 1], [1, 2]]},
@@ -160,8 +160,8 @@ def test_bad_input(changes: dict[str, Any], error: type[Exception], message: str
 
 def test_an_invalid_row_beyond_the_first_block_has_the_right_number() -> None:
     Y = np.ones((150_000, 2))
-    Y[140_001, 1] = 3
-    with pytest.raises(ValueError, match="row 140001, label 1: position 3"):
+    Y[140_001, 1] = -3
+    with pytest.raises(ValueError, match="row 140001, label 1: position -3"):
         Dataset("long", np.zeros((150_000, 1)), Y)
     X = np.zeros((150_000, 1))
     X[140_002, 0] = NAN

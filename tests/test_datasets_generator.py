@@ -132,7 +132,7 @@ def test_temporary_memory_is_independent_of_the_rows() -> None:
         data = make_rankings(rows, 10, 10, missing=0.2)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        # Features once, positions twice: before and after validation.
+        # Subtract the data: features once, positions twice (before and after validation).
         return peak - data.X.nbytes - 2 * data.Y.nbytes
 
     assert extra(600_000) < extra(200_000) + 5_000_000

@@ -132,8 +132,8 @@ def test_other_columns(tmp_path: Path) -> None:
 
 
 def test_invalid_rankings(tmp_path: Path) -> None:
-    serve(tmp_path, 8, ("A1 REAL", "L1 REAL", "L2 REAL"), [("1", "1", "2"), ("1", "2", "2")])
-    with pytest.raises(ValueError, match=r"OpenML 8 .*row 1, label 0: position 2, but no label"):
+    serve(tmp_path, 8, ("A1 REAL", "L1 REAL", "L2 REAL"), [("1", "1", "2"), ("1", "0", "2")])
+    with pytest.raises(ValueError, match=r"OpenML 8 .*row 1, label 0: position 0"):
         fetch(8, data_home=tmp_path)
 
 

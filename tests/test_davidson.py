@@ -47,7 +47,7 @@ def test_utilities_are_the_optimum_of_scipy(
 def test_standard_errors_are_those_of_the_second_derivatives_at_the_optimum_of_scipy() -> None:
     Y = np.array([[1, 2, 2], [2, 1, 3], [1, 1, 2], [1, NAN, 2]], dtype=float)
     weights = np.array([1.0, 2.0, 1.0, 3.0])
-    details = Davidson(0.2).explain(Y, weights).details
+    details = Davidson(0.2, errors="information").explain(Y, weights).details
     start = np.zeros(6)
     best = minimize(posterior, start, args=(Y, weights, 0.2), method="BFGS", options={"gtol": 1e-7})
     at = best.x
@@ -112,6 +112,8 @@ def test_the_result_is_the_cut_of_the_fitted_shares() -> None:
     shares = [latent.pair_shares(scores, u, v) for u in range(4) for v in range(u + 1, 4)]
     np.testing.assert_array_equal(explanation.positions, TauX().aggregate_pair_shares(shares))
     assert "utilities" in str(explanation)
+    printed = [line.split()[1] for line in str(explanation).splitlines()[2:6]]
+    assert printed == [str(u) for u in np.argsort(-explanation.details["utilities"])]
     assert set(explanation.to_dict()) >= {"utilities", "tie_terms", "utility_errors"}
 
 

@@ -101,14 +101,14 @@ class TestDask:
         with capsys.disabled():
             print(
                 f"\nDask: {len(sizes)} jobs on worker processes {sorted(set(workers))}; "
-                f"{max(sizes)} bytes a job at most, {whole} bytes of data"
+                f"{max(sizes)} bytes per job at most, {whole} bytes of data"
             )
         assert len(set(workers)) >= 2
         assert os.getpid() not in workers
         assert max(sizes) < 20_000 < whole
 
     @pytest.mark.filterwarnings("ignore")
-    @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+    @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
     def test_a_killed_worker_does_not_change_the_results(self, client: Any, tmp_path: Path) -> None:
         data = [small("a", 1, rows=300), small("b", 2, rows=200)]
         settings: dict[str, Any] = {"missing": [0, 0.3], "n_repeats": 2, "n_folds": 10}

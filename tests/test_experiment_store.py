@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import signal
@@ -18,6 +19,9 @@ from sklearn.base import BaseEstimator
 
 from bucketrank.__main__ import main
 from bucketrank.experiments import JobError, StoreError, Study, compare
+from bucketrank.experiments.learners import Outcome
+from bucketrank.experiments.plan import Job
+from bucketrank.experiments.store import Store
 from test_experiments import numbers, small
 
 SETTINGS: dict[str, Any] = {"missing": [0, 0.3], "n_repeats": 2, "n_folds": 4}
@@ -117,7 +121,7 @@ def test_unusable_stores(tmp_path: Path) -> None:
     assert other.read_bytes() == before
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="a folder that even root cannot write to")
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a folder that even root cannot write to")
 def test_a_store_in_a_folder_that_cannot_be_written() -> None:
     with pytest.raises(StoreError, match="cannot be used"):
         compare([small("a", 1)], store="/proc/study.db", **SETTINGS)
@@ -161,7 +165,7 @@ def complete_study(repeats: int) -> Study:
     return compare([data], missing=[0, 0.3], n_repeats=repeats, n_folds=10)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 def test_a_kill_loses_only_running_jobs(tmp_path: Path) -> None:
     store = tmp_path / "study.db"
     expected = complete_study(repeats=10)
@@ -225,7 +229,10 @@ def test_two_processes_on_one_store(tmp_path: Path) -> None:
         ("UPDATE result SET leaves = x'00'", "the leaves .*which is not a number"),
         ("UPDATE setting SET value = '{' WHERE name = 'study'", "not JSON"),
         ("UPDATE setting SET value = '[1]' WHERE name = 'study'", r"its settings are \[1\]"),
-        ("UPDATE setting SET value = '{\"format\": 1}' WHERE name = 'study'", "lack datasets"),
+        (
+            "UPDATE setting SET value = '{\"format\": 2}' WHERE name = 'study'",
+            "the checksum of the study",
+        ),
     ],
 )
 def test_invalid_contents_are_damage(
@@ -247,8 +254,86 @@ def test_invalid_contents_are_damage(
 
 def test_missing_scores_are_not_damage(tmp_path: Path) -> None:
     store = tmp_path / "study.db"
-    compare([small("a", 1)], ["borda"], baseline=False, store=store, **SETTINGS)
+    job = Job("a", 0.0, 0, 0, "tree")
+    settings = make_settings()
+    with Store.open(store, settings) as opened:
+        opened.add(job, ["borda"], [Outcome(math.nan, 2.0, 2.0, 3, 2, 0.1, 0.1)])
+    assert np.isnan(Study.load(store).columns["tau_x"]).sum() == 1
+
+
+def make_settings() -> dict[str, Any]:
+    data = [small("a", 1)]
+    return compare(data, ["borda"], baseline=False, missing=0, n_repeats=1, n_folds=2).settings
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        ("UPDATE result SET tau_x = tau_x / 2 WHERE fold = 1", "the checksum of the result"),
+        ("UPDATE result SET tau_x = 1.5 WHERE fold = 1", "the tau_x 1.5, which is not possible"),
+        ("UPDATE result SET fit_seconds = -1.0", "the fit_seconds -1.0, which is not possible"),
+        ("UPDATE result SET leaves = leaves + 1", "the checksum of the result"),
+        ("UPDATE result SET fold = 7 WHERE fold = 1", "the fold 7"),
+        (
+            "DELETE FROM result WHERE fold = 1 AND method = 'mc4'",
+            "1 of 2 results of a job are left",
+        ),
+        ("DELETE FROM result WHERE fold = 1", "of a finished study are left"),
+        ("UPDATE setting SET value = replace(value, '0', '1') WHERE name = 'study'", "checksum"),
+        (
+            "UPDATE setting SET value = replace(value, '1', '2') WHERE name LIKE 'note %'",
+            "checksum",
+        ),
+    ],
+)
+def test_changed_and_lost_results_are_damage(tmp_path: Path, damage: str, message: str) -> None:
+    store = tmp_path / "study.db"
+    compare([small("a", 1)], ["borda", "mc4"], baseline=False, store=store, **SETTINGS)
     with sqlite3.connect(store) as connection:
-        connection.execute("UPDATE result SET tau_x = NULL WHERE fold = 1")
+        connection.execute(damage)
     connection.close()
-    assert np.isnan(Study.load(store).columns["tau_x"]).sum() == 4
+    with pytest.raises(StoreError, match=rf"study\.db.*{message}"):
+        Study.load(store)
+
+
+def test_flipped_bits_never_change_results(tmp_path: Path) -> None:
+    store = tmp_path / "study.db"
+    study = compare([small("a", 1)], ["borda", "mc4"], baseline=False, store=store, **SETTINGS)
+    connection = sqlite3.connect(store)
+    connection.execute("PRAGMA journal_mode = DELETE")
+    connection.close()
+    content = store.read_bytes()
+    rng = np.random.default_rng(0)
+    refused = []
+    for _ in range(300):
+        damaged = bytearray(content)
+        damaged[int(rng.integers(len(damaged)))] ^= 1 << int(rng.integers(8))
+        store.write_bytes(bytes(damaged))
+        try:
+            loaded = Study.load(store)
+        except StoreError as error:
+            refused.append(str(error))
+        else:
+            assert numbers(loaded) == numbers(study)
+            assert loaded.settings == study.settings
+    assert len(refused) > 100
+    assert all("study.db" in message for message in refused)
+
+
+def test_a_finished_store_on_a_read_only_medium(tmp_path: Path) -> None:
+    store = tmp_path / "study.db"
+    study = compare([small("a", 1)], ["borda"], store=store, **SETTINGS)
+    # A file system that SQLite cannot write its own files to: they cannot be made where folders of their names are.
+    for suffix in ("-wal", "-shm"):
+        (tmp_path / f"study.db{suffix}").mkdir()
+    assert numbers(Study.load(store)) == numbers(study)
+    assert (
+        main(["report", str(store), "--format", "markdown", "--out", str(tmp_path / "r.md")]) == 0
+    )
+
+
+def test_a_store_in_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StoreError, match="':memory:'; expected the name of a file"):
+        compare([small("a", 1)], store=":memory:", **SETTINGS)
+    assert not list(tmp_path.iterdir())

@@ -1,4 +1,4 @@
-"""Studies: equality with a plain loop over folds, for any number of threads and other datasets."""
+"""Studies: equality with a plain loop over folds, for any number of threads and any other datasets."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class ConstantRanker(BaseEstimator):
     def fit(self, _X: Any, Y: Any) -> ConstantRanker:
         if self.fails:
             raise ZeroDivisionError("no way")
-        self.consensus_ = aggregate(Y)
+        self.consensus_ = aggregate(Y, "borda")
         return self
 
     def predict(self, X: Any) -> Any:
@@ -345,7 +345,7 @@ compare([data], n_repeats=100, n_folds=10, n_jobs=2)
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 def test_interrupting_a_study_stops_it_soon() -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", STUDY_IN_A_PROCESS],

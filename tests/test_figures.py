@@ -41,7 +41,7 @@ RANKINGS = np.array([[1, 2, 2, 3], [1, 2, 3, 3], [1, 2, 2, 3], [2, 1, 2, 3]])
 
 @pytest.fixture(autouse=True)
 def close_figures() -> Generator[None]:
-    pyplot.switch_backend("agg")  # there may be no screen
+    pyplot.switch_backend("agg")  # works without a display
     yield
     pyplot.close("all")
 

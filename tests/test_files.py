@@ -16,7 +16,7 @@ import pytest
 from bucketrank import PartialLabelRankingTree, load_model, save_model
 from bucketrank._files import check_writable, write_file
 
-posix = pytest.mark.skipif(os.name != "posix", reason="permissions, signals and pipes of POSIX")
+posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX permissions, signals and pipes")
 TREE = PartialLabelRankingTree().fit([[0], [1]], [[1, 2], [2, 1]])
 
 

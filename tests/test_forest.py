@@ -65,7 +65,7 @@ def test_a_forest_is_the_average_of_its_trees(missing: float) -> None:
         np.testing.assert_array_equal(forest.apply(X)[:, index], leaves)
         expected += tree.pair_shares(("m-estimate", 0.5), leaves) / 5
     shares = forest.predict_pair_shares(X)
-    np.testing.assert_allclose(shares, expected, atol=1e-12)
+    np.testing.assert_allclose(shares, expected, rtol=0, atol=1e-6)
     np.testing.assert_array_equal(forest.predict(X), br.TauX().aggregate_pair_shares(shares))
     C = forest.predict_pair_order(X)
     first, second = np.triu_indices(Y.shape[1], 1)
@@ -137,7 +137,7 @@ def test_no_out_of_bag_row_warns() -> None:
 def test_every_compatible_aggregator_predicts() -> None:
     X, Y = data()
     forest = Forest(n_estimators=10, random_state=0).fit(X, Y)
-    rankings = ("mc1", "mc2", "mc3", "davidson")
+    rankings = ("mc1", "mc2", "mc3", "davidson", "reciprocal_rank_fusion")
     names = [name for name in br.METHODS if name not in rankings]
     for name, predicted in zip(names, forest.predict_many(X, names), strict=True):
         np.testing.assert_array_equal(forest.with_aggregator(name).predict(X), predicted)
@@ -177,12 +177,12 @@ def test_the_feature_that_matters_is_important() -> None:
 @pytest.mark.parametrize(
     ("params", "error", "message"),
     [
-        ({"n_estimators": 0}, ValueError, r"n_estimators is 0; expected at least 1"),
+        ({"n_estimators": 0}, ValueError, r"n_estimators is 0; expected .* at least 1"),
         ({"n_estimators": 2.5}, TypeError, r"n_estimators is 2.5; expected a whole number"),
         ({"variant": "rotated"}, ValueError, r"variant is 'rotated'; expected one of 'mixed'"),
         ({"shrinkage_strength": 0}, ValueError, r"shrinkage_strength is 0.0; expected a finite"),
         ({"max_features": 9}, ValueError, r"max_features is 9; expected at most the 3"),
-        ({"oob_score": True, "variant": "extra_trees"}, ValueError, r"whose trees see all rows"),
+        ({"oob_score": True, "variant": "extra_trees"}, ValueError, r"whose trees use all rows"),
         ({"aggregator": br.Borda("auto")}, ValueError, r"expected a number for a forest"),
     ],
 )
@@ -215,7 +215,7 @@ def test_bad_input() -> None:
         ("Y", (X, five_labels, None)),
         ("sample_weight", (X, Y, np.arange(len(X)) % 2)),
     ):
-        with pytest.raises(ValueError, match=rf"^{name} is not what the forest was started on"):
+        with pytest.raises(ValueError, match=rf"^{name} differs from the first fit of the forest"):
             warm.fit(*other)
     assert warm.set_params(n_estimators=5).fit(X, Y, np.ones(len(X))).forest_.n_trees == 5
 
@@ -277,7 +277,7 @@ def test_compare_includes_forests_and_shrunk_trees() -> None:
         n_folds=3,
         progress=False,
     )
-    # The same folds and missing labels: the ranker is the tree with its own aggregator.
+    # Folds and missing labels are the same, and the ranker is the tree with its own aggregator.
     expected = study.columns["tau_x"][study.columns["method"] == "path"]
     found = shrunk.columns["tau_x"][shrunk.columns["method"] == "tau_x"]
     np.testing.assert_array_equal(found, expected)

@@ -1,4 +1,4 @@
-"""Pair order matrices and data sets compared with the golden files next to the checkout."""
+"""Pair order matrices and datasets compared with the golden files next to the checkout."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_pair_order_matrices(shared_dir: Path, comparisons: Callable[[str, int],
 
 
 def aggregator_of(configuration: str) -> br.Aggregator:
-    """The aggregator that a golden configuration such as ``borda_0.9`` names."""
+    """The aggregator of a golden configuration such as ``borda_0.9``."""
     method, _, beta = configuration.rpartition("_")
     return (
         br.get_aggregator(method, beta=float(beta))
@@ -63,4 +63,4 @@ def test_data_sets_are_rankings_with_the_published_number_of_buckets(
         # The published table gives 109 rows for breast; the data have 106.
         tolerance = 0.05 if path.stem == "breast" else 6e-4
         assert mean_buckets == pytest.approx(float(expected["mean_buckets"]), abs=tolerance)
-        comparisons("data sets", 1)
+        comparisons("datasets", 1)

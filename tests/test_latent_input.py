@@ -41,8 +41,7 @@ def changed(array: Array, row: int, column: int, value: float) -> Array:
         (X, Y[:, 0], "Y has 1 dimension.*expected 2-D: one row per ranking"),
         (X, Y[:, :1], r"found 1 label\(s\); expected at least 2"),
         (X, changed(Y, 7, 2, 0), "row 7, label 2: position 0; positions start at 1"),
-        (X, changed(Y, 7, 2, 1.5), "row 7, label 2: position 1.5; positions are whole numbers"),
-        (X, np.tile([1, 3, 3, 3], (20, 1)), "row 0, label 1: position 3, but no label.*position 2"),
+        (X, changed(Y, 7, 2, -1.5), "row 7, label 2: position -1.5; positions start at 1"),
         (X, None, "requires y to be passed, but the target y is None"),
     ],
 )

@@ -40,7 +40,7 @@ def data() -> tuple[Array, Array]:
 
 
 class BoosterOfAnyTarget(PartialLabelRankingBooster):
-    """Converts any y of scikit-learn's checks to rankings; otherwise unchanged."""
+    """Estimator that converts any y of scikit-learn's checks to rankings."""
 
     def fit(
         self, X: Any, y: Any, sample_weight: ArrayLike | None = None
@@ -65,7 +65,7 @@ class LinearOfAnyTarget(PartialLabelRankingLinear):
 
 @pytest.mark.parametrize(
     "model",
-    # row_share=1: scikit-learn checks that weights equal repetitions, but rows are sampled individually.
+    # row_share=1, because scikit-learn checks that a weight equals repetitions, which does not hold for sampled rows.
     [
         BoosterOfAnyTarget(rounds=5, row_share=1.0, min_samples_leaf=1, feature_share=1.0),
         LinearOfAnyTarget(tolerance=1e-8),
@@ -152,7 +152,7 @@ def test_names_come_from_data_frames(model: Any) -> None:
         model.set_output(transform="arrow")
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 def test_an_interrupted_fit_keeps_the_earlier_model() -> None:
     code = """
         import os, signal, sys, threading, time

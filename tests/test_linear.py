@@ -18,7 +18,7 @@ from tree_data import dense, random_data, with_missing_labels
 def penalised(
     flat: np.ndarray, inputs: np.ndarray, Y: np.ndarray, weights: np.ndarray
 ) -> tuple[float, np.ndarray]:
-    """The penalty minus the log-likelihood of the plain Python reference, and its gradient."""
+    """Penalty minus log-likelihood, by the plain Python reference, and its gradient."""
     columns = inputs.shape[1]
     W = flat.reshape(columns, -1)
     ridge = np.full((columns, 1), 0.1)

@@ -76,7 +76,7 @@ def test_non_string_labels_keep_their_type() -> None:
         (["a"], None, r"found 1 label\(s\); expected at least 2"),
         ([], ["a", "b"], r"found 0 rankings"),
         (["a > b"], ["a", "a"], r"'a' appears twice \(labels 0 and 1\)"),
-        (["a > b"], ["a", "b>c"], r"'b>c' cannot be written in a text"),
+        (["a > b"], ["a", "b>c"], r"'b>c' cannot be written as text"),
     ],
 )
 def test_bad_texts(texts: list[str], labels: list[str] | None, message: str) -> None:
@@ -85,7 +85,7 @@ def test_bad_texts(texts: list[str], labels: list[str] | None, message: str) -> 
 
 
 def test_bad_types() -> None:
-    with pytest.raises(TypeError, match=r"row 1: found 3; expected a text"):
+    with pytest.raises(TypeError, match=r"row 1: found 3; expected a string"):
         br.from_text(["a > b", 3])  # type: ignore[list-item]
     with pytest.raises(TypeError, match=r"bucket 'ab' is a string"):
         br.from_buckets([["ab", "c"]])
@@ -102,9 +102,9 @@ def test_bad_types() -> None:
 @pytest.mark.parametrize(
     ("function", "value", "message"),
     [
-        (br.from_text, None, r"texts is None; expected a text such as 'a > b ~ c', or a list"),
-        (br.from_text, {"a > b": 1}, r"texts is of type dict; expected a text"),
-        (br.from_text, 7, r"texts is 7; expected a text"),
+        (br.from_text, None, r"texts is None; expected a string such as 'a > b ~ c', or a list"),
+        (br.from_text, {"a > b": 1}, r"texts is of type dict; expected a string"),
+        (br.from_text, 7, r"texts is 7; expected a string"),
         (br.from_buckets, None, r"rankings is None; expected a list of rankings"),
         (br.from_buckets, "ab", r"rankings is 'ab'; expected a list of rankings"),
         (br.from_buckets, [[["a"]], None], r"row 1 is None; expected a list of buckets"),
@@ -129,8 +129,8 @@ def test_errors_describe_values_that_are_not_rankings(
         ),
         ({"a": 1, "b": 2}, TypeError, r"labels is of type dict; expected a list of names"),
         (np.array([["a"], ["b"]]), ValueError, r"labels has 2 dimension\(s\); expected 1"),
-        (["a", ["b"]], TypeError, r"label 1 has the name \['b'\]; expected a text or a number"),
-        ([pd.NA, "b"], TypeError, r"label 0 has the name <NA>; expected a text or a number"),
+        (["a", ["b"]], TypeError, r"label 1 has the name \['b'\]; expected a string or a number"),
+        ([pd.NA, "b"], TypeError, r"label 0 has the name <NA>; expected a string or a number"),
     ],
 )
 def test_errors_describe_values_that_are_not_lists_of_names(
@@ -156,7 +156,7 @@ def test_sets_are_rejected() -> None:
         br.from_buckets([[{"a", "b"}, ["c"]]])
     # With given columns, a bucket may be a set.
     assert br.from_buckets([[{"a", "b"}, ["c"]]], list("abc")).positions.tolist() == [[1, 1, 2]]
-    with pytest.raises(TypeError, match=r"row 1: a label has the name \[1\]; expected a text"):
+    with pytest.raises(TypeError, match=r"row 1: a label has the name \[1\]; expected a string"):
         br.from_buckets([[["a"]], [[[1]]]])  # type: ignore[list-item]
 
 

@@ -36,3 +36,18 @@ def test_workflow_checks_the_minimum_rust() -> None:
     minimum = only_match(r'^rust-version = "(.+)"$', read("Cargo.toml"))
     workflow = read(".github/workflows/ci.yml")
     assert f"# The workspace's rust-version.\n      RUSTUP_TOOLCHAIN: {minimum}.0\n" in workflow
+
+
+def test_conda_recipe_names_the_version_and_the_requirements() -> None:
+    recipe = read("conda.recipe/recipe.yaml")
+    assert only_match(r'^  version: "(.+)"$', recipe) == bucketrank.__version__
+    needed = only_match(r"^dependencies = \[(.+)\]$", read("pyproject.toml"))
+    for requirement in re.findall(r'"(.+?)"', needed):
+        name, _, version = requirement.partition(">=")
+        assert f"    - {name} >={version}\n" in recipe
+
+
+def test_pages_link_to_files_that_exist() -> None:
+    for name in ("README.md", "CONTRIBUTING.md", "SUPPORT.md", "SECURITY.md", "CODE_OF_CONDUCT.md"):
+        for link in re.findall(r"\]\((?!https?:)([^)#]+)\)", read(name)):
+            assert (ROOT / link).exists(), (name, link)

@@ -276,15 +276,35 @@ def test_fast_mode_leaves_out_shares_that_are_not_finite(
     assert np.isfinite(ranker.predict_pair_shares(data[0])).all()
 
 
-@pytest.mark.parametrize("fast", [False, True])
-def test_shares_that_stop_being_finite_are_left_out_of_a_prediction(
-    fast: bool, data: tuple[Array, Array], monkeypatch: pytest.MonkeyPatch
+def test_a_component_left_out_of_a_prediction_warns_once(
+    ranker: PartialLabelRanker, data: tuple[Array, Array], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ranker = PartialLabelRanker(fast=fast, **QUICK).fit(*data)
-    break_shares("booster", monkeypatch)
-    with pytest.warns(UserWarning, match="the booster gives shares that are not finite"):
+    names, _ = ranker._models()
+    boosters = [index for index, name in enumerate(names) if name == "booster"]
+    assert len(boosters) == 3
+    honest = _core.mixture_pair_shares
+
+    def without_boosters(models: Any, values: Array, n_jobs: int) -> tuple[Array, list[int]]:
+        kept = [model for index, model in enumerate(models) if index not in boosters]
+        return honest(kept, values, n_jobs)[0], boosters
+
+    monkeypatch.setattr(_core, "mixture_pair_shares", without_boosters)
+    with pytest.warns(UserWarning, match="the booster gives shares that are not finite") as found:
         shares = ranker.predict_pair_shares(data[0])
+    assert len(found) == 1
     np.testing.assert_allclose(shares.sum(axis=2), 1)
+
+
+def test_a_mixture_needs_models_that_fit_together(
+    ranker: PartialLabelRanker, data: tuple[Array, Array]
+) -> None:
+    _, models = ranker._models()
+    with pytest.raises(ValueError, match="found no component"):
+        _core.mixture_pair_shares([], data[0], 1)
+    with pytest.raises(ValueError, match="weight is -1"):
+        _core.mixture_pair_shares([(-1.0, models[0][1])], data[0], 1)
+    with pytest.raises(ValueError, match="features"):
+        _core.mixture_pair_shares(models, data[0][:, :1].copy(), 1)
 
 
 def test_only_non_finite_shares_are_an_error(
@@ -395,7 +415,7 @@ def test_parameters(
     [
         (lambda X, Y: (X * np.nan, Y), "X, row 0, column 0: NaN; expected a finite number"),
         (lambda X, Y: (X[:-1], Y), "X has 79 rows but Y has 80; expected one ranking per row"),
-        (lambda X, Y: (X, Y * 0.5), "positions are whole numbers"),
+        (lambda X, Y: (X, Y * -0.5), "positions start at 1"),
         (lambda X, Y: (X, Y[:, :1]), r"found 1 label\(s\)"),
     ],
 )
@@ -407,7 +427,7 @@ def test_unusable_data(change: Any, message: str, data: tuple[Array, Array]) -> 
 
 
 class OfAnyTarget(PartialLabelRanker):
-    """Converts any y of scikit-learn's checks to rankings; otherwise unchanged."""
+    """Estimator that converts any y of scikit-learn's checks to rankings."""
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> PartialLabelRanker:
         return super().fit(X, None if y is None else as_rankings(y), sample_weight)
@@ -419,7 +439,7 @@ class OfAnyTarget(PartialLabelRanker):
 def test_check_estimator() -> None:
     model = OfAnyTarget(n_estimators=2, rounds=3, n_parts=2)
     # Rows are sampled individually, so a weight does not equal repetitions.
-    drawn = "rows are drawn, and copies are drawn one by one"
+    drawn = "copies of a row are sampled individually"
     checks = check_estimator(
         model,
         on_skip=None,

@@ -69,9 +69,11 @@ def test_a_long_list_of_close_methods_is_cut() -> None:
 
 def test_the_same_change_of_all_methods() -> None:
     means = np.array(leading(3, [0, 0.1], n_levels=2))
-    means[1] += 0.05
+    means[1] *= 1.05
     text = " ".join(findings(synthetic_study(means)))
-    assert "to 30 % missing labels the mean τ_X of every method changes by +0.050." in text
+    assert (
+        "to 30 % missing labels the mean τ_X of every one of m0 and m1 changes by +5.0 %." in text
+    )
 
 
 def test_no_leader_without_a_significant_difference() -> None:
@@ -126,17 +128,48 @@ def test_one_method_has_only_a_mean() -> None:
 
 
 def test_levels_are_compared() -> None:
-    means = np.array(leading(4, [0, 0.1], n_levels=3))
+    means = np.array(leading(4, [0, 0], n_levels=3))
+    means[:, :2, 1] -= 0.02
     means[2, :, 0] -= 0.2
     means[2, :, 1] -= 0.05
     text = " ".join(findings(synthetic_study(means)))
     assert (
-        "From 0 % to 60 % missing labels the mean τ_X of m1 holds up best (-0.050) "
-        "and that of m0 worst (-0.200)." in text
+        "From 0 % to 60 % missing labels, of the 2 methods that are not behind the best at 0 %, the mean τ_X holds "
+        "up best with m1 (-7.2 %, 0.690 to 0.640) and worst with m0 (-28.6 %, 0.700 to 0.500)."
+        in text
     )
-    assert "m0 comes closest to the true number of buckets (0.15 too few on average)" in text
-    assert "m1 is farthest from it (0.35 too many)" in text
+    assert "closest to the true one with m0 (off by 0.15 on average)" in text
+    assert "farthest from it with m1 (off by 0.35)" in text
     assert "Training takes 26.5 ms per fold on average with every method" in text
+
+
+def test_only_good_methods_hold_up() -> None:
+    means = np.array(leading(FOURTEEN, [0, 0.001, 0.4], n_levels=2))
+    means[:, ::2, 1] += 0.002
+    means[1, :, 0] -= 0.1
+    means[1, :, 1] -= 0.2
+    text = " ".join(findings(synthetic_study(means)))
+    assert (
+        "of the 2 methods that are not behind the best at 0 %, the mean τ_X holds up best with "
+        "m0 (-14.3 %, 0.700 to 0.600) and worst with m1 (-28.6 %, 0.700 to 0.500)." in text
+    )
+    alone = " ".join(findings(synthetic_study(means[:, :, [0, 2]], methods=["good", "bad"])))
+    assert "the mean τ_X of good changes by -14.3 %." in alone
+    one = " ".join(findings(synthetic_study(means[:, :1])))
+    assert "of the 2 methods that are not behind the best at 0 %" in one
+
+
+def test_differences_of_bucket_counts_do_not_cancel() -> None:
+    study = synthetic_study(leading(2, [0, 0]))
+    predicted = study.columns["buckets_predicted"].copy()
+    first = study.columns["method"] == "m0"
+    predicted[first] = study.columns["buckets_true"][first]
+    predicted[first & (study.columns["dataset"] == "d0")] += 2
+    predicted[first & (study.columns["dataset"] == "d1")] -= 2
+    study.columns["buckets_predicted"] = predicted
+    text = " ".join(findings(study))
+    assert "closest to the true one with m1 (off by 0.45 on average)" in text
+    assert "farthest from it with m0 (off by 2.00)" in text
 
 
 def test_times_are_compared() -> None:
@@ -149,12 +182,12 @@ def test_times_are_compared() -> None:
 def test_the_baseline_is_reported_separately() -> None:
     means = np.array(leading(3, [0, 0.1, 0.3], n_levels=2))
     methods = ["m0", "m1", "all_tied"]
-    means[1, :, :2] -= 0.2
+    means[1, :, :2] *= 0.8
     text = findings(synthetic_study(means, methods=methods))
-    assert "the mean τ_X of every method changes by -0.200." in text[2], (
+    assert "the mean τ_X of every one of m0 and m1 changes by -20.0 %." in text[2], (
         "not of the constant baseline"
     )
-    assert "m1 is farthest" in text[3]
+    assert "farthest from it with m1" in text[3]
     assert "(m0) to" in text[4] or "with every method" in text[4]
     assert "all_tied" not in text[4]
     mean = means[0, :, 2].mean()
@@ -242,7 +275,7 @@ def test_the_page_contains_all_tables_and_figures(page: str, study: Study) -> No
         assert f"Predicted − true number of buckets at {level} missing labels" in found.titles
     assert sum(title.startswith("Holm, control") for title in found.titles) == 3
     assert sum(title.startswith("Wilcoxon") for title in found.titles) == 3
-    # One figure of agreement; two diagrams, buckets and times per level.
+    # One figure of agreement; per level two diagrams, one figure of buckets and one of times.
     assert found.figures == 1 + 3 * 4
     assert page.count("<svg ") == found.figures
     for dataset, content_hash in study.settings["datasets"].items():
@@ -297,7 +330,7 @@ def test_figures_grow_with_the_number_of_methods() -> None:
     assert synthetic_study(scores).report().count("<svg ") == 4
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no pdflatex here")
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
 def test_latex_compiles_without_warnings(study: Study, tmp_path: Path) -> None:
     study.report(tmp_path / "report.tex", format="latex")
     call = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "report.tex"]
@@ -342,7 +375,7 @@ def test_statistics_of_a_study_are_those_of_its_scores(study: Study) -> None:
     assert differences.datasets == tuple(f"d{i}" for i in range(6))
     assert differences.column("borda") == pytest.approx([-i / 10 for i in range(6)])
     nearest = np.abs(differences.values)
-    marked = [column.marked for column in differences.table().columns[1:]]
+    marked = [column.best for column in differences.table().columns[1:]]
     assert np.array_equal(np.transpose(marked), np.isclose(nearest, nearest.min(1, keepdims=True)))
     times = study.training_times(0.3)
     assert not times.higher_is_better
@@ -355,7 +388,7 @@ def test_statistics_of_a_study_are_those_of_its_scores(study: Study) -> None:
         (lambda study: study.scores(0.25), "the study has the levels 0, 0.3, 0.6"),
         (lambda study: study.scores(0, "speed"), "measure is 'speed'; known: .*tau_x"),
         (lambda study: study.scores(0, "dataset"), "measure is 'dataset'"),
-        (lambda study: study.holm(0, "nobody"), "control 'nobody' is not among the methods"),
+        (lambda study: study.holm(0, "absent"), "control 'absent' is not among the methods"),
         (lambda study: study.report(format="pdf"), "format is 'pdf'; expected one of 'html'"),
     ],
 )
@@ -422,8 +455,8 @@ def test_the_command_line_writes_reports(
     with sqlite3.connect(store) as connection:
         connection.execute("DELETE FROM result WHERE dataset = 'wine' AND fold = 2")
     connection.close()
-    assert main(["report", str(store), "--format", "latex"]) == 0
-    assert "This study is not finished: 15 of 18 results are available." in capsys.readouterr().out
+    assert main(["report", str(store), "--format", "latex"]) == 2
+    assert "15 of 18 results of a finished study are left" in capsys.readouterr().err
     assert main(["report", str(tmp_path / "none.db")]) == 2
     assert "there is no store" in capsys.readouterr().err
 

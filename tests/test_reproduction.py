@@ -15,7 +15,7 @@ from bucketrank.experiments import compare
 DATASETS = ("authorship", "ecoli", "glass", "libras", "vehicle", "vowel", "yeast")
 
 # Largest difference of a method's mean over the datasets, and of a single cell, by level. One repeat of the folds gives
-# means within about .01 of the published five; aggregators differ by .03 to .3 from each other.
+# means within about .01 of the published five repeats; aggregators differ by .03 to .3 from each other.
 MEAN_BOUND = {0: 0.010, 30: 0.012, 60: 0.020}
 CELL_BOUND = {0: 0.035, 30: 0.05, 60: 0.07}
 

@@ -138,12 +138,14 @@ def test_a_valid_checksum_does_not_allow_other_classes(change: Any, tmp_path: Pa
         load_model(rewritten(path, change))
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs POSIX pipes")
 def test_only_regular_files_are_opened(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for path, found in [(tmp_path, "a folder"), (pipe, "a pipe"), (Path("/dev/zero"), "a device")]:
-        with pytest.raises(ValueError, match=f"found {found}; expected a file that save_model"):
+        with pytest.raises(
+            ValueError, match=f"found {found}; expected a file written by save_model"
+        ):
             load_model(path)
 
 

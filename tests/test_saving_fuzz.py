@@ -1,6 +1,6 @@
 """Damaged and crafted files of all models: each is refused with a ValueError that names the file.
 
-The normal run takes a slice; ``python tests/test_saving_fuzz.py`` makes 20,000 changes and prints the counts.
+The tests make some hundreds of changes; ``python tests/test_saving_fuzz.py`` makes 20,000 and prints the counts.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MEMORY_BYTES = 64_000_000
 
 
 def refuse_damage(count: int, folder: Path) -> int:
-    """Load `count` damaged files of all models; return how many were refused."""
+    """Load `count` damaged files of all models; return the number of refused files."""
     rng = np.random.default_rng(0)
     saved = [pack_estimator(model.fit(X, Y)) for model in MODELS]
     path = folder / "model.bin"
@@ -65,7 +65,7 @@ def refuse_damage(count: int, folder: Path) -> int:
 
 
 def use_repaired(count: int, folder: Path) -> tuple[int, int]:
-    """Load `count` changed files with valid checksums; return how many were refused, and how many predict."""
+    """Load `count` changed files with valid checksums; return the numbers of refused and of usable files."""
     rng = np.random.default_rng(1)
     saved = [pack_estimator(model.fit(X, Y)) for model in MODELS]
     path = folder / "model.bin"
@@ -79,7 +79,7 @@ def use_repaired(count: int, folder: Path) -> tuple[int, int]:
             load_model(path).predict(X)
             predicted += 1
         except ValueError:
-            # A changed model may be another valid one, with another number of features for example.
+            # A changed model may be another valid model, for example with another number of features.
             refused += 1
     return refused, predicted
 
@@ -140,7 +140,7 @@ def crafted_files() -> dict[str, bytes]:
 
 
 def load_limited(paths: list[str]) -> None:
-    """Load files in this process, which may take 64 MB more memory than it has."""
+    """Load files in this process, whose memory may grow by at most 64 MB."""
     statistics = Path("/proc/self/statm").read_text().split()
     size = int(statistics[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY_BYTES, size + MEMORY_BYTES))
@@ -150,7 +150,7 @@ def load_limited(paths: list[str]) -> None:
     print(f"{len(paths)} crafted files refused")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory on Linux")
+@pytest.mark.skipif(sys.platform != "linux", reason="needs the memory limits of Linux")
 def test_crafted_files_take_little_memory(tmp_path: Path) -> None:
     for name, data in crafted_files().items():
         path = tmp_path / name

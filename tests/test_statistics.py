@@ -316,7 +316,7 @@ def test_scores_are_compared_as_they_are_printed() -> None:
     table = ScoreTable([[value, round(value - 0.0005, 3)] for value in values])
     first, second = table.table().columns[1:]
     texts = list(zip(first.texts, second.texts, strict=True))
-    assert first.marked == tuple(float(one) >= float(other) for one, other in texts)
+    assert first.best == tuple(float(one) >= float(other) for one, other in texts)
     ties = sum(one == other for one, other in texts)
     assert 0 < ties < len(texts)
     assert win_tie_loss(table).against("method 1", "method 2") == (len(texts) - ties, ties, 0)
@@ -326,7 +326,7 @@ def test_scores_are_compared_as_they_are_printed() -> None:
 
 def test_closest_to_zero_can_be_best() -> None:
     table = ScoreTable([[-0.1, 0.5], [2.0, -1.0], [0.3, -0.3001]], zero_is_best=True)
-    assert [column.marked for column in table.table().columns[1:]] == [
+    assert [column.best for column in table.table().columns[1:]] == [
         (True, False, True),
         (False, True, True),
     ]
@@ -340,7 +340,7 @@ def test_small_times_are_printed_with_digits_that_differ() -> None:
     table = ScoreTable([[0.000123, 0.000124], [12.3456, 1234.5]], higher_is_better=False)
     assert table.table().columns[1].texts == ("0.000123", "12.3")
     assert table.table().columns[2].texts == ("0.000124", "1234")
-    assert table.table().columns[1].marked == (True, True)
+    assert table.table().columns[1].best == (True, True)
     assert table.table().columns[2].marked == (False, False)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ OTHERS = [
 
 
 def table(shares: reference.Shares, n: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The shares in the order that bucketrank expects."""
+    """The shares in the order of bucketrank's pair tables."""
     pairs = [(u, v) for u in range(n) for v in range(u + 1, n)]
     return np.array([[float(share) for share in shares[pair]] for pair in pairs])
 
@@ -80,7 +79,7 @@ def test_cutting_an_order_is_never_worse_than_the_method_itself(
     assume(len(set(own)) == len(own))
     found = br.TauX(order=name).aggregate(Y).tolist()
     order = sorted(range(len(own)), key=own.__getitem__)
-    assert found == reference.best_cut(shares, order)
+    assert found == reference.best_cut(shares, [[label] for label in order])
 
 
 @given(st.integers(2, 8).flatmap(bucket_orders), st.integers(1, 30))
@@ -101,11 +100,13 @@ def test_mostly_tied_labels_are_all_tied(Y: list[Ranking]) -> None:
 def test_relabelling_relabels_the_result(data: st.DataObject) -> None:
     Y = np.array(data.draw(profiles(max_labels=7)))
     order = data.draw(st.permutations(range(Y.shape[1])))
-    net = sorted(br.TauX().explain(Y).details["scores"])
-    assume(all(b - a > 1e-6 for a, b in pairwise(net)))
-    for search in SEARCHES:
-        expected = br.TauX(search).aggregate(Y)[order]
-        np.testing.assert_array_equal(br.TauX(search).aggregate(Y[:, order]), expected)
+    np.testing.assert_array_equal(br.TauX().aggregate(Y[:, order]), br.TauX().aggregate(Y)[order])
+    for search in ("local", "exact"):
+        found, again = (br.TauX(search).explain(y) for y in (Y, Y[:, order]))
+        value = found.details["expected_tau_x"]
+        assert again.details["expected_tau_x"] == pytest.approx(value, abs=1e-9)
+        if found.details["unique"]:
+            np.testing.assert_array_equal(again.positions, found.positions[order])
 
 
 def test_many_sets_and_tables_do_not_depend_on_the_number_of_threads() -> None:
@@ -140,19 +141,21 @@ def test_orders_of_other_methods() -> None:
     for name in SCORERS:
         assert br.TauX(order=name).aggregate(Y).tolist() == [2, 3, 1, 4], name
     assert br.TauX(order="mc1") == br.TauX(order=br.MarkovChain(1))
-    assert br.get_aggregator("tau_x", method="local") == br.TauX("local")
+    assert br.get_aggregator("tau_x", search="local") == br.TauX("local")
 
 
 @pytest.mark.parametrize(
     ("params", "error", "message"),
     [
-        ({"method": "best"}, ValueError, r"method is 'best'; expected one of 'cut', 'local'"),
-        ({"method": 3}, TypeError, r"method is 3; expected one of"),
+        ({"search": "best"}, ValueError, r"search is 'best'; expected one of 'cut', 'local'"),
+        ({"search": 3}, TypeError, r"search is 3; expected one of"),
         ({"order": "bucket_pivot"}, ValueError, r"'bucket_pivot', which has no scores"),
         ({"order": "tau_x"}, ValueError, r"which has no scores"),
         ({"order": "cop"}, ValueError, r"unknown method 'cop'"),
         ({"order": 1.0}, TypeError, r"expected a name or an aggregator"),
-        ({"method": "exact", "order": "borda"}, ValueError, r"expected order=None"),
+        ({"ties": 1}, TypeError, r"ties is 1; expected True or False"),
+        ({"time_limit": -1}, ValueError, r"time_limit is -1"),
+        ({"search": "exact", "order": "borda"}, ValueError, r"expected order=None"),
     ],
 )
 def test_bad_parameters(params: dict[str, Any], error: type[Exception], message: str) -> None:
@@ -185,27 +188,28 @@ def test_bad_shares(shares: Any, message: str) -> None:
         br.TauX().aggregate_pair_shares(shares)
 
 
-def test_the_exact_search_has_a_limit() -> None:
-    with pytest.raises(ValueError, match=r"found 15 labels; the exact search .* at most 14"):
-        br.TauX("exact").aggregate([list(range(1, 16))])
-    order = list(range(1, 15))
+def test_the_exact_search_has_no_limit() -> None:
+    order = list(range(1, 41))
     assert br.TauX("exact").aggregate([order, order[::-1], order]).tolist() == order
+    rng = np.random.default_rng(0)
+    Y = np.array([rng.permutation(40) + 1 for _ in range(5)])
+    with pytest.warns(br.UnprovenOptimumWarning, match=r"ended before .* proven optimal"):
+        br.TauX("exact", time_limit=0.05).aggregate(Y)
+    details = br.TauX("exact", time_limit=0.05).explain(Y).details
+    assert not details["optimal"]
+    assert details["expected_tau_x"] < details["upper_bound"] <= 1
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        br.PartialLabelRankingTree,
-        br.PartialLabelRankingForest,
-        br.PartialLabelRankingBooster,
-        br.PartialLabelRankingLinear,
-        br.PartialLabelRanker,
-    ],
-)
-def test_too_many_labels_for_the_exact_search_are_rejected_before_the_fit(estimator: Any) -> None:
-    Y = np.tile(np.arange(1, 16), (4, 1))
-    with pytest.raises(ValueError, match=r"'exact' takes at most 14 labels, found 15"):
-        estimator(br.TauX("exact")).fit(np.arange(4.0).reshape(-1, 1), Y)
+def test_strict_orders_have_no_ties() -> None:
+    Y = [[1, 2, 2, 3], [2, 1, 1, 3], [1, 1, 1, 1]]
+    for search in SEARCHES:
+        strict = br.TauX(search, ties=False).aggregate(Y)
+        assert sorted(strict) == [1, 2, 3, 4]
+    X = np.arange(12.0).reshape(-1, 1)
+    rows = np.tile(Y, (4, 1))
+    for estimator in (br.PartialLabelRankingTree, br.PartialLabelRankingForest):
+        predicted = estimator(br.TauX(ties=False)).fit(X, rows).predict(X)
+        assert (np.sort(predicted, axis=1) == [1, 2, 3, 4]).all()
 
 
 def test_unsupported_orders_are_rejected() -> None:

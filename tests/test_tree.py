@@ -282,7 +282,7 @@ def test_splits_are_as_good_as_sklearns() -> None:
 def test_splits_are_as_good_as_sklearns_on_the_data_sets(
     name: str, shared_dir: Path, comparisons: Callable[[str, int], None]
 ) -> None:
-    # Every node of small trees; for others the top five and a sample, because all would take minutes.
+    # All nodes of small trees; the top five and a sample of larger trees, because all would take minutes.
     X, Y = load(shared_dir, name)
     comparisons("nodes with scikit-learn", assert_best_of_sklearn(X, Y, nodes=300))
 

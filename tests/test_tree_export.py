@@ -85,7 +85,7 @@ def test_names_with_relation_signs_are_quoted() -> None:
     escaped = order.replace("\\", "\\\\").replace('"', r"\"")
     assert f'1 [label="{escaped}\\nimpurity' in export_graphviz(tree)
     assert plot_tree(tree)[1].get_text().startswith(order)
-    with pytest.raises(ValueError, match="'a>x' cannot be written in a text"):
+    with pytest.raises(ValueError, match="'a>x' cannot be written as text"):
         to_text(Y)
     with pytest.raises(TypeError, match="label_names is 5; expected a list of names"):
         export_text(tree, label_names=5)  # type: ignore[arg-type]

@@ -35,7 +35,7 @@ TREE = PartialLabelRankingTree(min_samples_split=2).fit(X, Y, np.arange(25) % 3)
 SAVED = TREE.tree_.to_bytes()
 VERSION = slice(8, 12)
 
-posix = pytest.mark.skipif(os.name != "posix", reason="signals and fork of POSIX")
+posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals and fork")
 
 
 def test_a_tree_read_from_bytes_is_equal() -> None:
@@ -52,7 +52,7 @@ def test_a_changed_byte_is_detected(place: int, change: int) -> None:
 
 @given(st.data())
 def test_bytes_of_a_pickle_are_checked(data: st.DataObject) -> None:
-    """A damaged payload is always rejected, also in a pickled estimator."""
+    """Damaged bytes are always rejected, even in a pickled estimator."""
     pickled = bytearray(pickle.dumps(TREE))
     container = TREE.__getstate__()["_container"]
     start = bytes(pickled).index(container)

@@ -42,7 +42,7 @@ from tree_data import Array, dense, random_data, with_missing_labels
 
 
 class OfAnyTarget(PartialLabelRankingTree):
-    """Converts any y of scikit-learn's checks to rankings; otherwise unchanged."""
+    """Estimator that converts any y of scikit-learn's checks to rankings."""
 
     def fit(
         self, X: Any, y: Any, sample_weight: ArrayLike | None = None
@@ -54,7 +54,7 @@ class OfAnyTarget(PartialLabelRankingTree):
 
 
 def as_rankings(y: Any) -> Array:
-    """Three labels whose order depends on a number or a class, row by row."""
+    """Three labels whose order depends on a number or a class of the row."""
     values = np.asarray(y)
     if values.dtype.kind not in "iuf":
         values = np.unique(values, return_inverse=True)[1].reshape(values.shape)
@@ -86,7 +86,7 @@ def routing() -> Iterator[None]:
 
 @pytest.mark.parametrize("params", [{}, {"criterion": "distance"}, {"splitter": "equal_width"}])
 def test_check_estimator(params: dict[str, Any]) -> None:
-    # min_samples_split=2: scikit-learn checks that weights equal repetitions, but min_samples_split counts rows.
+    # min_samples_split=2, because scikit-learn checks that a weight equals repetitions, but the limit counts rows.
     checks = check_estimator(OfAnyTarget(min_samples_split=2, **params), on_skip=None)
     assert len(checks) > 40
     assert not any(check["expected_to_fail"] for check in checks)

@@ -16,7 +16,7 @@ Array = NDArray[Any]
 def random_data(
     seed: int, rows: int = 30, features: int = 3, labels: int = 4, values: int = 6
 ) -> tuple[Array, Array]:
-    """Features with a few distinct values, and complete bucket orders that depend on them a little."""
+    """Features with a few distinct values, and complete bucket orders that depend weakly on them."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, values, (rows, features)) / 4
     noise = rng.integers(0, labels, (rows, labels))

@@ -1,4 +1,4 @@
-//! Pair statistics and all aggregators, for 26 labels as in the letter data and for growing numbers of labels.
+//! Pair statistics and all aggregators, for 26 labels, as in the dataset letter, and for increasing numbers of labels.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -39,7 +39,7 @@ fn aggregators() -> Vec<(&'static str, Aggregator)> {
     ]
 }
 
-/// Noisy rankings of the order 0, 1, 2, …, from rounded values so that ties occur.
+/// Noisy versions of the order 0, 1, 2, …, computed from rounded values so that ties occur.
 fn rankings(rows: usize, labels: usize, seed: u64) -> Rankings {
     let mut rng = Pcg64::seed_from_u64(seed);
     let spread = labels as f64;
@@ -49,7 +49,8 @@ fn rankings(rows: usize, labels: usize, seed: u64) -> Rankings {
     bucketrank_core::missing::to_dense_ranks(values.view()).expect("finite values")
 }
 
-/// Independent uniform shares without a Condorcet winner: one that occurs is made to lose against the next label.
+/// Independent uniform shares without a Condorcet winner: if there is one, the result of its comparison with the next
+/// label is reversed.
 fn random_pair_order(labels: usize, seed: u64) -> PairOrderMatrix {
     let mut rng = Pcg64::seed_from_u64(seed);
     let mut c = Array2::from_elem((labels, labels), 0.5);

@@ -1,4 +1,4 @@
-//! τ_X over a batch of rankings: few labels (vector instructions) and many (counting inversions).
+//! τ_X over a batch of rankings, for few labels (vector instructions) and many labels (counting inversions).
 
 use bucketrank_benches::rankings;
 use bucketrank_core::metrics::{tau_x, tau_x_of_arrays};

@@ -1,0 +1,161 @@
+"""Reading of comparisons and of tables of scores."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bucketrank import RankingError, from_comparisons, from_scores
+
+
+class Winner(IntEnum):
+    """The outcomes of evalica."""
+
+    Draw = 0
+    X = 1
+    Y = 2
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        ["first", "second", "tie"],
+        ["model_a", "model_b", "tie (bothbad)"],
+        ["model_a", "model_b", "both_bad"],
+        ["Left", " right ", "DRAW"],
+        ["a", "b", "tie"],
+        [1, 0, 0.5],
+        ["1", "0", "0.5"],
+        ["1.0", "0.0", "0.5"],
+        np.array([1.0, 0.0, 0.5]),
+        [Winner.X, Winner.Y, Winner.Draw],
+        pd.Series(["model_a", "model_b", "tie"], dtype="category"),
+    ],
+)
+def test_known_spellings(outcome: Any) -> None:
+    read = from_comparisons(["p", "q", "r"], ["q", "r", "p"], outcome)
+    assert read.outcome.tolist() == [0, 2, 1]
+    assert read.labels == ["p", "q", "r"]
+    assert (read.first.tolist(), read.second.tolist()) == ([0, 1, 2], [1, 2, 0])
+
+
+def test_own_spellings_and_columns_of_a_frame() -> None:
+    frame = pd.DataFrame(
+        {
+            "home": ["x", "y"],
+            "away": ["y", "z"],
+            "result": ["H", "tie"],
+            "n": [2, 3],
+            "who": ["v1", "v0"],
+            "length": [0.5, -1.0],
+        }
+    )
+    read = from_comparisons(
+        "home",
+        "away",
+        "result",
+        data=frame,
+        weight="n",
+        group="who",
+        covariates=["length"],
+        outcomes={"H": "first"},
+    )
+    assert repr(read) == "Comparisons(2 rows, 3 labels, weights, 2 groups, 1 covariate)"
+    assert read.group is not None
+    assert (read.group.tolist(), read.groups) == ([1, 0], ["v0", "v1"])
+    back = read.to_pandas()
+    assert back.columns.tolist() == ["first", "second", "outcome", "weight", "group", "length"]
+    assert back["outcome"].tolist() == ["first", "tie"]
+    with pytest.raises(ValueError, match="read-only"):
+        read.first[0] = 1
+
+
+def test_labels_are_sorted_and_of_any_type() -> None:
+    assert from_comparisons([3, 1], [1, 2], ["a", "b"]).labels == [1, 2, 3]
+    mixed = from_comparisons(["b", 3], [3, "a"], ["tie", "tie"])
+    assert mixed.labels == [3, "a", "b"]
+    strange = from_comparisons(["<b>", ""], ["", "\x1b[2J"], ["tie", "tie"])
+    assert len(strange.labels) == 3
+
+
+A, B, O = ["a", "b"], ["b", "c"], ["tie", "first"]  # noqa: E741
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "message"),
+    [
+        ((A, B, ["tie", "home"]), {}, ValueError, r"row 1: outcome 'home'; expected a known"),
+        ((A, B, [1, 2]), {}, ValueError, r"row 1: outcome 2; expected a known"),
+        ((A, B, ["tie", None]), {}, ValueError, r"row 1: outcome is None; expected an outcome"),
+        ((A, ["b", "b"], O), {}, ValueError, r"row 1: 'b' is compared with itself"),
+        ((["a", None], B, O), {}, ValueError, r"row 1: first is None; expected a label"),
+        (
+            ([1.0, np.nan], [2.0, 1.0], O),
+            {},
+            ValueError,
+            r"row 1: first is .*nan.*; expected a label",
+        ),
+        ((A, ["b"], O), {}, ValueError, r"second has 1 entries for 2 comparisons"),
+        ((A, B, ["tie"]), {}, ValueError, r"outcome has 1 entries for 2 comparisons"),
+        (([], [], []), {}, ValueError, r"found 0 comparisons; expected at least one"),
+        (("a", "b", "tie"), {}, TypeError, r"first is 'a'; expected a list"),
+        ((A, B, O), {"weight": [1, -1]}, RankingError, r"row 1: weight -1"),
+        ((A, B, O), {"weight": [np.nan, 1]}, RankingError, r"row 0: weight NaN"),
+        ((A, B, O), {"weight": [0, 0]}, RankingError, r"weight"),
+        ((A, B, O), {"weight": [1.0]}, ValueError, r"weight has 1 entries for 2"),
+        ((A, B, O), {"group": ["g"]}, ValueError, r"group has 1 entries for 2 comparisons"),
+        ((A, B, O), {"group": ["g", None]}, ValueError, r"row 1: group is None"),
+        ((A, B, O), {"covariates": [[1.0]]}, ValueError, r"covariates has 1 entries"),
+        ((A, B, O), {"covariates": [1.0, np.inf]}, ValueError, r"row 1: covariate 0 is inf"),
+        ((A, B, O), {"covariates": {"x": [2, 2]}}, ValueError, r"covariate 'x' is 2 in every row"),
+        ((A, B, O), {"outcomes": {"tie": "equal"}}, ValueError, r"outcomes maps 'tie' to 'equal'"),
+        ((A, B, O), {"outcomes": ["tie"]}, TypeError, r"expected a mapping"),
+        (("a", "b", "c"), {"data": pd.DataFrame({"a": A})}, ValueError, r"data has no column 'b'"),
+        ((A, B, O), {"data": 3}, TypeError, r"data is of type int; expected a DataFrame"),
+    ],
+)
+def test_bad_comparisons(
+    arguments: Any, options: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        from_comparisons(*arguments, **options)
+
+
+def test_scores_become_rankings() -> None:
+    table = pd.DataFrame(
+        {"t1": [0.91, 0.90, 0.895, 0.5], "t2": [1.0, np.nan, 3.0, 2.0]}, index=list("abcd")
+    )
+    positions, labels = from_scores(table, tie_within=0.01)
+    assert labels == list("abcd")
+    # 0.895 is within 0.01 of 0.90, but not of 0.91, the best of the bucket.
+    np.testing.assert_array_equal(positions, [[1, 1, 2, 3], [3, np.nan, 1, 2]])
+    low, _ = from_scores(table, higher_is_better=False)
+    np.testing.assert_array_equal(low, [[4, 3, 2, 1], [1, np.nan, 3, 2]])
+    cells = [(item, task, table.loc[item, task]) for item in table.index for task in table.columns]
+    long = pd.DataFrame(cells, columns=["item", "task", "score"])
+    again, names = from_scores(long, tie_within=0.01)
+    assert names == labels
+    np.testing.assert_array_equal(again, positions)
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "message"),
+    [
+        ([[1.0, 2.0]], {}, "table has 1 items and 2 tasks"),
+        ([1.0, 2.0], {}, "expected 2-D"),
+        ([[1.0], [np.inf]], {}, "item 1, task 0: inf"),
+        ([[1.0], [2.0]], {"tie_within": -1}, "tie_within is -1.0"),
+        (
+            pd.DataFrame({"item": ["a", "b", "a"], "task": ["t"] * 3, "score": [1, 2, 3]}),
+            {},
+            "row 2: a second score of item 'a' in task 't'",
+        ),
+    ],
+)
+def test_bad_scores(table: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        from_scores(table, **options)

@@ -1,0 +1,45 @@
+"""The interpreter survives hostile calls: each returns or raises one of a few exceptions, within 4 GB."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXPECTED = {
+    "returned",
+    "ValueError",
+    "TypeError",
+    "MemoryError",
+    "RankingError",
+    "BadFileError",
+    "StoreError",
+    "FileNotFoundError",
+}
+"""Outcomes of a call; an object that raises in its own methods may raise anything else."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory on Linux")
+def test_the_interpreter_survives() -> None:
+    script = Path(__file__).with_name("hostile_calls.py")
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(found) >= 200
+    unexpected = [
+        (name, outcome, message)
+        for name, outcome, message in found
+        if outcome not in EXPECTED and "(raiser)" not in name
+    ]
+    assert not unexpected

@@ -1,0 +1,137 @@
+"""Reading and writing of PrefLib files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bucketrank as br
+from bucketrank.__main__ import main
+from bucketrank.csv_reader import BadFileError
+from strategies import profiles
+
+HEADER = """# FILE NAME: example.toi
+# DATA TYPE: toi
+# NUMBER ALTERNATIVES: 3
+# NUMBER VOTERS: 9
+# ALTERNATIVE NAME 1: tea
+# ALTERNATIVE NAME 2: coffee
+# ALTERNATIVE NAME 3: juice
+"""
+
+
+def written(folder: Path, text: str, name: str = "example.toi") -> Path:
+    file = folder / name
+    file.write_text(text)
+    return file
+
+
+def test_counts_names_ties_and_unranked_alternatives(tmp_path: Path) -> None:
+    file = written(tmp_path, HEADER + "5: 1,{2,3}\n3: 2\n1: {1,3},2\n")
+    Y, labels, weights = br.read_preflib(file)
+    assert labels == ["tea", "coffee", "juice"]
+    assert weights is not None
+    assert weights.tolist() == [5, 3, 1]
+    nan = np.nan
+    np.testing.assert_array_equal(Y, [[1, 2, 2], [nan, 1, nan], [1, 2, 1]])
+
+
+def test_categories_are_positions(tmp_path: Path) -> None:
+    text = HEADER.replace("toi", "cat") + "2: {},{1,2},3\n"
+    Y, _, _ = br.read_preflib(written(tmp_path, text, "example.cat"))
+    assert Y.tolist() == [[1, 1, 2]]
+
+
+@given(data=st.data())
+def test_round_trip(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    Y = np.array(data.draw(profiles()))
+    Y = Y[~np.isnan(Y).all(axis=1)]
+    if not len(Y):
+        return
+    folder = tmp_path_factory.mktemp("preflib")
+    for ending in ("toi", "cat"):
+        br.write_preflib(folder / f"a.{ending}", Y)
+        again, labels, weights = br.read_preflib(folder / f"a.{ending}")
+        assert labels == [str(label) for label in range(Y.shape[1])]
+        counts = np.ones(len(again)) if weights is None else weights
+        assert counts.sum() == len(Y)
+        for one, other in zip(
+            br.pair_order_matrix(Y), br.pair_order_matrix(again, counts), strict=True
+        ):
+            np.testing.assert_allclose(one, other)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1,2\n", r"no line '# NUMBER ALTERNATIVES"),
+        (HEADER, r"no ballots"),
+        (HEADER + "5: 1,4\n", r"line 8: alternative 4; expected a number from 1 to 3"),
+        (HEADER + "5: 1,1\n", r"line 8: alternative 1 appears twice"),
+        (HEADER + "x: 1,2\n", r"line 8: count 'x'; expected a number above 0"),
+        (HEADER + "1,2,3\n", r"line 8: '1,2,3'; expected a count, a colon and a ballot"),
+        (HEADER + "2: 1,{2\n", r"line 8: '\{2'; expected alternatives"),
+        (HEADER.replace("toi\n# N", "soi\n# N") + "2: {1,2}\n", r"line 8: .* are tied"),
+        (HEADER.replace("toi\n# N", "soc\n# N") + "2: 1,2\n", r"line 8: alternative 3 is missing"),
+        (HEADER.replace("toi\n# N", "xyz\n# N") + "2: 1,2\n", r"line 2: data type 'xyz'"),
+        (HEADER.replace("VES: 3", "VES: 1"), r"line 3: '1' alternatives"),
+    ],
+)
+def test_bad_files_name_file_and_line(tmp_path: Path, text: str, message: str) -> None:
+    file = written(tmp_path, text)
+    with pytest.raises(BadFileError, match=message) as caught:
+        br.read_preflib(file)
+    assert str(caught.value).startswith(str(file))
+
+
+def test_what_a_type_cannot_hold_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"row 0: labels 0 and 1 are tied.*\.toc"):
+        br.write_preflib(tmp_path / "a.soc", [[1, 1, 2]])
+    with pytest.raises(ValueError, match=r"row 0, label 2: position missing.*\.toi"):
+        br.write_preflib(tmp_path / "a.toc", [[1, 1, np.nan]])
+    with pytest.raises(ValueError, match=r"row 1: weight 0.5"):
+        br.write_preflib(tmp_path / "a.toc", [[1, 2], [2, 1]], weights=[1, 0.5])
+    with pytest.raises(ValueError, match=r"row 0 ranks no label"):
+        br.write_preflib(tmp_path / "a.toi", [[np.nan, np.nan]])
+    with pytest.raises(ValueError, match=r"ending '.csv'; expected one of .soc"):
+        br.write_preflib(tmp_path / "a.csv", [[1, 2]])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_line_reads_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = written(tmp_path, HEADER + "5: 1,{2,3}\n3: 2,3\n")
+    assert main(["aggregate", str(file), "--method", "borda", "--beta", "0"]) == 0
+    assert "tea > coffee > juice" in capsys.readouterr().out
+    assert main(["aggregate", str(file), "--labels", "juice", "tea", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["labels"] == ["juice", "tea"]
+    assert main(["datasets", str(file)]) == 2
+    assert "bucketrank aggregate" in capsys.readouterr().err
+
+
+SURVEY = "name,age,tea,coffee,juice,people\nann,31,1,2,3,5\nbob,40,3,1,,2\n"
+
+
+def test_a_survey_with_other_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = written(tmp_path, SURVEY, "survey.csv")
+    assert main(["aggregate", str(file)]) == 2
+    assert "--labels names the columns" in capsys.readouterr().err
+    command = ["aggregate", str(file), "--labels", "tea", "coffee", "juice"]
+    assert main([*command, "--weights", "people"]) == 0
+    assert "tea > coffee > juice" in capsys.readouterr().out
+    # A subset of the ranked columns has gaps, which are closed.
+    assert main(["aggregate", str(file), "--labels", "tea", "juice"]) == 0
+    assert "tea > juice" in capsys.readouterr().out
+    assert main([*command[:-1], "beer"]) == 2
+    assert "no label 'beer'; it has: " in capsys.readouterr().err
+    assert main([*command[:-1], "tea"]) == 2
+    assert "--labels names 'tea' twice" in capsys.readouterr().err
+    table = written(tmp_path, "h,a,b\n1,1,2\n2,2,1\n3,1,2\n", "table.csv")
+    assert main(["datasets", str(table), "--labels", "a", "b"]) == 0
+    assert "table" in capsys.readouterr().out
+    assert main(["datasets", "iris", "--labels", "a", "b"]) == 2
+    assert "--labels names columns of CSV files" in capsys.readouterr().err

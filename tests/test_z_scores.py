@@ -1,0 +1,84 @@
+"""z-scores of ``make reproduce`` for known results."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from bucketrank.experiments import Study
+from published import Cell
+from z_scores import EXPLANATIONS, judge, verdict
+
+METHODS = ["borda", "mc4", "maximal_lottery"]
+
+
+def made_up(n_repeats: int = 5) -> Study:
+    """Every method has repeat means 0.5 ± 0.01 · (-2 .. 2): variance 0.00025, of the mean 0.00005."""
+    rows = [
+        (
+            "iris",
+            missing,
+            method,
+            repeat,
+            fold,
+            0.5 + 0.01 * (repeat - 2),
+            2.0,
+            2.0,
+            1.0,
+            1.0,
+            0.1,
+            0.1,
+        )
+        for missing in (0.0, 0.3)
+        for method in METHODS
+        for repeat in range(n_repeats)
+        for fold in range(2)
+    ]
+    settings = {
+        "n_repeats": n_repeats,
+        "n_folds": 2,
+        "missing": [0.0, 0.3],
+        "datasets": {"iris": "0"},
+        "methods": METHODS,
+    }
+    return Study(rows, settings, {})
+
+
+def test_z_is_the_difference_in_standard_errors() -> None:
+    error = math.sqrt(2 * 0.00005 + 1e-6 / 12)
+    (one,) = judge(made_up(), [Cell("iris", 0, "borda", 0.5, 0.48)])
+    assert one.z == pytest.approx(0.02 / error)
+    assert one.p_value == pytest.approx(0.1170, abs=2e-3)
+
+
+def test_only_what_can_match_is_judged() -> None:
+    near = [Cell("iris", 0, method, 0.5, 0.495) for method in METHODS]
+    _, holds = verdict(judge(made_up(), near))
+    assert holds
+    far = [
+        Cell("iris", 30, "mc4", 0.5, 0.9),
+        Cell("iris", 0, "maximal_lottery", 0.5, 0.9),
+    ]
+    table, holds = verdict(judge(made_up(), [*near, *far]))
+    assert holds
+    assert set(table.columns[0].values) == {
+        "all others",
+        "maximal lottery",
+        "Markov chains with missing labels",
+    }
+    assert {one.reason for one in judge(made_up(), far)} <= set(EXPLANATIONS)
+    _, holds = verdict(judge(made_up(), [*near, Cell("iris", 30, "borda", 0.5, 0.9)]))
+    assert not holds
+
+
+def test_the_bound_is_rarely_exceeded_by_chance() -> None:
+    rng = np.random.default_rng(0)
+    error = math.sqrt(2 * 0.00005 + 1e-6 / 12)
+    exceeded = 0
+    for _ in range(50):
+        # Five repeats estimate the error, so the ratio follows t with four degrees of freedom.
+        cells = [Cell("iris", 0, "borda", 0.5, 0.5 + error * t) for t in rng.standard_t(4, 45)]
+        exceeded += not verdict(judge(made_up(), cells))[1]
+    assert exceeded <= 6
