@@ -166,6 +166,9 @@ def record(executor: Executor) -> tuple[list[int], list[int]]:
         outer: Future[Any] = Future()
 
         def hand_on(done: Future[Any]) -> None:
+            if done.cancelled():
+                outer.cancel()
+                return
             if error := done.exception():
                 outer.set_exception(error)
                 return
