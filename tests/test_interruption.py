@@ -43,11 +43,14 @@ def latencies(names: list[str]) -> dict[str, float]:
 
 @posix
 def test_ctrl_c_ends_every_long_call() -> None:
-    found = latencies(list(LONG_CALLS))
-    # On a machine with other load a call can be late once.
-    again = latencies([name for name, seconds in found.items() if seconds > LATENCY])
-    late = {name: round(seconds, 2) for name, seconds in again.items() if seconds > LATENCY}
-    assert not late
+    late = dict.fromkeys(LONG_CALLS, 0.0)
+    # On a machine with other load a call can be late once or twice.
+    for _ in range(3):
+        found = latencies(list(late))
+        late = {name: round(seconds, 2) for name, seconds in found.items() if seconds > LATENCY}
+        if not late:
+            return
+    pytest.fail(f"later than {LATENCY} s: {late}")
 
 
 def test_every_public_call_is_listed() -> None:

@@ -309,7 +309,7 @@ def kendall_w(
     >>> kendall_w([[1, 2, 3], [1, 2, 3], [1, 2, 3]])
     1.0
     >>> round(kendall_w([[1, 2, 3], [2, 1, 3], [3, 1, 2]]), 4)
-    0.3333
+    0.4444
     """
     array = as_positions(Y)
     positions = _core.parse_positions(array)

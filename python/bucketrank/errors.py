@@ -36,7 +36,8 @@ class RankingError(ValueError):
     ... except RankingError as error:
     ...     print(error)
     ...     print(error.row, error.label, error.found)
-    row 1, label 1: position 0; positions start at 1
+    row 1, label 1: position 0; positions start at 1: use NaN for a label that is not ranked, or add 1 to positions
+    that start at 0
     1 1 0.0
     """
 
