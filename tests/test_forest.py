@@ -198,21 +198,21 @@ def test_bad_input() -> None:
     bad[2, 1] = np.nan
     with pytest.raises(ValueError, match=r"X, row 2, column 1: NaN"):
         Forest(n_estimators=2).fit(bad, Y)
-    with pytest.raises(ValueError, match=r"X has 59 rows but Y has 60"):
+    with pytest.raises(ValueError, match=r"X has 59 rows but y has 60"):
         Forest(n_estimators=2).fit(X[1:], Y)
     warm = Forest(n_estimators=3, warm_start=True).fit(X, Y)
     with pytest.raises(ValueError, match=r"n_estimators is 2, but there are 3 trees already"):
         warm.set_params(n_estimators=2).fit(X, Y)
     with pytest.raises(ValueError, match=r"expected the same data with warm_start"):
         warm.set_params(n_estimators=5).fit(X[:30], Y[:30])
-    with pytest.raises(ValueError, match=r"X has 5 rows but Y has 60"):
+    with pytest.raises(ValueError, match=r"X has 5 rows but y has 60"):
         warm.predict_oob_pair_shares(X[:5])
     assert warm.forest_.n_trees == 3
     five_labels = np.column_stack([Y, np.full(len(Y), Y.shape[1] + 1)])
     for name, other in (
         ("X", (X + 1, Y, None)),
-        ("Y", (X, Y[:, ::-1], None)),
-        ("Y", (X, five_labels, None)),
+        ("y", (X, Y[:, ::-1], None)),
+        ("y", (X, five_labels, None)),
         ("sample_weight", (X, Y, np.arange(len(X)) % 2)),
     ):
         with pytest.raises(ValueError, match=rf"^{name} differs from the first fit of the forest"):

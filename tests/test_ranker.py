@@ -414,7 +414,7 @@ def test_parameters(
     ("change", "message"),
     [
         (lambda X, Y: (X * np.nan, Y), "X, row 0, column 0: NaN; expected a finite number"),
-        (lambda X, Y: (X[:-1], Y), "X has 79 rows but Y has 80; expected one ranking per row"),
+        (lambda X, Y: (X[:-1], Y), "X has 79 rows but y has 80; expected one ranking per row"),
         (lambda X, Y: (X, Y * -0.5), "positions start at 1"),
         (lambda X, Y: (X, Y[:, :1]), r"found 1 label\(s\)"),
     ],

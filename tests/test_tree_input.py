@@ -27,13 +27,13 @@ def changed(array: Array, row: int, column: int, value: float) -> Array:
         (changed(X, 3, 1, np.nan), Y, "X, row 3, column 1: NaN; expected a finite number"),
         (changed(X, 19, 2, np.inf), Y, "X, row 19, column 2: inf; expected a finite number"),
         (changed(X, 0, 0, -np.inf), Y, "X, row 0, column 0: -inf; expected a finite number"),
-        (X[:-1], Y, "X has 19 rows but Y has 20; expected one ranking per row"),
-        (X, Y[:5], "X has 20 rows but Y has 5; expected one ranking per row"),
+        (X[:-1], Y, "X has 19 rows but y has 20; expected one ranking per row"),
+        (X, Y[:5], "X has 20 rows but y has 5; expected one ranking per row"),
         (X[:0], Y[:0], r"Found array with 0 sample\(s\)"),
         (X, Y[:0], "found 0 rows; expected at least one ranking"),
         (X[:, :0], Y, r"Found array with 0 feature\(s\)"),
         (X[:, 0], Y, "Expected 2D array, got 1D array instead"),
-        (X, Y[:, 0], "Y has 1 dimension.*expected 2-D: one row per ranking"),
+        (X, Y[:, 0], "y has 1 dimension.*expected 2-D: one row per ranking"),
         (X, Y[:, :1], r"found 1 label\(s\); expected at least 2"),
         (X, changed(Y, 7, 2, 0), "row 7, label 2: position 0; positions start at 1"),
         (X, changed(Y, 7, 2, -1.5), "row 7, label 2: position -1.5; positions start at 1"),
@@ -183,10 +183,10 @@ def test_other_labels_in_score() -> None:
     names = list("pqrs")
     tree = PartialLabelRankingTree().fit(X, pd.DataFrame(Y, columns=names))
     with pytest.raises(
-        ValueError, match=r"Y has the columns \['s', 'r', 'q', 'p'\], but the estimator"
+        ValueError, match=r"y has the columns \['s', 'r', 'q', 'p'\], but the estimator"
     ):
         tree.score(X, pd.DataFrame(Y, columns=names[::-1]))
-    with pytest.raises(ValueError, match=r"Y has 3 labels, but the estimator was fitted on 4"):
+    with pytest.raises(ValueError, match=r"y has 3 labels, but the estimator was fitted on 4"):
         tree.score(X, np.tile([1, 2, 3], (20, 1)))
     nothing = np.full(Y.shape, np.nan)
     with pytest.raises(ValueError, match=r"none of 20 rows has .* two labels"):

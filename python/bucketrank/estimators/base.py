@@ -89,14 +89,14 @@ class LabelRanker(BaseEstimator):
         values = self._features(X)
         return [self._in_container(p, X) for p in self._positions(values, known)]
 
-    def score(self, X: Any, Y: Any, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         r"""Return the mean rank correlation :math:`\tau_X` of the predictions with the truth.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
             Finite numbers.
-        Y : array-like or DataFrame of shape (n_samples, n_labels)
+        y : array-like or DataFrame of shape (n_samples, n_labels)
             True positions. NaN marks a missing label: only pairs of labels that the row ranks are compared, and rows
             with fewer than two labels are left out.
         sample_weight : array-like of shape (n_samples,), optional
@@ -108,16 +108,16 @@ class LabelRanker(BaseEstimator):
             From -1 to 1.
         """
         predicted = self._positions(self._features(X), [self.aggregator_])[0]
-        labels = frame_labels(Y)
+        labels = frame_labels(y)
         if labels is not None and labels != self.label_names_in_.tolist():
             raise ValueError(
-                f"Y has the columns {labels}, but the estimator was fitted on the labels "
+                f"y has the columns {labels}, but the estimator was fitted on the labels "
                 f"{self.label_names_in_.tolist()}; expected the same labels in the same order"
             )
-        positions = as_positions(Y)
+        positions = as_positions(y, "y")
         if positions.shape[1] != self.n_labels_in_:
             raise ValueError(
-                f"Y has {positions.shape[1]} labels, but the estimator was fitted on {self.n_labels_in_}; "
+                f"y has {positions.shape[1]} labels, but the estimator was fitted on {self.n_labels_in_}; "
                 "expected the same labels in the same order"
             )
         return tau_x(positions, predicted, sample_weight, missing="ignore")
@@ -207,16 +207,16 @@ class LabelRanker(BaseEstimator):
         tags.target_tags.single_output = False
         return tags
 
-    def _training_data(self, X: Any, Y: Any) -> tuple[NDArray[np.float64], Positions, list[Any]]:
+    def _training_data(self, X: Any, y: Any) -> tuple[NDArray[np.float64], Positions, list[Any]]:
         """Return features, positions and the names of the labels."""
-        if Y is None:
+        if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None; "
                 "expected rankings, one row per ranking, one column per label"
             )
         values = X if is_plain_features(X) else _checked_features(X, self)
-        positions = as_positions(Y)
-        return values, positions, label_names(Y, None, positions.shape[1])
+        positions = as_positions(y, "y")
+        return values, positions, label_names(y, None, positions.shape[1])
 
     def _remember(self, X: Any, names: list[Any], aggregator: Aggregator) -> None:
         """Store the fitted attributes; called at the end of a fit, so a failed fit changes nothing."""

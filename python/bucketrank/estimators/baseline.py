@@ -57,14 +57,14 @@ class PartialLabelRankingBaseline(LabelRanker):
         self.strategy = strategy
         self.aggregator = aggregator
 
-    def fit(self: _Self, X: Any, Y: Any, sample_weight: ArrayLike | None = None) -> _Self:
+    def fit(self: _Self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> _Self:
         """Read the training rankings.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
             Finite numbers; only their shape matters.
-        Y : array-like or DataFrame of shape (n_samples, n_labels)
+        y : array-like or DataFrame of shape (n_samples, n_labels)
             Positions: 1 is best, equal positions are ties, NaN marks a missing label.
         sample_weight : array-like of shape (n_samples,), optional
             Non-negative weights of the rows.
@@ -74,7 +74,7 @@ class PartialLabelRankingBaseline(LabelRanker):
         PartialLabelRankingBaseline
             The fitted estimator.
         """
-        values, positions, names = self._training_data(X, Y)
+        values, positions, names = self._training_data(X, y)
         strategy = one_of(self.strategy, "strategy", STRATEGIES)
         aggregator = as_aggregator(self.aggregator)
         # A tree with only a root keeps the rankings for any aggregator.

@@ -89,7 +89,7 @@ class PartialLabelRankingBooster(LatentRanker):
     n_labels_in_ : int
         Number of labels.
     label_names_in_ : ndarray of shape (n_labels,)
-        Names of the labels: the columns of Y, or 0, 1, ...
+        Names of the labels: the columns of y, or 0, 1, ...
 
     Notes
     -----
@@ -107,8 +107,8 @@ class PartialLabelRankingBooster(LatentRanker):
     >>> import numpy as np
     >>> from bucketrank import PartialLabelRankingBooster
     >>> X = np.arange(60.0).reshape(-1, 1)
-    >>> Y = np.where(X < 30, [[1, 2, 2]], [[3, 1, 2]])
-    >>> booster = PartialLabelRankingBooster(random_state=0).fit(X, Y)
+    >>> y = np.where(X < 30, [[1, 2, 2]], [[3, 1, 2]])
+    >>> booster = PartialLabelRankingBooster(random_state=0).fit(X, y)
     >>> booster.predict([[3], [55]])
     array([[1, 2, 2],
            [3, 1, 2]])
@@ -147,14 +147,14 @@ class PartialLabelRankingBooster(LatentRanker):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self: _Self, X: Any, Y: Any, sample_weight: ArrayLike | None = None) -> _Self:
+    def fit(self: _Self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> _Self:
         """Boost the trees.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
             Finite numbers.
-        Y : array-like or DataFrame of shape (n_samples, n_labels)
+        y : array-like or DataFrame of shape (n_samples, n_labels)
             Positions: 1 is best, equal positions are ties, NaN marks a missing label.
         sample_weight : array-like of shape (n_samples,), optional
             Non-negative weights of the rows.
@@ -164,7 +164,7 @@ class PartialLabelRankingBooster(LatentRanker):
         PartialLabelRankingBooster
             The fitted estimator. An error or Ctrl-C leaves it unchanged.
         """
-        values, positions, names = self._training_data(X, Y)
+        values, positions, names = self._training_data(X, y)
         aggregator = self._usable(as_aggregator(self.aggregator))
         aggregator._check_label_count(positions.shape[1])
         options = self._options()

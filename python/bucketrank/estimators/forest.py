@@ -34,7 +34,7 @@ _GUARD_STRENGTHS = (4.0, 16.0, 64.0)
 _GUARD_GAIN = 0.01
 """Smallest improvement of the out-of-bag score for which `oob_guard` replaces `shrinkage_strength`."""
 
-_DATA = ("X", "Y", "sample_weight")
+_DATA = ("X", "y", "sample_weight")
 
 _ROWS_AT_ONCE = 1000
 """Number of rows per batch when several aggregators share the predicted pair shares."""
@@ -109,8 +109,8 @@ class PartialLabelRankingForest(LabelRanker):
     --------
     >>> from bucketrank import PartialLabelRankingForest, from_text, to_text
     >>> X = [[0], [1], [2], [3]]
-    >>> Y, labels = from_text(["a > b ~ c", "a > b ~ c", "c > a > b", "c > a > b"])
-    >>> forest = PartialLabelRankingForest(n_estimators=20, random_state=0).fit(X, Y)
+    >>> y, labels = from_text(["a > b ~ c", "a > b ~ c", "c > a > b", "c > a > b"])
+    >>> forest = PartialLabelRankingForest(n_estimators=20, random_state=0).fit(X, y)
     >>> to_text(forest.predict([[0.2], [2.8]]), labels)
     ['a > b ~ c', 'c > a > b']
     """
@@ -149,14 +149,14 @@ class PartialLabelRankingForest(LabelRanker):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self: _Self, X: Any, Y: Any, sample_weight: ArrayLike | None = None) -> _Self:
+    def fit(self: _Self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> _Self:
         """Grow the trees.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
             Finite numbers.
-        Y : array-like or DataFrame of shape (n_samples, n_labels)
+        y : array-like or DataFrame of shape (n_samples, n_labels)
             Positions: 1 is best, equal positions are ties, NaN marks a missing label.
         sample_weight : array-like of shape (n_samples,), optional
             Non-negative weights of the rows.
@@ -166,7 +166,7 @@ class PartialLabelRankingForest(LabelRanker):
         PartialLabelRankingForest
             The fitted estimator. An error or Ctrl-C leaves it unchanged.
         """
-        values, positions, names = self._training_data(X, Y)
+        values, positions, names = self._training_data(X, y)
         aggregator = _check(as_aggregator(self.aggregator))
         aggregator._check_label_count(positions.shape[1])
         strength = self._strength()

@@ -85,7 +85,7 @@ class PartialLabelRankingLinear(LatentRanker):
     n_labels_in_ : int
         Number of labels.
     label_names_in_ : ndarray of shape (n_labels,)
-        Names of the labels: the columns of Y, or 0, 1, ...
+        Names of the labels: the columns of y, or 0, 1, ...
 
     Notes
     -----
@@ -103,12 +103,12 @@ class PartialLabelRankingLinear(LatentRanker):
     >>> import numpy as np
     >>> from bucketrank import PartialLabelRankingLinear
     >>> X = np.arange(60.0).reshape(-1, 1)
-    >>> Y = np.where(X < 30, [[1, 2, 3]], [[3, 2, 1]])
-    >>> linear = PartialLabelRankingLinear().fit(X, Y)
+    >>> y = np.where(X < 30, [[1, 2, 3]], [[3, 2, 1]])
+    >>> linear = PartialLabelRankingLinear().fit(X, y)
     >>> linear.predict([[3], [55]])
     array([[1, 2, 3],
            [3, 2, 1]])
-    >>> linear = PartialLabelRankingLinear(standard_errors=True).fit(X, Y)
+    >>> linear = PartialLabelRankingLinear(standard_errors=True).fit(X, y)
     >>> linear.coef_standard_error_.shape
     (3, 1)
     """
@@ -132,14 +132,14 @@ class PartialLabelRankingLinear(LatentRanker):
         self.standard_errors = standard_errors
         self.n_jobs = n_jobs
 
-    def fit(self: _Self, X: Any, Y: Any, sample_weight: ArrayLike | None = None) -> _Self:
+    def fit(self: _Self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> _Self:
         """Fit the model.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
             Finite numbers.
-        Y : array-like or DataFrame of shape (n_samples, n_labels)
+        y : array-like or DataFrame of shape (n_samples, n_labels)
             Positions: 1 is best, equal positions are ties, NaN marks a missing label.
         sample_weight : array-like of shape (n_samples,), optional
             Non-negative weights of the rows.
@@ -149,7 +149,7 @@ class PartialLabelRankingLinear(LatentRanker):
         PartialLabelRankingLinear
             The fitted estimator. An error or Ctrl-C leaves it unchanged.
         """
-        values, positions, names = self._training_data(X, Y)
+        values, positions, names = self._training_data(X, y)
         aggregator = self._usable(as_aggregator(self.aggregator))
         aggregator._check_label_count(positions.shape[1])
         options: _LinearOptions = {

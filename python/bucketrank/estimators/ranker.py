@@ -106,7 +106,7 @@ class PartialLabelRanker(PairShareRanker):
     n_labels_in_ : int
         Number of labels.
     label_names_in_ : ndarray of shape (n_labels,)
-        Names of the labels: the columns of Y, or 0, 1, ...
+        Names of the labels: the columns of y, or 0, 1, ...
 
     Notes
     -----
@@ -120,8 +120,8 @@ class PartialLabelRanker(PairShareRanker):
     >>> import numpy as np
     >>> from bucketrank import PartialLabelRanker
     >>> X = np.arange(60.0).reshape(-1, 1)
-    >>> Y = np.where(X < 30, [[1, 2, 2]], [[3, 1, 2]])
-    >>> ranker = PartialLabelRanker(random_state=0).fit(X, Y)
+    >>> y = np.where(X < 30, [[1, 2, 2]], [[3, 1, 2]])
+    >>> ranker = PartialLabelRanker(random_state=0).fit(X, y)
     >>> ranker.predict([[3], [55]])
     array([[1, 2, 2],
            [3, 1, 2]])
@@ -148,14 +148,14 @@ class PartialLabelRanker(PairShareRanker):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self: _Self, X: Any, Y: Any, sample_weight: ArrayLike | None = None) -> _Self:
+    def fit(self: _Self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> _Self:
         """Fit all components and choose their weights.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
             Finite numbers.
-        Y : array-like or DataFrame of shape (n_samples, n_labels)
+        y : array-like or DataFrame of shape (n_samples, n_labels)
             Positions: 1 is best, equal positions are ties, NaN marks a missing label.
         sample_weight : array-like of shape (n_samples,), optional
             Non-negative weights of the rows.
@@ -175,7 +175,7 @@ class PartialLabelRanker(PairShareRanker):
         if self.max_depth > deepest:
             raise ValueError(f"max_depth is {self.max_depth}; expected at most {deepest}")
         resolve_n_jobs(self.n_jobs)
-        values, positions, names = self._training_data(X, Y)
+        values, positions, names = self._training_data(X, y)
         aggregator = self._usable(as_aggregator(self.aggregator))
         aggregator._check_label_count(positions.shape[1])
         if positions.shape[1] > _core.LIMITS["pair_labels"]:

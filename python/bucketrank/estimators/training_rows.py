@@ -38,7 +38,7 @@ def rows_with_weight(
     _core.parse_positions(positions)
     if len(values) != len(positions):
         raise ValueError(
-            f"X has {len(values)} rows but Y has {len(positions)}; expected one ranking per row of features"
+            f"X has {len(values)} rows but y has {len(positions)}; expected one ranking per row of features"
         )
     if not np.isfinite(values).all():
         row, column = np.argwhere(~np.isfinite(values))[0].tolist()

@@ -87,7 +87,7 @@ class PartialLabelRankingTree(LabelRanker):
     n_labels_in_ : int
         Number of labels.
     label_names_in_ : ndarray of shape (n_labels,)
-        Names of the labels: the columns of Y, or 0, 1, ...
+        Names of the labels: the columns of y, or 0, 1, ...
 
     Notes
     -----
@@ -106,8 +106,8 @@ class PartialLabelRankingTree(LabelRanker):
     --------
     >>> from bucketrank import PartialLabelRankingTree, from_text, to_text
     >>> X = [[0], [1], [2], [3]]
-    >>> Y, labels = from_text(["a > b ~ c", "a > b", "c > a > b", "c > a ~ b"])
-    >>> tree = PartialLabelRankingTree(min_samples_split=2).fit(X, Y)
+    >>> y, labels = from_text(["a > b ~ c", "a > b", "c > a > b", "c > a ~ b"])
+    >>> tree = PartialLabelRankingTree(min_samples_split=2).fit(X, y)
     >>> to_text(tree.predict([[0.4], [2.6]]), labels)
     ['a > b ~ c', 'c > a ~ b']
     """
@@ -173,14 +173,14 @@ class PartialLabelRankingTree(LabelRanker):
         }
         return cls(aggregator, **{**theirs, **params})
 
-    def fit(self: _Self, X: Any, Y: Any, sample_weight: ArrayLike | None = None) -> _Self:
+    def fit(self: _Self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> _Self:
         """Grow the tree.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
             Finite numbers.
-        Y : array-like or DataFrame of shape (n_samples, n_labels)
+        y : array-like or DataFrame of shape (n_samples, n_labels)
             Positions: 1 is best, equal positions are ties, NaN marks a missing label.
         sample_weight : array-like of shape (n_samples,), optional
             Non-negative weights of the rows.
@@ -190,7 +190,7 @@ class PartialLabelRankingTree(LabelRanker):
         PartialLabelRankingTree
             The fitted estimator. An error or Ctrl-C leaves it unchanged.
         """
-        values, positions, names = self._training_data(X, Y)
+        values, positions, names = self._training_data(X, y)
         smoothing = smoothing_of(self)
         aggregator = _check(as_aggregator(self.aggregator), smoothing)
         aggregator._check_label_count(positions.shape[1])

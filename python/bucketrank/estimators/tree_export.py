@@ -73,8 +73,8 @@ def export_text(
     Examples
     --------
     >>> from bucketrank import PartialLabelRankingTree, from_text
-    >>> Y, labels = from_text(["a > b ~ c", "a > b ~ c", "c > a ~ b", "c > a ~ b"])
-    >>> tree = PartialLabelRankingTree(min_samples_split=2).fit([[0], [1], [2], [3]], Y)
+    >>> y, labels = from_text(["a > b ~ c", "a > b ~ c", "c > a ~ b", "c > a ~ b"])
+    >>> tree = PartialLabelRankingTree(min_samples_split=2).fit([[0], [1], [2], [3]], y)
     >>> print(export_text(tree, label_names=labels))
     |-- x0 <= 1.50: a > b ~ c (2 rows)
     |-- x0 > 1.50: c > a ~ b (2 rows)

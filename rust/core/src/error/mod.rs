@@ -170,7 +170,7 @@ pub enum Error {
     NoFeatures,
     /// The numbers of rows of features and rankings differ.
     #[error(
-        "X has {features} rows but Y has {rankings}; expected one ranking per row of features"
+        "X has {features} rows but y has {rankings}; expected one ranking per row of features"
     )]
     RowCounts {
         /// Rows of the feature matrix.
