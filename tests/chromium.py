@@ -41,13 +41,18 @@ def show(browser: Any) -> Show:
 
     def load(address: str, width: int, scheme: str) -> Any:
         browser.get_log("browser")  # discard log entries of earlier pages
-        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        features = [
+            {"name": "prefers-color-scheme", "value": scheme},
+            {"name": "prefers-reduced-motion", "value": "reduce"},
+        ]
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         browser.get(address)
         # Under load the driver may return before the page has loaded.
         wait_until(lambda: browser.execute_script("return document.readyState") == "complete")
+        # A colour that is still changing from one scheme to the other has a low contrast.
+        wait_until(lambda: browser.execute_script("return !document.getAnimations().length"))
         return browser
 
     return load
