@@ -40,7 +40,7 @@ def _is_hashes(value: Any) -> bool:
 
 
 def _is_output_config(value: Any) -> bool:
-    return type(value) is dict and value.get("transform") in ("default", "pandas")
+    return type(value) is dict and value.get("transform") in ("default", "pandas", "polars")
 
 
 def _is_weights(value: Any) -> bool:

@@ -11,6 +11,11 @@ def pandas(caller: str) -> Any:
     return _import_optional("pandas", "pandas", "datasets", caller)
 
 
+def polars(caller: str) -> Any:
+    """Import polars, or raise an ImportError that names the extra to install."""
+    return _import_optional("polars", "polars", "polars", caller)
+
+
 def pyplot(caller: str) -> Any:
     """Import matplotlib.pyplot, or raise an ImportError that names the extra to install."""
     return _import_optional("matplotlib.pyplot", "matplotlib", "plot", caller)

@@ -13,22 +13,20 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from bucketrank._estimator_state import pack_state, unpack_state
-from bucketrank._optional import pandas
 from bucketrank._validation import (
     Positions,
     as_feature_table,
     as_positions,
     frame_labels,
-    is_pandas,
     is_plain_features,
     label_names,
 )
 from bucketrank.aggregation import Aggregator, as_aggregator
+from bucketrank.estimators.output import CONTAINERS, in_container
 from bucketrank.metrics import tau_x
 
 _Self = TypeVar("_Self", bound="LabelRanker")
 
-_CONTAINERS = ("default", "pandas")
 _CONTAINER = "_container"
 
 
@@ -143,12 +141,14 @@ class LabelRanker(BaseEstimator):
         return other
 
     def set_output(self: _Self, *, transform: str | None = None) -> _Self:
-        """Choose the container of predicted rankings.
+        """Choose the container of predicted positions, utilities and tie terms.
 
         Parameters
         ----------
-        transform : {"default", "pandas"}, optional
-            ``"default"`` is a NumPy array; None keeps the current choice. The parameter is named as in scikit-learn.
+        transform : {"default", "pandas", "polars"}, optional
+            ``"default"`` is a NumPy array. A data frame has one column per label, named as in the fit; pandas keeps the
+            index of X, and polars needs names that differ as text. None keeps the current choice. The parameter is
+            named as in scikit-learn.
 
         Returns
         -------
@@ -157,8 +157,8 @@ class LabelRanker(BaseEstimator):
         """
         if transform is None:
             return self
-        if transform not in _CONTAINERS:
-            known = ", ".join(map(repr, _CONTAINERS))
+        if transform not in CONTAINERS:
+            known = ", ".join(map(repr, CONTAINERS))
             raise ValueError(f"transform is {transform!r}; expected one of {known}")
         # scikit-learn's clone copies this attribute.
         self._sklearn_output_config = {"transform": transform}
@@ -247,14 +247,10 @@ class LabelRanker(BaseEstimator):
         )
         return values
 
-    def _in_container(self, positions: NDArray[np.int64], X: Any) -> Any:
-        """Return predicted positions in the container chosen by `set_output`."""
+    def _in_container(self, values: NDArray[Any], X: Any) -> Any:
+        """Return one row per row of `X` and one column per label in the container chosen by `set_output`."""
         container = getattr(self, "_sklearn_output_config", {}).get("transform", "default")
-        if container == "pandas":
-            frames = pandas('set_output(transform="pandas")')
-            index = X.index if is_pandas(X) else None
-            return frames.DataFrame(positions, index=index, columns=self.label_names_in_)
-        return positions
+        return in_container(container, values, self.label_names_in_, X)
 
 
 def pair_order_of(shares: NDArray[np.float64], n_labels: int) -> NDArray[np.float64]:

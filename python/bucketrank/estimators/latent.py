@@ -63,7 +63,7 @@ class LatentRanker(PairShareRanker):
     def _compared_labels(self) -> NDArray[np.bool_]:
         """Return, per label, whether the training rankings compare it with another label."""
 
-    def predict_utilities(self, X: Any) -> NDArray[np.float64]:
+    def predict_utilities(self, X: Any) -> Any:
         """Predict the utility of each label.
 
         Parameters
@@ -73,12 +73,12 @@ class LatentRanker(PairShareRanker):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_labels)
+        ndarray or DataFrame of shape (n_samples, n_labels)
             Larger is better; only differences within a row have a meaning.
         """
-        return self._scores(self._features(X))[:, : self.n_labels_in_]
+        return self._in_container(self._scores(self._features(X))[:, : self.n_labels_in_], X)
 
-    def predict_tie_terms(self, X: Any) -> NDArray[np.float64]:
+    def predict_tie_terms(self, X: Any) -> Any:
         """Predict how much each label tends to be tied.
 
         Parameters
@@ -88,10 +88,10 @@ class LatentRanker(PairShareRanker):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_labels)
+        ndarray or DataFrame of shape (n_samples, n_labels)
             The sum of the tie terms of two labels is the logarithm of the weight of a tie between them.
         """
-        return self._scores(self._features(X))[:, self.n_labels_in_ :]
+        return self._in_container(self._scores(self._features(X))[:, self.n_labels_in_ :], X)
 
     def _pair_shares(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         return _core.latent_pair_shares(self._scores(values), self._compared_labels())
