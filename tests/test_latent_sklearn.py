@@ -15,15 +15,12 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import check_estimator
 
 from bucketrank import PartialLabelRankingBooster, PartialLabelRankingLinear, TauX, tau_x
-from test_tree_sklearn import as_rankings
 from tree_data import Array, random_data, with_missing_labels
 
 QUICK: list[Any] = [
@@ -37,46 +34,6 @@ models = pytest.mark.parametrize("model", QUICK, ids=lambda model: type(model)._
 def data() -> tuple[Array, Array]:
     X, Y = random_data(4, rows=80)
     return X, with_missing_labels(Y, 0.2, 4)
-
-
-class BoosterOfAnyTarget(PartialLabelRankingBooster):
-    """Estimator that converts any y of scikit-learn's checks to rankings."""
-
-    def fit(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None = None
-    ) -> PartialLabelRankingBooster:
-        return super().fit(X, None if y is None else as_rankings(y), sample_weight)
-
-    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        return super().score(X, as_rankings(y), sample_weight)
-
-
-class LinearOfAnyTarget(PartialLabelRankingLinear):
-    """The same for the linear model."""
-
-    def fit(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None = None
-    ) -> PartialLabelRankingLinear:
-        return super().fit(X, None if y is None else as_rankings(y), sample_weight)
-
-    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        return super().score(X, as_rankings(y), sample_weight)
-
-
-@pytest.mark.parametrize(
-    "model",
-    # row_share=1, because scikit-learn checks that a weight equals repetitions, which does not hold for sampled rows.
-    [
-        BoosterOfAnyTarget(rounds=5, row_share=1.0, min_samples_leaf=1, feature_share=1.0),
-        LinearOfAnyTarget(tolerance=1e-8),
-    ],
-    ids=lambda model: type(model).__name__,
-)
-def test_check_estimator(model: Any) -> None:
-    checks = check_estimator(model, on_skip=None)
-    assert len(checks) > 40
-    assert not any(check["expected_to_fail"] for check in checks)
-    assert {c["check_name"] for c in checks if c["status"] != "passed"} <= {"check_array_api_input"}
 
 
 @models
@@ -131,25 +88,6 @@ def test_cross_validation_with_missing_labels(model: Any, data: tuple[Array, Arr
     for score, (train, test) in zip(scores, KFold(3).split(X), strict=True):
         predicted = clone(model).fit(X[train], Y[train]).predict(X[test])
         assert score == tau_x(Y[test], predicted, missing="ignore")
-
-
-@models
-def test_names_come_from_data_frames(model: Any) -> None:
-    X, Y = random_data(5, rows=60, features=2, labels=3)
-    index = [f"row {i}" for i in range(len(X))]
-    frame = pd.DataFrame(X, columns=["width", "height"], index=index)
-    rankings = pd.DataFrame(Y.astype(int), columns=["tea", "juice", "water"], index=index)
-    model = clone(model).fit(frame, rankings)
-    assert model.feature_names_in_.tolist() == ["width", "height"]
-    assert model.label_names_in_.tolist() == ["tea", "juice", "water"]
-    array = model.predict(frame)
-    found = model.set_output(transform="pandas").predict(frame)
-    assert list(found.columns) == ["tea", "juice", "water"]
-    assert list(found.index) == index
-    np.testing.assert_array_equal(found.to_numpy(), array)
-    assert model.score(frame, rankings) == tau_x(rankings, found)
-    with pytest.raises(ValueError, match="transform is 'arrow'"):
-        model.set_output(transform="arrow")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")

@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import check_estimator
 
 from bucketrank import (
     PartialLabelRanker,
@@ -29,7 +27,6 @@ from bucketrank.estimators import ranker as ranker_module
 from bucketrank.estimators.mixture import Evidence, choose
 from reference import mixture
 from strategies import profiles
-from test_tree_sklearn import as_rankings
 from tree_data import Array, dense, random_data, with_missing_labels
 
 QUICK: dict[str, Any] = {"n_estimators": 6, "rounds": 12, "n_parts": 3, "random_state": 0}
@@ -424,28 +421,3 @@ def test_unusable_data(change: Any, message: str, data: tuple[Array, Array]) -> 
         PartialLabelRanker(**QUICK).fit(*change(*data))
     with pytest.raises(ValueError, match="row 4: weight -2"):
         PartialLabelRanker(**QUICK).fit(*data, np.r_[np.ones(4), -2, np.ones(75)])
-
-
-class OfAnyTarget(PartialLabelRanker):
-    """Estimator that converts any y of scikit-learn's checks to rankings."""
-
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> PartialLabelRanker:
-        return super().fit(X, None if y is None else as_rankings(y), sample_weight)
-
-    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        return super().score(X, as_rankings(y), sample_weight)
-
-
-def test_check_estimator() -> None:
-    model = OfAnyTarget(n_estimators=2, rounds=3, n_parts=2)
-    # Rows are sampled individually, so a weight does not equal repetitions.
-    drawn = "copies of a row are sampled individually"
-    checks = check_estimator(
-        model,
-        on_skip=None,
-        on_fail=None,
-        expected_failed_checks={"check_sample_weight_equivalence_on_dense_data": drawn},
-    )
-    assert len(checks) > 40
-    failed = {c["check_name"] for c in checks if c["status"] == "failed"}
-    assert failed == set()

@@ -6,16 +6,12 @@ import copy
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
-from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.model_selection import (
     GridSearchCV,
@@ -23,11 +19,9 @@ from sklearn.model_selection import (
     RepeatedKFold,
     cross_val_predict,
     cross_val_score,
-    cross_validate,
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import check_estimator
 
 from bucketrank import (
     Borda,
@@ -38,28 +32,7 @@ from bucketrank import (
     tau_x_scorer,
     to_text,
 )
-from tree_data import Array, dense, random_data, with_missing_labels
-
-
-class OfAnyTarget(PartialLabelRankingTree):
-    """Estimator that converts any y of scikit-learn's checks to rankings."""
-
-    def fit(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None = None
-    ) -> PartialLabelRankingTree:
-        return super().fit(X, None if y is None else as_rankings(y), sample_weight)
-
-    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        return super().score(X, as_rankings(y), sample_weight)
-
-
-def as_rankings(y: Any) -> Array:
-    """Three labels whose order depends on a number or a class of the row."""
-    values = np.asarray(y)
-    if values.dtype.kind not in "iuf":
-        values = np.unique(values, return_inverse=True)[1].reshape(values.shape)
-    first = values.reshape(len(values), -1)[:, 0].astype(float)
-    return dense(np.column_stack([np.zeros(len(first)), np.floor(first), np.ones(len(first))]))
+from tree_data import Array, random_data, with_missing_labels
 
 
 @pytest.fixture
@@ -76,22 +49,6 @@ def frames() -> tuple[pd.DataFrame, pd.DataFrame]:
         pd.DataFrame(X, columns=["width", "height"], index=index),
         pd.DataFrame(Y.astype(int), columns=["tea", "juice", "water"], index=index),
     )
-
-
-@pytest.fixture
-def routing() -> Iterator[None]:
-    with sklearn.config_context(enable_metadata_routing=True):
-        yield
-
-
-@pytest.mark.parametrize("params", [{}, {"criterion": "distance"}, {"splitter": "equal_width"}])
-def test_check_estimator(params: dict[str, Any]) -> None:
-    # min_samples_split=2, because scikit-learn checks that a weight equals repetitions, but the limit counts rows.
-    checks = check_estimator(OfAnyTarget(min_samples_split=2, **params), on_skip=None)
-    assert len(checks) > 40
-    assert not any(check["expected_to_fail"] for check in checks)
-    # Skipped unless array API support is enabled in the environment.
-    assert {c["check_name"] for c in checks if c["status"] != "passed"} <= {"check_array_api_input"}
 
 
 def test_clone_copies_only_parameters(data: tuple[Array, Array]) -> None:
@@ -250,23 +207,6 @@ def test_a_refit_removes_earlier_names(
         tree.predict(X.to_numpy(dtype=float))
     tree.fit(X.to_numpy(dtype=float), Y)
     assert not hasattr(tree, "feature_names_in_")
-
-
-def test_weights_are_routed(data: tuple[Array, Array], routing: None) -> None:  # noqa: ARG001
-    X, Y = data
-    weights = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
-    tree = PartialLabelRankingTree().set_fit_request(sample_weight=True)
-    tree = tree.set_score_request(sample_weight=True)
-    params = {"sample_weight": weights}
-    cv = KFold(4)
-    found = cross_validate(tree, X, Y, cv=cv, params=params, return_estimator=True)
-    for i, (train, test) in enumerate(cv.split(X)):
-        expected = PartialLabelRankingTree().fit(X[train], Y[train], weights[train])
-        assert found["estimator"][i].tree_.to_bytes() == expected.tree_.to_bytes()
-        assert found["test_score"][i] == expected.score(X[test], Y[test], weights[test])
-    pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), tree)
-    scores = cross_val_score(pipeline, X, Y, cv=cv, params=params)
-    assert np.isfinite(scores).all()
 
 
 def test_apply_and_decision_path_agree(data: tuple[Array, Array]) -> None:

@@ -106,13 +106,12 @@ class LabelRanker(BaseEstimator):
             From -1 to 1.
         """
         predicted = self._positions(self._features(X), [self.aggregator_])[0]
-        labels = frame_labels(y)
-        if labels is not None and labels != self.label_names_in_.tolist():
+        positions, names = self._target(y)
+        if names is not None and names != self.label_names_in_.tolist():
             raise ValueError(
-                f"y has the columns {labels}, but the estimator was fitted on the labels "
+                f"y has the columns {names}, but the estimator was fitted on the labels "
                 f"{self.label_names_in_.tolist()}; expected the same labels in the same order"
             )
-        positions = as_positions(y, "y")
         if positions.shape[1] != self.n_labels_in_:
             raise ValueError(
                 f"y has {positions.shape[1]} labels, but the estimator was fitted on {self.n_labels_in_}; "
@@ -215,8 +214,17 @@ class LabelRanker(BaseEstimator):
                 "expected rankings, one row per ranking, one column per label"
             )
         values = X if is_plain_features(X) else _checked_features(X, self)
-        positions = as_positions(y, "y")
-        return values, positions, label_names(y, None, positions.shape[1])
+        positions, names = self._target(y)
+        return values, positions, label_names(positions, names, positions.shape[1])
+
+    @staticmethod
+    def _target(y: Any) -> tuple[Positions, list[Any] | None]:
+        """Return the positions of a target, and the names of its labels if it is a data frame.
+
+        The only reader of `y` in :meth:`fit` and :meth:`score`. Code that has targets of another kind, such as the
+        tests with scikit-learn's checks, replaces it by a function that turns them into rankings.
+        """
+        return as_positions(y, "y"), frame_labels(y)
 
     def _remember(self, X: Any, names: list[Any], aggregator: Aggregator) -> None:
         """Store the fitted attributes; called at the end of a fit, so a failed fit changes nothing."""
