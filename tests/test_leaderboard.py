@@ -205,7 +205,6 @@ def test_what_people_see(board: Leaderboard, tmp_path: Path) -> None:
     assert frame["comparisons"].sum() == 12_000
     assert repr(board) == "Leaderboard(12 labels, 6,000 comparisons, 4 tiers)"
     assert json.loads(json.dumps(board.to_dict()))["labels"][0]["tier"] == 1
-    assert board._repr_html_().startswith("<table")
     with pytest.raises(ValueError, match="read-only"):
         board.scores[0] = 1
     page = board.report(tmp_path / "board.html")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bucketrank._validation import is_pandas
 from bucketrank.notation import to_buckets
-from bucketrank.tables import Column, Table, escape_text
+from bucketrank.tables import Column, Table, escape_text, notebook_html
 
 __all__ = ["Explanation"]
 
@@ -92,11 +92,19 @@ class Explanation:
         }
 
     def __str__(self) -> str:
-        lines = [str(self._table())]
-        for name, value in self._details.items():
-            if not isinstance(value, np.ndarray):
-                lines.append(f"{name}: {self._shown(name, value)}")
-        return "\n".join(lines)
+        return "\n".join([str(self._table()), *self._remarks()])
+
+    def _repr_html_(self) -> str:
+        """Return the table and the numbers that do not belong to a label for a notebook."""
+        return notebook_html(replace(self._table(), note="\n".join(self._remarks())))
+
+    def _remarks(self) -> list[str]:
+        """Return the numbers that do not belong to a label, one line each."""
+        return [
+            f"{name}: {self._shown(name, value)}"
+            for name, value in self._details.items()
+            if not isinstance(value, np.ndarray)
+        ]
 
     def _table(self) -> Table:
         """Return one row per label, best position first, with the numbers of the method per label."""

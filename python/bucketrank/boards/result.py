@@ -271,9 +271,6 @@ class Leaderboard(TabularResult):
             write_file(path, text)
         return text
 
-    def _repr_html_(self) -> str:
-        return self.table().to_html()
-
     def _columns(self) -> dict[str, Any]:
         """Return the columns of the data frame."""
         order = self.order()

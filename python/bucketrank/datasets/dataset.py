@@ -23,6 +23,8 @@ from bucketrank._validation import (
     is_frame,
 )
 from bucketrank.datasets.description import Description
+from bucketrank.datasets.preview import preview
+from bucketrank.tables import notebook_html
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -180,6 +182,10 @@ class Dataset:
         missing = np.isnan(self.Y).mean()
         parts.append(f"{self.n_labels} labels" + (f", {missing:.0%} missing" if missing else ""))
         return f"Dataset({self.name!r}: {', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        """Return the first rows as a table for a notebook."""
+        return notebook_html(preview(self))
 
 
 def as_features(X: Any) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bucketrank._optional import pandas
-from bucketrank.tables import Column, Table
+from bucketrank.tables import Column, Table, notebook_html
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -78,6 +78,10 @@ class Description:
     def __str__(self) -> str:
         return str(DescriptionTable((self,)))
 
+    def _repr_html_(self) -> str:
+        """Return the statistics as a table for a notebook."""
+        return DescriptionTable((self,))._repr_html_()
+
 
 _FIELDS = [field.name for field in fields(Description)]
 _HEADINGS = ["dataset", *(name.replace("_", " ") for name in _FIELDS[1:])]
@@ -110,6 +114,10 @@ class DescriptionTable:
 
     def __str__(self) -> str:
         return str(self._table(_HEADINGS))
+
+    def _repr_html_(self) -> str:
+        """Return the table for a notebook."""
+        return notebook_html(self._table(_HEADINGS))
 
     def to_pandas(self) -> DataFrame:
         """Return a data frame indexed by the names of the datasets; needs pandas."""

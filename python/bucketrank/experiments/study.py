@@ -28,7 +28,7 @@ from bucketrank.statistics import (
     wilcoxon,
     win_tie_loss,
 )
-from bucketrank.tables import pluralize, to_csv_text
+from bucketrank.tables import notebook_html, pluralize, to_csv_text
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -177,6 +177,10 @@ class Study:
 
     def __str__(self) -> str:
         return f"{self!r}\n\n{self.summary()}"
+
+    def _repr_html_(self) -> str:
+        """Return the size of the study and its summary for a notebook."""
+        return notebook_html(*self.summary()._tables(), heading=repr(self))
 
     def summary(self) -> Summary:
         r"""Return mean and standard deviation of :math:`\tau_X` over repeats and folds.

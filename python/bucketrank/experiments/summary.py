@@ -7,10 +7,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bucketrank._optional import pandas
 from bucketrank.experiments.means import MeanCube
-from bucketrank.tables import escape_latex, escape_text, percent, to_csv_text, to_latex_tabular
+from bucketrank.tables import (
+    Column,
+    Table,
+    escape_latex,
+    escape_text,
+    notebook_html,
+    percent,
+    to_csv_text,
+    to_latex_tabular,
+)
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -61,6 +71,31 @@ class Summary(MeanCube):
 
     def __str__(self) -> str:
         return self.to_text()
+
+    def _repr_html_(self) -> str:
+        """Return the tables of all levels for a notebook."""
+        return notebook_html(*self._tables())
+
+    def _tables(self) -> list[Table]:
+        """Return one table per level: a row per dataset, a column per method."""
+        tables = []
+        for level, missing in enumerate(self.missing):
+            columns = (
+                Column.with_spread(method, *(cells[level, :, k] for cells in self._cells()))
+                for k, method in enumerate(self.methods)
+            )
+            tables.append(
+                Table(
+                    f"tau_x ± standard deviation, {percent(missing)} of the training labels missing",
+                    (Column.of("dataset", self.datasets), *columns),
+                    meaning="interval overlaps that of the best",
+                    best_meaning="best of the dataset",
+                )
+            )
+        return tables
+
+    def _cells(self) -> tuple[NDArray[Any], ...]:
+        return self.mean, self.sd, self.near_best, self.best
 
     def to_dict(self) -> dict[str, Any]:
         """Return levels, datasets and methods as nested dictionaries of mean and sd, for JSON."""

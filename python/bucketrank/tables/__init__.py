@@ -10,6 +10,7 @@ from bucketrank.tables.escape import (
     escape_mathtext,
     escape_text,
 )
+from bucketrank.tables.notebook import notebook_html
 from bucketrank.tables.phrases import join_names, percent, pluralize
 from bucketrank.tables.table import (
     Column,
@@ -31,6 +32,7 @@ __all__ = [
     "escape_mathtext",
     "escape_text",
     "join_names",
+    "notebook_html",
     "p_value_text",
     "percent",
     "pluralize",

@@ -17,6 +17,7 @@ from bucketrank.tables.escape import (
     escape_markdown,
     escape_text,
 )
+from bucketrank.tables.notebook import notebook_html
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -212,6 +213,10 @@ class Table:
         below = f"\n<tfoot>\n{footer}\n</tfoot>" if footer else ""
         return f"<table{dense}><thead><tr>{heads}</tr></thead>\n<tbody>\n{body}\n</tbody>{below}</table>"
 
+    def _repr_html_(self) -> str:
+        """Return the table with title and remarks for a notebook."""
+        return notebook_html(self)
+
     def to_pandas(self) -> DataFrame:
         """Return the values as a data frame; needs pandas."""
         frame: DataFrame = pandas("to_pandas").DataFrame(
@@ -238,6 +243,10 @@ class TabularResult:
 
     def __str__(self) -> str:
         return str(self.table())
+
+    def _repr_html_(self) -> str:
+        """Return the table with title and remarks for a notebook."""
+        return notebook_html(self.table())
 
     def to_pandas(self) -> DataFrame:
         """Return the table as a data frame; needs pandas."""
