@@ -88,14 +88,14 @@ fn bench_evidence(criterion: &mut Criterion) {
         for rows in [1, 3, 10] {
             let id = BenchmarkId::new(format!("fill_{rows}_rows"), format!("{needs:?}"));
             group.bench_function(id, |b| {
-                b.iter(|| evidence.fill(black_box(&many), 0..rows));
+                b.iter(|| evidence.fill(black_box(&many), 0..rows, &Interrupt::never()));
             });
         }
     }
     let dropped = bucketrank_core::missing::drop_labels(&many, 0.3, 2).expect("a share");
     let mut evidence = Evidence::new(LABELS, Needs::PairOrder).expect("few labels");
     group.bench_function("fill_1_rows/incomplete", |b| {
-        b.iter(|| evidence.fill(black_box(&dropped), 0..1));
+        b.iter(|| evidence.fill(black_box(&dropped), 0..1, &Interrupt::never()));
     });
     group.finish();
 }

@@ -64,7 +64,10 @@ fn bench_tree(c: &mut Criterion) {
     });
     let tree = fit(&complete);
     group.bench_function("apply", |b| {
-        b.iter(|| tree.apply(black_box(x.view())).expect("as in training"));
+        b.iter(|| {
+            let leaves = tree.apply(black_box(x.view()), &Interrupt::never());
+            leaves.expect("as in training")
+        });
     });
     let borda = Aggregator::Borda(Borda::default());
     let features = Features::new(x.view(), &Interrupt::never()).expect("finite features");

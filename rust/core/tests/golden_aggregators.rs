@@ -79,7 +79,9 @@ fn results_equal_the_original_implementation() {
         let evidence =
             Evidence::from_rankings(&rankings, Needs::Rankings, &Interrupt::never()).unwrap();
         let mut refilled = Evidence::new(rankings.labels(), Needs::Rankings).unwrap();
-        refilled.fill(&rankings, 0..rankings.len()).unwrap();
+        refilled
+            .fill(&rankings, 0..rankings.len(), &Interrupt::never())
+            .unwrap();
         let c = parse_matrix(&case["C"]);
         for (found, expected) in evidence.pair_order().as_slice().iter().zip(&c) {
             assert!((found - expected).abs() < 1e-11, "C of case {}", case["id"]);

@@ -325,9 +325,9 @@ proptest! {
         let part = to_dense_ranks(values.view().split_at(ndarray::Axis(0), last).0).unwrap();
         let mut evidence = Evidence::new(y.labels(), Needs::Rankings).unwrap();
         let mut few = Evidence::new(y.labels(), Needs::Shares).unwrap();
-        evidence.fill(&y, 0..y.len()).unwrap();
-        evidence.fill(&y, 0..last).unwrap();
-        few.fill(&y, 0..last).unwrap();
+        evidence.fill(&y, 0..y.len(), &Interrupt::never()).unwrap();
+        evidence.fill(&y, 0..last, &Interrupt::never()).unwrap();
+        few.fill(&y, 0..last, &Interrupt::never()).unwrap();
         prop_assert_eq!(few.pair_order(), evidence.pair_order());
         prop_assert_eq!(few.pair_shares(), evidence.pair_shares());
         let mut workspace = Workspace::default();

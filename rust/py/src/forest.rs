@@ -16,7 +16,7 @@ use crate::border::arrays::{
     OrderTable, Positions, ShareTables,
 };
 use crate::border::errors::{BorderError, Result};
-use crate::border::run::run_jobs;
+use crate::border::run::{run, run_jobs};
 use crate::tree::Options;
 
 /// A forest with its training rankings.
@@ -138,9 +138,9 @@ impl Forest {
         let values = x.as_array();
         let trees = 0..self.forest.trees();
         require_orders(values.nrows(), self.forest.trees())?;
-        let leaves = py.detach(|| {
+        let leaves = run(py, |interrupt| {
             let trees = trees.filter_map(|index| self.forest.tree(index));
-            let leaves = trees.map(|tree| tree.apply(values));
+            let leaves = trees.map(|tree| tree.apply(values, interrupt));
             leaves.collect::<error::Result<Vec<_>>>()
         })?;
         let shape = (values.nrows(), leaves.len());
@@ -157,6 +157,18 @@ impl Forest {
     fn sizes(&self) -> Vec<(usize, usize)> {
         let trees = (0..self.forest.trees()).filter_map(|index| self.forest.tree(index));
         trees.map(|tree| (tree.leaves(), tree.depth())).collect()
+    }
+
+    /// Numbers of features and labels.
+    #[getter]
+    fn shape(&self) -> (usize, usize) {
+        (self.forest.features(), self.forest.rankings().labels())
+    }
+
+    /// Number of training rows.
+    #[getter]
+    fn n_rows(&self) -> usize {
+        self.forest.rankings().len()
     }
 
     /// Number of trees.

@@ -1,9 +1,11 @@
 //! Bindings of `bucketrank_core::{latent, mixture}`, and of bucket orders from scores.
 
+use bucketrank_core::error;
 use bucketrank_core::latent::LatentRow;
 use bucketrank_core::mixture;
 use bucketrank_core::pairs::pair_count;
 use bucketrank_core::predict::{consensus, LatentScores};
+use bucketrank_core::run::Interrupt;
 use ndarray::{Array3, ArrayView2};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray3};
 use pyo3::prelude::*;
@@ -15,7 +17,7 @@ use crate::border::arrays::{
     ShareTables,
 };
 use crate::border::errors::{BorderError, Result};
-use crate::border::run::run_jobs;
+use crate::border::run::{run, run_jobs};
 
 /// Shares of before, tied and after, rows × pairs × 3, from rows of scores (n utilities, n tie terms).
 #[pyfunction]
@@ -35,21 +37,28 @@ pub fn latent_pair_shares<'py>(
         )));
     }
     require_shares(scores.nrows(), labels)?;
-    let shares = py.detach(|| shares_of_scores(scores, &compared));
+    let shares = run(py, |interrupt| {
+        shares_of_scores(scores, &compared, interrupt)
+    })?;
     Ok(shares.into_pyarray(py))
 }
 
 /// One table of pair shares per row of scores.
-fn shares_of_scores(scores: ArrayView2<'_, f64>, compared: &[bool]) -> Array3<f64> {
+fn shares_of_scores(
+    scores: ArrayView2<'_, f64>,
+    compared: &[bool],
+    interrupt: &Interrupt,
+) -> error::Result<Array3<f64>> {
     let pairs = pair_count(compared.len());
     let mut shares = Array3::zeros((scores.nrows(), pairs, 3));
     let mut planes: [Vec<f64>; 3] = std::array::from_fn(|_| vec![0.0; pairs]);
     for (scores, table) in scores.outer_iter().zip(shares.outer_iter_mut()) {
+        interrupt.check()?;
         let columns = planes.each_mut().map(Vec::as_mut_slice);
         LatentRow::new(&scores.to_vec()).write_known_shares(compared, columns);
         write_shares(table, planes.each_ref().map(Vec::as_slice));
     }
-    shares
+    Ok(shares)
 }
 
 /// The bucket order of each row of scores.

@@ -202,11 +202,16 @@ impl Evidence {
     /// nanosecond per pair.
     ///
     /// # Errors
-    /// [`Error::LabelCount`] when the number of labels differs.
+    /// [`Error::LabelCount`] when the number of labels differs; [`Error::Interrupted`].
     ///
     /// # Panics
     /// When a row does not exist.
-    pub fn fill(&mut self, rankings: &Rankings, rows: impl Iterator<Item = usize>) -> Result<()> {
+    pub fn fill(
+        &mut self,
+        rankings: &Rankings,
+        rows: impl Iterator<Item = usize>,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
         if rankings.labels() != self.labels() {
             return Err(Error::LabelCount {
                 found: rankings.labels(),
@@ -217,7 +222,7 @@ impl Evidence {
         self.rows.extend(rows);
         if let Some(shares) = &mut self.row_shares {
             shares.clear();
-            shares.add(rankings, self.rows.iter().copied());
+            shares.add_rows(rankings, &self.rows, interrupt)?;
         }
         if let Some(places) = &mut self.place_shares {
             places.clear();
@@ -242,7 +247,7 @@ impl Evidence {
             Some(counts) => counts,
             None => fresh.insert(PairCounts::empty(rankings.labels())?),
         };
-        counts.fill(rankings, &self.rows, &mut self.byte_counter);
+        counts.fill(rankings, &self.rows, &mut self.byte_counter, interrupt)?;
         self.pair_order.fill_from(counts.table());
         if let Some(shares) = &mut self.pair_shares {
             shares.fill_from(counts.table());

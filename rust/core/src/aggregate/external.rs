@@ -178,7 +178,7 @@ mod tests {
             Aggregator::External(External::new(Arc::new(Fixed(positions, reads_pair_order))));
         let y = Rankings::new(array![[1, 2, 3_i64], [2, 1, 3]].view(), None).unwrap();
         let mut evidence = Evidence::new(3, method.needs())?;
-        evidence.fill(&y, 0..2)?;
+        evidence.fill(&y, 0..2, &Interrupt::never())?;
         let filled = method.aggregate(&evidence, &mut Workspace::default());
         let evidence = Evidence::from_rankings(&y, method.needs(), &Interrupt::never())?;
         let order = method.aggregate(&evidence, &mut Workspace::default());

@@ -140,7 +140,7 @@ impl Aggregator {
                 return Ok(BucketOrder::from_dense(first.to_vec()));
             }
         }
-        evidence.fill(rankings, rows)?;
+        evidence.fill(rankings, rows, &workspace.interrupt)?;
         method.aggregate(evidence, workspace)
     }
 

@@ -150,7 +150,7 @@ impl Job<'_> {
         let tree_time = started.elapsed();
 
         let truth = self.problem.rankings.select(&test);
-        let leaf_of = tree.apply(values.select(Axis(0), &test).view())?;
+        let leaf_of = tree.apply(values.select(Axis(0), &test).view(), interrupt)?;
         let leaves = LeafAggregation {
             tree: &tree,
             rankings: &rankings,
@@ -226,7 +226,7 @@ impl LeafAggregation<'_> {
                 time: Duration::ZERO,
             })
             .collect();
-        let mut workspace = Workspace::new();
+        let mut workspace = Workspace::with_interrupt(self.interrupt);
         let levels: BTreeSet<Needs> = aggregators.iter().map(Aggregator::needs).collect();
         for needs in levels {
             let mut group: Vec<(&Aggregator, &mut LeafOrders)> = aggregators
@@ -244,7 +244,7 @@ impl LeafAggregation<'_> {
                 self.interrupt.check()?;
                 let mut timer = Instant::now();
                 let rows = self.tree.node_rows(leaf).iter().map(|&row| row as usize);
-                evidence.fill(self.rankings, rows)?;
+                evidence.fill(self.rankings, rows, self.interrupt)?;
                 let statistics = restart_timer(&mut timer);
                 for (aggregator, leaf_orders) in &mut group {
                     let order = aggregator.aggregate(&evidence, &mut workspace)?;

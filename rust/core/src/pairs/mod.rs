@@ -21,7 +21,7 @@ pub use shares::PairShares;
 pub use table::{labels_of_pairs, pair_count, pair_index, PairTable};
 
 use crate::error::{Error, Result};
-use crate::run::require_memory;
+use crate::run::{require_memory, Interrupt};
 
 /// The largest number of labels for pair statistics: a matrix of this size takes 512 MiB.
 pub const MAX_PAIR_LABELS: usize = 8192;
@@ -45,4 +45,24 @@ pub(crate) fn check_label_count(labels: usize) -> Result<()> {
 fn rows_between_checks(labels: usize) -> usize {
     const PAIRS: usize = 1 << 24;
     (PAIRS / labels.pow(2)).max(1)
+}
+
+/// Calls `add` with parts of `rows` that an O(n²)-per-row kernel adds in a few milliseconds, and checks the interrupt
+/// between them. Few rows are one part and need no check.
+///
+/// # Errors
+/// [`Error::Interrupted`].
+fn for_each_part(
+    rows: &[usize],
+    labels: usize,
+    interrupt: &Interrupt,
+    mut add: impl FnMut(&[usize]),
+) -> Result<()> {
+    for (index, part) in rows.chunks(rows_between_checks(labels)).enumerate() {
+        if index > 0 {
+            interrupt.check()?;
+        }
+        add(part);
+    }
+    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{rows_between_checks, PairCounts};
+use super::{for_each_part, rows_between_checks, PairCounts};
 use crate::error::Result;
 use crate::rankings::{Rankings, MISSING};
 use crate::run::Interrupt;
@@ -79,6 +79,21 @@ impl RowShares {
             self.add(rankings, start..rankings.len().min(start + part));
         }
         Ok(())
+    }
+
+    /// Adds the given rankings.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`](crate::error::Error::Interrupted).
+    pub(crate) fn add_rows(
+        &mut self,
+        rankings: &Rankings,
+        rows: &[usize],
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        for_each_part(rows, rankings.labels(), interrupt, |part| {
+            self.add(rankings, part.iter().copied());
+        })
     }
 
     /// Adds the given rankings in this order; the rounding of the sums depends on it.

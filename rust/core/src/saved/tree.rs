@@ -320,7 +320,8 @@ mod tests {
             assert_eq!(orders.len(), leaves.len());
             if tree.tree().features() < 1000 {
                 let zeros = Array2::zeros((3, tree.tree().features()));
-                assert_eq!(tree.tree().apply(zeros.view()).unwrap().len(), 3);
+                let leaves = tree.tree().apply(zeros.view(), &Interrupt::never());
+                assert_eq!(leaves.unwrap().len(), 3);
             }
         });
         assert!(read > 0);

@@ -4,17 +4,20 @@ use ndarray::ArrayView2;
 
 use crate::error::{Error, Result};
 use crate::features::check_finite;
-use crate::run::require_memory;
+use crate::run::{require_memory, Interrupt};
 
 use super::model::Tree;
 use super::walker::{find_leaves, BATCH_ROWS, LANES};
+
+/// Rows between two checks of the interrupt: about a millisecond.
+const BLOCK_ROWS: usize = 1 << 14;
 
 impl Tree {
     /// The leaf of each row.
     ///
     /// # Errors
-    /// A number of features that differs from training, or a NaN or infinite value.
-    pub fn apply(&self, values: ArrayView2<'_, f64>) -> Result<Vec<u32>> {
+    /// A number of features that differs from training, a NaN or infinite value, or [`Error::Interrupted`].
+    pub fn apply(&self, values: ArrayView2<'_, f64>, interrupt: &Interrupt) -> Result<Vec<u32>> {
         let (rows, columns) = values.dim();
         if columns != self.features {
             return Err(Error::FeatureCount {
@@ -30,7 +33,11 @@ impl Tree {
         let values = values.as_standard_layout();
         let mut leaves = vec![0; rows];
         if let Some(values) = values.as_slice() {
-            self.write_leaves(values, &mut leaves);
+            let blocks = values.chunks((BLOCK_ROWS * columns).max(1));
+            for (values, leaves) in blocks.zip(leaves.chunks_mut(BLOCK_ROWS)) {
+                interrupt.check()?;
+                self.write_leaves(values, leaves);
+            }
         }
         Ok(leaves)
     }
@@ -80,7 +87,7 @@ impl Tree {
     pub fn decision_path(&self, row: &[f64]) -> Result<Vec<u32>> {
         let shape = ndarray::ArrayView2::from_shape((1, row.len()), row);
         let leaf = match shape {
-            Ok(view) => self.apply(view)?[0],
+            Ok(view) => self.apply(view, &Interrupt::never())?[0],
             Err(_) => 0,
         };
         Ok(self.path(leaf))
@@ -118,7 +125,6 @@ impl Tree {
 mod tests {
     use super::super::{Splitter, TreeOptions, TreeParams};
     use super::*;
-    use crate::run::Interrupt;
     use crate::{features::Features, rankings::Rankings};
     use ndarray::{array, Array2};
 
@@ -144,10 +150,10 @@ mod tests {
         let (x, trees) = trees();
         for tree in &trees {
             assert!(tree.leaves() > 4);
-            let leaves = tree.apply(x.view()).unwrap();
+            let leaves = tree.apply(x.view(), &Interrupt::never()).unwrap();
             let mut backwards = x.view();
             backwards.invert_axis(ndarray::Axis(0));
-            let reversed = tree.apply(backwards).unwrap();
+            let reversed = tree.apply(backwards, &Interrupt::never()).unwrap();
             let copies = [tree; 40];
             let mut of_row = [0; 40];
             Tree::write_leaves_of_row(&copies, &x.row(7).to_vec(), &mut of_row);
@@ -165,8 +171,28 @@ mod tests {
     #[test]
     fn mismatched_data_is_rejected() {
         let (_, [tree, _]) = trees();
-        assert!(tree.apply(array![[1.0]].view()).is_err());
-        assert!(tree.apply(array![[1.0, f64::NAN]].view()).is_err());
-        assert!(tree.apply(Array2::zeros((0, 2)).view()).unwrap().is_empty());
+        let apply = |x: Array2<f64>| tree.apply(x.view(), &Interrupt::never());
+        assert!(apply(array![[1.0]]).is_err());
+        assert!(apply(array![[1.0, f64::NAN]]).is_err());
+        assert!(apply(Array2::zeros((0, 2))).unwrap().is_empty());
+    }
+
+    #[test]
+    fn blocks_of_rows_join_and_can_be_interrupted() {
+        let (x, trees) = trees();
+        let rows = 2 * BLOCK_ROWS + 7;
+        let many = Array2::from_shape_fn((rows, 2), |(i, j)| x[[i % x.nrows(), j]]);
+        let interrupt = Interrupt::new();
+        for tree in &trees {
+            let few = tree.apply(x.view(), &interrupt).unwrap();
+            let leaves = tree.apply(many.view(), &interrupt).unwrap();
+            assert_eq!(leaves.len(), rows);
+            assert!((0..rows).all(|row| leaves[row] == few[row % few.len()]));
+        }
+        interrupt.request();
+        assert_eq!(
+            trees[0].apply(x.view(), &interrupt),
+            Err(Error::Interrupted)
+        );
     }
 }

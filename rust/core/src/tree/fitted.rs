@@ -122,7 +122,7 @@ impl FittedTree {
         // Buffers are created once per thread; creating them may fail, so each thread keeps the result.
         let state = || {
             let evidence = Evidence::new(self.tree.labels(), aggregator.needs());
-            (evidence, Workspace::new())
+            (evidence, Workspace::with_interrupt(interrupt))
         };
         let jobs = Jobs { n_jobs, interrupt };
         run::map(jobs, work, state, |(evidence, workspace), item| {
@@ -135,14 +135,19 @@ impl FittedTree {
     /// Pair order matrix of the training rows of each node in `nodes`.
     ///
     /// # Errors
-    /// Too many labels for pair statistics.
+    /// Too many labels for pair statistics, or [`crate::error::Error::Interrupted`].
     ///
     /// # Panics
     /// If an index is not a node of the tree.
-    pub fn pair_orders(&self, nodes: &[u32]) -> Result<Vec<PairOrderMatrix>> {
+    pub fn pair_orders(
+        &self,
+        nodes: &[u32],
+        interrupt: &Interrupt,
+    ) -> Result<Vec<PairOrderMatrix>> {
         let mut evidence = Evidence::new(self.tree.labels(), Needs::PairOrder)?;
         let matrices = nodes.iter().map(|&node| {
-            evidence.fill(&self.rankings, self.rows_of(node))?;
+            interrupt.check()?;
+            evidence.fill(&self.rankings, self.rows_of(node), interrupt)?;
             Ok(evidence.pair_order().clone())
         });
         matrices.collect()
@@ -159,7 +164,8 @@ impl Consensus for Aggregator {
             Evidence::from_pair_order(PairOrderMatrix::from_counts(sample.counts))
         } else {
             let mut evidence = Evidence::new(sample.counts.labels(), self.needs())?;
-            evidence.fill(sample.rankings, sample.rows.iter().map(|&row| row as usize))?;
+            let rows = sample.rows.iter().map(|&row| row as usize);
+            evidence.fill(sample.rankings, rows, &Interrupt::never())?;
             evidence
         };
         self.aggregate(&evidence, &mut Workspace::new())

@@ -16,7 +16,7 @@
 //! let rankings = Rankings::new(y.view(), None)?;
 //! let tree = Tree::fit(&features, &rankings, &TreeParams::default(), None, &Interrupt::never())?;
 //! assert_eq!(tree.leaves(), 3);
-//! let leaves = tree.apply(x.view())?;
+//! let leaves = tree.apply(x.view(), &Interrupt::never())?;
 //! assert_eq!(tree.node_rows(leaves[0]), [0, 1]);
 //! # Ok::<(), bucketrank_core::error::Error>(())
 //! ```

@@ -321,7 +321,7 @@ mod tests {
                 assert_eq!(children, tree.node_rows(index));
             }
         }
-        let leaves = tree.apply(x.view()).unwrap();
+        let leaves = tree.apply(x.view(), &Interrupt::never()).unwrap();
         for (row, &leaf) in leaves.iter().enumerate() {
             assert!(tree.node_rows(leaf).contains(&(row as u32)));
         }

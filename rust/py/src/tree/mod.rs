@@ -1,16 +1,16 @@
 //! Bindings of `bucketrank_core::tree`.
 
 mod leaf_tables;
+mod options;
 
 use std::collections::HashMap;
 
 use bucketrank_core::features::Features;
 use bucketrank_core::pairs::{pair_count, PairShares};
 use bucketrank_core::predict::{consensus, map_shares};
+use bucketrank_core::run::require_memory;
 use bucketrank_core::saved::SavedModel as _;
-use bucketrank_core::tree::{
-    Criterion, FittedTree, Routing, Splitter, TreeNode, TreeOptions, TreeParams,
-};
+use bucketrank_core::tree::{FittedTree, Routing, TreeNode};
 use ndarray::{Array3, Axis};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyIndexError;
@@ -18,66 +18,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 use self::leaf_tables::{Key, LeafTables, Smoothing};
+pub use self::options::Options;
 use crate::border::aggregator::AggregatorSpec;
 use crate::border::arrays::{
-    gather_rows, order_table, position_table, share_tables, whole_numbers, write_shares, Matrix,
-    MaybeWeights, OrderTable, Positions, ShareTables,
+    gather_rows, order_table, position_table, require_shares, share_tables, whole_numbers,
+    write_shares, Matrix, MaybeWeights, OrderTable, Positions, ShareTables,
 };
-use crate::border::errors::{BorderError, Result};
+use crate::border::errors::Result;
 use crate::border::run::{run, run_jobs};
-
-/// The resolved parameters of a tree, from the Python layer: numbers of rows and features, no fractions.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub struct Options {
-    criterion: String,
-    splitter: String,
-    max_splits: usize,
-    max_depth: Option<usize>,
-    min_samples_split: usize,
-    min_samples_leaf: usize,
-    max_features: Option<usize>,
-    seed: u64,
-    n_jobs: usize,
-    /// Whether the tree also supports soft routing, which sends rows near a threshold to both children.
-    soft: bool,
-}
-
-impl Options {
-    /// The checked parameters.
-    pub fn params(self) -> Result<TreeParams> {
-        Ok(TreeParams::new(TreeOptions {
-            criterion: self.criterion()?,
-            splitter: self.splitter()?,
-            max_depth: self.max_depth,
-            min_samples_split: self.min_samples_split,
-            min_samples_leaf: self.min_samples_leaf,
-            max_features: self.max_features,
-            seed: self.seed,
-            n_jobs: self.n_jobs,
-        })?)
-    }
-
-    fn criterion(&self) -> Result<Criterion> {
-        match self.criterion.as_str() {
-            "entropy" => Ok(Criterion::Entropy),
-            "disagreements" => Ok(Criterion::Disagreements),
-            "distance" => Ok(Criterion::Distance),
-            other => Err(BorderError::value(format!("unknown criterion {other:?}"))),
-        }
-    }
-
-    fn splitter(&self) -> Result<Splitter> {
-        let max_splits = self.max_splits;
-        match self.splitter.as_str() {
-            "best" => Ok(Splitter::BestBinary),
-            "random" => Ok(Splitter::RandomBinary),
-            "equal_frequency" => Ok(Splitter::EqualFrequency { max_splits }),
-            "equal_width" => Ok(Splitter::EqualWidth { max_splits }),
-            other => Err(BorderError::value(format!("unknown splitter {other:?}"))),
-        }
-    }
-}
 
 /// Whole numbers for Python.
 type Vector<'py> = Bound<'py, PyArray1<i64>>;
@@ -112,7 +60,7 @@ impl Tree {
         options: Options,
     ) -> Result<Self> {
         let aggregator = spec.aggregator()?;
-        let soft = options.soft;
+        let soft = options.is_soft();
         let params = options.params()?;
         let rankings = y.weighted(py, &weights)?;
         let values = x.as_array();
@@ -167,8 +115,9 @@ impl Tree {
         nodes: PyReadonlyArray1<'py, i64>,
     ) -> Result<ShareTables<'py>> {
         let nodes = self.nodes_in(&nodes)?;
-        let matrices = py.detach(|| self.fitted.pair_orders(&nodes))?;
         let n = self.fitted.tree().labels();
+        require_memory::<f64>("the pair order matrices", &[nodes.len(), n, n, 2])?;
+        let matrices = run(py, |interrupt| self.fitted.pair_orders(&nodes, interrupt))?;
         let mut out = Array3::zeros((nodes.len(), n, n));
         for (mut block, matrix) in out.axis_iter_mut(Axis(0)).zip(&matrices) {
             for (value, &share) in block.iter_mut().zip(matrix.as_slice()) {
@@ -187,17 +136,19 @@ impl Tree {
     ) -> Result<ShareTables<'py>> {
         let leaves = self.nodes_in(&leaves)?;
         let shrinkage = smoothing.shrinkage()?;
-        let pairs = pair_count(self.fitted.tree().labels());
+        let labels = self.fitted.tree().labels();
+        require_shares(leaves.len(), labels)?;
         let rows_of = rows_by_leaf(&leaves);
-        let mut out = Array3::zeros((leaves.len(), pairs, 3));
-        py.detach(|| {
-            self.fitted
-                .visit_pair_shares(shrinkage, &leaves, |leaf, shares| {
-                    for &row in rows_of.get(&leaf).into_iter().flatten() {
-                        write_shares(out.index_axis_mut(Axis(0), row), shares.planes());
-                    }
-                    Ok(())
-                })
+        let mut out = Array3::zeros((leaves.len(), pair_count(labels), 3));
+        run(py, |interrupt| {
+            let write = |leaf, shares: &PairShares| {
+                for &row in rows_of.get(&leaf).into_iter().flatten() {
+                    interrupt.check()?;
+                    write_shares(out.index_axis_mut(Axis(0), row), shares.planes());
+                }
+                Ok(())
+            };
+            self.fitted.visit_pair_shares(shrinkage, &leaves, write)
         })?;
         Ok(out.into_pyarray(py))
     }
@@ -294,6 +245,19 @@ impl Tree {
         whole_numbers(py, self.fitted.tree().leaf_indices())
     }
 
+    /// Numbers of features and labels.
+    #[getter]
+    fn shape(&self) -> (usize, usize) {
+        let tree = self.fitted.tree();
+        (tree.features(), tree.labels())
+    }
+
+    /// Whether the tree supports soft routing.
+    #[getter]
+    fn is_soft(&self) -> bool {
+        self.fitted.soft_routing().is_some()
+    }
+
     /// Depth of the deepest leaf.
     #[getter]
     fn depth(&self) -> usize {
@@ -369,7 +333,7 @@ impl Tree {
 
     fn leaves_of(&self, py: Python<'_>, x: &Matrix<'_>) -> Result<Vec<u32>> {
         let values = x.as_array();
-        Ok(py.detach(|| self.fitted.tree().apply(values))?)
+        run(py, |interrupt| self.fitted.tree().apply(values, interrupt))
     }
 
     /// The consensus of each of the given leaves.

@@ -28,20 +28,24 @@ fn few_many_and_all_rows_give_equal_evidence() {
             Needs::Rankings,
         ] {
             let mut filled = Evidence::new(4, needs).unwrap();
-            filled.fill(&y, [3, 3, 3].into_iter()).unwrap();
-            filled.fill(&y, 0..6).unwrap();
+            filled
+                .fill(&y, [3, 3, 3].into_iter(), &Interrupt::never())
+                .unwrap();
+            filled.fill(&y, 0..6, &Interrupt::never()).unwrap();
             assert_eq!(filled.pair_order(), all.pair_order());
             for row in 0..6 {
                 let mut counted = Evidence::new(4, Needs::Counts).unwrap();
-                counted.fill(&y, row..=row).unwrap();
-                filled.fill(&y, row..=row).unwrap();
+                counted.fill(&y, row..=row, &Interrupt::never()).unwrap();
+                filled.fill(&y, row..=row, &Interrupt::never()).unwrap();
                 assert_eq!(filled.pair_order(), counted.pair_order());
                 if needs >= Needs::Shares {
                     assert_eq!(filled.pair_shares(), counted.pair_shares());
                 }
             }
             assert_eq!(filled.satisfied_needs(), needs);
-            filled.fill(&y, (0..6).cycle().take(60)).unwrap();
+            filled
+                .fill(&y, (0..6).cycle().take(60), &Interrupt::never())
+                .unwrap();
             for (a, b) in [(0, 1), (1, 2), (0, 3)] {
                 let (found, expected) = (filled.pair_order().get(a, b), all.pair_order().get(a, b));
                 assert!((found - expected).abs() < 1e-15);
@@ -57,8 +61,8 @@ fn a_few_complete_rows_equal_their_counts() {
     for rows in [0..1, 0..2, 0..3, 1..3, 2..3] {
         let mut few = Evidence::new(4, Needs::Shares).unwrap();
         let mut counted = Evidence::new(4, Needs::Counts).unwrap();
-        few.fill(&y, rows.clone()).unwrap();
-        counted.fill(&y, rows).unwrap();
+        few.fill(&y, rows.clone(), &Interrupt::never()).unwrap();
+        counted.fill(&y, rows, &Interrupt::never()).unwrap();
         assert_eq!(few.pair_order(), counted.pair_order());
         assert_eq!(few.pair_shares(), counted.pair_shares());
     }
@@ -78,8 +82,12 @@ fn evidence_for_one_method_suffices_for_it() {
 #[test]
 fn no_rows_give_an_undecided_matrix() {
     let mut evidence = Evidence::new(4, Needs::PairOrder).unwrap();
-    evidence.fill(&rankings(None), 3..4).unwrap();
-    evidence.fill(&rankings(None), 0..0).unwrap();
+    evidence
+        .fill(&rankings(None), 3..4, &Interrupt::never())
+        .unwrap();
+    evidence
+        .fill(&rankings(None), 0..0, &Interrupt::never())
+        .unwrap();
     assert_eq!(evidence.pair_order(), &PairOrderMatrix::undecided(4));
 }
 
@@ -87,7 +95,7 @@ fn no_rows_give_an_undecided_matrix() {
 fn row_shares_count_labels_at_least_as_high() {
     let y = rankings(None);
     let mut evidence = Evidence::new(4, Needs::Rankings).unwrap();
-    evidence.fill(&y, 0..2).unwrap();
+    evidence.fill(&y, 0..2, &Interrupt::never()).unwrap();
     let shares = evidence.row_shares().unwrap();
     assert_eq!(shares.ranked(1), 2.0);
     // Row 0 ranks 3 labels at least as high as label 1, row 1 ranks 2.
@@ -128,6 +136,8 @@ fn counts_of_comparisons_are_evidence_like_their_rankings() {
 #[test]
 fn mismatched_labels_are_rejected() {
     let mut evidence = Evidence::new(5, Needs::PairOrder).unwrap();
-    assert!(evidence.fill(&rankings(None), 0..1).is_err());
+    assert!(evidence
+        .fill(&rankings(None), 0..1, &Interrupt::never())
+        .is_err());
     assert!(Evidence::new(1, Needs::PairOrder).is_err());
 }

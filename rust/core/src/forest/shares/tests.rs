@@ -59,7 +59,7 @@ fn exact_shares(
     let mut sums = vec![(vec![0.0; numbers], 0.0); x.nrows()];
     for member in &forest.members {
         let weights = forest.weights(member.kind, member.seed);
-        let leaves = member.tree.apply(x.view()).unwrap();
+        let leaves = member.tree.apply(x.view(), &Interrupt::never()).unwrap();
         let has_vote = |row: usize| {
             voters.training_row(row).is_none_or(|row| {
                 member.kind == TreeKind::Bootstrap

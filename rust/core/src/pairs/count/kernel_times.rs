@@ -114,7 +114,9 @@ fn report_few_rows(rankings: &Rankings) {
     let mut shares = PairShares::unknown(labels).unwrap();
     let [divided, direct] = shortest(
         || {
-            counts.fill(rankings, &all, other);
+            counts
+                .fill(rankings, &all, other, &Interrupt::never())
+                .unwrap();
             std::hint::black_box(PairOrderMatrix::from_counts(&counts));
             std::hint::black_box(PairShares::from_counts(&counts).unwrap());
         },

@@ -22,7 +22,9 @@ pub(crate) use rows::RowCounter;
 
 use ndarray::ArrayView2;
 
-use super::{check_label_count, labels_of_pairs, pair_index, rows_between_checks, PairTable};
+use super::{
+    check_label_count, for_each_part, labels_of_pairs, pair_index, rows_between_checks, PairTable,
+};
 use crate::error::{Error, PairStatisticError, Result, WeightProblem};
 use crate::rankings::{Rankings, MISSING};
 use crate::run::Interrupt;
@@ -140,14 +142,26 @@ impl PairCounts {
     }
 
     /// Replaces the counts by those of the given rows.
-    pub(crate) fn fill(&mut self, rankings: &Rankings, rows: &[usize], bytes: &mut ByteCounter) {
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub(crate) fn fill(
+        &mut self,
+        rankings: &Rankings,
+        rows: &[usize],
+        bytes: &mut ByteCounter,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
         self.clear();
         let counter = RowCounter::without_inspection(rankings);
-        counter.add(rows.iter().copied(), &mut self.table, bytes);
+        for_each_part(rows, rankings.labels(), interrupt, |part| {
+            counter.add(part.iter().copied(), &mut self.table, bytes);
+        })?;
         for &row in rows {
             let weight = rankings.weights().get(row);
             add_ranked(&mut self.ranked, rankings.row(row), weight);
         }
+        Ok(())
     }
 
     /// The weights of all pairs.
@@ -277,7 +291,15 @@ mod tests {
             by_row
         );
         let mut filled = by_row.clone();
-        filled.fill(&rankings, &[0, 1, 2, 3], &mut ByteCounter::default());
+        let never = Interrupt::never();
+        filled
+            .fill(
+                &rankings,
+                &[0, 1, 2, 3],
+                &mut ByteCounter::default(),
+                &never,
+            )
+            .unwrap();
         assert_eq!(filled, by_row);
     }
 }
