@@ -64,3 +64,8 @@ def array(values: Any, dtype: str) -> Entry:
 def text(value: str) -> Entry:
     """Return an entry from a string."""
     return array(list(value.encode()), "uint8")
+
+
+def dtype_of(entry: Entry) -> np.dtype[Any]:
+    """Return the type of the elements of an entry."""
+    return np.dtype(_TYPES[entry.type])

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 import bucketrank
 from bucketrank import _core, aggregation
-from bucketrank._attribute_types import check_attributes
+from bucketrank._model_schema import check_model, check_state
 from bucketrank.aggregation.base import Aggregator
 
 __all__ = ["is_estimator", "pack_estimator", "pack_state", "unpack_estimator", "unpack_state"]
@@ -187,9 +187,10 @@ class _Reader:
         """Return an estimator after checking that its attributes are those of a fitted one."""
         kind = _public_class(bucketrank, described["estimator"], BaseEstimator)
         state = self._values_by_name(described["state"], depth)
-        check_attributes(kind, state)
+        check_state(kind, state)
         model = kind()
         vars(model).update(state)
+        check_model(model)
         return model
 
     def finish(self) -> None:

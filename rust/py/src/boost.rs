@@ -121,6 +121,12 @@ impl Booster {
         self.fitted.validation_scores().to_vec().into_pyarray(py)
     }
 
+    /// Numbers of features and labels.
+    #[getter]
+    fn shape(&self) -> (usize, usize) {
+        (self.fitted.features(), self.fitted.labels())
+    }
+
     /// Number of rounds.
     #[getter]
     fn rounds(&self) -> usize {

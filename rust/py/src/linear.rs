@@ -107,6 +107,12 @@ impl LinearModel {
         self.fitted.compared_labels().to_vec().into_pyarray(py)
     }
 
+    /// Numbers of features and labels.
+    #[getter]
+    fn shape(&self) -> (usize, usize) {
+        (self.fitted.features(), self.fitted.labels())
+    }
+
     /// Number of steps of the fit.
     #[getter]
     fn steps(&self) -> usize {

@@ -1,0 +1,316 @@
+"""One schema per model: what a loaded estimator must have, so that all its methods can rely on it.
+
+A schema lists the fitted attributes with the values that they may have, and the relations between them. `check_state`
+checks names, types, shapes and ranges before an estimator is built; `check_model` the relations afterwards.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import types
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bucketrank import _core
+from bucketrank._validation import check_labels
+from bucketrank.aggregation.base import Aggregator
+
+__all__ = ["check_model", "check_state"]
+
+_State = dict[str, Any]
+_LARGEST = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class _Field:
+    """The values that an attribute may have; the second argument of `accepts` holds all attributes."""
+
+    expected: str
+    accepts: Callable[[Any, _State], bool]
+
+
+@dataclass(frozen=True)
+class _Schema:
+    """Attributes of a fitted model and relations between them: descriptions of what must hold for a model."""
+
+    required: dict[str, _Field]
+    optional: dict[str, _Field] = field(default_factory=dict)
+    relations: dict[str, Callable[[Any], bool]] = field(default_factory=dict)
+
+
+_FLAG = _Field("True or False", lambda value, _: type(value) is bool)
+
+
+def _whole(least: int, most: int = _LARGEST) -> _Field:
+    return _Field(
+        f"a whole number from {least} to {most}",
+        lambda value, _: type(value) is int and least <= value <= most,
+    )
+
+
+def _real(expected: str, accepts: Callable[[float], bool]) -> _Field:
+    return _Field(expected, lambda value, _: type(value) is float and accepts(value))
+
+
+def _numbers(*axes: str) -> _Field:
+    """Return the field of an array of floats; the axes are attributes that hold their lengths."""
+
+    def accepts(value: Any, state: _State) -> bool:
+        if type(value) is not np.ndarray or value.dtype != np.float64:
+            return False
+        return bool(value.shape == tuple(state[axis] for axis in axes))
+
+    return _Field(f"an array of floats of shape ({', '.join(axes)})", accepts)
+
+
+def _names(count: str, *, only_strings: bool = False) -> _Field:
+    """Return the field of an array of names, whose number is another attribute."""
+
+    def accepts(value: Any, state: _State) -> bool:
+        if not (type(value) is np.ndarray and value.dtype == object and value.ndim == 1):
+            return False
+        names = value.tolist()
+        if len(names) != state[count]:
+            return False
+        if only_strings:
+            return {*map(type, names)} <= {str}
+        return len(check_labels(names)) == len(names)
+
+    return _Field(f"one name per {count}", accepts)
+
+
+def _fitted(kind: Any, least: str = "") -> _Field:
+    """Return the field of a fitted model of the core with the numbers of features and labels of the estimator."""
+
+    def accepts(value: Any, state: _State) -> bool:
+        shape = (state["n_features_in_"], state["n_labels_in_"])
+        return (
+            type(value) is kind
+            and value.shape == shape
+            and (not least or getattr(value, least) > 0)
+        )
+
+    return _Field(f"a fitted {kind.__name__} of n_features_in_ and n_labels_in_", accepts)
+
+
+def _is_smoothing(value: Any, _: _State) -> bool:
+    if value is None:
+        return True
+    if type(value) is not tuple or [*map(type, value)] != [str, float]:
+        return False
+    kind, strength = value
+    if kind == "none":
+        return bool(strength == 0)
+    return kind in _core.DEFAULTS["shrinkage"] and (
+        0 < strength < math.inf or (kind == "path" and strength == 0)
+    )
+
+
+def _is_hashes(value: Any, _: _State) -> bool:
+    return (
+        type(value) is list
+        and len(value) == 3
+        and all(type(text) is str and re.fullmatch("[0-9a-f]{32}", text) for text in value)
+    )
+
+
+def _is_output_config(value: Any, _: _State) -> bool:
+    return value in ({"transform": "default"}, {"transform": "pandas"})
+
+
+def _is_components(value: Any, state: _State) -> bool:
+    sizes = ("n_features_in_", "n_labels_in_")
+    return (
+        type(value) is dict
+        and value.keys() <= _COMPONENTS.keys()
+        and all(
+            type(models) is list
+            and all(
+                type(model).__name__ == _COMPONENTS[name]
+                and all(getattr(model, size) == state[size] for size in sizes)
+                for model in models
+            )
+            for name, models in value.items()
+        )
+    )
+
+
+def _is_weights(value: Any, state: _State) -> bool:
+    """Whether there is one weight per component, and a positive weight only where there are models."""
+    components = state["components_"]
+    return (
+        type(value) is dict
+        and value.keys() == components.keys()
+        and all(type(weight) is float and 0 <= weight <= 1 for weight in value.values())
+        and any(value.values())
+        and all(components[name] for name, weight in value.items() if weight > 0)
+    )
+
+
+_COMPONENTS = {
+    "forest": "PartialLabelRankingForest",
+    "booster": "PartialLabelRankingBooster",
+    "linear": "PartialLabelRankingLinear",
+}
+# The sizes come first, because other fields refer to them.
+_COMMON = _Schema(
+    {
+        "n_features_in_": _whole(1),
+        "n_labels_in_": _whole(2),
+        "label_names_in_": _names("n_labels_in_"),
+        "aggregator_": _Field("an aggregator", lambda value, _: isinstance(value, Aggregator)),
+    },
+    {
+        "feature_names_in_": _names("n_features_in_", only_strings=True),
+        "_sklearn_output_config": _Field("a container", _is_output_config),
+    },
+    {"aggregator_ suits the model": lambda model: _is_usable(model)},
+)
+_PER_LABEL = _numbers("n_labels_in_")
+_PER_COEFFICIENT = _numbers("n_labels_in_", "n_features_in_")
+_SCHEMAS = {
+    "PartialLabelRankingTree": _Schema(
+        {
+            "tree_": _fitted(_core.Tree),
+            "_smoothing": _Field("a kind of shrinkage and its strength, or None", _is_smoothing),
+            "_soft": _FLAG,
+        },
+        relations={
+            "soft routing has its intervals and shares": lambda model: (
+                not model._soft or (model.tree_.is_soft and model._smoothing is not None)
+            ),
+        },
+    ),
+    "PartialLabelRankingForest": _Schema(
+        {
+            "forest_": _fitted(_core.Forest, "n_trees"),
+            "shrinkage_strength_": _real("a finite number above 0", lambda x: 0 < x < math.inf),
+            "_seed": _whole(0, 2**31 - 1),
+            "_n_training": _whole(1),
+            "_data": _Field("three content hashes", _is_hashes),
+        },
+        {"oob_score_": _real("NaN or from -1 to 1", lambda x: math.isnan(x) or -1 <= x <= 1)},
+        {"_n_training is that of forest_": lambda model: model._n_training == model.forest_.n_rows},
+    ),
+    "PartialLabelRankingBooster": _Schema(
+        {
+            "booster_": _fitted(_core.Booster),
+            "rounds_": _whole(0),
+            "validation_scores_": _Field(
+                "an array of floats", lambda value, _: type(value) is np.ndarray
+            ),
+        },
+        relations={
+            "rounds_ is that of booster_": lambda model: model.rounds_ == model.booster_.rounds,
+            "validation_scores_ are those of booster_": lambda model: _are_equal(
+                model.validation_scores_, model.booster_.validation_scores()
+            ),
+        },
+    ),
+    "PartialLabelRankingLinear": _Schema(
+        {
+            "model_": _fitted(_core.LinearModel),
+            "coef_": _PER_COEFFICIENT,
+            "tie_coef_": _PER_COEFFICIENT,
+            "intercept_": _PER_LABEL,
+            "tie_intercept_": _PER_LABEL,
+            "mean_": _numbers("n_features_in_"),
+            "scale_": _numbers("n_features_in_"),
+            "n_iter_": _whole(0),
+            "converged_": _FLAG,
+        },
+        {
+            "coef_standard_error_": _PER_COEFFICIENT,
+            "tie_coef_standard_error_": _PER_COEFFICIENT,
+            "intercept_standard_error_": _PER_LABEL,
+            "tie_intercept_standard_error_": _PER_LABEL,
+        },
+        {"the coefficients are those of model_": lambda model: _has_own_coefficients(model)},
+    ),
+    "PartialLabelRankingBaseline": _Schema({"_root": _fitted(_core.Tree), "_all_tied": _FLAG}),
+    "PartialLabelRanker": _Schema(
+        {
+            "components_": _Field("lists of fitted estimators by name", _is_components),
+            "weights_": _Field("weights of the components, from 0 to 1", _is_weights),
+            "rounds_": _whole(1),
+        }
+    ),
+}
+
+
+def check_state(kind: type, state: _State) -> None:
+    """Raise ValueError unless the attributes are those of a fitted estimator of the class `kind`."""
+    schema = _SCHEMAS.get(kind.__name__)
+    if schema is None:
+        raise ValueError(f"{kind.__name__} is not an estimator that can be loaded")
+    required = {**_COMMON.required, **schema.required, **_parameters(kind)}
+    fields = {**required, **_COMMON.optional, **schema.optional}
+    for name in required.keys() - state.keys():
+        raise ValueError(f"{kind.__name__} has no attribute {name}")
+    for name in state.keys() - fields.keys():
+        raise ValueError(f"{kind.__name__} has an unexpected attribute {name!r:.60}")
+    for name, rule in fields.items():
+        if name in state and not rule.accepts(state[name], state):
+            raise ValueError(
+                f"{kind.__name__}: {name} is {state[name]!r:.60}; expected {rule.expected}"
+            )
+
+
+def check_model(model: Any) -> None:
+    """Raise ValueError unless the attributes of a model, which `check_state` accepts, agree with each other."""
+    name = type(model).__name__
+    for relation, holds in {**_COMMON.relations, **_SCHEMAS[name].relations}.items():
+        if not holds(model):
+            raise ValueError(f"{name}: expected that {relation}")
+
+
+def _is_usable(model: Any) -> bool:
+    """Whether the aggregator can be used for predictions of the model; the reason may be raised as an error."""
+    aggregator = model.aggregator_
+    model._usable(aggregator)._check_label_count(model.n_labels_in_)
+    aggregator._spec()
+    return getattr(aggregator, "beta", None) != "auto"
+
+
+def _has_own_coefficients(model: Any) -> bool:
+    labels = model.n_labels_in_
+    coefficients, intercepts = model.model_.coefficients()
+    means, deviations = model.model_.scale()
+    pairs = [
+        (model.coef_, coefficients[:labels]),
+        (model.tie_coef_, coefficients[labels:]),
+        (model.intercept_, intercepts[:labels]),
+        (model.tie_intercept_, intercepts[labels:]),
+        (model.mean_, means),
+        (model.scale_, deviations),
+    ]
+    return all(_are_equal(*pair) for pair in pairs)
+
+
+def _are_equal(own: Any, other: Any) -> bool:
+    return own.dtype == other.dtype and np.array_equal(own, other, equal_nan=True)
+
+
+def _parameters(kind: Any) -> dict[str, _Field]:
+    """Return the fields of the parameters of an estimator, from the annotations of its constructor."""
+    hints = typing.get_type_hints(kind.__init__)
+    return {name: _of_annotation(hint) for name, hint in hints.items() if name != "return"}
+
+
+def _of_annotation(hint: Any) -> _Field:
+    """Return the field of a parameter; an int is accepted for a float, but a bool is no number."""
+    kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    kinds += (int,) if float in kinds else ()
+
+    def accepts(value: Any, _: _State) -> bool:
+        if isinstance(value, Aggregator):
+            return Aggregator in kinds and type(value)._spec is not Aggregator._spec
+        return type(value) in kinds
+
+    names = " or ".join(getattr(kind, "__name__", str(kind)) for kind in kinds)
+    return _Field(names.replace("NoneType", "None"), accepts)
