@@ -331,6 +331,10 @@ class Aggregator:
                 )
         return type(self)(**{**known, **params})
 
+    def __sklearn_clone__(self: _Self) -> _Self:
+        # Aggregators are immutable; scikit-learn's own way refuses parameters that the constructor converts.
+        return self
+
     def __repr__(self) -> str:
         params = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
         return f"{type(self).__name__}({params})"
