@@ -6,14 +6,16 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from bucketrank import __version__
 from bucketrank.commands import aggregate, compare, datasets, fit, leaderboard, predict, report
+from bucketrank.tables import escape_text
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0 success, 1 failure, 2 invalid input, 130 interrupted."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="bucketrank",
         description="Aggregate rankings with ties, predict them from features, and compare methods.",
     )
@@ -47,10 +49,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors write no control characters to the terminal."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(_escape_lines(message))
+
+
 def _print_error(command: str, message: str, code: int) -> int:
     if sys.stderr is not None:
-        sys.stderr.write(f"bucketrank {command}: {message}\n")
+        sys.stderr.write(f"bucketrank {command}: {_escape_lines(message)}\n")
     return code
+
+
+def _escape_lines(message: str) -> str:
+    return "\n".join(map(escape_text, message.split("\n")))
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from bucketrank._validation import (
     with_missing,
 )
 from bucketrank.errors import RankingError
+from bucketrank.tables.escape import escape_text
 
 __all__ = ["LabelledRankings", "from_buckets", "from_text", "to_buckets", "to_text"]
 
@@ -235,9 +236,9 @@ def _is_unambiguous(word: str) -> bool:
 
 
 def _quote_if_needed(name: Hashable) -> str:
-    """Return the name, in quotes where it would be ambiguous."""
+    """Return the name for display, in quotes where it would be ambiguous and without control characters."""
     word = str(name)
-    return word if _is_unambiguous(word) else json.dumps(word, ensure_ascii=False)
+    return escape_text(word if _is_unambiguous(word) else json.dumps(word, ensure_ascii=False))
 
 
 def _word(name: Hashable) -> str:

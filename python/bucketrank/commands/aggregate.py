@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import Any
 
 from bucketrank.aggregation import METHODS, Aggregator
@@ -11,7 +10,7 @@ from bucketrank.aggregation.explanation import Explanation
 from bucketrank.commands.aggregators import find_aggregator
 from bucketrank.commands.reading import read_rankings
 from bucketrank.notation import to_display_text
-from bucketrank.tables import to_csv_text
+from bucketrank.tables import to_csv_text, to_json_text
 
 EPILOG = """\
 The file is a CSV table of positions (a header with the names of the labels, then one ranking per line; 1 is best,
@@ -89,4 +88,4 @@ def _csv(explanation: Explanation) -> str:
 
 
 def _json(explanation: Explanation) -> str:
-    return json.dumps(explanation.to_dict(), indent=2, ensure_ascii=False)
+    return to_json_text(explanation.to_dict())

@@ -95,24 +95,20 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the study and write its summary."""
-    from bucketrank.experiments import JobError, compare
+    from bucketrank.experiments import compare
 
     out = None if options.out is None else check_writable(options.out)
-    try:
-        study = compare(
-            find(options.datasets, data=options.data, openml=options.openml, labels=options.labels),
-            [name if ":" not in name else find_aggregator(name) for name in options.aggregators],
-            missing=options.missing,
-            n_repeats=options.repeats,
-            n_folds=options.folds,
-            seed=options.seed,
-            n_jobs=options.jobs,
-            store=options.store,
-            rankers={name: make_estimator(name) for name in options.methods},
-        )
-    except JobError as error:
-        sys.stderr.write(f"bucketrank compare: {error}\n")
-        return 1
+    study = compare(
+        find(options.datasets, data=options.data, openml=options.openml, labels=options.labels),
+        [name if ":" not in name else find_aggregator(name) for name in options.aggregators],
+        missing=options.missing,
+        n_repeats=options.repeats,
+        n_folds=options.folds,
+        seed=options.seed,
+        n_jobs=options.jobs,
+        store=options.store,
+        rankers={name: make_estimator(name) for name in options.methods},
+    )
     summary = study.summary()
     form = options.format
     if form == "table":

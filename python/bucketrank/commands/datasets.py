@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from bucketrank.datasets.embedded import unknown_dataset_message
 from bucketrank.datasets.files import csv_files
 from bucketrank.preflib import PREFLIB_TYPES
 from bucketrank.suggest import nearest_first
-from bucketrank.tables import Column, Table
+from bucketrank.tables import Column, Table, to_json_text
 
 EPILOG = """\
 Without names and options, all known datasets are listed. A name is an embedded dataset, or the path of a file that
@@ -184,4 +183,4 @@ def _size(dataset: EmbeddedDataset | PaperDataset) -> dict[str, int]:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False)
+    return to_json_text(value)

@@ -9,6 +9,7 @@ import numpy as np
 
 from bucketrank._files import check_writable
 from bucketrank.commands.estimators import ESTIMATORS, make_estimator
+from bucketrank.tables import escape_text
 
 EPILOG = """\
 The file is a CSV table with a header: A1, A2, ... are features, and L1, L2, ... the positions of labels (1 is best,
@@ -64,6 +65,6 @@ def run(options: argparse.Namespace) -> int:
     save_model(model, out)
     print(
         f"{type(model).__name__} of {data.n_samples} rows, {data.X.shape[1]} features and "
-        f"{data.n_labels} labels saved to {options.out}"
+        f"{data.n_labels} labels saved to {escape_text(str(options.out))}"
     )
     return 0

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import Any
 
 from bucketrank._files import check_writable
 from bucketrank.aggregation import METHODS
 from bucketrank.commands.writing import missing_package_is_exit_code_1, print_or_write
+from bucketrank.tables import to_json_text
 
 EPILOG = """\
 The file is a CSV table (or JSON records: .json, .jsonl) with one comparison per row: two labels and who won. Known
@@ -119,7 +119,7 @@ def _aggregator(options: argparse.Namespace) -> Any:
 
 def _render(board: Any, form: str) -> str:
     if form == "json":
-        return json.dumps(board.to_dict(), indent=2, ensure_ascii=False)
+        return to_json_text(board.to_dict())
     if form == "csv":
         return str(board.to_csv()).rstrip("\n")
     return str(board) if form == "text" else str(getattr(board, f"to_{form}")())

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bucketrank._files import check_writable, write_file
 from bucketrank.csv_reader import CsvTable, read_input
 from bucketrank.notation import to_text
-from bucketrank.tables import to_csv_text
+from bucketrank.tables import escape_text, to_csv_text
 
 EPILOG = """\
 The file is a CSV table with a header; the features of the model are found by their names, and other columns are
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         text = to_csv_text([labels, *positions.tolist()])
     if out is None:
-        sys.stdout.write(text)
+        sys.stdout.write("".join(f"{escape_text(line)}\n" for line in text.split("\n")[:-1]))
     else:
         write_file(out, text)
     return 0

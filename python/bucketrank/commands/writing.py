@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bucketrank._files import write_file
+from bucketrank.tables import escape_text
 
 
 @contextmanager
@@ -25,4 +26,4 @@ def print_or_write(text: str, out: Path | None, result: Any) -> None:
         print(text, end="")
         return
     write_file(out, text)
-    print(f"{out}: {result!r}")
+    print(f"{escape_text(str(out))}: {result!r}")

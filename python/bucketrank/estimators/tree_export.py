@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bucketrank._validation import as_names, as_whole
 from bucketrank.notation import to_display_text
+from bucketrank.tables import escape_mathtext, escape_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -195,7 +196,7 @@ def plot_tree(
         x, y = places[node.index]
         boxes.append(
             axes.annotate(
-                _box_text(node),
+                _without_formulas(_box_text(node)),
                 (x, y),
                 ha="center",
                 va="center",
@@ -212,7 +213,7 @@ def plot_tree(
                 axes.text(
                     (x + cx) / 2,
                     (y + cy) / 2,
-                    child.condition.removeprefix(f"{node.feature} "),
+                    _without_formulas(child.condition.removeprefix(f"{node.feature} ")),
                     ha="center",
                     va="center",
                     fontsize=fontsize,
@@ -278,7 +279,7 @@ def _shown(
             depth=depth,
             rows=int(nodes["rows"][index]),
             impurity=float(nodes["impurity"][index]),
-            feature=None if feature < 0 else str(features[feature]),
+            feature=None if feature < 0 else escape_text(str(features[feature])),
             order="..." if cut else orders.get(index, ""),
         )
         shown[index] = node
@@ -316,6 +317,11 @@ def _leaf_text(node: _Node) -> str:
 def _box_text(node: _Node) -> str:
     said = node.feature if node.children else node.order
     return f"{said}\nimpurity {node.impurity:.3f}\n{_count(node.rows)}"
+
+
+def _without_formulas(text: str) -> str:
+    """Return text of several lines in which matplotlib finds no formulas."""
+    return "\n".join(map(escape_mathtext, text.split("\n")))
 
 
 def _count(rows: int) -> str:

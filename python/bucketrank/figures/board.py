@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bucketrank.figures.style import new_axes
-from bucketrank.tables import escape_mathtext
+from bucketrank.figures.style import name_text, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,6 +17,7 @@ __all__ = ["plot_pair_outcomes", "plot_score_intervals"]
 
 _BLUE = "#0072B2"
 _ORANGE = "#D55E00"
+_LONGEST_NAME = 30
 _MOST_NUMBERS = 14
 """Largest number of labels for which every cell shows its share."""
 
@@ -67,7 +67,7 @@ def plot_score_intervals(board: Leaderboard, *, ax: Axes | None = None) -> Axes:
             markerfacecolor="white" if crosses else _BLUE,
             linestyle="none",
         )
-    names = [escape_mathtext(_short(str(board.labels[label]))) for label in order]
+    names = [name_text(board.labels[label], _LONGEST_NAME) for label in order]
     axes.set_yticks(range(len(order)), names)
     axes.set_ylim(len(order) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
@@ -115,7 +115,7 @@ def plot_pair_outcomes(board: Leaderboard, *, ax: Axes | None = None) -> Axes:
     side = pair_side(len(order))
     axes = new_axes(ax, (side + 1.4, side), "Leaderboard.plot")
     image = axes.imshow((shares[0] + shares[1] / 2)[grid], cmap="cividis", vmin=0, vmax=1)
-    names = [escape_mathtext(_short(str(board.labels[label]))) for label in order]
+    names = [name_text(board.labels[label], _LONGEST_NAME) for label in order]
     axes.set_xticks(range(len(names)), names, rotation=45, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(len(names)), names)
     if len(order) <= _MOST_NUMBERS:
@@ -184,7 +184,3 @@ def _write_shares(axes: Axes, shares: list[np.ndarray]) -> None:
         axes.text(
             j, i, text, ha="center", va="center", color=ink, fontsize="x-small", linespacing=1.05
         )
-
-
-def _short(label: str) -> str:
-    return label if len(label) <= 30 else f"{label[:27]}..."

@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bucketrank._exact_numbers import unmasked
-from bucketrank.figures.style import height_for, legend_beside, light_grid, looks, new_axes
+from bucketrank.figures.style import (
+    height_for,
+    legend_beside,
+    light_grid,
+    looks,
+    name_text,
+    new_axes,
+)
 from bucketrank.statistics import ScoreTable
 
 if TYPE_CHECKING:
@@ -52,7 +59,7 @@ def plot_bucket_differences(
     axes = new_axes(ax, (8.4, height_for(len(table.methods), 4.4)), "plot_bucket_differences")
     axes.axhline(0, color=axes.spines["bottom"].get_edgecolor(), linewidth=1)
     _draw_methods(axes, table.values[order], table.methods)
-    _name_datasets(axes, [f"{table.datasets[i]} ({buckets[i]:.1f})" for i in order])
+    _name_datasets(axes, [f"{name_text(table.datasets[i])} ({buckets[i]:.1f})" for i in order])
     axes.set_xlabel("dataset (mean number of buckets)")
     axes.set_ylabel("predicted − true buckets")
     light_grid(axes)
@@ -108,11 +115,11 @@ def plot_training_times(
             color="#888888",
             linewidth=5,
             alpha=0.45,
-            label=reference_name,
+            label=name_text(reference_name),
             solid_capstyle="round",
         )
     _draw_methods(axes, table.values[order], table.methods)
-    _name_datasets(axes, [table.datasets[i] for i in order])
+    _name_datasets(axes, [name_text(table.datasets[i]) for i in order])
     axes.set_ylabel("seconds")
     light_grid(axes)
     legend_beside(axes)
@@ -127,7 +134,7 @@ def _draw_methods(axes: Axes, values: NDArray[np.float64], methods: tuple[str, .
     for j, name in enumerate(methods):
         # No lines, because the horizontal axis is categorical.
         options = look_of[name].options() | {"linestyle": "none", "markersize": 6}
-        axes.plot(places + shifts[j], values[:, j], label=name, **options)
+        axes.plot(places + shifts[j], values[:, j], label=name_text(name), **options)
     for place in places[1:]:
         axes.axvline(place - 0.5, color="#888888", alpha=0.3, linewidth=0.7)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from bucketrank.figures.style import new_axes
+from bucketrank.figures.style import name_text, new_axes
 from bucketrank.statistics import AverageRanks, HolmTest, PairwiseTest, nemenyi
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _draw_names(axes: Axes, ranks: AverageRanks, names_from: float, control: str
             linewidth=0.9,
             clip_on=False,
         )
-        text = f"{name} ({ranks[name]:.2f})" + (", control" if name == control else "")
+        text = f"{name_text(name)} ({ranks[name]:.2f})" + (", control" if name == control else "")
         axes.text(
             side - margin / 2 if left else side + margin / 2,
             y,

@@ -16,6 +16,7 @@ from bucketrank.figures.style import (
     legend_beside,
     light_grid,
     looks,
+    name_text,
     new_axes,
 )
 
@@ -68,7 +69,7 @@ def plot_beta_curves(
             strength = 1 - 0.65 * level / max(1, len(rows[name]) - 1)
             best = int(np.argmax(values))
             at = "" if levels is None else f" at {100 * levels[0]:.0f} % missing"
-            label = f"{name}, best β {grid[best]:g}{at}" if level == 0 else None
+            label = f"{name_text(name)}, best β {grid[best]:g}{at}" if level == 0 else None
             axes.plot(
                 grid,
                 values,
@@ -124,7 +125,13 @@ def plot_accuracy(
     look_of = looks(rows)
     for names in _coinciding(rows):
         look = look_of[names[0]].options()
-        axes.plot(100 * levels, rows[names[0]], label=", ".join(names), markersize=6, **look)
+        axes.plot(
+            100 * levels,
+            rows[names[0]],
+            label=", ".join(map(name_text, names)),
+            markersize=6,
+            **look,
+        )
     axes.set_xlabel("missing labels (%)")
     axes.set_ylabel(f"mean {AGREEMENT}")
     axes.set_xticks(100 * levels)

@@ -9,8 +9,9 @@ import numpy as np
 
 from bucketrank._validation import NUMBERS, as_number_array, is_pandas, label_names
 from bucketrank.aggregation import Aggregator, get_aggregator
-from bucketrank.figures.style import new_axes
+from bucketrank.figures.style import name_text, new_axes
 from bucketrank.notation import to_display_text
+from bucketrank.tables import escape_mathtext
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,7 +69,7 @@ def plot_pair_order(
     side = min(9.0, 2.6 + 0.4 * len(matrix))
     axes = new_axes(ax, (side + 1, side), "plot_pair_order")
     image = axes.imshow(matrix[np.ix_(order, order)], cmap="cividis", vmin=0, vmax=1)
-    texts = [str(names[i]) for i in order]
+    texts = [name_text(names[i]) for i in order]
     axes.set_xticks(range(len(texts)), texts, rotation=45, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(len(texts)), texts)
     axes.set_xlabel("... before this label")
@@ -76,7 +77,9 @@ def plot_pair_order(
     if len(matrix) <= _MAX_LABELS_WITH_NUMBERS:
         _write_numbers(axes, matrix[np.ix_(order, order)])
     _frame_buckets(axes, positions[order])
-    axes.set_title(_shorten(to_display_text(positions, names)), fontsize="medium", pad=10)
+    axes.set_title(
+        escape_mathtext(_shorten(to_display_text(positions, names))), fontsize="medium", pad=10
+    )
     axes.figure.colorbar(image, ax=axes, label="share, ties counting half", shrink=0.8)
     return axes
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from bucketrank._optional import pyplot
 from bucketrank.aggregation import METHODS
+from bucketrank.tables import escape_mathtext
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Look", "looks", "new_axes"]
+__all__ = ["Look", "looks", "name_text", "new_axes"]
 
 # The palette of Okabe and Ito (2008) without yellow, which has too little contrast on paper; grey is the eighth. None
 # is the text colour, so that the line is visible on a dark background, too.
@@ -28,6 +29,9 @@ _LINES: tuple[Any, ...] = (
 
 AGREEMENT = r"$\tau_X$"
 """Symbol of the rank correlation, in matplotlib's math notation."""
+
+_LONGEST_NAME = 60
+"""Longest name that is drawn in full by default: a longer one would leave no room for the figure."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,18 @@ def _look(number: int) -> Look:
         _MARKERS[number % len(_MARKERS)],
         _LINES[number % len(_LINES)],
     )
+
+
+def name_text(name: object, longest: int = _LONGEST_NAME) -> str:
+    r"""Return a name as it is drawn: as text, never as a formula, and cut if it is very long.
+
+    Examples
+    --------
+    >>> name_text("$x$"), name_text("esc\x1b")
+    ('\\$x\\$', 'esc\\x1b')
+    """
+    text = str(name)
+    return escape_mathtext(text if len(text) <= longest else f"{text[: longest - 3]}...")
 
 
 def new_axes(ax: Axes | None, size: tuple[float, float], caller: str) -> Axes:

@@ -9,6 +9,7 @@ from bucketrank.tables.escape import (
     escape_markdown,
     escape_mathtext,
     escape_text,
+    to_json_text,
 )
 from bucketrank.tables.notebook import notebook_html
 from bucketrank.tables.phrases import join_names, percent, pluralize
@@ -37,5 +38,6 @@ __all__ = [
     "percent",
     "pluralize",
     "to_csv_text",
+    "to_json_text",
     "to_latex_tabular",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 import unicodedata
 from typing import Any
@@ -14,6 +15,7 @@ __all__ = [
     "escape_markdown",
     "escape_mathtext",
     "escape_text",
+    "to_json_text",
 ]
 
 # Bidirectional overrides and line separators reorder or break the text around them.
@@ -54,6 +56,9 @@ _MARKDOWN = {
     ">": "&gt;",
 }
 
+# Characters above ASCII that JSON may contain as they are.
+_UNSAFE_IN_JSON = re.compile(f"[\x7f-\x9f\ud800-\udfff{''.join(_INVISIBLE)}]")
+
 _FORMULA = re.compile(r"[=+\-@\t\r]")
 
 
@@ -73,6 +78,21 @@ def escape_text(text: str) -> str:
         else letter
         for letter in text
     )
+
+
+def to_json_text(value: Any) -> str:
+    r"""Return `value` as indented JSON with readable letters, but without characters that change a terminal.
+
+    Examples
+    --------
+    >>> print(to_json_text(["é", "\u202e"]))
+    [
+      "é",
+      "\u202e"
+    ]
+    """
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    return _UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
 def escape_csv(value: Any) -> Any:

@@ -18,7 +18,7 @@ from bucketrank.experiments.summary import Summary
 from bucketrank.figures import plot_accuracy
 from bucketrank.figures.style import height_for
 from bucketrank.statistics import average_ranks
-from bucketrank.tables import Column, Table, escape_mathtext, percent, pluralize
+from bucketrank.tables import Column, Table, percent, pluralize
 
 if TYPE_CHECKING:
     from bucketrank.experiments.study import Study
@@ -137,8 +137,7 @@ def _curves(cube: Summary) -> list[Figure]:
     order = np.argsort(cube.missing)
     drawn = cube.without_baseline()
     curves = {
-        escape_mathtext(method): drawn.mean[order][:, rows, j].mean(axis=1)
-        for j, method in enumerate(drawn.methods)
+        method: drawn.mean[order][:, rows, j].mean(axis=1) for j, method in enumerate(drawn.methods)
     }
     shares = np.array(cube.missing)[order]
     title = (

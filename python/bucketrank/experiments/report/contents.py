@@ -28,7 +28,7 @@ from bucketrank.statistics import (
     wilcoxon,
     win_tie_loss,
 )
-from bucketrank.tables import Column, Table, escape_mathtext, join_names, percent, pluralize
+from bucketrank.tables import Column, Table, join_names, percent, pluralize
 from bucketrank.tables.rounding import as_printed
 
 if TYPE_CHECKING:
@@ -69,19 +69,18 @@ def _tests(study: Study, level: int) -> Section | None:
     if scores is None:
         return None
     against, pairs = holm(scores), nemenyi(scores)
-    drawn_pairs, drawn_against = nemenyi(_drawn(scores)), holm(_drawn(scores))
     height = _diagram_height(scores)
     share = percent(study.missing[level])
     figures = (
         Figure(
             f"Average ranks at {share} missing labels; bars join methods that do not differ (Nemenyi)",
-            lambda ax: plot_critical_difference(drawn_pairs, ax=ax),
+            lambda ax: plot_critical_difference(pairs, ax=ax),
             (11.0, height),
         ),
         Figure(
             f"Average ranks at {share} missing labels; the bar covers methods that do not differ "
             f"from {against.control} (Holm)",
-            lambda ax: plot_critical_difference(drawn_against, ax=ax),
+            lambda ax: plot_critical_difference(against, ax=ax),
             (11.0, height),
         ),
     )
@@ -138,24 +137,11 @@ def _signed(difference: float) -> str:
 
 
 def _draw_buckets(scores: ScoreTable, buckets: dict[str, float], ax: Axes) -> None:
-    names = {escape_mathtext(name): number for name, number in buckets.items()}
-    plot_bucket_differences(_drawn(scores), names, ax=ax)
+    plot_bucket_differences(scores, buckets, ax=ax)
 
 
 def _draw_times(scores: ScoreTable, ax: Axes) -> None:
-    plot_training_times(_drawn(scores), ax=ax)
-
-
-def _drawn(scores: ScoreTable) -> ScoreTable:
-    """Return the scores with names escaped for figures."""
-    return ScoreTable(
-        scores.values,
-        [escape_mathtext(name) for name in scores.datasets],
-        [escape_mathtext(name) for name in scores.methods],
-        higher_is_better=scores.higher_is_better,
-        zero_is_best=scores.zero_is_best,
-        measure=scores.measure,
-    )
+    plot_training_times(scores, ax=ax)
 
 
 def _true_buckets(study: Study) -> NDArray[np.float64]:
