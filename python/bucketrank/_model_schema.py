@@ -120,7 +120,7 @@ def _is_hashes(value: Any, _: _State) -> bool:
 
 
 def _is_output_config(value: Any, _: _State) -> bool:
-    return value in ({"transform": "default"}, {"transform": "pandas"})
+    return value in ({"transform": kind} for kind in ("default", "pandas", "polars"))
 
 
 def _is_components(value: Any, state: _State) -> bool:
