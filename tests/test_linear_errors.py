@@ -49,13 +49,23 @@ def without_common_movement(matrix: Array, n_labels: int) -> Array:
     return inverse.diagonal()
 
 
+def two_labels_per_row(Y: Array, seed: int) -> Array:
+    """Keep two labels of each row: every row is one comparison."""
+    chosen = np.random.default_rng(seed).permuted(
+        np.tile(np.arange(Y.shape[1]), (len(Y), 1)), axis=1
+    )
+    kept = np.full(Y.shape, np.nan)
+    np.put_along_axis(kept, chosen[:, :2], np.take_along_axis(Y, chosen[:, :2], 1), axis=1)
+    return dense(kept)
+
+
 @pytest.mark.parametrize("seed", range(4))
-def test_standard_errors_equal_the_inverse_hessian(seed: int) -> None:
+def test_standard_errors_of_comparisons_equal_the_inverse_hessian(seed: int) -> None:
     rows, features, labels = 30, 2, 3
     X, Y = random_data(seed, rows=rows, features=features, labels=labels)
     X = X.astype(float)
     X[0, 1] = 1e3  # beyond the clip
-    Y = with_missing_labels(Y, 0.2, seed)
+    Y = two_labels_per_row(Y, seed)
     weights = np.random.default_rng(seed).integers(0, 4, rows).astype(float)
     weights[0] = 0.02
     linear = PartialLabelRankingLinear(tolerance=1e-9, standard_errors=True).fit(X, Y, weights)
@@ -76,9 +86,58 @@ def test_standard_errors_equal_the_inverse_hessian(seed: int) -> None:
     np.testing.assert_allclose(whole, variances + common, rtol=1e-5)
 
 
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_standard_errors_of_rankings_are_robust(seed: int, whole: bool) -> None:
+    """The sandwich of the Hessian and the gradients of single rankings, all by the reference in NumPy."""
+    rows, features, labels = 40, 2, 4
+    X, Y = random_data(seed, rows=rows, features=features, labels=labels)
+    X = X.astype(float)
+    Y = with_missing_labels(Y, 0.2, seed)
+    weights = np.random.default_rng(seed).integers(0, 4, rows) * (1.0 if whole else 0.7)
+    linear = PartialLabelRankingLinear(tolerance=1e-9, standard_errors=True).fit(X, Y, weights)
+    inputs = scaled_inputs(X, weights)
+    scores = np.vstack([linear.coef_, linear.tie_coef_]).T * np.sqrt(features)
+    at = np.vstack([scores, np.r_[linear.intercept_, linear.tie_intercept_]]).ravel()
+    matrix = hessian(at, inputs, Y, weights)
+    # The penalty does not depend on the rows: subtracted, it leaves the gradient of a single ranking.
+    penalty = penalised(at, inputs, Y, np.zeros(rows))[1]
+    slopes = [penalised(at, inputs, Y, unit)[1] - penalty for unit in np.eye(rows)]
+    compared = (weights > 0) & (np.isfinite(Y).sum(axis=1) > 1)
+    total = weights[compared].sum() if whole else compared.sum()
+    factors = weights if whole else weights**2
+    products = sum(f * np.outer(s, s) for f, s in zip(factors, slopes, strict=True))
+    ridge = np.repeat(np.r_[np.full(features, RIDGE), INTERCEPT_RIDGE], 2 * labels)
+    middle = total / (total - 1) * products + np.diag(ridge)
+    n_inputs = features + 1
+    sums = np.kron(np.eye(n_inputs), np.r_[np.ones(labels), np.zeros(labels)])
+    allowed = np.linalg.svd(sums)[2][n_inputs:].T
+    inverse = allowed @ np.linalg.inv(allowed.T @ matrix @ allowed) @ allowed.T
+    variances = (inverse @ middle @ inverse).diagonal()
+    unit = np.r_[np.full(features, 1 / np.sqrt(features)), 1][:, None]
+    expected = np.sqrt(variances).reshape(n_inputs, 2 * labels) * unit
+    np.testing.assert_allclose(errors_of(linear), expected, rtol=1e-5)
+
+
+def test_whole_weights_are_copies() -> None:
+    X, Y = random_data(3, rows=30, labels=4)
+    weights = np.arange(30) % 3
+    options: dict[str, Any] = {"standard_errors": True, "tolerance": 1e-9}
+    weighted = PartialLabelRankingLinear(**options).fit(X, Y, weights)
+    copied = PartialLabelRankingLinear(**options).fit(
+        *(np.repeat(a, weights, axis=0) for a in (X, Y))
+    )
+    np.testing.assert_allclose(errors_of(weighted), errors_of(copied), rtol=1e-5)
+
+
+def test_one_ranking_has_no_standard_errors() -> None:
+    with pytest.raises(ValueError, match=r"found 1 ranking of more than two labels; .* at least 2"):
+        PartialLabelRankingLinear(standard_errors=True).fit([[1.0]], [[1, 2, 3]])
+
+
 def test_twice_the_weight_and_penalty_is_half_the_variance() -> None:
     X, Y = random_data(1, rows=50)
-    Y = with_missing_labels(Y, 0.2, 1)
+    Y = two_labels_per_row(Y, 1)
     weights = 1.0 + np.arange(50) % 3
     options: dict[str, Any] = {"standard_errors": True, "tolerance": 1e-9}
     once = PartialLabelRankingLinear(ridge=0.3, intercept_ridge=0.02, **options)
@@ -113,6 +172,41 @@ def test_standard_errors_cover_the_truth() -> None:
         hits.append(np.abs(per_unit - truth) < 2 * error)
     assert 0.88 < np.mean(hits) <= 1
     assert error.max() < 0.5
+
+
+def test_standard_errors_of_rankings_cover_the_truth() -> None:
+    """The pairs of rankings by noisy utilities depend on each other: taken as independent, they cover too little.
+
+    With Gumbel noise, each pair follows the model with the true coefficients.
+    """
+    rng = np.random.default_rng(0)
+    truth = np.array([-1.2, -0.6, 0.0, 0.0, 0.6, 1.2])
+    hits, naive, ratios = [], [], []
+    for _ in range(40):
+        X = rng.normal(size=(300, 1))
+        utilities = X * truth + rng.gumbel(size=(300, 6))
+        Y = (-utilities).argsort(axis=1).argsort(axis=1) + 1
+        linear = PartialLabelRankingLinear(ridge=1e-3, standard_errors=True).fit(X, Y)
+        distance = np.abs(linear.coef_[:, 0] / linear.scale_[0] - truth)
+        options: Any = {
+            "ridge": 1e-3,
+            "intercept_ridge": INTERCEPT_RIDGE,
+            "tolerance": 1e-5,
+            "max_steps": 1000,
+            "n_jobs": 1,
+        }
+        information, _ = linear.model_.information(X, Y.astype(float), None, options)
+        independent = standard_errors(information, None, np.ones(6, bool), (1e-3, INTERCEPT_RIDGE))
+        robust, wrong = (
+            errors["coef_standard_error_"][:, 0] / linear.scale_[0]
+            for errors in (vars(linear), independent)
+        )
+        hits.append(distance < 1.96 * robust)
+        naive.append(distance < 1.96 * wrong)
+        ratios.append(robust / wrong)
+    assert 0.9 < np.mean(hits) < 0.99
+    assert np.mean(naive) < 0.87
+    assert 1.3 < np.mean(ratios) < 1.5
 
 
 def test_labels_never_compared_and_constant_features_have_the_error_of_the_penalty() -> None:
@@ -180,7 +274,7 @@ def test_a_singular_matrix_is_an_error() -> None:
     compared = np.array([True, True])
     for information in (np.ones((8, 8)), np.full((8, 8), np.nan)):
         with pytest.raises(ValueError, match="no inverse in floating point"):
-            standard_errors(information, compared, (0.1, 0.1))
+            standard_errors(information, None, compared, (0.1, 0.1))
 
 
 def test_invalid_data_has_the_same_error_as_without_standard_errors() -> None:

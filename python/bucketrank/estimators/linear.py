@@ -89,14 +89,18 @@ class PartialLabelRankingLinear(LatentRanker):
 
     Notes
     -----
-    Standard errors are square roots of the diagonal of the inverse of the observed information, the second derivatives
-    of the penalised log-likelihood at its maximum. Only differences of utilities have a meaning. Because of the
-    penalty, the coefficients of a feature and the intercepts add up to 0 over the labels that were compared. Their
-    errors are therefore those of the differences from the mean label; they exclude a common shift of all utilities,
-    which the data do not determine. Other coefficients that the data do not determine (those of a label that was never
-    compared, of a constant feature, or of the two tie terms of two labels, of which only the sum matters) have a
-    standard error that is determined by the penalty alone. The errors assume that scale and penalty are given, and that
-    the pairs of a ranking are independent comparisons.
+    The pairs of a ranking depend on each other. Standard errors are therefore robust by ranking where rankings have
+    more than two labels: square roots of the diagonal of the sandwich :math:`H^{-1} M H^{-1}`, where H are the second
+    derivatives of the penalty minus the log-likelihood at its minimum, and M is :math:`G/(G-1)` times the sum of the
+    products :math:`s s^T` of the gradients of the G rankings, plus the second derivatives of the penalty. If all
+    weights are whole numbers, a row counts as that many rankings; otherwise its gradient is multiplied by its weight.
+    Where no ranking has more than two labels, they are those of the inverse of H. Only differences of utilities have a
+    meaning. Because of the penalty, the coefficients of a feature and the intercepts add up to 0 over the labels that
+    were compared. Their errors are therefore those of the differences from the mean label; they exclude a common shift
+    of all utilities, which the data do not determine. Other coefficients that the data do not determine (those of a
+    label that was never compared, of a constant feature, or of the two tie terms of two labels, of which only the sum
+    matters) have a standard error that is determined by the penalty alone. The errors assume that scale and penalty are
+    given.
 
     Examples
     --------
@@ -173,7 +177,7 @@ class PartialLabelRankingLinear(LatentRanker):
         errors: dict[str, NDArray[np.float64]] = {}
         if self.standard_errors:
             errors = standard_errors(
-                model.information(values, positions, weights, options),
+                *model.information(values, positions, weights, options),
                 model.compared_labels(),
                 ridges=(options["ridge"], options["intercept_ridge"]),
             )

@@ -1,4 +1,4 @@
-"""Standard errors of a linear model, from its observed information."""
+"""Standard errors of a linear model, from its observed information or robust by ranking."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ def check_size(n_features: int, n_labels: int) -> None:
 
 
 def standard_errors(
-    information: Floats, compared: NDArray[np.bool_], ridges: tuple[float, float]
+    information: Floats,
+    products: Floats | None,
+    compared: NDArray[np.bool_],
+    ridges: tuple[float, float],
 ) -> dict[str, Floats]:
     """Return the standard errors of coefficients and intercepts, by the names of the attributes.
 
@@ -38,6 +41,9 @@ def standard_errors(
     information : ndarray
         Second derivatives. Coefficients are ordered by input, with the intercept last; each input has n utilities and n
         tie terms.
+    products : ndarray or None
+        Sum of the products of the gradients of the rankings, with the penalty, for errors that are robust by ranking;
+        None if all pairs are independent.
     compared : ndarray of shape (n_labels,)
         Per label, whether the training rankings compare it with another label.
     ridges : tuple of float
@@ -45,7 +51,8 @@ def standard_errors(
     """
     n = len(compared)
     inputs = len(information) // (2 * n)
-    variances = _variances(information, compared, np.r_[np.full(inputs - 1, ridges[0]), ridges[1]])
+    ridge = np.r_[np.full(inputs - 1, ridges[0]), ridges[1]]
+    variances = _variances(information, products, compared, ridge)
     by_input = np.sqrt(variances).reshape(inputs, 2 * n)
     # The inputs are the standardised features divided by the square root of their number.
     coefficients = by_input[:-1].T / np.sqrt(inputs - 1)
@@ -54,12 +61,15 @@ def standard_errors(
     return {name: part.copy() for name, part in zip(ERROR_NAMES, parts, strict=True)}
 
 
-def _variances(information: Floats, compared: NDArray[np.bool_], ridge: Floats) -> Floats:
-    """Return the diagonal of the inverse, without the common shift of the utilities of compared labels.
+def _variances(
+    information: Floats, products: Floats | None, compared: NDArray[np.bool_], ridge: Floats
+) -> Floats:
+    """Return the diagonal of the covariance, without the common shift of the utilities of compared labels.
 
-    Per input, the shift is an eigenvector whose eigenvalue is the ridge. This eigenvalue is raised to the size of the
-    others, so that a small ridge does not make the inverse inaccurate, and the known variance of the shift is
-    subtracted afterwards.
+    The covariance is the inverse of the information, or that inverse times the products times that inverse. Per input,
+    the shift is an eigenvector of both matrices whose eigenvalue is the ridge. That of the information is raised to the
+    size of the others, so that a small ridge does not make the inverse inaccurate, and the known variance of the shift
+    is subtracted afterwards.
     """
     n = len(compared)
     inputs = len(ridge)
@@ -70,14 +80,19 @@ def _variances(information: Floats, compared: NDArray[np.bool_], ridge: Floats) 
         own = 2 * n * j + labels
         stiffness = information[own, own].mean()
         stiff[np.ix_(own, own)] += stiffness / len(labels)
-        excess[j, labels] = 1 / (len(labels) * (ridge[j] + stiffness))
+        raised = ridge[j] + stiffness
+        excess[j, labels] = (1 if products is None else ridge[j] / raised) / (len(labels) * raised)
     # Scale the diagonal to 1, because penalties and weights may differ by many orders of magnitude.
     unit = 1 / np.sqrt(stiff.diagonal())
     try:
         inverse = np.linalg.inv(stiff * unit * unit[:, None])
     except np.linalg.LinAlgError:
         inverse = np.zeros_like(stiff)
-    variances: Floats = inverse.diagonal() * unit**2 - excess.ravel()
+    if products is None:
+        covariance = inverse.diagonal()
+    else:
+        covariance = ((inverse @ (products * unit * unit[:, None])) * inverse).sum(axis=1)
+    variances: Floats = covariance * unit**2 - excess.ravel()
     if not (np.isfinite(variances) & (variances > 0)).all():
         raise ValueError(
             "the matrix of second derivatives has no inverse in floating point, so there are no standard errors; "

@@ -42,6 +42,9 @@ pub struct LinearModel {
 /// A vector of numbers for Python.
 type Vector<'py> = Bound<'py, PyArray1<f64>>;
 
+/// A matrix with a row and a column per coefficient, for Python.
+type SquareMatrix<'py> = Bound<'py, PyArray2<f64>>;
+
 #[pymethods]
 impl LinearModel {
     /// Fits the model.
@@ -62,8 +65,9 @@ impl LinearModel {
         Ok(Self { fitted })
     }
 
-    /// Second derivatives of the minimised objective. Coefficients are ordered by feature, with the intercept last;
-    /// each feature has n utilities and n tie terms.
+    /// Second derivatives of the minimised objective, and products of the gradients of the rankings if some have more
+    /// than two labels. Coefficients are ordered by feature, with the intercept last; each feature has n utilities and
+    /// n tie terms.
     fn information<'py>(
         &self,
         py: Python<'py>,
@@ -71,7 +75,7 @@ impl LinearModel {
         y: Positions<'py>,
         weights: MaybeWeights<'py>,
         options: Options,
-    ) -> Result<Bound<'py, PyArray2<f64>>> {
+    ) -> Result<(SquareMatrix<'py>, Option<SquareMatrix<'py>>)> {
         let params = options.params()?;
         let rankings = y.weighted(py, &weights)?;
         let values = x.as_array();
@@ -79,7 +83,11 @@ impl LinearModel {
             self.fitted
                 .information(values, &rankings, &params, interrupt)
         })?;
-        Ok(information.into_pyarray(py))
+        let products = information.gradient_products;
+        Ok((
+            information.second_derivatives.into_pyarray(py),
+            products.map(|products| products.into_pyarray(py)),
+        ))
     }
 
     /// Utilities and tie terms of each row.

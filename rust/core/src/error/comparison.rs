@@ -76,6 +76,12 @@ pub enum ComparisonError {
         /// Name of the unit, in the plural.
         unit: &'static str,
     },
+    /// A single ranking has no standard errors.
+    #[error(
+        "found 1 ranking of more than two labels; standard errors of rankings need at least 2, because the pairs of \
+         a ranking are not independent"
+    )]
+    TooFewRankings,
     /// Counts that are not whole numbers cannot be resampled.
     #[error(
         "the pair of labels {first} and {second} has a count of {}; expected whole numbers of at most 2^53 in total, \

@@ -1,38 +1,51 @@
-//! Observed information of a linear model: the second derivatives of the objective that the fit minimises.
+//! Observed information of a linear model, and the products of the gradients of its rankings.
 
 use ndarray::{Array2, ArrayView2};
 
-use crate::error::{Error, Result};
-use crate::latent::LatentRow;
+use crate::comparisons::is_whole;
+use crate::error::{ComparisonError, Error, Result};
+use crate::latent::{Derivatives, LatentRow};
 use crate::pairs::{pair_count, pair_index};
 use crate::rankings::{Rankings, MISSING};
-use crate::run::{self, require_memory, Interrupt, Jobs, Work};
-use crate::simd::{dispatch, Kernel};
+use crate::run::{require_memory, Interrupt};
 
 use super::model::LinearModel;
 use super::params::{LinearOptions, LinearParams};
+use super::strips::{RowMoments, StripSums};
 
-/// Rows per block: small enough for their pair moments to stay in cache while they are added.
-const BLOCK_ROWS: usize = 8;
+/// What standard errors of a linear model are computed from.
+///
+/// Row and column j · 2n + output belong to the coefficient of input j for that output. Inputs are the standardised
+/// features divided by the square root of their number, then the intercept; outputs are n utilities, then n tie terms.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinearInformation {
+    /// Second derivatives H, at the fitted coefficients, of the penalty minus the log-likelihood of the training data.
+    pub second_derivatives: Array2<f64>,
+    /// M = G/(G − 1) Σ s sᵀ + the second derivatives of the penalty, where s is the gradient of each of G rankings:
+    /// H⁻¹ M H⁻¹ is the covariance of the coefficients also if the pairs of a ranking depend on each other. `None`
+    /// if no ranking has more than two labels.
+    ///
+    /// A row whose weight is a whole number counts as that many rankings if all weights are whole; otherwise each row
+    /// is one ranking, whose gradient is multiplied by its weight. The penalty counts as information: a coefficient
+    /// that the data do not determine keeps a large error.
+    pub gradient_products: Option<Array2<f64>>,
+}
 
 impl LinearModel {
-    /// Second derivatives, at the fitted coefficients, of the penalty minus the log-likelihood of the training data.
-    ///
-    /// Row and column j · 2n + output belong to the coefficient of input j for that output. Inputs are the standardised
-    /// features divided by the square root of their number, then the intercept; outputs are n utilities, then n tie
-    /// terms. O(P²) memory and O(rows · P²) time for P = 2n(m + 1) coefficients. The result does not depend on the
-    /// number of threads.
+    /// Second derivatives and products of gradients, for standard errors. O(P²) memory and O(rows · P²) time for
+    /// P = 2n(m + 1) coefficients. The result does not depend on the number of threads.
     ///
     /// # Errors
-    /// Features that are not finite, a number of features, labels or rows that does not match, [`Error::Interrupted`],
-    /// or threads that cannot be started.
+    /// Features that are not finite, a number of features, labels or rows that does not match,
+    /// [`ComparisonError::TooFewRankings`] for a single ranking of more than two labels, [`Error::Interrupted`], or
+    /// threads that cannot be started.
     pub fn information(
         &self,
         values: ArrayView2<'_, f64>,
         rankings: &Rankings,
         params: &LinearParams,
         interrupt: &Interrupt,
-    ) -> Result<Array2<f64>> {
+    ) -> Result<LinearInformation> {
         if (values.nrows(), self.labels()) != (rankings.len(), rankings.labels()) {
             return Err(Error::Shapes {
                 left: "the scores of the features",
@@ -41,50 +54,39 @@ impl LinearModel {
                 right_shape: (rankings.len(), rankings.labels()),
             });
         }
-        let outputs = 2 * rankings.labels();
-        let size = outputs * (values.ncols() + 1);
-        require_memory::<f64>("the information matrix", &[size, size, 2])?;
-        let data = InformationSums {
-            scores: self.raw_scores(values, interrupt)?,
-            inputs: self.scale.apply(values),
-            rankings,
-        };
+        let size = 2 * rankings.labels() * (values.ncols() + 1);
+        require_memory::<f64>("the information matrix", &[size, size, 4])?;
+        let scores = self.raw_scores(values, interrupt)?;
+        let inputs = self.scale.apply(values);
         let options = params.options();
-        let columns = data.inputs.ncols();
-        let jobs = Jobs {
+        let sums = StripSums {
+            inputs: &inputs,
+            rankings,
             n_jobs: options.n_jobs,
             interrupt,
         };
-        let nanoseconds = rankings.len() * pair_count(rankings.labels()) * (20 + columns);
-        // Longest strips first, for balanced threads.
-        let strips = run::map(
-            jobs,
-            Work::new(columns, nanoseconds),
-            || (),
-            |(), number| data.sum_strip(columns - 1 - number, interrupt),
-        )?;
-        let n = rankings.labels();
-        let mut information = Array2::zeros((2 * n * columns, 2 * n * columns));
-        for (number, strip) in strips.into_iter().enumerate() {
-            let j = columns - 1 - number;
-            for (k, sums) in strip.chunks_exact(3 * pair_count(n)).enumerate() {
-                add_pair_terms(sums, n, |row, column, value| {
-                    information[[2 * n * j + row, 2 * n * k + column]] += value;
-                    if k < j {
-                        information[[2 * n * k + column, 2 * n * j + row]] += value;
-                    }
-                });
-            }
+        let mut second_derivatives = sums.add_up(&PairMoments {
+            scores: &scores,
+            rankings,
+        })?;
+        add_penalty(&mut second_derivatives, options, rankings.labels());
+        let mut gradient_products = None;
+        if let Some(gradients) = RankingGradients::new(&scores, rankings)? {
+            let mut products = sums.add_up(&gradients)? * gradients.correction;
+            add_penalty(&mut products, options, rankings.labels());
+            gradient_products = Some(products);
         }
-        add_penalty(&mut information, 2 * n, options);
-        Ok(information)
+        Ok(LinearInformation {
+            second_derivatives,
+            gradient_products,
+        })
     }
 }
 
-fn add_penalty(information: &mut Array2<f64>, outputs: usize, options: &LinearOptions) {
-    let coefficients = information.nrows();
-    for (index, value) in information.diag_mut().iter_mut().enumerate() {
-        *value += if index + outputs < coefficients {
+fn add_penalty(matrix: &mut Array2<f64>, options: &LinearOptions, labels: usize) {
+    let coefficients = matrix.nrows();
+    for (index, value) in matrix.diag_mut().iter_mut().enumerate() {
+        *value += if index + 2 * labels < coefficients {
             options.ridge
         } else {
             options.intercept_ridge
@@ -92,36 +94,20 @@ fn add_penalty(information: &mut Array2<f64>, outputs: usize, options: &LinearOp
     }
 }
 
-/// Inputs of the sums over the training rows.
-struct InformationSums<'a> {
+/// Second derivatives of the log-likelihood of the pairs of a row.
+struct PairMoments<'a> {
     /// Scores of the training rows, not clipped, as in the fit.
-    scores: Array2<f64>,
-    inputs: Array2<f64>,
+    scores: &'a Array2<f64>,
     rankings: &'a Rankings,
 }
 
-impl InformationSums<'_> {
-    /// For each input k ≤ j: Σ over rows of weight · `x_j` · `x_k` · the planes of
-    /// [`InformationSums::write_pair_moments`].
-    fn sum_strip(&self, j: usize, interrupt: &Interrupt) -> Result<Vec<f64>> {
-        let size = 3 * pair_count(self.rankings.labels());
-        let mut sums = vec![0.0; (j + 1) * size];
-        let mut planes = vec![0.0; BLOCK_ROWS * size];
-        for first in (0..self.rankings.len()).step_by(BLOCK_ROWS) {
-            interrupt.check()?;
-            let last = self.rankings.len().min(first + BLOCK_ROWS);
-            for (row, planes) in (first..last).zip(planes.chunks_exact_mut(size)) {
-                self.write_pair_moments(row, planes);
-            }
-            dispatch(InformationKernel {
-                data: self,
-                rows: first..last,
-                j,
-                planes: &planes,
-                sums: &mut sums,
-            });
-        }
-        Ok(sums)
+impl RowMoments for PairMoments<'_> {
+    fn size(&self) -> usize {
+        3 * pair_count(self.rankings.labels())
+    }
+
+    fn weight(&self, row: usize) -> f64 {
+        self.rankings.weights().get(row)
     }
 
     /// Writes three moments per pair of one row: the variances of y/2 and t, and their covariance, where y is +1 for
@@ -129,7 +115,7 @@ impl InformationSums<'_> {
     ///
     /// These are the second derivatives of the log-likelihood of a pair, because the scores enter it as
     /// `y (f_u − f_v) / 2 + t (h_u + h_v)`. Pairs that the row does not rank get 0.
-    fn write_pair_moments(&self, row: usize, planes: &mut [f64]) {
+    fn write(&self, row: usize, planes: &mut [f64]) {
         let n = self.rankings.labels();
         let pairs = pair_count(n);
         let (first, rest) = planes.split_at_mut(pairs);
@@ -151,51 +137,98 @@ impl InformationSums<'_> {
             *third = -net * tied / 2.0;
         }
     }
-}
 
-/// Adds a block of rows to the sums of one strip.
-struct InformationKernel<'a> {
-    data: &'a InformationSums<'a>,
-    rows: std::ops::Range<usize>,
-    j: usize,
-    planes: &'a [f64],
-    sums: &'a mut [f64],
-}
-
-impl Kernel for InformationKernel<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let weights = self.data.rankings.weights();
-        let size = self.planes.len() / BLOCK_ROWS;
-        for (k, sums) in self.sums.chunks_exact_mut(size).enumerate() {
-            for (row, planes) in self.rows.clone().zip(self.planes.chunks_exact(size)) {
-                let inputs = self.data.inputs.row(row);
-                let factor = weights.get(row) * inputs[self.j] * inputs[k];
-                for (sum, value) in sums.iter_mut().zip(planes) {
-                    *sum += factor * value;
+    fn expand(&self, sums: &[f64], add: &mut dyn FnMut(usize, usize, f64)) {
+        let n = self.rankings.labels();
+        let pairs = pair_count(n);
+        for u in 0..n {
+            for v in u + 1..n {
+                let pair = pair_index(n, u, v);
+                let [net, tied, both] = [0, 1, 2].map(|plane| sums[plane * pairs + pair]);
+                for (a, sign) in [(u, 1.0), (v, -1.0)] {
+                    for (b, other) in [(u, 1.0), (v, -1.0)] {
+                        add(a, b, sign * other * net);
+                        add(n + a, n + b, tied);
+                        add(a, n + b, sign * both);
+                        add(n + a, b, other * both);
+                    }
                 }
             }
         }
     }
 }
 
-/// Calls `add(row, column, value)` for each second derivative in the 2n outputs that the summed pair moments
-/// contribute to.
-fn add_pair_terms(sums: &[f64], n: usize, mut add: impl FnMut(usize, usize, f64)) {
-    let pairs = pair_count(n);
-    for u in 0..n {
-        for v in u + 1..n {
-            let pair = pair_index(n, u, v);
-            let [net, tied, both] = [0, 1, 2].map(|plane| sums[plane * pairs + pair]);
-            for (a, sign) in [(u, 1.0), (v, -1.0)] {
-                for (b, other) in [(u, 1.0), (v, -1.0)] {
-                    add(a, b, sign * other * net);
-                    add(n + a, n + b, tied);
-                    add(a, n + b, sign * both);
-                    add(n + a, b, other * both);
-                }
+/// Products of the derivatives of the log-likelihood of a row.
+struct RankingGradients<'a> {
+    scores: &'a Array2<f64>,
+    rankings: &'a Rankings,
+    /// Whether weights are numbers of copies.
+    whole: bool,
+    /// G/(G − 1) for G rankings.
+    correction: f64,
+}
+
+impl<'a> RankingGradients<'a> {
+    /// `None` if no row of positive weight ranks more than two labels: each row is then one comparison.
+    fn new(scores: &'a Array2<f64>, rankings: &'a Rankings) -> Result<Option<Self>> {
+        let whole = is_whole(rankings.weights());
+        let (mut total, mut largest) = (0.0, 0);
+        for (row, positions) in rankings.rows().enumerate() {
+            let weight = rankings.weights().get(row);
+            let ranked = positions.iter().filter(|&&p| p != MISSING).count();
+            if weight > 0.0 && ranked > 1 {
+                total += if whole { weight } else { 1.0 };
+                largest = largest.max(ranked);
+            }
+        }
+        if largest <= 2 {
+            return Ok(None);
+        }
+        if total < 2.0 {
+            return Err(Error::Comparison(ComparisonError::TooFewRankings));
+        }
+        Ok(Some(Self {
+            scores,
+            rankings,
+            whole,
+            correction: total / (total - 1.0),
+        }))
+    }
+}
+
+impl RowMoments for RankingGradients<'_> {
+    fn size(&self) -> usize {
+        4 * self.rankings.labels().pow(2)
+    }
+
+    fn weight(&self, row: usize) -> f64 {
+        let weight = self.rankings.weights().get(row);
+        if self.whole {
+            weight
+        } else {
+            weight * weight
+        }
+    }
+
+    fn write(&self, row: usize, planes: &mut [f64]) {
+        let n = self.rankings.labels();
+        let scores = self.scores.row(row).to_vec();
+        let mut derivatives = Derivatives::new(n);
+        let positions = self.rankings.row(row);
+        LatentRow::new(&scores).add_derivatives(positions, 1.0, &mut derivatives);
+        let gradient = &derivatives.gradient;
+        for (products, a) in planes.chunks_exact_mut(2 * n).zip(gradient) {
+            for (product, b) in products.iter_mut().zip(gradient) {
+                *product = a * b;
+            }
+        }
+    }
+
+    fn expand(&self, sums: &[f64], add: &mut dyn FnMut(usize, usize, f64)) {
+        let outputs = 2 * self.rankings.labels();
+        for (row, sums) in sums.chunks_exact(outputs).enumerate() {
+            for (column, &value) in sums.iter().enumerate() {
+                add(row, column, value);
             }
         }
     }
@@ -208,6 +241,7 @@ mod tests {
     use super::super::quasi_newton::ConvexFunction;
     use super::*;
     use crate::run::Pool;
+    use ndarray::array;
 
     fn data() -> (Array2<f64>, Rankings) {
         let x = Array2::from_shape_fn((11, 2), |(i, j)| ((i * (j + 2)) % 7) as f64 / 3.0);
@@ -221,7 +255,7 @@ mod tests {
         let params = LinearParams::default();
         let model = LinearModel::fit(x.view(), &rankings, &params, &Interrupt::never()).unwrap();
         let found = model.information(x.view(), &rankings, &params, &Interrupt::never());
-        let found = found.unwrap();
+        let found = found.unwrap().second_derivatives;
         let inputs = model.scale.apply(x.view());
         let objective = Objective::new(
             &inputs,
@@ -242,6 +276,66 @@ mod tests {
             }
         }
         assert_eq!(found, found.t());
+    }
+
+    #[test]
+    fn products_are_those_of_the_gradients_of_single_rankings() {
+        let (x, _) = data();
+        // Whole weights are copies; others multiply the gradient of the one ranking.
+        let whole: Vec<f64> = (0..11).map(|i| f64::from(i % 3)).collect();
+        let halves: Vec<f64> = whole.iter().map(|w| w / 2.0).collect();
+        for (weights, copies) in [(&whole, true), (&halves, false)] {
+            let rankings = incomplete_rankings(weights);
+            let params = LinearParams::default();
+            let never = Interrupt::never();
+            let model = LinearModel::fit(x.view(), &rankings, &params, &never).unwrap();
+            let found = model.information(x.view(), &rankings, &params, &never);
+            let found = found.unwrap().gradient_products.unwrap();
+            let inputs = model.scale.apply(x.view());
+            let scores = model.raw_scores(x.view(), &never).unwrap();
+            let outputs = 2 * rankings.labels();
+            let mut expected = Array2::<f64>::zeros(found.dim());
+            let mut total = 0.0;
+            for (row, &weight) in weights.iter().enumerate() {
+                let scores = scores.row(row).to_vec();
+                let mut own = Derivatives::new(rankings.labels());
+                LatentRow::new(&scores).add_derivatives(rankings.row(row), 1.0, &mut own);
+                let slope = |i: usize| inputs[[row, i / outputs]] * own.gradient[i % outputs];
+                let ranked = rankings.row(row).iter().filter(|&&p| p != MISSING).count();
+                if ranked > 1 && weight > 0.0 {
+                    total += if copies { weight } else { 1.0 };
+                }
+                let factor = if copies { weight } else { weight * weight };
+                for ((i, j), entry) in expected.indexed_iter_mut() {
+                    *entry += factor * slope(i) * slope(j);
+                }
+            }
+            expected *= total / (total - 1.0);
+            add_penalty(&mut expected, params.options(), rankings.labels());
+            let largest = (&expected - &found).fold(0.0_f64, |m, d| m.max(d.abs()));
+            assert!(largest < 1e-10, "{largest}");
+        }
+    }
+
+    #[test]
+    fn comparisons_of_two_labels_are_independent_and_one_ranking_is_too_few() {
+        let params = LinearParams::default();
+        let never = Interrupt::never();
+        let x = Array2::from_shape_fn((2, 1), |(i, _)| i as f64);
+        let products = |positions: Array2<f64>, weights: &[f64]| {
+            let rankings = Rankings::new(positions.view(), Some(weights)).unwrap();
+            let model = LinearModel::fit(x.view(), &rankings, &params, &never).unwrap();
+            let found = model.information(x.view(), &rankings, &params, &never)?;
+            Ok(found.gradient_products.is_some())
+        };
+        let nan = f64::NAN;
+        let pairs = array![[1.0, 2.0, nan], [nan, 2.0, 1.0]];
+        assert_eq!(products(pairs, &[1.0, 1.0]), Ok(false));
+        let whole = array![[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]];
+        assert_eq!(products(whole.clone(), &[1.0, 1.0]), Ok(true));
+        assert_eq!(products(whole.clone(), &[2.0, 0.0]), Ok(true));
+        let error = Err(Error::Comparison(ComparisonError::TooFewRankings));
+        assert_eq!(products(whole, &[0.5, 0.0]), error);
     }
 
     #[test]

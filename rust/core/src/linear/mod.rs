@@ -29,8 +29,10 @@ mod params;
 mod quasi_newton;
 mod rows;
 mod standardise;
+mod strips;
 
 pub(crate) use standardise::Standardiser;
 
+pub use information::LinearInformation;
 pub use model::LinearModel;
 pub use params::{LinearOptions, LinearParams};
