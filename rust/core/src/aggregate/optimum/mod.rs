@@ -32,6 +32,9 @@ use crate::run::{Interrupt, WorkMeter};
 /// Largest component whose triples are searched for a bound: their number grows with the third power.
 const MAX_TRIPLE_LABELS: usize = 200;
 
+/// Smallest component that is searched locally before its sets of labels: in smaller ones the search saves nothing.
+const MIN_IMPROVED_LABELS: usize = 7;
+
 /// Permitted bucket orders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Buckets {
@@ -245,7 +248,13 @@ fn solve_component(
     let m = values.n;
     let counted = limits != BucketLimits::ANY && !limits.forbid_ties(m);
     if m <= subsets::MAX_LABELS && !counted {
-        let found = subsets::find_best(values, limits, &mut budget.meter)?;
+        let known = if m < MIN_IMPROVED_LABELS {
+            start
+        } else {
+            values.improve(start, limits, &mut budget.meter)?
+        };
+        let known = values.value(&known);
+        let found = subsets::find_best(values, limits, known, &mut budget.meter)?;
         return Ok(Solution {
             bound: values.value(&found.places),
             places: found.places,

@@ -13,27 +13,35 @@ pub(super) struct SubsetOptimum {
     pub(super) unique: bool,
 }
 
-/// The best bucket order, or the best strict order if `limits` forbid ties; other limits are ignored. O(3ⁿ), or
+/// The best bucket order, or the best strict order if `limits` forbid ties; other limits are ignored. At most O(3ⁿ), or
 /// O(n 2ⁿ) for strict orders.
 ///
 /// The best buckets of a set of labels are the best buckets of a subset followed by the remaining labels as last
-/// bucket; all subsets are tried, so the result is optimal. Among equal values the first one found is kept, which
-/// depends on the numbers of the labels only.
+/// bucket. All subsets are tried, except those that cannot lead to `known_value`, the value of some bucket order, even
+/// with the best relation of every remaining pair; so the result is optimal. Among equal values the first one found is
+/// kept, which depends on the numbers of the labels only. A larger `known_value` saves time and changes nothing else.
 ///
 /// # Errors
 /// [`crate::error::Error::Interrupted`].
 pub(super) fn find_best(
     values: &PairValues,
     limits: BucketLimits,
+    known_value: f64,
     meter: &mut WorkMeter,
 ) -> Result<SubsetOptimum> {
     let n = values.n;
     let mut table = SubsetTable::new(n);
-    let tied = tied_sums(values);
+    let tied = pair_sums(n, |i, j| values.tied(i, j));
+    let optimistic = optimistic_values(values, limits);
+    // Sets that lead to one of several optima are kept: each bucket of these may differ by the window.
+    let least = known_value - (n + 1) as f64 * table.window;
     let strict = limits.forbid_ties(n);
     // Per subset of the labels that are not placed yet: the set, and its value behind the placed labels.
     let (mut members, mut behind) = (vec![0_usize; 1 << n], vec![0.0; 1 << n]);
     for placed in 0..(1_usize << n) - 1 {
+        if table.best[placed] + optimistic[placed] < least {
+            continue;
+        }
         let rest: Vec<usize> = (0..n).filter(|&label| placed >> label & 1 == 0).collect();
         let value_behind: Vec<f64> = rest
             .iter()
@@ -129,16 +137,31 @@ impl SubsetTable {
     }
 }
 
-/// Value of each set of labels as one bucket.
-fn tied_sums(values: &PairValues) -> Vec<f64> {
-    let n = values.n;
+/// Sum over the pairs of each set of labels.
+fn pair_sums(n: usize, value: impl Fn(usize, usize) -> f64) -> Vec<f64> {
     let mut sums = vec![0.0; 1 << n];
     for set in 1..1_usize << n {
         let lowest = set.trailing_zeros() as usize;
         let rest = set & (set - 1);
         let others = (lowest + 1..n).filter(|&label| rest >> label & 1 == 1);
-        let own: f64 = others.map(|label| values.tied(lowest, label)).sum();
+        let own: f64 = others.map(|label| value(lowest, label)).sum();
         sums[set] = sums[rest] + own;
     }
     sums
+}
+
+/// Per set of placed labels: its value before the others, plus the best relation of each pair of the others.
+fn optimistic_values(values: &PairValues, limits: BucketLimits) -> Vec<f64> {
+    let n = values.n;
+    let best = pair_sums(n, |i, j| values.best(i, j, limits));
+    // The leads within a set cancel out, so that those of its labels over all others add up to its value before the rest.
+    let leads: Vec<f64> = (0..n)
+        .map(|i| (0..n).map(|j| values.lead(i, j)).sum())
+        .collect();
+    let mut ahead = vec![0.0; 1 << n];
+    for set in 1..1_usize << n {
+        ahead[set] = ahead[set & (set - 1)] + leads[set.trailing_zeros() as usize];
+    }
+    let rest = best.iter().rev();
+    ahead.iter().zip(rest).map(|(a, b)| a + b).collect()
 }

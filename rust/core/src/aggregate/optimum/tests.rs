@@ -109,7 +109,12 @@ fn branch_and_bound_agrees_with_all_subsets() {
         let values = random_values(n, case, &mut random);
         for limits in [BucketLimits::ANY, BucketLimits::strict(n)] {
             let mut budget = Budget::new(SearchLimits::default(), &Interrupt::never());
-            let best = subsets::find_best(&values, limits, &mut budget.meter).unwrap();
+            let all = f64::NEG_INFINITY;
+            let best = subsets::find_best(&values, limits, all, &mut budget.meter).unwrap();
+            // What is known of the optimum saves time only.
+            let known = values.value(&best.places);
+            let again = subsets::find_best(&values, limits, known, &mut budget.meter).unwrap();
+            assert_eq!((&again.places, again.unique), (&best.places, best.unique));
             // From a bad start, so that the search has to find the optimum.
             let start = best_cut(&values, &identity(n), limits, &mut budget.meter).unwrap();
             let found = search_prefixes(&values, limits, start, &mut budget).unwrap();
