@@ -22,6 +22,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402 (after the environment is set)
 from peer_boards import boards  # noqa: E402
 from peer_boosting import boosting  # noqa: E402
+from peer_consensus import consensus  # noqa: E402
 from peer_forests import forests  # noqa: E402
 from peer_study import study  # noqa: E402
 from peer_trees import large_trees, trees  # noqa: E402
@@ -346,6 +347,7 @@ SECTIONS: dict[str, Callable[[], None]] = {
     "large_trees": large_trees,
     "study": study,
     "boards": boards,
+    "consensus": consensus,
 }
 
 ON_DEMAND = ("boosting", "large_trees")
