@@ -109,8 +109,6 @@ def test_the_command_line_reads_them(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "tea > coffee > juice" in capsys.readouterr().out
     assert main(["aggregate", str(file), "--labels", "juice", "tea", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["labels"] == ["juice", "tea"]
-    assert main(["datasets", str(file)]) == 2
-    assert "bucketrank aggregate" in capsys.readouterr().err
 
 
 SURVEY = "name,age,tea,coffee,juice,people\nann,31,1,2,3,5\nbob,40,3,1,,2\n"
@@ -135,3 +133,54 @@ def test_a_survey_with_other_columns(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "table" in capsys.readouterr().out
     assert main(["datasets", "iris", "--labels", "a", "b"]) == 2
     assert "--labels names columns of CSV files" in capsys.readouterr().err
+
+
+def test_commands_that_need_no_features_read_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = written(tmp_path, HEADER + "50: 1,{2,3}\n3: 2\n11: {1,3},2\n")
+    assert main(["datasets", str(file), "--format", "json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found.pop("missing") == pytest.approx(2 * 3 / 64 / 3)
+    assert found == {
+        "name": "example",
+        "instances": 64,
+        "features": 0,
+        "labels": 3,
+        "unique_rankings": 3,
+        "mean_buckets": pytest.approx((2 * 50 + 3 + 2 * 11) / 64),
+    }
+    assert main(["datasets", str(file), "--labels", "tea", "juice", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["labels"] == 2
+    assert main(["leaderboard", str(file), "--resamples", "50", "--format", "json"]) == 0
+    board = json.loads(capsys.readouterr().out)["labels"]
+    assert [row["label"] for row in board] == ["tea", "juice", "coffee"]
+    assert board[0]["wins"] == 2 * 50 + 11
+    expected = br.leaderboard(br.read_preflib(file), n_resamples=50, n_jobs=2)
+    assert [row["score"] for row in board] == expected.to_pandas()["score"].tolist()
+    repeated = np.repeat([[1, 2, 2], [np.nan, 1, np.nan], [1, 2, 1]], [50, 3, 11], axis=0)
+    same = br.leaderboard(repeated, n_resamples=50)
+    np.testing.assert_allclose(same.scores, expected.scores, atol=1e-9)
+    np.testing.assert_array_equal(same.counts.table, expected.counts.table)
+    for arguments in (["compare", "--datasets"], ["fit", "--out", str(tmp_path / "m")]):
+        assert main([*arguments, str(file)]) == 2
+        message = capsys.readouterr().err
+        assert "a PrefLib file has rankings but no features" in message
+        assert f"bucketrank aggregate {file}" in message
+
+
+def test_a_table_of_rankings_makes_a_leaderboard(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = written(
+        tmp_path, "city,tea,coffee,people\nOslo,1,2,30\nRome,2,1,4\nBonn,1,1,6\n", "survey.csv"
+    )
+    options = ["leaderboard", str(file), "--labels", "tea", "coffee", "--resamples", "50"]
+    assert main([*options, "--weight", "people", "--format", "json"]) == 0
+    board = json.loads(capsys.readouterr().out)["labels"]
+    assert [(row["label"], row["wins"], row["ties"]) for row in board] == [
+        ("tea", 30, 6),
+        ("coffee", 4, 6),
+    ]
+    assert main([*options, "--group", "city"]) == 2
+    assert "--group and --order-effect are options of comparisons" in capsys.readouterr().err

@@ -14,6 +14,7 @@ from bucketrank._validation import (
     as_positions,
     as_real,
     as_seed,
+    as_weights,
     as_whole,
     label_names,
     resolve_n_jobs,
@@ -23,6 +24,7 @@ from bucketrank.boards.result import Leaderboard
 from bucketrank.comparisons import Comparisons, PairCounts
 from bucketrank.experiments.progress import progress_bar
 from bucketrank.notation import LabelledRankings
+from bucketrank.preflib import WeightedRankings
 
 __all__ = ["leaderboard"]
 
@@ -50,8 +52,9 @@ def leaderboard(
 
     Parameters
     ----------
-    data : Comparisons, PairCounts, LabelledRankings, or array-like or DataFrame of shape (n_rankings, n_labels)
-        Comparisons of two labels per row, counts of such, or rankings as positions with NaN for missing labels.
+    data : Comparisons, PairCounts, LabelledRankings, WeightedRankings, or array-like of shape (n_rankings, n_labels)
+        Comparisons of two labels per row, counts of such, or rankings as positions with NaN for missing labels, also
+        those of :func:`bucketrank.read_preflib`.
     method : str or Aggregator, default Davidson()
         A method with scores: Davidson, Borda, Copeland, MarkovChain or MaximalLottery. Scores of Davidson are utilities
         on its scale.
@@ -218,14 +221,16 @@ def _read(data: Any, aggregator: Aggregator) -> tuple[dict[str, Any], list[Any],
                 "other; expected the rankings themselves"
             )
         return data._input(), data.labels, data
-    labels = None
+    labels = weights = None
     if isinstance(data, LabelledRankings):
         data, labels = data
+    elif isinstance(data, WeightedRankings):
+        data, labels, weights = data
     positions = as_positions(data, "data")
     _check_label_count(positions.shape[1])
     names = label_names(data, labels, positions.shape[1])
-    counts = PairCounts.of(positions, labels=names)
-    return {"positions": positions, "weights": None}, names, counts
+    counts = PairCounts.of(positions, weights, labels=names)
+    return {"positions": positions, "weights": as_weights(weights)}, names, counts
 
 
 def _check_label_count(found: int) -> None:

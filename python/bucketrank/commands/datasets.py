@@ -7,10 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from bucketrank.commands.reading import read_rankings
 from bucketrank.datasets import (
     EMBEDDED_DATASETS,
     PAPER_DATASETS,
     Dataset,
+    Description,
     DescriptionTable,
     EmbeddedDataset,
     PaperDataset,
@@ -28,13 +32,15 @@ from bucketrank.tables import Column, Table, to_json_text
 
 EPILOG = """\
 Without names and options, all known datasets are listed. A name is an embedded dataset, or the path of a file that
-ends in .csv. With --data a name is a CSV file of the folder, without its ending; with --openml it is a dataset on
-OpenML (a name of the paper's datasets, or a number). With --data or --openml and no names, all datasets are used.
+ends in .csv, or of a PrefLib file (.soc .soi .toc .toi .cat), whose ballots are the instances. With --data a name is a
+CSV file of the folder, without its ending; with --openml it is a dataset on OpenML (a name of the paper's datasets, or
+a number). With --data or --openml and no names, all datasets are used.
 
 examples:
   bucketrank datasets
   bucketrank datasets iris digits
   bucketrank datasets my/drinks.csv --format json
+  bucketrank datasets my/election.soi
   bucketrank datasets --data my --format latex
   bucketrank datasets --openml algae movies
 """
@@ -78,11 +84,22 @@ def run(options: argparse.Namespace) -> int:
     if not options.names and options.data is None and not options.openml:
         print(_format_list(options.format))
         return 0
-    table = describe(
-        find(options.names, data=options.data, openml=options.openml, labels=options.labels)
-    )
-    print(_format_descriptions(table, options.format))
+    if options.data is None and not options.openml:
+        rows = [_describe(name, options.labels) for name in options.names]
+    else:
+        found = find(options.names, data=options.data, openml=options.openml, labels=options.labels)
+        rows = list(describe(found))
+    print(_format_descriptions(DescriptionTable(tuple(rows)), options.format))
     return 0
+
+
+def _describe(name: str, labels: Sequence[str] | None) -> Description:
+    """Describe a dataset or a PrefLib file, which has no features."""
+    if not _is_preflib(name):
+        return find([name], labels=labels)[0].describe()
+    ballots = read_rankings(name, labels)
+    positions = np.asarray(ballots.positions, dtype=np.float64)
+    return Description.of(Path(name).stem, 0, positions, ballots.weights)
 
 
 def find(
@@ -108,7 +125,7 @@ def find(
     """
     if data is not None:
         return _from_folder(names, data, labels)
-    if labels is not None and not any(_is_csv(name) for name in names):
+    if labels is not None and not any(_is_csv(name) or _is_preflib(name) for name in names):
         raise ValueError(
             "--labels names columns of CSV files; expected a dataset whose name ends in .csv, or --data"
         )
@@ -122,13 +139,13 @@ def _is_csv(name: str) -> bool:
     return name.lower().endswith(".csv")
 
 
+def _is_preflib(name: str) -> bool:
+    return Path(name).suffix.lower()[1:] in PREFLIB_TYPES
+
+
 def _load(name: str, labels: Sequence[str] | None) -> Dataset:
-    if _is_csv(name):
+    if _is_csv(name) or _is_preflib(name):
         return read_csv(name, label_columns=labels)
-    if Path(name).suffix.lower()[1:] in PREFLIB_TYPES:
-        raise ValueError(
-            f"{name}: a PrefLib file has rankings but no features; bucketrank aggregate {name} aggregates it"
-        )
     if Path(name).is_dir():
         raise ValueError(f"{name} is a folder; --data {name} reads the CSV files in it")
     if name not in known_names():

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from bucketrank._files import check_writable
 from bucketrank.aggregation import METHODS
+from bucketrank.commands.reading import read_rankings
 from bucketrank.commands.writing import missing_package_is_exit_code_1, print_or_write
+from bucketrank.preflib import PREFLIB_TYPES
 from bucketrank.tables import to_json_text
 
 EPILOG = """\
 The file is a CSV table (or JSON records: .json, .jsonl) with one comparison per row: two labels and who won. Known
-outcomes are model_a, model_b, tie, left, right, draw, a, b, first, second, 1, 0 and 0.5.
+outcomes are model_a, model_b, tie, left, right, draw, a, b, first, second, 1, 0 and 0.5. A PrefLib file (.soc .soi .toc
+.toi .cat), or a CSV table of positions whose columns --labels names, has rankings instead, which are resampled whole.
 
 Labels in one tier are statistically tied with its first label. With --group whole groups (voters, prompts, tasks) are
 resampled instead of single comparisons.
@@ -22,6 +26,8 @@ examples:
   bucketrank leaderboard battles.csv --first home --second away --outcome result --group season
   bucketrank leaderboard battles.csv --out board.html
   bucketrank leaderboard battles.csv --method borda --format csv
+  bucketrank leaderboard election.soi
+  bucketrank leaderboard survey.csv --labels tea coffee juice --weight people
 """
 
 _FORMATS = ("text", "csv", "json", "markdown", "latex")
@@ -36,7 +42,12 @@ def add_parser(commands: Any) -> None:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("file", help="CSV or JSON file of comparisons")
+    parser.add_argument(
+        "file", help="CSV or JSON file of comparisons, or PrefLib file or CSV of rankings"
+    )
+    parser.add_argument(
+        "--labels", nargs="+", metavar="NAME", help="columns of positions: the file has rankings"
+    )
     for name, default, text in (
         ("first", "model_a", "column of the label shown first"),
         ("second", "model_b", "column of the other label"),
@@ -77,20 +88,11 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Read the comparisons, and print or write the leaderboard."""
     from bucketrank.boards import leaderboard
-    from bucketrank.datasets import read_battles
 
     out = None if options.out is None else check_writable(options.out)
     with missing_package_is_exit_code_1():
-        data = read_battles(
-            options.file,
-            first=options.first,
-            second=options.second,
-            outcome=options.outcome,
-            weight=options.weight,
-            group=options.group,
-        )
         board = leaderboard(
-            data,
+            _read(options),
             _aggregator(options),
             n_resamples=options.resamples,
             confidence=options.confidence,
@@ -101,6 +103,26 @@ def run(options: argparse.Namespace) -> int:
         text = board.report() if is_page else f"{_render(board, options.format)}\n"
     print_or_write(text, out, board)
     return 0
+
+
+def _read(options: argparse.Namespace) -> Any:
+    """Read comparisons, or the rankings of a PrefLib file or of the columns that --labels names."""
+    from bucketrank.datasets import read_battles
+
+    if options.labels is not None or Path(options.file).suffix.lower()[1:] in PREFLIB_TYPES:
+        if options.group is not None or options.order_effect:
+            raise ValueError(
+                f"--group and --order-effect are options of comparisons; {options.file} has rankings"
+            )
+        return read_rankings(options.file, options.labels, options.weight)
+    return read_battles(
+        options.file,
+        first=options.first,
+        second=options.second,
+        outcome=options.outcome,
+        weight=options.weight,
+        group=options.group,
+    )
 
 
 def _aggregator(options: argparse.Namespace) -> Any:

@@ -54,8 +54,14 @@ class Description:
     missing: float
 
     @classmethod
-    def of(cls, name: str, n_features: int, Y: NDArray[np.float64]) -> Description:
-        """Compute the numbers from dense positions with NaN for missing labels."""
+    def of(
+        cls,
+        name: str,
+        n_features: int,
+        Y: NDArray[np.float64],
+        counts: NDArray[np.float64] | None = None,
+    ) -> Description:
+        """Compute the numbers from dense positions with NaN for missing labels; `counts` are numbers of equal rows."""
         n_rows, n_labels = Y.shape
         missing = np.isnan(Y)
         compact = np.where(missing, 0, Y).astype(np.min_scalar_type(n_labels))
@@ -63,12 +69,12 @@ class Description:
         rows = np.ascontiguousarray(compact).view(np.dtype((np.void, compact.itemsize * n_labels)))
         return cls(
             name=name,
-            instances=n_rows,
+            instances=n_rows if counts is None else round(float(counts.sum())),
             features=n_features,
             labels=n_labels,
             unique_rankings=len(np.unique(rows)),
-            mean_buckets=float(compact.max(axis=1).mean()),
-            missing=float(missing.mean()),
+            mean_buckets=float(np.average(compact.max(axis=1), weights=counts)),
+            missing=float(np.average(missing.mean(axis=1), weights=counts)),
         )
 
     def to_dict(self) -> dict[str, Any]:

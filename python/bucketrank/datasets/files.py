@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from bucketrank.csv_reader import BadFileError, Column, CsvTable, read_text
 from bucketrank.datasets.dataset import Dataset
+from bucketrank.preflib import PREFLIB_TYPES
 
 __all__ = ["BadFileError", "read_csv", "read_folder"]
 
@@ -70,6 +71,11 @@ def read_csv(
     shown = str(file)
     if file.is_dir():
         raise BadFileError(f"{shown}: found a folder; expected a file, or use read_folder")
+    if file.suffix.lower()[1:] in PREFLIB_TYPES:
+        raise BadFileError(
+            f"{shown}: a PrefLib file has rankings but no features; expected a CSV file with both, or use "
+            f"read_preflib, bucketrank aggregate {shown} or bucketrank leaderboard {shown}"
+        )
     table = CsvTable(shown, read_text(file))
     header = table.header
     try:
