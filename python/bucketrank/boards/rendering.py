@@ -1,8 +1,9 @@
-"""The printed table of a leaderboard, within 80 columns."""
+"""The table of a leaderboard; printed within 80 columns."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,10 +13,16 @@ from bucketrank.tables import Column, Table, escape_text, join_names, percent, p
 if TYPE_CHECKING:
     from bucketrank.boards.result import Leaderboard
 
-__all__ = ["board_table", "describe_board"]
+__all__ = ["board_table", "describe_board", "terminal_table"]
 
-_LABEL_WIDTH = 22
-"""Longest label that is printed in full."""
+_LINE = 80
+"""Width of a terminal in characters."""
+
+_SHORTEST_LABEL = 12
+"""Labels are not cut below this width, even if the table then continues below."""
+
+_NOTE_NAME = 40
+"""Longest label in a note that is written in full."""
 
 _FEW_NAMES = 5
 
@@ -56,7 +63,7 @@ def board_table(board: Leaderboard) -> Table:
     tiers = [tier if tier > 0 else None for tier in board.tier[order].tolist()]
     columns = [
         Column.of("tier", tiers, marked=board.crosses_tier[order]),
-        Column.of("label", [_short(str(board.labels[label])) for label in order]),
+        Column.of("label", [escape_text(str(board.labels[label])) for label in order]),
         Column.of("score", board.scores[order], score),
         Column.of("interval", intervals),
         Column.of("rank", ranks),
@@ -82,15 +89,31 @@ def board_table(board: Leaderboard) -> Table:
     )
 
 
+def terminal_table(board: Leaderboard) -> Table:
+    """Return the table with labels cut so that all columns fit a terminal."""
+    table = board_table(board)
+    (place,) = (i for i, column in enumerate(table.columns) if column.name == "label")
+    others = [column for i, column in enumerate(table.columns) if i != place]
+    # Two spaces between columns, and a star behind marked cells.
+    taken = sum(2 + any(c.marked) + max(map(len, (c.name, *c.texts)), default=0) for c in others)
+    width = max(_LINE - taken, _SHORTEST_LABEL)
+    labels = Column.of("label", [_cut(text, width) for text in table.columns[place].texts])
+    columns = (*table.columns[:place], labels, *table.columns[place + 1 :])
+    return replace(table, columns=columns)
+
+
 def _title(board: Leaderboard) -> str:
+    """Return method and settings in one line; a method with many parameters by its name only."""
     settings = board.settings
     kind = "simultaneous" if settings["simultaneous"] else "pairwise"
-    return f"{settings['method']}: {percent(settings['confidence'])} {kind}, {settings['n_resamples']} resamples"
+    rest = f"{percent(settings['confidence'])} {kind}, {settings['n_resamples']} resamples"
+    full = f"{settings['method']}: {rest}"
+    return full if len(full) <= _LINE else f"{settings['method'].partition('(')[0]}: {rest}"
 
 
 def _rank_text(board: Leaderboard, label: int) -> str:
     low, high = int(board.rank_low[label]), int(board.rank_high[label])
-    return str(low) if low == high else f"{low} to {high}"
+    return str(low) if low == high else f"{low}–{high}"
 
 
 def _digits(board: Leaderboard) -> int:
@@ -113,17 +136,17 @@ def _note(board: Leaderboard) -> str:
             "not comparable."
         )
     if alone:
-        names = [_short(str(board.labels[label])) for label in alone[:_FEW_NAMES]]
+        names = [
+            _cut(escape_text(str(board.labels[label])), _NOTE_NAME) for label in alone[:_FEW_NAMES]
+        ]
         if len(alone) > _FEW_NAMES:
             names.append(f"{len(alone) - _FEW_NAMES} more")
         remarks.append(f"Never compared, so not ranked: {join_names(names)}.")
     return " ".join(remarks)
 
 
-def _short(label: str) -> str:
-    """Return a label without control characters, cut to the width of the column."""
-    text = escape_text(label)
-    return text if len(text) <= _LABEL_WIDTH else f"{text[: _LABEL_WIDTH - 3]}..."
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 3]}..."
 
 
 def tier_lists(board: Leaderboard, component: int = 0) -> list[list[Any]]:

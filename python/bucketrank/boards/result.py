@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bucketrank._files import write_file
 from bucketrank._optional import pandas
-from bucketrank.boards.rendering import board_table, describe_board
+from bucketrank.boards.rendering import board_table, describe_board, terminal_table
 from bucketrank.comparisons import PairCounts
 from bucketrank.tables import Table, TabularResult, to_csv_text
 
@@ -129,6 +129,9 @@ class Leaderboard(TabularResult):
     def __repr__(self) -> str:
         return f"Leaderboard({describe_board(self)})"
 
+    def __str__(self) -> str:
+        return str(terminal_table(self))
+
     def order(self) -> NDArray[np.int64]:
         """Return the indices of the labels in the order of the printed rows: by component, then by score."""
         scores = np.where(np.isnan(self.scores), -np.inf, self.scores)
@@ -174,7 +177,7 @@ class Leaderboard(TabularResult):
         return ties
 
     def table(self) -> Table:
-        """Return the printed table."""
+        """Return one row per label, best first; printed with labels cut to fit a terminal."""
         return board_table(self)
 
     def to_pandas(self) -> DataFrame:

@@ -28,7 +28,8 @@ _TERMINAL = 80
 """Width of a terminal in characters; wider tables are broken into blocks of columns."""
 
 _MANY_COLUMNS = 8
-"""Tables with more columns are set more tightly in HTML."""
+_WIDE = 100
+"""Tables with more columns that are wider in characters are set more tightly in HTML, with upright headings."""
 
 _LONG_TEXT = 40
 """Cells with longer text may break into several lines in HTML."""
@@ -201,13 +202,13 @@ class Table:
         -------
         str
             Cells have the classes ``number``, ``marked``, ``best`` and ``long``, and values as ``data-value``; the
-            table has the class ``dense`` if it has many columns.
+            table has the class ``dense`` if it has many columns and is wide.
         """
         heads = "".join(_html_heading(column, heading) for column in self.columns)
         columns = (_html_cells(column) for column in self.columns)
         rows = [f"<tr>{''.join(row)}</tr>" for row in zip(*columns, strict=True)]
         size = len(rows) - self.n_footer
-        dense = ' class="dense"' if len(self.columns) > _MANY_COLUMNS else ""
+        dense = ' class="dense"' if self._is_wide() else ""
         body = "\n".join(rows[:size])
         footer = "\n".join(rows[size:])
         below = f"\n<tfoot>\n{footer}\n</tfoot>" if footer else ""
@@ -216,6 +217,10 @@ class Table:
     def _repr_html_(self) -> str:
         """Return the table with title and remarks for a notebook."""
         return notebook_html(self)
+
+    def _is_wide(self) -> bool:
+        widths = (max(map(len, (column.name, *column.texts))) for column in self.columns)
+        return len(self.columns) > _MANY_COLUMNS and sum(min(w, _LONG_TEXT) for w in widths) > _WIDE
 
     def to_pandas(self) -> DataFrame:
         """Return the values as a data frame; needs pandas."""
