@@ -339,13 +339,16 @@ def test_bad_battles(options: dict[str, Any], message: str) -> None:
 
 
 @pytest.mark.slow
-def test_counts_of_dask_partitions_give_the_leaderboard_of_one_pass(
-    battles: datasets.Battles, board: Leaderboard
+def test_a_dask_data_frame_of_comparisons_gives_the_leaderboard_of_one_pass(
+    battles: datasets.Battles, board: Leaderboard, tmp_path: Path
 ) -> None:
+    import dask.dataframe as dd
     from dask.delayed import delayed
     from dask.distributed import Client, LocalCluster
 
     frame = battles.comparisons.to_pandas()
+    for part, start in enumerate(range(0, len(frame), 1300)):
+        frame[start : start + 1300].to_csv(tmp_path / f"battles-{part}.csv", index=False)
 
     def count(part: pd.DataFrame) -> PairCounts:
         return PairCounts.of(from_comparisons("first", "second", "outcome", data=part))
@@ -354,10 +357,14 @@ def test_counts_of_dask_partitions_give_the_leaderboard_of_one_pass(
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,  # type: ignore[no-untyped-call]
         Client(cluster) as client,  # type: ignore[no-untyped-call]
     ):
-        # As the partitions of a Dask data frame, whose to_delayed() gives such a list.
-        parts = [delayed(frame[start : start + 1300]) for start in range(0, len(frame), 1300)]
-        futures = client.compute([delayed(count)(part) for part in parts])
-        counts = sum(client.gather(futures))
+        # In worker processes: the files are read, and their partitions counted, there.
+        comparisons = dd.read_csv(tmp_path / "battles-*.csv")
+        assert comparisons.npartitions > 1
+        parts = [delayed(count)(part) for part in comparisons.to_delayed()]
+        counts = delayed(sum)(parts).compute()
+        assert len(client.scheduler_info()["workers"]) == 2
     assert counts == PairCounts.of(battles.comparisons)
     again = leaderboard(counts, n_resamples=200)
     np.testing.assert_array_equal(again.resampled, board.resampled)
+    np.testing.assert_array_equal(again.tiers(), board.tiers())
+    assert again.labels == board.labels
