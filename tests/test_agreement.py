@@ -77,10 +77,91 @@ def test_overlap_of_equal_rankings_is_one(pair: tuple[Ranking, Ranking]) -> None
         assert values == pytest.approx([values[0]] * 3)
 
 
-def test_concordance_of_a_published_example() -> None:
-    # Kendall and Babington Smith's problem: three judges, six objects.
+def agreements(first: Ranking, second: Ranking, ties: str) -> list[float]:
+    """Agreement at each depth, by the shares of the labels that are within it (Corsi and Urbano 2024)."""
+    n = len(first)
+
+    def shares(row: Ranking, depth: int) -> list[float]:
+        found = []
+        for position in row:
+            above = sum(other < position for other in row)
+            tied = row.count(position)
+            if ties == "w":
+                found.append(float(above < depth))
+            else:
+                found.append(min(max((depth - above) / tied, 0.0), 1.0))
+        return found
+
+    values = []
+    for depth in range(1, n + 1):
+        a, b = np.array(shares(first, depth)), np.array(shares(second, depth))
+        size = {
+            "a": depth,
+            "b": np.sqrt((a**2).sum() * (b**2).sum()),
+            "w": (a.sum() + b.sum()) / 2,
+        }
+        values.append(float((a * b).sum() / size[ties]))
+    return values
+
+
+@given(PAIRS, st.sampled_from(["a", "b", "w"]), st.sampled_from([0.3, 0.9]))
+def test_overlap_is_that_of_the_definition(
+    pair: tuple[Ranking, Ranking], ties: Any, p: float
+) -> None:
+    found = agreements(*pair, ties)
+    expected = (1 - p) * sum(p**d * a for d, a in enumerate(found)) + p ** len(found)
+    assert br.rbo([pair[0]], [pair[1]], p=p, ties=ties) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("ties", "p", "expected"),
+    [
+        # Computed by hand from the formulas of M. Corsi and J. Urbano, "The treatment of ties in rank-biased overlap",
+        # SIGIR 2024, for the colours of their documentation: red (blue green) yellow pink, against
+        # (blue red) yellow (green pink).
+        ("a", 0.9, 0.8913875),
+        ("b", 0.9, 0.9269447),
+        ("w", 0.9, 0.9135667),
+        ("a", 0.5, 0.6380208),
+        ("b", 0.5, 0.7743565),
+        ("w", 0.5, 0.7347222),
+    ],
+)
+def test_overlap_with_ties_by_hand(ties: Any, p: float, expected: float) -> None:
+    # blue, green, pink, red, yellow
+    first, second = [2, 2, 4, 1, 3], [1, 3, 3, 1, 2]
+    assert br.rbo([first], [second], p=p, ties=ties) == pytest.approx(expected, abs=5e-8)
+
+
+def test_overlap_of_a_published_example() -> None:
+    # Extrapolated overlap of W. Webber, A. Moffat and J. Zobel (2010) of 1 2 3 4 5 and 2 3 4 1 5, as printed in the
+    # documentation of two packages: 0.828.
+    for ties in ("a", "b", "w"):
+        found = br.rbo([[1, 2, 3, 4, 5]], [[4, 1, 2, 3, 5]], p=0.9, ties=ties)
+        assert found == pytest.approx(0.828)
+
+
+def test_tau_b_of_published_examples() -> None:
+    # S. Siegel, Nonparametric statistics for the behavioral sciences (1956), chapter 9: twelve students by social
+    # status strivings and authoritarianism (tau .67), and by number of yieldings, with ties (tau .39).
+    strivings = [3, 4, 2, 1, 8, 11, 10, 6, 7, 12, 5, 9]
+    authoritarianism = [2, 6, 5, 1, 10, 9, 8, 3, 4, 12, 7, 11]
+    yieldings = [1.5, 1.5, 3.5, 3.5, 5, 6, 7, 8, 9, 10.5, 10.5, 12]
+    assert br.tau_b([strivings], [authoritarianism]) == pytest.approx(0.67, abs=0.005)
+    assert br.tau_b([yieldings], [strivings]) == pytest.approx(0.39, abs=0.005)
+
+
+def test_concordance_of_published_examples() -> None:
+    # S. Siegel (1956), chapter 9: three executives and six applicants (W = .16), and three rankings of ten objects with
+    # ties (W = .828).
     Y = [[1, 6, 3, 2, 5, 4], [1, 5, 6, 4, 2, 3], [6, 3, 2, 5, 4, 1]]
     assert br.kendall_w(Y) == pytest.approx(0.16, abs=0.005)
+    tied = [
+        [1, 4.5, 2, 4.5, 3, 7.5, 6, 9, 7.5, 10],
+        [2.5, 1, 2.5, 4.5, 4.5, 8, 9, 6.5, 10, 6.5],
+        [2, 1, 4.5, 4.5, 4.5, 4.5, 8, 8, 8, 10],
+    ]
+    assert br.kendall_w(tied) == pytest.approx(0.828, abs=0.0005)
 
 
 @given(st.integers(3, 6).flatmap(lambda n: st.lists(bucket_orders(n), min_size=3, max_size=6)))
