@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 import bucketrank as br
 from reference import tau_x as reference
@@ -205,11 +207,38 @@ def test_strict_orders_have_no_ties() -> None:
     for search in SEARCHES:
         strict = br.TauX(search, ties=False).aggregate(Y)
         assert sorted(strict) == [1, 2, 3, 4]
-    X = np.arange(12.0).reshape(-1, 1)
-    rows = np.tile(Y, (4, 1))
-    for estimator in (br.PartialLabelRankingTree, br.PartialLabelRankingForest):
-        predicted = estimator(br.TauX(ties=False)).fit(X, rows).predict(X)
-        assert (np.sort(predicted, axis=1) == [1, 2, 3, 4]).all()
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        br.PartialLabelRankingTree(),
+        br.PartialLabelRankingTree(routing="soft", shrinkage="m-estimate"),
+        br.PartialLabelRankingForest(n_estimators=5),
+        br.PartialLabelRankingBooster(rounds=5),
+        br.PartialLabelRankingLinear(),
+        br.PartialLabelRanker(fast=True, n_estimators=5, rounds=5),
+        br.PartialLabelRankingBaseline(),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_every_estimator_predicts_strict_orders(estimator: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    # Many ties and missing labels: the usual prediction ties labels.
+    Y = np.round(1 + (X[:, :1] * [1, 0.5, 0, -1]) + rng.normal(size=(60, 4)) / 2)
+    Y = br.to_dense_ranks(np.where(rng.random(Y.shape) < 0.2, np.nan, Y - Y.min() + 1))
+    usual = clone(estimator).fit(X, Y)
+    strict = clone(estimator).set_params(aggregator=br.TauX(ties=False)).fit(X, Y)
+    assert any(len(set(row)) < 4 for row in usual.predict(X).tolist())
+    predicted = strict.predict(X)
+    assert (np.sort(predicted, axis=1) == [1, 2, 3, 4]).all()
+    assert br.kendall_tau(predicted, predicted) == 1
+    for kemeny in (br.Kemeny(ties=False), br.TauX("exact", ties=False)):
+        exact = clone(estimator).set_params(aggregator=kemeny).fit(X, Y).predict(X)
+        assert (np.sort(exact, axis=1) == [1, 2, 3, 4]).all()
+    br.save_model(strict, tmp_path / "model.bin")
+    np.testing.assert_array_equal(br.load_model(tmp_path / "model.bin").predict(X), predicted)
 
 
 def test_unsupported_orders_are_rejected() -> None:
