@@ -64,6 +64,16 @@ def compare(**settings: Any) -> Call:
 LONG_CALLS: dict[str, Callable[[], Call]] = {
     "to_dense_ranks": lambda: partial(br.to_dense_ranks, rankings(40_000, 1000).astype(float)),
     "pair_order_matrix": lambda: partial(br.pair_order_matrix, rankings(15_000, 1000)),
+    "kendall_distance": lambda: partial(
+        br.kendall_distance, rankings(40_000, 1000), rankings(40_000, 1000)
+    ),
+    "rbo": lambda: partial(br.rbo, rankings(40_000, 1000), rankings(40_000, 1000)),
+    "tau_x, missing labels": lambda: partial(
+        br.tau_x,
+        np.where(rankings(40_000, 1000) > 999, np.nan, rankings(40_000, 1000)),
+        rankings(40_000, 1000),
+        missing="ignore",
+    ),
     "Borda.aggregate": lambda: partial(
         br.Borda().aggregate, rankings(15_000, 1000), np.full(15_000, 0.5)
     ),
@@ -137,17 +147,15 @@ QUICK = {
     "from_comparisons": "reads its arguments once",
     "from_scores": "as to_dense_ranks",
     "from_text": "Python code",
-    "kendall_distance": "as tau_x",
-    "kendall_distance_samples": "as tau_x",
-    "kendall_distance_scorer": "as tau_x",
+    "kendall_distance_samples": "as kendall_distance",
+    "kendall_distance_scorer": "as kendall_distance",
     "kendall_w": "reads its argument once",
-    "rbo": "as tau_x",
-    "rbo_samples": "as tau_x",
-    "rbo_scorer": "as tau_x",
+    "rbo_samples": "as rbo",
+    "rbo_scorer": "as rbo",
     "read_preflib": "reads a file",
-    "tau_b": "as tau_x",
-    "tau_b_samples": "as tau_x",
-    "tau_b_scorer": "as tau_x",
+    "tau_b": "as kendall_distance",
+    "tau_b_samples": "as kendall_distance",
+    "tau_b_scorer": "as kendall_distance",
     "write_preflib": "writes a file",
     "Aggregator.aggregate_counts": "as Aggregator.aggregate_pair_order",
     "get_aggregator": "makes an object",

@@ -1,6 +1,6 @@
 //! Bindings of `bucketrank_core::metrics`.
 
-use bucketrank_core::metrics::{self, OverlapTies};
+use bucketrank_core::metrics::{self, OverlapTies, PairAgreement};
 use bucketrank_core::rankings::Rankings;
 use bucketrank_core::weights::Weights;
 use ndarray::Array2;
@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 
 use crate::border::arrays::{weights_to_vec, MaybeWeights, OrderTable, Positions, View};
 use crate::border::errors::{BorderError, Result};
+use crate::border::run::run;
 
 /// One number per row.
 type Scores<'py> = Bound<'py, PyArray1<f64>>;
@@ -58,7 +59,9 @@ pub fn tau_x_ranked(
 ) -> Result<f64> {
     let truth = y_true.weighted(py, &weights)?;
     let predicted = y_pred.rankings(py)?;
-    Ok(py.detach(|| metrics::tau_x_ranked(&truth, &predicted))?)
+    run(py, |interrupt| {
+        metrics::tau_x_ranked(&truth, &predicted, interrupt)
+    })
 }
 
 /// τ_X of each row over the labels that both rankings rank; NaN if these are fewer than two.
@@ -69,7 +72,9 @@ pub fn tau_x_ranked_samples<'py>(
     y_pred: Positions<'py>,
 ) -> Result<Scores<'py>> {
     let (truth, predicted) = both(py, &y_true, &y_pred)?;
-    let values = py.detach(|| metrics::tau_x_ranked_rows(&truth, &predicted))?;
+    let values = run(py, |interrupt| {
+        metrics::tau_x_ranked_rows(&truth, &predicted, interrupt)
+    })?;
     let or_nan = values.into_iter().map(|value| value.unwrap_or(f64::NAN));
     Ok(or_nan.collect::<Vec<f64>>().into_pyarray(py))
 }
@@ -95,19 +100,23 @@ pub fn pair_agreements<'py>(
     require_complete: bool,
 ) -> Result<OrderTable<'py>> {
     let (truth, predicted) = checked(py, &y_true, &y_pred, require_complete)?;
-    let rows = py.detach(|| metrics::pair_agreements(&truth, &predicted))?;
-    let table = Array2::from_shape_fn((rows.len(), 5), |(row, column)| {
-        let found = &rows[row];
-        let counts = [
-            found.concordant,
-            found.discordant,
-            found.tied_in_first,
-            found.tied_in_second,
-            found.tied_in_both,
-        ];
-        counts[column] as i64
-    });
-    Ok(table.into_pyarray(py))
+    let rows = run(py, |interrupt| {
+        metrics::pair_agreements(&truth, &predicted, interrupt)
+    })?;
+    let counts: Vec<[i64; 5]> = rows.iter().map(pair_counts).collect();
+    Ok(Array2::from(counts).into_pyarray(py))
+}
+
+/// The counts in the order of the columns.
+fn pair_counts(found: &PairAgreement) -> [i64; 5] {
+    let counts = [
+        found.concordant,
+        found.discordant,
+        found.tied_in_first,
+        found.tied_in_second,
+        found.tied_in_both,
+    ];
+    counts.map(|count| count as i64)
 }
 
 /// Rank-biased overlap of each row; NaN where fewer than two labels are ranked by both.
@@ -120,19 +129,25 @@ pub fn rank_biased_overlaps<'py>(
     p: f64,
     ties: &str,
 ) -> Result<Scores<'py>> {
-    let ties = match ties {
-        "a" => OverlapTies::Unknown,
-        "b" => OverlapTies::Corrected,
-        "w" => OverlapTies::Together,
-        other => {
-            let message = format!("ties is {other:?}; expected 'a', 'b' or 'w'");
-            return Err(BorderError::value(message));
-        }
-    };
+    let ties = overlap_ties(ties)?;
     let (truth, predicted) = checked(py, &y_true, &y_pred, require_complete)?;
-    let values = py.detach(|| metrics::rank_biased_overlaps(&truth, &predicted, p, ties))?;
+    let values = run(py, |interrupt| {
+        metrics::rank_biased_overlaps(&truth, &predicted, p, ties, interrupt)
+    })?;
     let or_nan = values.into_iter().map(|value| value.unwrap_or(f64::NAN));
     Ok(or_nan.collect::<Vec<f64>>().into_pyarray(py))
+}
+
+fn overlap_ties(name: &str) -> Result<OverlapTies> {
+    match name {
+        "a" => Ok(OverlapTies::Unknown),
+        "b" => Ok(OverlapTies::Corrected),
+        "w" => Ok(OverlapTies::Together),
+        other => {
+            let message = format!("ties is {other:?}; expected 'a', 'b' or 'w'");
+            Err(BorderError::value(message))
+        }
+    }
 }
 
 /// Predicted minus true number of buckets of each row.

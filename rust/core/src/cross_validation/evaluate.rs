@@ -120,21 +120,12 @@ impl Job<'_> {
     /// An invalid number of folds; errors of growing and aggregating; [`Error::NothingToCompare`] if no held-out row
     /// ranks two labels; [`Error::Interrupted`].
     pub fn evaluate(&self, interrupt: &Interrupt) -> Result<Evaluation> {
-        let Problem { values, seed, .. } = self.problem;
+        let values = &self.problem.values;
         let (training, test) = self.split_rows()?;
-        let rankings = self.problem.rankings.select(&training);
-        let rankings = if self.split.missing > 0.0 {
-            drop_labels(
-                &rankings,
-                self.split.missing,
-                self.split.missing_seed(*seed),
-            )?
-        } else {
-            rankings
-        };
+        let rankings = self.training_rankings(&training)?;
         let training_values = values.select(Axis(0), &training);
         let params = TreeParams::new(TreeOptions {
-            seed: self.split.learner_seed(*seed),
+            seed: self.split.learner_seed(self.problem.seed),
             n_jobs: 1,
             ..*self.tree.options()
         })?;
@@ -157,29 +148,23 @@ impl Job<'_> {
             interrupt,
         };
         let orders_by_aggregator = leaves.aggregate_all(self.aggregators)?;
-        let mut outcomes: Vec<Outcome> = Vec::with_capacity(orders_by_aggregator.len());
-        for (index, leaf_orders) in orders_by_aggregator.iter().enumerate() {
-            // Aggregators with similar thresholds often give the same bucket orders, which are scored once.
-            let outcome = match outcomes.last() {
-                Some(last)
-                    if orders_by_aggregator[index - 1].positions == leaf_orders.positions =>
-                {
-                    Outcome {
-                        consensus_time: leaf_orders.time,
-                        ..*last
-                    }
-                }
-                _ => leaf_orders.score(&leaf_of, &truth)?,
-            };
-            outcomes.push(outcome);
-        }
         Ok(Evaluation {
             leaves: tree.leaves(),
             depth: tree.depth(),
             tree_time,
             true_buckets: mean_buckets(&truth),
-            outcomes,
+            outcomes: score_all(&orders_by_aggregator, &leaf_of, &truth, interrupt)?,
         })
+    }
+
+    /// The rankings of the training rows, without the labels that the split drops.
+    fn training_rankings(&self, training: &[usize]) -> Result<Rankings> {
+        let rankings = self.problem.rankings.select(training);
+        if self.split.missing > 0.0 {
+            let seed = self.split.missing_seed(self.problem.seed);
+            return drop_labels(&rankings, self.split.missing, seed);
+        }
+        Ok(rankings)
     }
 
     /// The training rows and the held-out rows, both ascending.
@@ -266,8 +251,32 @@ impl LeafAggregation<'_> {
     }
 }
 
+/// The outcome of each aggregator, from its orders of all leaves.
+fn score_all(
+    orders_by_aggregator: &[LeafOrders],
+    leaf_of: &[u32],
+    truth: &Rankings,
+    interrupt: &Interrupt,
+) -> Result<Vec<Outcome>> {
+    let mut outcomes: Vec<Outcome> = Vec::with_capacity(orders_by_aggregator.len());
+    for (index, leaf_orders) in orders_by_aggregator.iter().enumerate() {
+        // Aggregators with similar thresholds often give the same bucket orders, which are scored once.
+        let outcome = match outcomes.last() {
+            Some(last) if orders_by_aggregator[index - 1].positions == leaf_orders.positions => {
+                Outcome {
+                    consensus_time: leaf_orders.time,
+                    ..*last
+                }
+            }
+            _ => leaf_orders.score(leaf_of, truth, interrupt)?,
+        };
+        outcomes.push(outcome);
+    }
+    Ok(outcomes)
+}
+
 impl LeafOrders {
-    fn score(&self, leaf_of: &[u32], truth: &Rankings) -> Result<Outcome> {
+    fn score(&self, leaf_of: &[u32], truth: &Rankings, interrupt: &Interrupt) -> Result<Outcome> {
         let mut predicted = Vec::with_capacity(leaf_of.len() * self.labels);
         for &leaf in leaf_of {
             let start = leaf as usize * self.labels;
@@ -275,7 +284,7 @@ impl LeafOrders {
         }
         let predicted = Rankings::from_dense(self.labels, predicted, Weights::Unit(leaf_of.len()));
         Ok(Outcome {
-            tau_x: tau_x_ranked(truth, &predicted)?,
+            tau_x: tau_x_ranked(truth, &predicted, interrupt)?,
             predicted_buckets: mean_buckets(&predicted),
             consensus_time: self.time,
         })

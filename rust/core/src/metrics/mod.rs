@@ -12,6 +12,7 @@ pub use pair_agreement::{pair_agreements, PairAgreement};
 
 use crate::error::{Error, Result};
 use crate::rankings::{Rankings, MISSING};
+use crate::run::{Interrupt, WorkMeter};
 
 /// τ_X of each pair of rows (Emond and Mason's extension of Kendall's τ to ties).
 ///
@@ -69,48 +70,51 @@ pub fn tau_x(truth: &Rankings, predicted: &Rankings) -> Result<f64> {
 /// O(n²) per row. Equals [`tau_x_rows`] on complete rankings.
 ///
 /// # Errors
-/// [`Error::Shapes`].
+/// [`Error::Shapes`] or [`Error::Interrupted`].
 ///
 /// # Examples
 /// ```
-/// use bucketrank_core::{metrics::tau_x_ranked_rows, rankings::Rankings};
+/// use bucketrank_core::{metrics::tau_x_ranked_rows, rankings::Rankings, run::Interrupt};
 /// use ndarray::array;
 ///
 /// let truth = array![[2.0, 1.0, f64::NAN], [1.0, f64::NAN, f64::NAN]];
 /// let truth = Rankings::new(truth.view(), None)?;
 /// let predicted = Rankings::new(array![[1, 2, 3_i64], [1, 2, 3]].view(), None)?;
-/// assert_eq!(tau_x_ranked_rows(&truth, &predicted)?, [Some(-1.0), None]);
+/// let values = tau_x_ranked_rows(&truth, &predicted, &Interrupt::never())?;
+/// assert_eq!(values, [Some(-1.0), None]);
 /// # Ok::<(), bucketrank_core::error::Error>(())
 /// ```
-pub fn tau_x_ranked_rows(truth: &Rankings, predicted: &Rankings) -> Result<Vec<Option<f64>>> {
+pub fn tau_x_ranked_rows(
+    truth: &Rankings,
+    predicted: &Rankings,
+    interrupt: &Interrupt,
+) -> Result<Vec<Option<f64>>> {
     if truth.is_complete() && predicted.is_complete() {
         let values = tau_x_rows(truth, predicted)?;
         return Ok(values.into_iter().map(Some).collect());
     }
-    check_shapes(truth, predicted)?;
     let mut common = Vec::with_capacity(truth.labels());
-    let rows = truth.rows().zip(predicted.rows());
-    Ok(rows
-        .map(|(a, b)| {
-            common.clear();
-            let both = a.iter().copied().zip(b.iter().copied());
-            common.extend(both.filter(|&(a, b)| a != MISSING && b != MISSING));
-            let pairs = ordered_pairs(common.len());
-            (common.len() > 1).then(|| agreement(count_disagreements(&common), pairs))
-        })
-        .collect())
+    compare_rows(truth, predicted, interrupt, |a, b| {
+        common.clear();
+        let both = a.iter().copied().zip(b.iter().copied());
+        common.extend(both.filter(|&(a, b)| a != MISSING && b != MISSING));
+        let pairs = ordered_pairs(common.len());
+        (common.len() > 1).then(|| agreement(count_disagreements(&common), pairs))
+    })
 }
 
 /// Mean of [`tau_x_ranked_rows`] over the rows that have a value, weighted by the weights of `truth`.
 ///
 /// # Errors
-/// [`Error::Shapes`]; [`Error::NothingToCompare`] if no row of positive weight has two labels ranked in both.
-pub fn tau_x_ranked(truth: &Rankings, predicted: &Rankings) -> Result<f64> {
+/// [`Error::Shapes`]; [`Error::NothingToCompare`] if no row of positive weight has two labels ranked in both;
+/// [`Error::Interrupted`].
+pub fn tau_x_ranked(truth: &Rankings, predicted: &Rankings, interrupt: &Interrupt) -> Result<f64> {
     if truth.is_complete() && predicted.is_complete() {
         return tau_x(truth, predicted);
     }
     let (mut sum, mut total) = (0.0, 0.0);
-    for (row, value) in tau_x_ranked_rows(truth, predicted)?.iter().enumerate() {
+    let values = tau_x_ranked_rows(truth, predicted, interrupt)?;
+    for (row, value) in values.iter().enumerate() {
         if let Some(value) = value {
             let weight = truth.weights().get(row);
             sum += weight * value;
@@ -145,6 +149,24 @@ pub fn bucket_count_differences(truth: &Rankings, predicted: &Rankings) -> Resul
     Ok((0..truth.len())
         .map(|row| predicted.buckets(row) as i64 - truth.buckets(row) as i64)
         .collect())
+}
+
+/// Compares each pair of rows with a function that takes O(n²) steps of about a nanosecond.
+fn compare_rows<T>(
+    first: &Rankings,
+    second: &Rankings,
+    interrupt: &Interrupt,
+    mut compare: impl FnMut(&[u16], &[u16]) -> T,
+) -> Result<Vec<T>> {
+    check_shapes(first, second)?;
+    let mut meter = WorkMeter::new(interrupt);
+    let steps = (first.labels() as u64).pow(2);
+    let rows = first.rows().zip(second.rows());
+    rows.map(|(a, b)| {
+        meter.add(steps)?;
+        Ok(compare(a, b))
+    })
+    .collect()
 }
 
 /// Number of ordered pairs of labels.

@@ -1,8 +1,9 @@
 //! [`rank_biased_overlaps`]: agreement that weighs the first places most.
 
-use super::check_shapes;
+use super::compare_rows;
 use crate::error::{Error, Result};
 use crate::rankings::{Rankings, MISSING};
+use crate::run::Interrupt;
 
 /// Treatment of ties in rank-biased overlap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,23 +18,24 @@ pub enum OverlapTies {
 
 /// Rank-biased overlap of each pair of rows over the labels that both rank; `None` if there are fewer than two.
 ///
-/// RBO = (1 − p) Σ p^(d−1) A(d) over the depths d, with the agreement A(d) of the prefixes of
-/// depth d; behind the last label it is 1, because both rank the same labels. With c(u,d), the probability that label u is among the first d when
-/// ties are broken at random, A(d) is Σ c₁c₂ / d for `Unknown` and Σ c₁c₂ / √(Σ c₁² Σ c₂²) for `Corrected`; for
-/// `Together` it is twice the common labels divided by the sizes of both prefixes. O(n²) per row.
+/// RBO = (1 − p) Σ p^(d−1) A(d) over the depths d, with the agreement A(d) of the prefixes of depth d. Below the last
+/// label A(d) is 1, because both rankings contain the same labels. Let c(u,d) be the probability that label u is among
+/// the first d when ties are broken at random. Then A(d) is Σ c₁c₂ / d for `Unknown` and Σ c₁c₂ / √(Σ c₁² Σ c₂²) for
+/// `Corrected`; for `Together` it is twice the number of common labels divided by the sum of the sizes of both
+/// prefixes. O(n²) per row.
 ///
 /// References: W. Webber, A. Moffat and J. Zobel, *A similarity measure for indefinite rankings*, ACM Transactions on
 /// Information Systems 28, 2010; M. Corsi and J. Urbano, *The treatment of ties in rank-biased overlap*, SIGIR 2024.
 ///
 /// # Errors
-/// [`Error::Shapes`]; [`Error::Parameter`] unless 0 < p < 1.
+/// [`Error::Shapes`]; [`Error::Parameter`] unless 0 < p < 1; [`Error::Interrupted`].
 pub fn rank_biased_overlaps(
     first: &Rankings,
     second: &Rankings,
     p: f64,
     ties: OverlapTies,
+    interrupt: &Interrupt,
 ) -> Result<Vec<Option<f64>>> {
-    check_shapes(first, second)?;
     if !(p > 0.0 && p < 1.0) {
         return Err(Error::Parameter {
             name: "p",
@@ -41,19 +43,16 @@ pub fn rank_biased_overlaps(
             expected: "a number between 0 and 1",
         });
     }
-    let rows = first.rows().zip(second.rows());
-    Ok(rows
-        .map(|(a, b)| {
-            let common: Vec<usize> = (0..a.len())
-                .filter(|&label| a[label] != MISSING && b[label] != MISSING)
-                .collect();
-            let spans = [a, b].map(|row| {
-                let positions: Vec<u16> = common.iter().map(|&label| row[label]).collect();
-                spans(&positions)
-            });
-            (common.len() > 1).then(|| overlap(&spans, p, ties))
-        })
-        .collect())
+    compare_rows(first, second, interrupt, |a, b| {
+        let common: Vec<usize> = (0..a.len())
+            .filter(|&label| a[label] != MISSING && b[label] != MISSING)
+            .collect();
+        let spans = [a, b].map(|row| {
+            let positions: Vec<u16> = common.iter().map(|&label| row[label]).collect();
+            spans(&positions)
+        });
+        (common.len() > 1).then(|| overlap(&spans, p, ties))
+    })
 }
 
 /// First and last place, from 1, of the bucket of each label.
@@ -109,7 +108,11 @@ mod tests {
     fn overlaps_are_those_worked_by_hand() {
         let first = Rankings::new(array![[1, 2, 3_i64]].view(), None).unwrap();
         let second = Rankings::new(array![[1, 1, 2_i64]].view(), None).unwrap();
-        let found = |ties| rank_biased_overlaps(&first, &second, 0.5, ties).unwrap()[0].unwrap();
+        let overlaps = |p, ties| {
+            let never = Interrupt::never();
+            rank_biased_overlaps(&first, &second, p, ties, &never)
+        };
+        let found = |ties| overlaps(0.5, ties).unwrap()[0].unwrap();
         // Depth 1: half of the first label is there; from depth 2 on the prefixes are equal.
         assert!((found(OverlapTies::Unknown) - 0.75).abs() < 1e-15);
         let corrected = 0.5 / 0.5_f64.sqrt();
@@ -118,8 +121,7 @@ mod tests {
         let together = 0.5 * (2.0 / 3.0) + 0.5;
         assert!((found(OverlapTies::Together) - together).abs() < 1e-15);
         for p in [0.0, 1.0, f64::NAN] {
-            let ties = OverlapTies::Unknown;
-            assert!(rank_biased_overlaps(&first, &second, p, ties).is_err());
+            assert!(overlaps(p, OverlapTies::Unknown).is_err());
         }
     }
 }

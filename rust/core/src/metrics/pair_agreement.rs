@@ -2,9 +2,10 @@
 
 use std::cmp::Ordering;
 
-use super::check_shapes;
+use super::compare_rows;
 use crate::error::Result;
 use crate::rankings::{Rankings, MISSING};
+use crate::run::Interrupt;
 
 /// Number of pairs of labels by how two rankings relate them; pairs with a label that one of them does not rank are
 /// left out.
@@ -48,24 +49,26 @@ impl PairAgreement {
     }
 }
 
-/// The agreement of each pair of rows.
+/// The agreement of each pair of rows. O(n²) per row.
 ///
 /// # Errors
-/// [`crate::error::Error::Shapes`].
+/// [`crate::error::Error::Shapes`] or [`crate::error::Error::Interrupted`].
 ///
 /// # Examples
 /// ```
-/// use bucketrank_core::{metrics::pair_agreements, rankings::Rankings};
+/// use bucketrank_core::{metrics::pair_agreements, rankings::Rankings, run::Interrupt};
 /// use ndarray::array;
 ///
 /// let first = Rankings::new(array![[1, 2, 3_i64]].view(), None)?;
 /// let second = Rankings::new(array![[2, 1, 2_i64]].view(), None)?;
-/// let found = pair_agreements(&first, &second)?[0];
+/// let found = pair_agreements(&first, &second, &Interrupt::never())?[0];
 /// assert_eq!((found.concordant, found.discordant, found.tied_in_second), (1, 1, 1));
 /// # Ok::<(), bucketrank_core::error::Error>(())
 /// ```
-pub fn pair_agreements(first: &Rankings, second: &Rankings) -> Result<Vec<PairAgreement>> {
-    check_shapes(first, second)?;
-    let rows = first.rows().zip(second.rows());
-    Ok(rows.map(|(a, b)| PairAgreement::of(a, b)).collect())
+pub fn pair_agreements(
+    first: &Rankings,
+    second: &Rankings,
+    interrupt: &Interrupt,
+) -> Result<Vec<PairAgreement>> {
+    compare_rows(first, second, interrupt, PairAgreement::of)
 }
