@@ -147,7 +147,8 @@ class _BoostOptions(TypedDict):
     row_share: float
     feature_share: float | None
     max_bins: int
-    early_stopping: tuple[float, int] | None
+    validation_share: float | None
+    patience: int
     seed: int
     n_jobs: int
 
@@ -221,6 +222,7 @@ class _TreeSizes(TypedDict):
     min_samples_leaf: int
     max_features: int | None
 
+def check_bounded_count(name: str, value: int) -> int: ...
 def resolve_tree_sizes(
     sizes: dict[str, Any], n_samples: int, n_features: int, n_labels: int
 ) -> _TreeSizes: ...

@@ -206,11 +206,7 @@ def at_least(value: Any, name: str, least: int) -> int:
 
 def bounded_count(value: Any, name: str) -> int:
     """Return a whole number from 1 to the largest count of the core; larger counts are rejected, not clipped."""
-    number = as_whole(value, name)
-    most = _core.LIMITS["count"]
-    if number > most:
-        raise ValueError(f"{name} is {number}; expected at most {most}")
-    return at_least(number, name, 1)
+    return _core.check_bounded_count(name, as_whole(value, name))
 
 
 def as_flag(value: Any, name: str) -> bool:

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from bucketrank import _core
-from bucketrank._validation import as_real, as_weights, at_least, bounded_count, resolve_n_jobs
+from bucketrank._validation import as_real, as_weights, as_whole, at_least, resolve_n_jobs
 from bucketrank.aggregation import Aggregator, as_aggregator
 from bucketrank.estimators.latent import LatentRanker
 
@@ -174,7 +174,7 @@ class PartialLabelRankingBooster(LatentRanker):
 
         def tell(done: int, score: float | None) -> None:
             shown = "" if score is None else f", validation log-likelihood {score:.6f}"
-            print(f"round {done} of {options['rounds']}{shown}", flush=True)  # noqa: T201 (asked for)
+            print(f"round {done} of {options['rounds']}{shown}", flush=True)  # noqa: T201 (verbose)
 
         def after_round(done: int, score: float | None) -> None:
             untold[:] = [(done, score)]
@@ -222,21 +222,17 @@ class PartialLabelRankingBooster(LatentRanker):
 
     def _options(self) -> _BoostOptions:
         """Check the types of all parameters; the core checks their ranges."""
-        share = self.validation_share
-        stopping = None if share is None else as_real(share, "validation_share")
-        patience = at_least(self.patience, "patience", 1)
         return {
-            "rounds": bounded_count(self.rounds, "rounds"),
+            "rounds": as_whole(self.rounds, "rounds"),
             "learning_rate": as_real(self.learning_rate, "learning_rate"),
-            "max_depth": at_least(self.max_depth, "max_depth", 1),
-            "min_samples_leaf": at_least(self.min_samples_leaf, "min_samples_leaf", 1),
+            "max_depth": as_whole(self.max_depth, "max_depth"),
+            "min_samples_leaf": as_whole(self.min_samples_leaf, "min_samples_leaf"),
             "ridge": as_real(self.ridge, "ridge"),
             "row_share": as_real(self.row_share, "row_share"),
-            "feature_share": (
-                None if self.feature_share is None else as_real(self.feature_share, "feature_share")
-            ),
-            "max_bins": at_least(self.max_bins, "max_bins", 2),
-            "early_stopping": None if stopping is None else (stopping, patience),
+            "feature_share": _as_optional_real(self.feature_share, "feature_share"),
+            "max_bins": as_whole(self.max_bins, "max_bins"),
+            "validation_share": _as_optional_real(self.validation_share, "validation_share"),
+            "patience": as_whole(self.patience, "patience"),
             "seed": int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max)),
             "n_jobs": resolve_n_jobs(self.n_jobs),
         }
@@ -251,3 +247,7 @@ class PartialLabelRankingBooster(LatentRanker):
 
     def _compared_labels(self) -> NDArray[np.bool_]:
         return self.booster_.compared_labels()
+
+
+def _as_optional_real(value: Any, name: str) -> float | None:
+    return None if value is None else as_real(value, name)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from bucketrank import _core
-from bucketrank._validation import as_flag, as_real, as_weights, at_least, resolve_n_jobs
+from bucketrank._validation import as_flag, as_real, as_weights, as_whole, resolve_n_jobs
 from bucketrank.aggregation import Aggregator, as_aggregator
 from bucketrank.estimators.latent import LatentRanker
 from bucketrank.estimators.standard_errors import ERROR_NAMES, check_size, standard_errors
@@ -160,7 +160,7 @@ class PartialLabelRankingLinear(LatentRanker):
             "ridge": as_real(self.ridge, "ridge"),
             "intercept_ridge": as_real(self.intercept_ridge, "intercept_ridge"),
             "tolerance": as_real(self.tolerance, "tolerance"),
-            "max_steps": at_least(self.max_steps, "max_steps", 1),
+            "max_steps": as_whole(self.max_steps, "max_steps"),
             "n_jobs": resolve_n_jobs(self.n_jobs),
         }
         if as_flag(self.standard_errors, "standard_errors"):

@@ -10,45 +10,52 @@ use pyo3::types::{PyBytes, PyTuple};
 
 use crate::border::arrays::{Matrix, MaybeWeights, Positions};
 use crate::border::errors::Result;
+use crate::border::params::{check_bounded_count, count};
 use crate::border::run::{run_jobs, run_with_callbacks};
 
-/// The resolved parameters of a booster, from the Python layer.
+/// The parameters of a booster, from the Python layer; counts are not checked yet.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Options {
-    rounds: usize,
+pub struct Options<'py> {
+    rounds: Bound<'py, PyAny>,
     learning_rate: f64,
-    max_depth: usize,
-    min_samples_leaf: usize,
+    max_depth: Bound<'py, PyAny>,
+    min_samples_leaf: Bound<'py, PyAny>,
     ridge: f64,
     row_share: f64,
     feature_share: Option<f64>,
-    max_bins: usize,
-    /// Share of the rows held out for validation, and number of rounds without improvement.
-    early_stopping: Option<(f64, usize)>,
+    max_bins: Bound<'py, PyAny>,
+    validation_share: Option<f64>,
+    patience: Bound<'py, PyAny>,
     seed: u64,
     n_jobs: usize,
 }
 
-impl Options {
+impl Options<'_> {
     fn params(self) -> Result<BoostParams> {
-        let early_stopping = |(validation_share, patience)| EarlyStopping {
-            validation_share,
-            patience,
-        };
         Ok(BoostParams::new(BoostOptions {
-            rounds: self.rounds,
+            rounds: check_bounded_count("rounds", self.rounds.clone())?,
             learning_rate: self.learning_rate,
-            max_depth: self.max_depth,
-            min_samples_leaf: self.min_samples_leaf,
+            max_depth: count("max_depth", &self.max_depth, 1)?,
+            min_samples_leaf: count("min_samples_leaf", &self.min_samples_leaf, 1)?,
             ridge: self.ridge,
             row_share: self.row_share,
             feature_share: self.feature_share,
-            max_bins: self.max_bins,
-            early_stopping: self.early_stopping.map(early_stopping),
+            max_bins: count("max_bins", &self.max_bins, 2)?,
+            early_stopping: self.early_stopping()?,
             seed: self.seed,
             n_jobs: self.n_jobs,
         })?)
+    }
+
+    /// Early stopping, if rows are held out. The patience is checked in any case.
+    fn early_stopping(&self) -> Result<Option<EarlyStopping>> {
+        let patience = count("patience", &self.patience, 1)?;
+        let stopping = |validation_share| EarlyStopping {
+            validation_share,
+            patience,
+        };
+        Ok(self.validation_share.map(stopping))
     }
 }
 
@@ -67,21 +74,19 @@ impl Booster {
         x: Matrix<'py>,
         y: Positions<'py>,
         weights: MaybeWeights<'py>,
-        options: Options,
+        options: Options<'py>,
         on_round: Option<Py<PyAny>>,
     ) -> Result<Self> {
         let params = options.params()?;
         let rankings = y.weighted(py, &weights)?;
         let values = x.as_array();
         let fitted = run_with_callbacks(py, |interrupt, raised| {
-            let report = |round: usize, score: Option<f64>| {
-                if let Some(callback) = &on_round {
-                    raised.call(interrupt, callback, (round, score));
-                }
+            let on_round = &|round: usize, score: Option<f64>| {
+                raised.report(interrupt, on_round.as_ref(), (round, score));
             };
             let observer = Observer {
                 interrupt,
-                on_round: &report,
+                on_round,
             };
             Fitted::fit(values, &rankings, &params, &observer)
         })?;

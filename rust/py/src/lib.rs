@@ -29,7 +29,7 @@ mod _core {
     #[pymodule_export]
     use crate::boost::Booster;
     #[pymodule_export]
-    use crate::border::params::resolve_tree_sizes;
+    use crate::border::params::{check_bounded_count, resolve_tree_sizes};
     #[pymodule_export]
     use crate::border::run::Cancellation;
     #[pymodule_export]

@@ -8,26 +8,27 @@ use pyo3::types::{PyBytes, PyTuple};
 
 use crate::border::arrays::{Matrix, MaybeWeights, Positions};
 use crate::border::errors::Result;
+use crate::border::params::count;
 use crate::border::run::run;
 
-/// The resolved parameters of a linear model, from the Python layer.
+/// The parameters of a linear model, from the Python layer; the number of steps is not checked yet.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Options {
+pub struct Options<'py> {
     ridge: f64,
     intercept_ridge: f64,
     tolerance: f64,
-    max_steps: usize,
+    max_steps: Bound<'py, PyAny>,
     n_jobs: usize,
 }
 
-impl Options {
+impl Options<'_> {
     fn params(&self) -> Result<LinearParams> {
         Ok(LinearParams::new(LinearOptions {
             ridge: self.ridge,
             intercept_ridge: self.intercept_ridge,
             tolerance: self.tolerance,
-            max_steps: self.max_steps,
+            max_steps: count("max_steps", &self.max_steps, 1)?,
             n_jobs: self.n_jobs,
         })?)
     }
@@ -54,7 +55,7 @@ impl LinearModel {
         x: Matrix<'py>,
         y: Positions<'py>,
         weights: MaybeWeights<'py>,
-        options: Options,
+        options: Options<'py>,
     ) -> Result<Self> {
         let params = options.params()?;
         let rankings = y.weighted(py, &weights)?;
@@ -74,7 +75,7 @@ impl LinearModel {
         x: Matrix<'py>,
         y: Positions<'py>,
         weights: MaybeWeights<'py>,
-        options: Options,
+        options: Options<'py>,
     ) -> Result<(SquareMatrix<'py>, Option<SquareMatrix<'py>>)> {
         let params = options.params()?;
         let rankings = y.weighted(py, &weights)?;

@@ -136,25 +136,45 @@ pub fn resolve_tree_sizes(
     n_features: usize,
     n_labels: usize,
 ) -> Result<ResolvedSizes> {
-    let parameter = |name, value| Parameter { name, value };
-    let split = parameter("min_samples_split", sizes.min_samples_split);
-    let leaf = parameter("min_samples_leaf", sizes.min_samples_leaf);
+    let split = Parameter::new("min_samples_split", sizes.min_samples_split);
+    let leaf = Parameter::new("min_samples_leaf", sizes.min_samples_leaf);
+    let features = Parameter::new("max_features", sizes.max_features);
     Ok(ResolvedSizes {
-        max_splits: parameter("max_splits", sizes.max_splits).max_splits()?,
-        max_depth: parameter("max_depth", sizes.max_depth).max_depth()?,
+        max_splits: Parameter::new("max_splits", sizes.max_splits).max_splits()?,
+        max_depth: Parameter::new("max_depth", sizes.max_depth).max_depth()?,
         min_samples_split: split.min_samples_split(n_samples, n_labels)?,
         min_samples_leaf: leaf.min_samples_leaf(n_samples)?,
-        max_features: parameter("max_features", sizes.max_features).max_features(n_features)?,
+        max_features: features.max_features(n_features)?,
     })
 }
 
+/// Checks a whole number of at least `least`; larger numbers than [`MAX_COUNT`] are clipped to it.
+pub fn count(name: &'static str, value: &Bound<'_, PyAny>, least: usize) -> Result<usize> {
+    Parameter::new(name, value.clone()).count(least, "")
+}
+
+/// Checks a whole number from 1 to [`MAX_COUNT`], for counts that would not have the same effect if clipped.
+#[pyfunction]
+pub fn check_bounded_count(name: &str, value: Bound<'_, PyAny>) -> Result<usize> {
+    let parameter = Parameter::new(name, value);
+    let count = parameter.count(1, "")?;
+    if parameter.value.gt(MAX_COUNT)? {
+        return Err(parameter.value_error(&format!("at most {MAX_COUNT}")));
+    }
+    Ok(count)
+}
+
 /// A parameter from Python; errors name it, the value found and the value expected.
-struct Parameter<'py> {
-    name: &'static str,
+struct Parameter<'a, 'py> {
+    name: &'a str,
     value: Bound<'py, PyAny>,
 }
 
-impl Parameter<'_> {
+impl<'a, 'py> Parameter<'a, 'py> {
+    fn new(name: &'a str, value: Bound<'py, PyAny>) -> Self {
+        Self { name, value }
+    }
+
     fn max_splits(&self) -> Result<usize> {
         match self.count(2, "")? {
             count if count <= MAX_SPLITS => Ok(count),
