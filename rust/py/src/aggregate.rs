@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use bucketrank_core::aggregate::{
-    self as core, aggregate_each, estimate_cost, BatchOptions, Evidence, Workspace,
+    self as core, aggregate_each, estimate_cost, Aggregator, BatchOptions, Evidence, Workspace,
 };
 use bucketrank_core::bucket_order::BucketOrder;
 use bucketrank_core::error;
@@ -70,20 +70,24 @@ pub fn aggregate_many<'py>(
 ) -> Result<OrderTable<'py>> {
     let aggregator = spec.aggregator()?;
     let views = sets.views()?;
-    let shapes = views.iter().map(View::shape);
-    let costs = shapes.map(|(rows, labels)| estimate_cost(&aggregator, rows, labels));
-    let cost = costs.max().unwrap_or(1);
+    let cost = largest_cost(&aggregator, &views);
     let orders = run(py, |interrupt| {
         let options = BatchOptions {
             aggregator: &aggregator,
             n_jobs,
             interrupt,
         };
-        aggregate_each(options, views.len(), cost, |set| {
-            views[set].read(None).map(Cow::Owned)
-        })
+        let read_set = |set: usize| views[set].read(None).map(Cow::Owned);
+        aggregate_each(options, views.len(), cost, read_set)
     })?;
     Ok(to_table(py, &orders))
+}
+
+/// Estimated cost of the most expensive set.
+fn largest_cost(aggregator: &Aggregator, sets: &[View<'_>]) -> usize {
+    let shapes = sets.iter().map(View::shape);
+    let costs = shapes.map(|(rows, labels)| estimate_cost(aggregator, rows, labels));
+    costs.max().unwrap_or(1)
 }
 
 /// The consensus of a pair order matrix.

@@ -1,7 +1,7 @@
 //! Bindings of `bucketrank_core::comparisons`, and aggregation from counts of pairs.
 
 use bucketrank_core::aggregate::{Aggregator, DavidsonFit, ErrorKind, Evidence, Workspace};
-use bucketrank_core::comparisons::{self as core, Comparisons, Effects, UnitKind};
+use bucketrank_core::comparisons::{self as core, Comparisons, ContestSample, Effects};
 use bucketrank_core::pairs::PairCounts;
 use bucketrank_core::rankings::MISSING;
 use ndarray::Array2;
@@ -12,7 +12,7 @@ use pyo3::types::PyDict;
 use crate::aggregate::positions_of;
 use crate::border::aggregator::AggregatorSpec;
 use crate::border::arrays::{whole_numbers, write_shares, MaybeWeights, Positions};
-use crate::border::board_data::{BoardInput, ComparisonInput, CountInput};
+use crate::border::board_data::{unit_kind, BoardInput, ComparisonInput, CountInput};
 use crate::border::errors::{BorderError, Result};
 use crate::border::run::run;
 use crate::explanation::to_dict;
@@ -119,21 +119,21 @@ pub fn fit_davidson<'py>(
     };
     let views = data.views()?;
     let (fit, robust) = run(py, |interrupt| {
-        let (effects, unit) = (options.effects(), options.unit());
+        let (effects, unit) = (options.effects(), unit_kind(options.by_group));
         let sample = views.read(effects, unit, interrupt)?.sample;
-        let dependent = options.by_group || sample.units.largest() > 2;
-        // A single unit says nothing about the differences between units.
-        let robust = options
-            .robust
-            .unwrap_or(dependent && sample.units.total() > 1);
-        let kind = if robust {
-            ErrorKind::Robust
-        } else {
-            ErrorKind::Information
-        };
-        Ok((DavidsonFit::new(davidson, &sample, kind)?, robust))
+        let robust = options.is_robust(&sample);
+        let fit = DavidsonFit::new(davidson, &sample, error_kind(robust))?;
+        Ok((fit, robust))
     })?;
     Ok(fit_to_dict(py, fit, robust)?)
+}
+
+fn error_kind(robust: bool) -> ErrorKind {
+    if robust {
+        ErrorKind::Robust
+    } else {
+        ErrorKind::Information
+    }
 }
 
 impl FitOptions {
@@ -144,12 +144,12 @@ impl FitOptions {
         }
     }
 
-    fn unit(&self) -> UnitKind {
-        if self.by_group {
-            UnitKind::Group
-        } else {
-            UnitKind::Row
-        }
+    /// Whether standard errors are robust: by default where the contests of a unit depend on each other.
+    fn is_robust(&self, sample: &ContestSample) -> bool {
+        let is_dependent = self.by_group || sample.units.largest() > 2;
+        // A single unit says nothing about the differences between units.
+        let has_units = sample.units.total() > 1;
+        self.robust.unwrap_or(is_dependent && has_units)
     }
 }
 

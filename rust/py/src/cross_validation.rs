@@ -73,22 +73,14 @@ pub struct MethodSpecs {
 
 impl MethodSpecs {
     fn methods(self) -> Result<Methods> {
-        let aggregators = |specs: &Vec<AggregatorSpec>| {
-            let specs = specs.iter();
-            specs.map(AggregatorSpec::aggregator).collect()
+        let trees = self.trees.into_iter().map(Options::params);
+        let parsed = |specs: &Vec<AggregatorSpec>| -> Result<Vec<Aggregator>> {
+            specs.iter().map(AggregatorSpec::aggregator).collect()
         };
         Ok(Methods {
-            trees: self
-                .trees
-                .into_iter()
-                .map(Options::params)
-                .collect::<Result<_>>()?,
+            trees: trees.collect::<Result<_>>()?,
             tree_aggregator: self.tree_aggregator.aggregator()?,
-            aggregators: self
-                .aggregators
-                .iter()
-                .map(aggregators)
-                .collect::<Result<_>>()?,
+            aggregators: self.aggregators.iter().map(parsed).collect::<Result<_>>()?,
         })
     }
 }
@@ -101,6 +93,18 @@ struct Methods {
 }
 
 impl Methods {
+    /// The jobs of all tasks.
+    fn jobs<'a>(
+        &'a self,
+        problems: &[&'a Problem],
+        n_folds: u32,
+        tasks: &[Task],
+    ) -> Result<Vec<Job<'a>>> {
+        let jobs = tasks.iter().map(|task| self.job(problems, n_folds, task));
+        let jobs: Option<Vec<Job<'_>>> = jobs.collect();
+        Ok(jobs.ok_or_else(|| PyIndexError::new_err("an index of a task is out of range"))?)
+    }
+
     /// The job of a task; `None` for an index out of range.
     fn job<'a>(&'a self, problems: &[&'a Problem], n_folds: u32, task: &Task) -> Option<Job<'a>> {
         let &(problem, missing, repeat, fold, tree, aggregators) = task;
@@ -132,9 +136,7 @@ pub fn cross_validate<'py>(
 ) -> Result<Option<(usize, String)>> {
     let methods = methods.methods()?;
     let problems: Vec<&Problem> = problems.iter().map(Bound::get).collect();
-    let jobs = tasks.iter().map(|t| methods.job(&problems, n_folds, t));
-    let jobs: Option<Vec<Job<'_>>> = jobs.collect();
-    let jobs = jobs.ok_or_else(|| PyIndexError::new_err("an index of a task is out of range"))?;
+    let jobs = methods.jobs(&problems, n_folds, &tasks)?;
     let done = run_with_callbacks(py, |interrupt, raised| {
         let mut report = |job: usize, evaluation: Evaluation| {
             raised.call(interrupt, &finished, (job, to_tuple(&evaluation)));

@@ -34,6 +34,15 @@ fn variant(name: &str) -> Result<ForestVariant> {
     }
 }
 
+fn forest_options(options: Options, kind: &str) -> Result<ForestOptions> {
+    let tree = *options.params()?.options();
+    Ok(ForestOptions {
+        variant: variant(kind)?,
+        tree,
+        seed: tree.seed,
+    })
+}
+
 fn voters(out_of_bag: bool) -> Voters<'static> {
     if out_of_bag {
         Voters::OutOfBag
@@ -66,15 +75,9 @@ impl Forest {
         kind: &str,
         trees: usize,
     ) -> Result<Self> {
-        let params = options.params()?;
-        let tree = *params.options();
-        let options = ForestOptions {
-            variant: variant(kind)?,
-            tree,
-            seed: tree.seed,
-        };
+        let options = forest_options(options, kind)?;
         let values = x.as_array();
-        let forest = run_jobs(py, tree.n_jobs, |jobs| {
+        let forest = run_jobs(py, options.tree.n_jobs, |jobs| {
             let features = Features::new(values, jobs.interrupt)?;
             let mut forest = self.forest.clone();
             forest.grow(&features, &options, trees, jobs)?;

@@ -28,19 +28,22 @@ pub fn latent_pair_shares<'py>(
 ) -> Result<ShareTables<'py>> {
     let scores = scores.as_array();
     let compared: Vec<bool> = compared.as_array().iter().copied().collect();
-    let labels = compared.len();
-    if scores.ncols() != 2 * labels {
-        return Err(BorderError::value(format!(
-            "found {} scores per row; expected {}",
-            scores.ncols(),
-            2 * labels
-        )));
-    }
-    require_shares(scores.nrows(), labels)?;
+    require_scores(scores.ncols(), compared.len())?;
+    require_shares(scores.nrows(), compared.len())?;
     let shares = run(py, |interrupt| {
         shares_of_scores(scores, &compared, interrupt)
     })?;
     Ok(shares.into_pyarray(py))
+}
+
+/// Checks that a row has a utility and a tie term per label.
+fn require_scores(found: usize, labels: usize) -> Result<()> {
+    let expected = 2 * labels;
+    if found == expected {
+        return Ok(());
+    }
+    let message = format!("found {found} scores per row; expected {expected}");
+    Err(BorderError::value(message))
 }
 
 /// One table of pair shares per row of scores.

@@ -3,16 +3,18 @@
 use bucketrank_core::aggregate::{Aggregator, Scorer};
 use bucketrank_core::comparisons::{Effects, UnitKind};
 use bucketrank_core::leaderboard::{
-    self as core, rank_by_score, tiers, BoardData, BoardMethod, CriticalValue, RankInterval,
-    ResampleOptions, ScoreSample, Separation,
+    self as core, rank_by_score, tiers, BoardMethod, CriticalValue, RankInterval, ResampleOptions,
+    ScoreSample, Separation,
 };
+use bucketrank_core::run::Interrupt;
+use ndarray::ArrayView2;
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::border::aggregator::AggregatorSpec;
 use crate::border::arrays::{whole_numbers, Matrix};
-use crate::border::board_data::BoardInput;
+use crate::border::board_data::{unit_kind, BoardInput};
 use crate::border::errors::Result;
 use crate::border::run::{run, run_with_callbacks};
 
@@ -36,34 +38,35 @@ pub fn resample_scores<'py>(
     options: SamplingOptions,
     progress: Option<Py<PyAny>>,
 ) -> Result<Bound<'py, PyDict>> {
-    let method = match spec.aggregator()? {
-        Aggregator::Davidson(davidson) => BoardMethod::Davidson(davidson),
-        other => BoardMethod::Scorer(Scorer::try_from(other)?),
-    };
+    let method = board_method(spec.aggregator()?)?;
     let views = data.views()?;
     let sample = run_with_callbacks(py, |interrupt, raised| {
         let read = views.read(options.effects(method), options.unit(), interrupt)?;
-        let data = match &read.rankings {
-            Some(rankings) => BoardData::Rankings(rankings, &read.sample),
-            None => BoardData::Comparisons(&read.sample),
-        };
-        let mut report = |finished: usize| {
-            if let Some(progress) = &progress {
-                raised.call(interrupt, progress, (finished,));
-            }
-        };
-        let sampling = ResampleOptions {
-            resamples: options.resamples,
-            seed: options.seed,
-            n_jobs: options.n_jobs,
-            interrupt,
-        };
-        core::resample_scores(data, method, sampling, &mut report)
+        let mut report = |finished: usize| raised.report(interrupt, progress.as_ref(), (finished,));
+        let sampling = options.sampling(interrupt);
+        core::resample_scores(read.board_data(), method, sampling, &mut report)
     })?;
     Ok(sample_to_dict(py, sample)?)
 }
 
+/// The method of a leaderboard; an error names an aggregator without scores.
+fn board_method(aggregator: Aggregator) -> Result<BoardMethod> {
+    Ok(match aggregator {
+        Aggregator::Davidson(davidson) => BoardMethod::Davidson(davidson),
+        other => BoardMethod::Scorer(Scorer::try_from(other)?),
+    })
+}
+
 impl SamplingOptions {
+    fn sampling<'a>(&self, interrupt: &'a Interrupt) -> ResampleOptions<'a> {
+        ResampleOptions {
+            resamples: self.resamples,
+            seed: self.seed,
+            n_jobs: self.n_jobs,
+            interrupt,
+        }
+    }
+
     /// Only Davidson's model knows effects.
     fn effects(&self, method: BoardMethod) -> Effects {
         let has_effects = matches!(method, BoardMethod::Davidson(_));
@@ -74,11 +77,7 @@ impl SamplingOptions {
     }
 
     fn unit(&self) -> UnitKind {
-        if self.by_group {
-            UnitKind::Group
-        } else {
-            UnitKind::Row
-        }
+        unit_kind(self.by_group)
     }
 }
 
@@ -100,7 +99,7 @@ pub struct SeparationOptions {
     tolerance: f64,
 }
 
-/// Who is ahead of whom, ranks, rank intervals and tiers.
+/// The matrix of separated labels, ranks, rank intervals and tiers.
 #[pyfunction]
 pub fn separate_labels<'py>(
     py: Python<'py>,
@@ -110,35 +109,47 @@ pub fn separate_labels<'py>(
     options: SeparationOptions,
 ) -> Result<Bound<'py, PyDict>> {
     let scores: Vec<f64> = scores.as_array().to_vec();
-    let view = resampled.as_array();
-    let critical = if options.simultaneous {
-        CriticalValue::Simultaneous(options.level)
-    } else {
-        CriticalValue::Fixed(options.level)
-    };
-    let found = run(py, |interrupt| {
-        let tolerance = options.tolerance;
+    let (view, tolerance) = (resampled.as_array(), options.tolerance);
+    let separation = run(py, |interrupt| {
+        let critical = options.critical();
         Separation::new(&scores, view, &components, critical, tolerance, interrupt)
     })?;
-    let result = PyDict::new(py);
-    let ahead = found.ahead.view();
-    let intervals = RankInterval::of_all(ahead, &components);
-    let ranks = rank_by_score(&scores, &components, options.tolerance);
+    let ranks = rank_by_score(&scores, &components, tolerance);
+    let result = ranks_to_dict(py, &scores, separation.ahead.view(), &components)?;
     result.set_item("rank", whole_numbers(py, ranks))?;
-    result.set_item(
-        "rank_low",
-        whole_numbers(py, intervals.iter().map(|i| i.low)),
-    )?;
-    result.set_item(
-        "rank_high",
-        whole_numbers(py, intervals.iter().map(|i| i.high)),
-    )?;
-    result.set_item(
-        "tier",
-        whole_numbers(py, tiers(&scores, ahead, &components)),
-    )?;
-    result.set_item("critical", found.critical)?;
-    result.set_item("ahead", found.ahead.into_pyarray(py))?;
-    result.set_item("probability", found.probability.into_pyarray(py))?;
+    result.set_item("critical", separation.critical)?;
+    result.set_item("ahead", separation.ahead.into_pyarray(py))?;
+    result.set_item("probability", separation.probability.into_pyarray(py))?;
+    Ok(result)
+}
+
+impl SeparationOptions {
+    fn critical(&self) -> CriticalValue {
+        if self.simultaneous {
+            CriticalValue::Simultaneous(self.level)
+        } else {
+            CriticalValue::Fixed(self.level)
+        }
+    }
+}
+
+/// Rank intervals and tiers that follow from the matrix `ahead` of separated labels.
+fn ranks_to_dict<'py>(
+    py: Python<'py>,
+    scores: &[f64],
+    ahead: ArrayView2<'_, bool>,
+    components: &[usize],
+) -> PyResult<Bound<'py, PyDict>> {
+    let intervals = RankInterval::of_all(ahead, components);
+    let (low, high) = intervals.iter().map(|i| (i.low, i.high)).unzip();
+    let columns: [(&str, Vec<usize>); 3] = [
+        ("rank_low", low),
+        ("rank_high", high),
+        ("tier", tiers(scores, ahead, components)),
+    ];
+    let result = PyDict::new(py);
+    for (name, column) in columns {
+        result.set_item(name, whole_numbers(py, column))?;
+    }
     Ok(result)
 }

@@ -4,6 +4,7 @@ use bucketrank_core::comparisons::{
     ComparisonArrays, Comparisons, ContestSample, Effects, UnitKind,
 };
 use bucketrank_core::error;
+use bucketrank_core::leaderboard::BoardData;
 use bucketrank_core::pairs::PairCounts;
 use bucketrank_core::rankings::Rankings;
 use bucketrank_core::run::Interrupt;
@@ -102,6 +103,25 @@ pub struct ReadSample {
     pub rankings: Option<Rankings>,
 }
 
+impl ReadSample {
+    /// The data of a leaderboard.
+    pub fn board_data(&self) -> BoardData<'_> {
+        match &self.rankings {
+            Some(rankings) => BoardData::Rankings(rankings, &self.sample),
+            None => BoardData::Comparisons(&self.sample),
+        }
+    }
+}
+
+/// The unit of resampling and of robust errors.
+pub fn unit_kind(by_group: bool) -> UnitKind {
+    if by_group {
+        UnitKind::Group
+    } else {
+        UnitKind::Row
+    }
+}
+
 impl BoardInput<'_> {
     /// The views.
     pub fn views(&self) -> Result<BoardViews<'_>> {
@@ -128,20 +148,18 @@ impl BoardViews<'_> {
     ) -> error::Result<ReadSample> {
         let mut rankings = None;
         let sample = match self {
-            Self::Comparisons(arrays) => ContestSample::of_comparisons(
-                &Comparisons::new(*arrays)?,
-                effects,
-                unit,
-                interrupt,
-            )?,
+            Self::Comparisons(arrays) => {
+                let comparisons = Comparisons::new(*arrays)?;
+                ContestSample::of_comparisons(&comparisons, effects, unit, interrupt)
+            }
             Self::Counts(table, ranked) => {
-                ContestSample::of_counts(PairCounts::from_table(*table, ranked)?)?
+                ContestSample::of_counts(PairCounts::from_table(*table, ranked)?)
             }
             Self::Rankings(view, weights) => {
-                let read = rankings.insert(view.read(*weights)?);
-                ContestSample::of_rankings(read, interrupt)?
+                ContestSample::of_rankings(rankings.insert(view.read(*weights)?), interrupt)
             }
         };
+        let sample = sample?;
         Ok(ReadSample { sample, rankings })
     }
 }

@@ -1,7 +1,7 @@
 //! [`PythonMethod`]: an aggregator written in Python, called from the core.
 
 use bucketrank_core::aggregate::{ExternalFailure, ExternalInput, ExternalMethod};
-use bucketrank_core::rankings::MISSING;
+use bucketrank_core::rankings::{Rankings, MISSING};
 use bucketrank_core::weights::Weights;
 use ndarray::{Array2, ArrayView2};
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, ToPyArray};
@@ -36,25 +36,32 @@ impl PythonMethod {
                 method.call1((view.to_pyarray(py),))
             }
             ExternalInput::Rankings(rankings) => {
-                let table = Array2::from_shape_fn((rankings.len(), rankings.labels()), |(r, l)| {
-                    match rankings.row(r)[l] {
-                        MISSING => f64::NAN,
-                        position => f64::from(position),
-                    }
-                });
-                let weights = match rankings.weights() {
-                    Weights::Unit(_) => None,
-                    weights @ Weights::Each(_) => {
-                        let all = (0..rankings.len()).map(|row| weights.get(row));
-                        Some(PyArray1::from_iter(py, all))
-                    }
-                };
-                method.call1((table.into_pyarray(py), weights))
+                let positions = float_positions(rankings).into_pyarray(py);
+                method.call1((positions, weight_array(py, rankings)))
             }
         }?;
         let positions = result.cast_into::<PyArray1<f64>>()?;
         Ok(positions.try_readonly()?.as_array().to_vec())
     }
+}
+
+/// Positions, NaN where a label is missing.
+fn float_positions(rankings: &Rankings) -> Array2<f64> {
+    let shape = (rankings.len(), rankings.labels());
+    Array2::from_shape_fn(shape, |(row, label)| match rankings.row(row)[label] {
+        MISSING => f64::NAN,
+        position => f64::from(position),
+    })
+}
+
+/// The weights; `None` if all are 1.
+fn weight_array<'py>(py: Python<'py>, rankings: &Rankings) -> Option<Bound<'py, PyArray1<f64>>> {
+    let weights = match rankings.weights() {
+        Weights::Unit(_) => return None,
+        weights @ Weights::Each(_) => weights,
+    };
+    let each = (0..rankings.len()).map(|row| weights.get(row));
+    Some(PyArray1::from_iter(py, each))
 }
 
 impl ExternalMethod for PythonMethod {

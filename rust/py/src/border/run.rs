@@ -28,6 +28,16 @@ impl Raised {
         }
     }
 
+    /// As [`Raised::call`], for an optional callback.
+    pub fn report<A>(&self, interrupt: &Interrupt, callback: Option<&Py<PyAny>>, arguments: A)
+    where
+        A: for<'py> PyCallArgs<'py>,
+    {
+        if let Some(callback) = callback {
+            self.call(interrupt, callback, arguments);
+        }
+    }
+
     fn keep(&self, error: PyErr) {
         let mut raised = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         raised.get_or_insert(error);
@@ -91,24 +101,25 @@ pub fn run_with_callbacks<T: Send>(
     work: impl FnOnce(&Interrupt, &Raised) -> Result<T> + Send,
 ) -> errors::Result<T> {
     let raised = Raised::default();
-    let kept = raised.clone();
-    let cancellation = CANCELLATION.with_borrow(Clone::clone);
-    let is_requested = move || {
-        let request = cancellation.as_ref();
-        request.is_some_and(|request| request.load(Ordering::Relaxed))
-    };
-    let interrupt = Interrupt::polling(move || {
-        if is_requested() {
-            return true;
-        }
-        // The path of the method, which clippy suggests, does not compile: its lifetime is not general enough.
-        #[allow(clippy::redundant_closure_for_method_calls)]
-        let signals = Python::attach(|py| py.check_signals());
-        signals.map_err(|error| kept.keep(error)).is_err()
-    });
+    let interrupt = interrupt_on_signals(raised.clone());
     let result = py.detach(|| work(&interrupt, &raised));
     match raised.take() {
         Some(error) => Err(error.into()),
         None => Ok(result?),
     }
+}
+
+/// A token that polls the signals of Python and the cancellation of this thread; `raised` keeps the exception.
+fn interrupt_on_signals(raised: Raised) -> Interrupt {
+    let cancellation = CANCELLATION.with_borrow(Clone::clone);
+    Interrupt::polling(move || {
+        let request = cancellation.as_ref();
+        if request.is_some_and(|request| request.load(Ordering::Relaxed)) {
+            return true;
+        }
+        // The path of the method, which clippy suggests, does not compile: its lifetime is not general enough.
+        #[allow(clippy::redundant_closure_for_method_calls)]
+        let signals = Python::attach(|py| py.check_signals());
+        signals.map_err(|error| raised.keep(error)).is_err()
+    })
 }

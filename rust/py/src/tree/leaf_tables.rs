@@ -63,10 +63,7 @@ impl LeafTables {
         };
         let leaves = leaves_to_aggregate(fitted, key, missing);
         let orders = consensus(py, fitted, key, &leaves, n_jobs)?;
-        for (&leaf, order) in leaves.iter().zip(&orders) {
-            let positions = ArrayView1::from(order.positions());
-            table.row_mut(leaf as usize).assign(&positions);
-        }
+        write_orders(&mut table, &leaves, &orders);
         let table = Arc::new(table);
         self.insert(key, &table);
         Ok(table)
@@ -108,6 +105,14 @@ fn leaves_to_aggregate(fitted: &FittedTree, key: &Key, missing: Vec<u32>) -> Vec
         tree.leaf_indices().collect()
     } else {
         missing
+    }
+}
+
+/// Writes the positions of each leaf to its row.
+fn write_orders(table: &mut Array2<u16>, leaves: &[u32], orders: &[BucketOrder]) {
+    for (&leaf, order) in leaves.iter().zip(orders) {
+        let positions = ArrayView1::from(order.positions());
+        table.row_mut(leaf as usize).assign(&positions);
     }
 }
 

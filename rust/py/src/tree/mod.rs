@@ -67,11 +67,10 @@ impl Tree {
         let fitted = run(py, |interrupt| {
             let features = Features::new(values, interrupt)?;
             let tree = FittedTree::fit(&features, rankings, &params, &aggregator, interrupt)?;
-            if soft {
-                tree.with_soft_routing(&features)
-            } else {
-                Ok(tree)
+            if !soft {
+                return Ok(tree);
             }
+            tree.with_soft_routing(&features)
         })?;
         Ok(fitted.into())
     }
