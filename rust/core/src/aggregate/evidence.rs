@@ -34,8 +34,9 @@ pub struct Evidence {
     counts: Option<PairCounts>,
     row_shares: Option<RowShares>,
     place_shares: Option<PlaceShares>,
-    /// Whether the rankings are kept, and the rankings.
+    /// Whether [`Self::fill`] keeps the rankings.
     keeps_rows: bool,
+    /// The rankings, if kept.
     kept: Option<Rankings>,
     /// Buffers of [`Self::fill`].
     few_rows: FewRows,
@@ -99,8 +100,8 @@ impl Evidence {
         Ok(evidence)
     }
 
-    /// Evidence of counted pairs. The statistic of whole rows is that of rows with two labels each, so that evidence of
-    /// [`Needs::Rankings`] is right for comparisons only.
+    /// Evidence of counted pairs. Statistics of whole rows are computed as if each row ranked two labels, so evidence of
+    /// [`Needs::Rankings`] is correct for comparisons only.
     ///
     /// # Errors
     /// [`Error::TooFewLabels`] below two labels.

@@ -33,7 +33,7 @@ pub(crate) struct ContestRows {
     pub cells: Vec<u32>,
 }
 
-/// What distinguishes contests: both labels and the number of the distinct row of covariates.
+/// Key of a contest: both labels, and the index of its distinct row of covariates.
 type Key = (u32, u32, u32);
 
 impl Contests {

@@ -1,4 +1,4 @@
-//! [`ContestSample`]: everything that fits and resampling need of comparisons, rankings or counts.
+//! [`ContestSample`]: comparisons, rankings or counts, prepared for fitting and resampling.
 
 use super::contests::{ContestRows, Contests, Tallies};
 use super::identification::check_effects;
@@ -9,7 +9,7 @@ use crate::pairs::PairCounts;
 use crate::rankings::Rankings;
 use crate::run::Interrupt;
 
-/// What is drawn as a whole.
+/// Kind of the units of resampling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum UnitKind {
     /// Single comparisons or rankings.
@@ -19,10 +19,10 @@ pub enum UnitKind {
     Group,
 }
 
-/// Effects beside the labels that distinguish contests.
+/// Effects that distinguish contests of the same two labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Effects {
-    /// The first label has an advantage or disadvantage.
+    /// The advantage or disadvantage of the first label.
     pub order: bool,
     /// The covariates of the comparisons.
     pub covariates: bool,
@@ -42,7 +42,7 @@ pub struct ContestSample {
 }
 
 impl ContestSample {
-    /// The sample behind counts of single comparisons.
+    /// The sample of counted comparisons, each of which is a unit.
     ///
     /// # Errors
     /// [`ComparisonError::NotWhole`].
@@ -57,8 +57,8 @@ impl ContestSample {
         })
     }
 
-    /// The sample of comparisons. The cost of resampling rows without covariates and with whole weights does not depend
-    /// on their number.
+    /// The sample of comparisons. Without effects and groups, and with whole-number weights, the cost of a resample does
+    /// not depend on the number of comparisons.
     ///
     /// # Errors
     /// [`ComparisonError::NoGroups`], [`ComparisonError::Collinear`] or [`ComparisonError::UnidentifiedOrder`] for effects

@@ -1,4 +1,4 @@
-//! [`Units`]: what is drawn as a whole when comparisons are resampled.
+//! [`Units`]: the units of resampling, each of which is drawn as a whole.
 
 use super::contests::{Contests, Tallies};
 use super::OUTCOMES;
@@ -7,7 +7,7 @@ use crate::pairs::{pair_count, pair_index};
 use crate::rankings::{Rankings, MISSING};
 use crate::weights::Weights;
 
-/// Sums of whole numbers up to here are exact.
+/// Largest whole number below which all sums of whole numbers are exact: 2⁵³.
 const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
 
 /// Units of resampling: comparisons, rankings or groups of comparisons. Each has weights in cells (three per contest)
@@ -22,7 +22,7 @@ pub struct Units {
     cells: Vec<u32>,
     weights: Vec<f64>,
     copies: Vec<u64>,
-    /// Labels that a unit compares, at most.
+    /// Largest number of labels that a unit compares.
     largest: usize,
 }
 
@@ -213,8 +213,8 @@ fn copies(weights: &Weights, row: usize, whole: bool) -> u64 {
     }
 }
 
-/// One row of each kind that has a positive weight, with the number of its copies, in a canonical order. Rows of
-/// weights that are not whole are equal only if their weights are.
+/// Index of each distinct row of positive weight, and its number of copies, in a canonical order. Unless all weights are
+/// whole numbers, rows are copies only if their weights are equal, too.
 pub(crate) fn distinct_rows(rankings: &Rankings) -> Vec<(usize, u64)> {
     let weights = rankings.weights();
     let whole = is_whole(weights);

@@ -23,7 +23,7 @@ pub(super) fn binomial(generator: &mut Generator, trials: u64, p: f64) -> u64 {
     }
 }
 
-/// Walks the distribution function from 0.
+/// Draw by inversion: subtracts the probabilities of 0, 1, 2, … successes from a uniform number until it is used up.
 fn by_inversion(generator: &mut Generator, trials: u64, p: f64) -> u64 {
     let n = trials as f64;
     let odds = p / (1.0 - p);
@@ -35,7 +35,7 @@ fn by_inversion(generator: &mut Generator, trials: u64, p: f64) -> u64 {
         successes += 1;
         let k = successes as f64;
         probability *= odds * (n - k + 1.0) / k;
-        // The rest of the distribution is rounded to nothing.
+        // All further probabilities underflow to zero.
         if probability < f64::MIN_POSITIVE {
             break;
         }
@@ -103,15 +103,15 @@ impl TransformedRejection {
         (mode + 0.5) * ((mode + 1.0) / (odds * (n - mode + 1.0))).ln()
             + (n + 1.0) * ((n - mode + 1.0) / (n - k + 1.0)).ln()
             + (k + 0.5) * (odds * (n - k + 1.0) / (k + 1.0)).ln()
-            + stirling_rest(mode)
-            + stirling_rest(n - mode)
-            - stirling_rest(k)
-            - stirling_rest(n - k)
+            + stirling_error(mode)
+            + stirling_error(n - mode)
+            - stirling_error(k)
+            - stirling_error(n - k)
     }
 }
 
-/// What Stirling's formula for k! leaves: ln k! − ((k + ½) ln(k + 1) − (k + 1) + ½ ln 2π).
-fn stirling_rest(k: f64) -> f64 {
+/// Error of Stirling's formula: ln k! − ((k + ½) ln(k + 1) − (k + 1) + ½ ln 2π).
+fn stirling_error(k: f64) -> f64 {
     const TABLE: [f64; 10] = [
         0.081_061_466_795_327_26,
         0.041_340_695_955_409_29,
@@ -187,14 +187,14 @@ mod tests {
     }
 
     #[test]
-    fn stirling_rests_continue_the_table() {
+    fn stirling_errors_continue_the_table() {
         let log_factorial = |k: u32| (1..=k).map(|i| f64::from(i).ln()).sum::<f64>();
         for k in 0..30 {
             let x = f64::from(k);
             let formula =
                 (x + 0.5) * (x + 1.0).ln() - (x + 1.0) + 0.5 * (2.0 * std::f64::consts::PI).ln();
             assert!(
-                (stirling_rest(x) - (log_factorial(k) - formula)).abs() < 1e-10,
+                (stirling_error(x) - (log_factorial(k) - formula)).abs() < 1e-10,
                 "{k}"
             );
         }

@@ -4,7 +4,7 @@ use super::binomial::binomial;
 use crate::comparisons::{Tallies, Units, OUTCOMES};
 use crate::random::Generator;
 
-/// Largest number of units for which a 32-bit draw is fine enough.
+/// Largest number of units that are drawn one by one, with 32-bit random numbers.
 const MAX_SINGLE_DRAWS: u64 = 1 << 31;
 
 /// Calls `each` with the drawn units and how often each was drawn: as many draws with replacement as there are units.
@@ -46,7 +46,7 @@ fn draw_by_counts(
     }
 }
 
-/// Adds a resample of all units to tallies that start at zero.
+/// Replaces the tallies by those of a resample of all units.
 pub(super) fn draw_tallies(units: &Units, generator: &mut Generator, tallies: &mut Tallies) {
     tallies.fill([0.0; OUTCOMES]);
     draw_units(units.copies(), generator, |unit, times| {

@@ -1,7 +1,7 @@
 //! Leaderboards: scores of labels with their uncertainty, and which labels are separated by it.
 //!
 //! [`resample_scores`] computes the scores of the data and of resamples of it, by any method with scores.
-//! [`Separation`] tells from them who is ahead of whom, the rank intervals and the tiers.
+//! [`Separation`] compares all pairs of labels by these scores; rank intervals and tiers follow from it.
 
 mod binomial;
 mod draw;

@@ -92,20 +92,20 @@ pub fn resample_scores(
             let scores = scores[..model.labels()].to_vec();
             method.collect(scores, UTILITY_TOLERANCE, options, progress)
         }
-        (BoardMethod::Scorer(by), BoardData::Comparisons(_)) => {
-            let method = PairScores { sample, scorer: by };
+        (BoardMethod::Scorer(scorer), BoardData::Comparisons(_)) => {
+            let method = PairScores { sample, scorer };
             let scores = method.score(sample.counts.clone(), &mut Workspace::default())?;
-            method.collect(scores, by.tie_tolerance(), options, progress)
+            method.collect(scores, scorer.tie_tolerance(), options, progress)
         }
-        (BoardMethod::Scorer(by), BoardData::Rankings(rankings, _)) => {
+        (BoardMethod::Scorer(scorer), BoardData::Rankings(rankings, _)) => {
             let method = RankingScores {
                 rankings,
                 rows: distinct_rows(rankings),
-                scorer: by,
+                scorer,
                 interrupt: options.interrupt,
             };
             let scores = method.score(rankings, &mut Workspace::default())?;
-            method.collect(scores, by.tie_tolerance(), options, progress)
+            method.collect(scores, scorer.tie_tolerance(), options, progress)
         }
     }
 }
@@ -197,8 +197,8 @@ trait ResampledScores: Sync {
     }
 }
 
-/// Utilities of a fitted model. The centre of the prior is drawn, too: a score that the data leaves to the prior varies as
-/// much as the prior says, so that a label that won everything has a wide interval.
+/// Utilities of a fitted model. The centre of the prior is resampled, too: a score that is determined by the prior alone
+/// varies as much as the prior, so a label that won every contest has a wide interval.
 struct ModelScores<'a> {
     sample: &'a ContestSample,
     components: Vec<usize>,
@@ -207,8 +207,8 @@ struct ModelScores<'a> {
 }
 
 impl ModelScores<'_> {
-    /// A draw of all scores from their prior. Only differences of utilities have a meaning, so that those of a component
-    /// are taken relative to their mean.
+    /// Draws all scores from their prior. Only differences of utilities have a meaning, so the utilities of a component
+    /// are centred at 0.
     fn draw_centre(&self, generator: &mut Generator) -> Vec<f64> {
         let deviation = self.model.prior_deviation();
         let mut centre: Vec<f64> = (0..self.model.size())
@@ -254,6 +254,7 @@ impl ResampledScores for ModelScores<'_> {
     }
 }
 
+/// Scores of another method, from resampled comparisons.
 struct PairScores<'a> {
     sample: &'a ContestSample,
     scorer: Scorer,
@@ -290,9 +291,10 @@ impl ResampledScores for PairScores<'_> {
     }
 }
 
+/// Scores of another method, from resampled rankings.
 struct RankingScores<'a> {
     rankings: &'a Rankings,
-    /// Distinct rows and their copies.
+    /// Index of each distinct row, and its number of copies.
     rows: Vec<(usize, u64)>,
     scorer: Scorer,
     interrupt: &'a Interrupt,
@@ -300,7 +302,7 @@ struct RankingScores<'a> {
 
 impl RankingScores<'_> {
     fn score(&self, rankings: &Rankings, workspace: &mut Workspace) -> Result<Vec<f64>> {
-        // The number of labels of a row matters to some chains, so that evidence comes from whole rows.
+        // Some Markov chains depend on the number of labels per row, so the evidence is computed from whole rows.
         let evidence = Evidence::from_rankings(rankings, self.scorer.needs(), self.interrupt)?;
         self.scorer.scores(&evidence, workspace)
     }

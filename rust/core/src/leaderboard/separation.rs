@@ -5,7 +5,7 @@ use ndarray::{Array2, ArrayView2};
 use crate::error::Result;
 use crate::run::Interrupt;
 
-/// How large the difference of two labels must be, in standard errors of the difference.
+/// Smallest difference of two separated labels, in standard errors of the difference.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum CriticalValue {
     /// The quantile, over resamples, of the largest deviation of any pair: with this confidence no pair at all is

@@ -2,7 +2,7 @@
 
 use ndarray::ArrayView2;
 
-/// Positions that a label can have: from 1 + the number of labels ahead of it to n − the number that it is ahead of.
+/// Possible ranks of a label: from 1 + the number of labels ahead of it, to n − the number of labels it is ahead of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RankInterval {
     /// Best rank.
@@ -26,7 +26,7 @@ impl RankInterval {
     }
 }
 
-/// 1 + the number of labels of the same component with a score that is higher by more than `tolerance`.
+/// Rank of each label: 1 + the number of labels of its component whose score is higher by more than `tolerance`.
 #[must_use]
 pub fn rank_by_score(scores: &[f64], components: &[usize], tolerance: f64) -> Vec<usize> {
     let is_higher =
@@ -38,9 +38,10 @@ pub fn rank_by_score(scores: &[f64], components: &[usize], tolerance: f64) -> Ve
 
 /// Tier of each label within its component, from 1.
 ///
-/// Labels are taken by descending score, equal scores by the number of labels they are ahead of, then by index. The first
-/// label that has no tier opens one; those after it join until the first that the opener is ahead of, which opens the
-/// next. So no label is separated from the opener of its tier, and openers are separated from the next.
+/// Labels are visited by descending score; equal scores by the number of labels they are ahead of, then by index. The
+/// first label opens tier 1. Each further label joins the current tier, unless the label that opened the tier is ahead
+/// of it: then it opens the next tier. So no label is separated from the opener of its own tier, and each opener is
+/// separated from the opener of the next tier.
 #[must_use]
 pub fn tiers(scores: &[f64], ahead: ArrayView2<'_, bool>, components: &[usize]) -> Vec<usize> {
     let beaten = |i: usize| ahead.row(i).iter().filter(|&&is_ahead| is_ahead).count();

@@ -222,8 +222,8 @@ fn identity(n: usize) -> Vec<usize> {
     (0..n).collect()
 }
 
-/// Whether two buckets that follow each other may be exchanged without loss. If no two may and the components have
-/// unique optima, the result is unique: another optimum would order the same buckets, two neighbours in another way.
+/// Whether two adjacent buckets can be exchanged without loss. If there are none and each component has a unique optimum,
+/// the whole optimum is unique: another one would contain the same buckets, with two adjacent ones exchanged.
 fn has_free_neighbours(values: &PairValues, places: &[usize]) -> bool {
     let mut buckets = vec![Vec::new(); places.iter().max().map_or(0, |&last| last + 1)];
     for (label, &place) in places.iter().enumerate() {

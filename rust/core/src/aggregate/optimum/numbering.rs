@@ -2,25 +2,26 @@
 
 use std::cmp::Ordering;
 
-/// Limit of refinement rounds, per label that is set apart.
+/// Largest number of rounds of one colour refinement.
 const MAX_ROUNDS: usize = 16;
 
-/// Limit of rounds that set a label apart, for tables of very many labels without structure.
-const MAX_APART: usize = 200;
+/// Largest number of labels that get a group of their own, for tables of very many labels without structure.
+const MAX_INDIVIDUALISED: usize = 200;
 
-/// Sorts each group of equal labels in `order` by their sorted rows of the pair table, then by the rows together with
-/// the groups of the other labels, and so on until nothing changes (colour refinement). Where labels are still equal but
-/// not interchangeable, as in a cycle, the first column among them is set apart and the others are refined by their
-/// relation to it. `joined[p]` tells whether the label at place p is in the group of the one before it;
-/// `value(u, v)` returns lead and tied of two labels.
+/// Divides each group of equal labels in `order` by colour refinement: labels of a group are sorted by their rows of the
+/// pair table, in which each other label is represented by its group, until no group is divided any more.
+///
+/// Labels of a group may then still differ, as in a cycle. The first label of such a group gets a group of its own, and
+/// the refinement continues. `joined[p]` is whether the labels at places p − 1 and p are in the same group; `value(u, v)`
+/// returns the values of "u before v" and of a tie.
 pub(in super::super) fn refine_groups(
     order: &mut [usize],
     joined: &mut [bool],
     value: impl Fn(usize, usize) -> (f64, f64),
 ) {
-    for _ in 0..MAX_APART {
+    for _ in 0..MAX_INDIVIDUALISED {
         refine(order, joined, &value);
-        if !set_label_apart(order, joined, &value) {
+        if !individualise_label(order, joined, &value) {
             break;
         }
     }
@@ -63,9 +64,9 @@ fn ranges(joined: &[bool]) -> Vec<(usize, usize)> {
     found
 }
 
-/// Sets the first label of the first group that has others than interchangeable labels apart, together with the labels
-/// that are interchangeable with it; returns whether there is such a group.
-fn set_label_apart(
+/// Finds the first group whose labels are not all interchangeable, and divides it: the first label and the labels that
+/// are interchangeable with it form the first part. Returns whether there was such a group.
+fn individualise_label(
     order: &mut [usize],
     joined: &mut [bool],
     value: &impl Fn(usize, usize) -> (f64, f64),
@@ -93,8 +94,8 @@ fn set_label_apart(
     false
 }
 
-/// Row of a label: for each other label its group, the lead over it and the value of a tie, sorted. Leads over labels of
-/// earlier groups are negated: labels that lose to them follow first.
+/// Sorted row of a label: per other label its group, the lead over it and the value of a tie. Leads over labels of earlier
+/// groups are negated, so that labels that lose to these groups come first.
 fn signature(
     u: usize,
     n: usize,

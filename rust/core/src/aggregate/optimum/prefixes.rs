@@ -1,4 +1,4 @@
-//! Branch and bound over the labels placed first, for components that are too large for all sets of labels.
+//! Branch and bound over the labels in the first buckets, for components with too many labels for a table of all sets.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -25,16 +25,17 @@ pub(super) struct PrefixResult {
     pub(super) finished: bool,
 }
 
-/// A set of labels that occupies the first buckets; their number if it is limited, else 0.
+/// A set of labels that fills the first buckets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Prefix {
     set: u64,
+    /// Number of these buckets if it is limited, else 0.
     buckets: u16,
 }
 
-/// The cheapest known way to a prefix.
+/// The cheapest known path to a prefix.
 #[derive(Debug, Clone, Copy)]
-struct Reached {
+struct PrefixPath {
     /// Loss of the pairs with at least one label in the prefix.
     loss: f64,
     /// Lower bound of the loss of the other pairs.
@@ -43,14 +44,14 @@ struct Reached {
     from: u64,
 }
 
-type Layer = HashMap<Prefix, Reached, BuildHasherDefault<SetHasher>>;
+type Layer = HashMap<Prefix, PrefixPath, BuildHasherDefault<SetHasher>>;
 
 /// Extends prefixes by whole buckets, in the order of their number of labels.
 ///
 /// The loss of a pair is the value of its best relation minus that of its relation. A prefix has decided the pairs of
-/// its labels with all labels; the other pairs lose at least their [`TripleBound`]. Prefixes whose sum is not below the
-/// loss of the best known bucket order are cut off. All ways to a prefix come from smaller ones, so each
-/// prefix is extended once, from the cheapest way to it.
+/// its labels with all labels; the other pairs lose at least their [`TripleBound`]. Prefixes are pruned unless the sum of
+/// both is below the loss of the best known bucket order. A prefix is reached from smaller prefixes only, so it is
+/// extended once, when its cheapest path is known.
 pub(super) struct PrefixSearch<'a> {
     m: usize,
     limits: BucketLimits,
@@ -70,7 +71,7 @@ pub(super) struct PrefixSearch<'a> {
 /// A prefix that is extended by a bucket.
 struct Extension {
     prefix: Prefix,
-    reached: Reached,
+    reached: PrefixPath,
     /// The labels that are not in the prefix.
     rest: Vec<usize>,
     /// Per depth and remaining label: loss if the label joins the bucket, and if it does not.
@@ -118,7 +119,7 @@ impl<'a> PrefixSearch<'a> {
     /// # Errors
     /// [`crate::error::Error::Interrupted`].
     pub(super) fn run(mut self, budget: &mut Budget) -> Result<PrefixResult> {
-        let start = Reached {
+        let start = PrefixPath {
             loss: 0.0,
             ahead: self.triples.total(),
             from: 0,
@@ -161,7 +162,7 @@ impl<'a> PrefixSearch<'a> {
     }
 
     /// Tries every bucket behind a prefix that is not cut off.
-    fn extend(&mut self, prefix: Prefix, reached: Reached, budget: &mut Budget) -> Result<()> {
+    fn extend(&mut self, prefix: Prefix, reached: PrefixPath, budget: &mut Budget) -> Result<()> {
         let rest: Vec<usize> = (0..self.m).filter(|&u| prefix.set >> u & 1 == 0).collect();
         let mut extension = Extension {
             prefix,
@@ -255,7 +256,7 @@ impl<'a> PrefixSearch<'a> {
         let prefix = Prefix { set, buckets };
         let known = self.layers[size].get(&prefix).copied();
         let from = extension.prefix.set;
-        let replaces = |known: Reached| {
+        let replaces = |known: PrefixPath| {
             loss < known.loss - NOISE || (loss <= known.loss + NOISE && from < known.from)
         };
         if known.is_some_and(|known| !replaces(known)) {
@@ -267,7 +268,7 @@ impl<'a> PrefixSearch<'a> {
         );
         if loss + ahead < self.incumbent - NOISE {
             self.states += usize::from(known.is_none());
-            self.layers[size].insert(prefix, Reached { loss, ahead, from });
+            self.layers[size].insert(prefix, PrefixPath { loss, ahead, from });
         }
     }
 
