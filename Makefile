@@ -25,6 +25,7 @@ EXTENSION := $(VENV)/stamp-extension
 LINT_TOOLS := $(VENV)/stamp-lint-tools
 BENCH_TOOLS := $(VENV)/stamp-bench-tools
 DOCS_TOOLS := $(VENV)/stamp-docs-tools
+WHEEL_TOOLS := $(VENV)/stamp-wheel-tools
 
 # pyo3 builds for this interpreter in cargo and in maturin, not for the first one on PATH.
 export PYO3_PYTHON := $(abspath $(PY))
@@ -169,11 +170,18 @@ bench: $(EXTENSION) $(BENCH_TOOLS) ## measure the kernels, then compare with oth
 	cargo bench --locked
 	@if [ -f benches/peers.py ]; then echo "$(PY) benches/peers.py"; $(PY) benches/peers.py; fi
 
+# The wheel is built from the sdist, so both are tested by one compilation. On Linux zig links it to an old glibc, as the
+# containers of the workflow do; WHEEL_OPTIONS= builds for this machine only.
+ifeq ($(shell uname -s),Linux)
+WHEEL_OPTIONS ?= --zig --compatibility manylinux2014
+endif
+
 .PHONY: wheel
-wheel: $(TEST_TOOLS) ## build wheel and sdist and test each in a fresh environment
+wheel: $(WHEEL_TOOLS) ## build the sdist, a wheel from it, and test the wheel in fresh environments
 	rm -rf dist
-	$(PY) -m maturin build --release --locked --out dist
 	$(PY) -m maturin sdist --out dist
+	PATH="$(abspath $(BIN)):$$PATH" CARGO_TARGET_DIR="$(abspath target)" MATURIN_PEP517_ARGS="$(WHEEL_OPTIONS)" \
+		$(PY) -m pip wheel --no-build-isolation --no-deps --wheel-dir dist dist/*.tar.gz
 	$(PY) scripts/try_distributions.py dist
 
 .PHONY: clean
@@ -203,6 +211,10 @@ $(LINT_TOOLS): pyproject.toml | $(EXTENSION)
 
 $(DOCS_TOOLS): pyproject.toml | $(EXTENSION)
 	$(PIP) install --group docs
+	@touch $@
+
+$(WHEEL_TOOLS): pyproject.toml | $(CREATED)
+	$(PIP) install --group wheel
 	@touch $@
 
 $(BENCH_TOOLS): pyproject.toml | $(EXTENSION)

@@ -1,4 +1,8 @@
-"""Install each wheel and sdist of a folder in a new virtual environment and run the smoke test there."""
+"""Install the wheels of a folder in new virtual environments and run the smoke test there.
+
+A folder without wheels must contain an sdist, which is compiled and tested instead: wheels of the same folder were built
+from it.
+"""
 
 from __future__ import annotations
 
@@ -16,20 +20,26 @@ CHECKOUT_VARIABLES = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PYO3_PYTHON", 
 
 
 TARGET = Path(__file__).resolve().parents[1] / "target"
-"""Cargo's folder: the dependencies that were compiled for the wheel are not compiled again for the sdist."""
+"""Cargo's folder, so that dependencies are not compiled again."""
+
+PYENV = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
 
 
 def interpreters() -> list[str]:
-    """Return this interpreter and the others from 3.10 on that are on PATH and run."""
+    """Return this interpreter and one of each other version from 3.10 on that is on PATH or managed by pyenv."""
     found = {sys.version_info[:2]: sys.executable}
     for minor in range(10, 15):
-        program = shutil.which(f"python3.{minor}")
-        version = (sys.version_info.major, minor)
-        if program is not None and version not in found:
-            check = [program, "-c", "import venv, ensurepip"]
-            if subprocess.run(check, capture_output=True, check=False).returncode == 0:
-                found[version] = program
+        candidates = [shutil.which(f"python3.{minor}")]
+        candidates += map(str, sorted(PYENV.glob(f"versions/3.{minor}.*/bin/python")))
+        usable = [program for program in candidates if program and _can_create_venv(program)]
+        if usable:
+            found.setdefault((3, minor), usable[0])
     return [found[version] for version in sorted(found)]
+
+
+def _can_create_venv(program: str) -> bool:
+    check = [program, "-c", "import venv, ensurepip"]
+    return subprocess.run(check, capture_output=True, check=False).returncode == 0
 
 
 def try_distribution(distribution: Path, smoke_test: Path, interpreter: str) -> None:
@@ -52,14 +62,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="folder with the wheels and the sdist")
     folder = parser.parse_args().folder.resolve()
-    distributions = sorted([*folder.glob("*.whl"), *folder.glob("*.tar.gz")])
-    if not distributions:
+    wheels, sdists = sorted(folder.glob("*.whl")), sorted(folder.glob("*.tar.gz"))
+    if not wheels and not sdists:
         print(f"expected a wheel or an sdist, found none in {folder}", file=sys.stderr)
         return 1
-    for distribution in distributions:
-        # An sdist is compiled, so one interpreter is enough for it.
-        is_wheel = distribution.suffix == ".whl"
-        for interpreter in interpreters() if is_wheel else [sys.executable]:
+    # Compiling an sdist takes minutes, so one interpreter is enough for it.
+    for distribution in wheels or sdists:
+        for interpreter in interpreters() if wheels else [sys.executable]:
             print(f"trying {distribution.name} with {interpreter}", flush=True)
             try_distribution(distribution, SMOKE_TEST, interpreter)
     return 0

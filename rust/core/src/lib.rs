@@ -1,7 +1,11 @@
 //! Rankings with ties: pair statistics, rank aggregation and partial label ranking.
 //!
 //! Data enters through [`rankings::Rankings`], whose constructor checks all properties that the kernels rely on; the
-//! kernels see valid data only. Dependencies point one way: `error ← run, random, saved, weights, raw_position ←
+//! kernels see valid data only. Start with [`rankings`], [`aggregate`] and [`metrics`]; [`tree`], [`forest`], [`boost`] and
+//! [`linear`] learn rankings from [`features`].
+//!
+//! Modules that the Python package needs and others rarely do are public, but not documented here; their interface may
+//! change in any release. Dependencies point one way: `error ← run, random, saved, weights, raw_position ←
 //! rankings, bucket_order ← pairs ← comparisons ← metrics, latent ← aggregate ← leaderboard, tree ← forest, boost,
 //! cross_validation`.
 
@@ -10,22 +14,28 @@ pub mod boost;
 pub mod bucket_order;
 mod cholesky;
 pub mod comparisons;
+#[doc(hidden)]
 pub mod cross_validation;
 pub mod error;
 pub mod features;
 pub mod forest;
+#[doc(hidden)]
 pub mod latent;
 pub mod leaderboard;
 pub mod linear;
 pub mod metrics;
 pub mod missing;
+#[doc(hidden)]
 pub mod mixture;
 pub mod pairs;
+#[doc(hidden)]
 pub mod predict;
 mod random;
 pub mod rankings;
+#[doc(hidden)]
 pub mod raw_position;
 pub mod run;
+#[doc(hidden)]
 pub mod saved;
 mod simd;
 pub mod tree;
