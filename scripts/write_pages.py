@@ -56,11 +56,12 @@ def speed(measured: Path) -> str:
     threads: list[list[str]] = []
     for match in filter(None, map(_COMPARISON.match, lines)):
         what, peer, *times = match.groups()
-        row = [what, peer, f"{times[0]} ms", f"{times[1]} ms", f"{times[2]} ×"]
+        ours, theirs, ratio = map(_rounded, times)
+        row = [what, peer, f"{ours} ms", f"{theirs} ms", f"{ratio} ×"]
         (threads if peer == "1" else kernels).append(row)
     trees = [match.groups() for match in filter(None, map(_TREE.match, lines))]
     forests = [match.groups() for match in filter(None, map(_FOREST.match, lines))]
-    (theirs,) = [match[1] for match in filter(None, map(_SKLEARN_FOREST.match, lines))]
+    (forest_peer,) = [match[1] for match in filter(None, map(_SKLEARN_FOREST.match, lines))]
     parts = [
         "# Speed",
         "Output of `benches/peers.py`, which measures bucketrank and other libraries alternately, in the same run. "
@@ -80,7 +81,7 @@ def speed(measured: Path) -> str:
             "lrrrr",
         ),
         "## Forests of 100 trees",
-        f"20,000 rows, 16 features, 26 labels, two threads; scikit-learn's forest on pair codes takes {theirs} s, "
+        f"20,000 rows, 16 features, 26 labels, two threads; scikit-learn's forest on pair codes takes {forest_peer} s, "
         "estimated from 2 and 6 trees.",
         _table(
             ["variant", "seconds", "ratio"],
@@ -128,6 +129,13 @@ def _help(command: list[str]) -> str:
     ):
         command_line([*command, "--help"])
     return stream.getvalue()
+
+
+def _rounded(number: str) -> str:
+    """Round to about three significant digits: times of other runs differ in the third one already."""
+    value = float(number)
+    decimals = 0 if value >= 100 else 1 if value >= 10 else 2 if value >= 1 else 3
+    return f"{value:,.{decimals}f}"
 
 
 def _cells(line: str) -> list[str]:

@@ -1,6 +1,6 @@
 """
-Who is tied? Tiers with intervals
-=================================
+Which players are tied? Tiers with intervals
+============================================
 
 Eight players meet at random, and some games are drawn. Davidson's model gives each a utility with a standard error;
 its consensus is a bucket order, whose buckets are shaded.

@@ -201,7 +201,7 @@ def rbo(
     r"""Mean rank-biased overlap: agreement that weighs the first places most.
 
     :math:`(1 - p) \sum_d p^{d-1} A_d`, where :math:`A_d` is the agreement of the first d labels. Both rankings rank
-    the same labels, so behind the last one the agreement is 1.
+    the same labels, so below the last label the agreement is 1.
 
     Parameters
     ----------

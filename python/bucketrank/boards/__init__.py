@@ -1,4 +1,4 @@
-"""Leaderboards: scores with intervals, and who is statistically tied."""
+"""Leaderboards: scores with intervals, and tiers of statistically tied labels."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ __all__ = ["Leaderboard"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Leaderboard(TabularResult):
-    """Labels ranked by score, with intervals, and who is statistically tied.
+    """Labels ranked by score, with intervals and tiers of statistically tied labels.
 
     Made by :func:`bucketrank.leaderboard`. Prints as a table, best label first; arrays are read-only and in the order
     of `labels`.
@@ -204,7 +204,7 @@ class Leaderboard(TabularResult):
         return to_csv_text([list(columns), *rows])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything in the table, and who is ahead of whom, as plain Python values, ready for JSON."""
+        """Return the table and the matrix of separated labels as plain Python values, ready for JSON."""
         columns = self._columns()
         rows = [
             {name: _plain(values[row]) for name, values in columns.items()}

@@ -14,7 +14,7 @@ from bucketrank.preflib import PREFLIB_TYPES
 from bucketrank.tables import to_json_text
 
 EPILOG = """\
-The file is a CSV table (or JSON records: .json, .jsonl) with one comparison per row: two labels and who won. Known
+The file is a CSV table (or JSON records: .json, .jsonl) with one comparison per row: two labels and the winner. Known
 outcomes are model_a, model_b, tie, left, right, draw, a, b, first, second, 1, 0 and 0.5. A PrefLib file (.soc .soi .toc
 .toi .cat), or a CSV table of positions whose columns --labels names, has rankings instead, which are resampled whole.
 
@@ -38,7 +38,7 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "leaderboard",
         help="rank labels from comparisons, with intervals and tiers",
-        description="Rank labels from comparisons, with intervals, and find out who is statistically tied.",
+        description="Rank labels from comparisons, with intervals and tiers of statistically tied labels.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

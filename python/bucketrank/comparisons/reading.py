@@ -37,8 +37,9 @@ def from_comparisons(
     first, second : array-like of shape (n_comparisons,), or str with `data`
         Names of the labels (texts or numbers), in the order in which they were shown.
     outcome : array-like of shape (n_comparisons,), or str with `data`
-        Who won. Known spellings, in any case: ``first``, ``model_a``, ``a``, ``left``, ``1``; ``second``, ``model_b``,
-        ``b``, ``right``, ``0``; ``tie``, ``draw``, ``tie (bothbad)``, ``both_bad``, ``0.5``; and evalica's ``Winner``.
+        The winner. Known spellings, in any case: ``first``, ``model_a``, ``a``, ``left``, ``1``; ``second``,
+        ``model_b``, ``b``, ``right``, ``0``; ``tie``, ``draw``, ``tie (bothbad)``, ``both_bad``, ``0.5``; and
+        evalica's ``Winner``.
     weight : array-like of shape (n_comparisons,), optional
         Non-negative weights; weight k equals k copies of the row.
     group : array-like of shape (n_comparisons,), optional
