@@ -50,7 +50,7 @@ class BadFileError(ValueError):
     """
 
 
-class Column(NamedTuple):
+class CsvColumn(NamedTuple):
     """Number of a column, from 1, and its name in the header."""
 
     number: int
@@ -137,7 +137,7 @@ class CsvTable:
         self, features: Sequence[int], labels: Sequence[int], row: str
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Read cell by cell; supports quoted cells and unused columns, and reports the place of an error."""
-        columns = [Column(number, name) for number, name in enumerate(self.header, start=1)]
+        columns = [CsvColumn(number, name) for number, name in enumerate(self.header, start=1)]
         numbers, X, Y = [], [], []
         for line, cells in itertools.islice(_records(self.name, self._text), 1, None):
             _check_width(self.name, line, cells, len(columns))
@@ -289,7 +289,7 @@ def _is_number(word: str) -> bool:
     return _NUMBER.fullmatch(word) is not None
 
 
-def _position(name: str, line: int, column: Column, cell: str) -> float:
+def _position(name: str, line: int, column: CsvColumn, cell: str) -> float:
     """Parse the cell of a label: a number, or NaN for a missing label."""
     word = cell.strip()
     if _is_number(word):
@@ -302,7 +302,7 @@ def _position(name: str, line: int, column: Column, cell: str) -> float:
     )
 
 
-def _finite_or_inf(name: str, line: int, column: Column, word: str) -> float:
+def _finite_or_inf(name: str, line: int, column: CsvColumn, word: str) -> float:
     """Parse a number; a number too large for a float is an error, not ``inf``, which has a meaning."""
     value = float(word)
     if math.isinf(value) and "inf" not in word.lower():
@@ -312,7 +312,7 @@ def _finite_or_inf(name: str, line: int, column: Column, word: str) -> float:
     return value
 
 
-def _feature(name: str, line: int, column: Column, cell: str) -> float:
+def _feature(name: str, line: int, column: CsvColumn, cell: str) -> float:
     """Parse the cell of a feature, which must be a finite number."""
     word = cell.strip()
     value = float(word) if _is_number(word) else math.nan
@@ -341,7 +341,7 @@ def _dense(Y: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _checked_positions(
-    name: str, Y: NDArray[np.float64], lines: Sequence[int], columns: Sequence[Column]
+    name: str, Y: NDArray[np.float64], lines: Sequence[int], columns: Sequence[CsvColumn]
 ) -> NDArray[np.float64]:
     """Return positions, ranked densely; the error for an invalid one names its line and column."""
     try:

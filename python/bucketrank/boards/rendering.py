@@ -117,7 +117,7 @@ def _rank_text(board: Leaderboard, label: int) -> str:
 
 
 def _digits(board: Leaderboard) -> int:
-    """Return how many decimals tell the scores apart: two digits of the typical interval."""
+    """Return the number of decimals of scores: two significant digits of the typical width of an interval."""
     widths = (board.score_high - board.score_low)[board.tier > 0]
     typical = float(np.median(widths)) if len(widths) else 0.0
     if not typical > 0:
@@ -126,7 +126,7 @@ def _digits(board: Leaderboard) -> int:
 
 
 def _note(board: Leaderboard) -> str:
-    """Return what is not comparable; empty if all labels are."""
+    """Return a note about labels that are not comparable; empty if all labels are comparable."""
     sizes = np.bincount(board.components)
     alone = [label for label in board.order().tolist() if sizes[board.components[label]] == 1]
     remarks = []

@@ -72,8 +72,8 @@ def _how_to_read(board: Leaderboard) -> str:
     return (
         "Scores have percentile intervals, each label on its own. A label is ahead of another when their difference "
         f"exceeds {board.critical_value:.2f} standard errors of the difference. The rank interval goes from 1 + the "
-        "number of labels ahead to n − the number of labels behind. The best label without a tier opens one, and the "
-        "labels after it join until the first that it is ahead of: no label of a tier is separated from its first one."
+        "number of labels ahead to n − the number of labels behind. The best label opens the first tier. Each further "
+        "label joins the current tier, unless the opener of the tier is ahead of it: then it opens the next one."
     )
 
 

@@ -63,8 +63,8 @@ def leaderboard(
     confidence : float, default 0.95
         Confidence of intervals and separations; above 0 and below 1.
     unit : {"row", "group"}, optional
-        What is drawn: single rows (comparisons or rankings), or whole groups of comparisons. By default groups, if the
-        comparisons have any. A row whose weight is a whole number stands for that many rows if all weights are
+        Unit of resampling: single rows (comparisons or rankings), or whole groups of comparisons. By default groups, if
+        the comparisons have any. A row whose weight is a whole number stands for that many rows if all weights are
         whole; otherwise each row is drawn with its weight.
     simultaneous : bool, default True
         Whether `confidence` holds for all pairs at once: c is that quantile, over the resamples, of
@@ -84,8 +84,8 @@ def leaderboard(
     Notes
     -----
     Single comparisons without covariates are drawn as one multinomial number per distinct pair and outcome: the time
-    does not grow with the number of comparisons. With Davidson a resample also draws the centre of the priors from the
-    priors: a score that the data leaves to the prior, as that of a label that won everything, has a wide interval.
+    does not grow with the number of comparisons. With Davidson, each resample also draws the centre of the prior: a
+    score that is determined by the prior alone, such as that of a label that won every comparison, has a wide interval.
     Labels that no chain of comparisons connects are not comparable: each connected component is ranked on its own.
 
     References

@@ -248,7 +248,7 @@ class Leaderboard(TabularResult):
         format: str = "html",  # noqa: A002 (the usual name of this parameter)
         title: str = "Leaderboard",
     ) -> str:
-        """Write the leaderboard as one self-contained page: what it says in words, tables and figures.
+        """Write the leaderboard as one self-contained page: a summary in words, tables and figures.
 
         Parameters
         ----------

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from bucketrank.csv_reader import BadFileError, Column, CsvTable, read_text
+from bucketrank.csv_reader import BadFileError, CsvColumn, CsvTable, read_text
 from bucketrank.datasets.dataset import Dataset
 from bucketrank.preflib import PREFLIB_TYPES
 
@@ -150,7 +150,7 @@ def choose_columns(
             )
         strange = sorted(set(range(len(header))).difference(labels, features))
         if strange:
-            column = Column(strange[0] + 1, header[strange[0]])
+            column = CsvColumn(strange[0] + 1, header[strange[0]])
             raise ValueError(
                 f"{column} is neither a feature A1, A2, ... nor a label L1, L2, ...{hint}"
             )

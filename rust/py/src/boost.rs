@@ -16,7 +16,7 @@ use crate::border::run::{run_jobs, run_with_callbacks};
 /// The parameters of a booster, from the Python layer; counts are not checked yet.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Options<'py> {
+pub struct BoosterSpec<'py> {
     rounds: Bound<'py, PyAny>,
     learning_rate: f64,
     max_depth: Bound<'py, PyAny>,
@@ -31,7 +31,7 @@ pub struct Options<'py> {
     n_jobs: usize,
 }
 
-impl Options<'_> {
+impl BoosterSpec<'_> {
     fn params(self) -> Result<BoostParams> {
         Ok(BoostParams::new(BoostOptions {
             rounds: check_bounded_count("rounds", self.rounds.clone())?,
@@ -74,7 +74,7 @@ impl Booster {
         x: Matrix<'py>,
         y: Positions<'py>,
         weights: MaybeWeights<'py>,
-        options: Options<'py>,
+        options: BoosterSpec<'py>,
         on_round: Option<Py<PyAny>>,
     ) -> Result<Self> {
         let params = options.params()?;

@@ -11,7 +11,7 @@ use crate::border::aggregator::AggregatorSpec;
 use crate::border::arrays::{whole_numbers, Matrix, MaybeWeights, Positions};
 use crate::border::errors::Result;
 use crate::border::run::run_with_callbacks;
-use crate::tree::Options;
+use crate::tree::TreeSpec;
 
 /// Data to cross-validate on, checked once.
 #[pyclass(frozen, module = "bucketrank._core")]
@@ -66,14 +66,14 @@ type Task = (usize, f64, u32, u32, usize, usize);
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct MethodSpecs {
-    trees: Vec<Options>,
+    trees: Vec<TreeSpec>,
     tree_aggregator: AggregatorSpec,
     aggregators: Vec<Vec<AggregatorSpec>>,
 }
 
 impl MethodSpecs {
     fn methods(self) -> Result<Methods> {
-        let trees = self.trees.into_iter().map(Options::params);
+        let trees = self.trees.into_iter().map(TreeSpec::params);
         let parsed = |specs: &Vec<AggregatorSpec>| -> Result<Vec<Aggregator>> {
             specs.iter().map(AggregatorSpec::aggregator).collect()
         };

@@ -17,7 +17,7 @@ use crate::border::arrays::{
 };
 use crate::border::errors::{BorderError, Result};
 use crate::border::run::{run, run_jobs};
-use crate::tree::Options;
+use crate::tree::TreeSpec;
 
 /// A forest with its training rankings.
 #[pyclass(frozen, module = "bucketrank._core")]
@@ -34,7 +34,7 @@ fn variant(name: &str) -> Result<ForestVariant> {
     }
 }
 
-fn forest_options(options: Options, kind: &str) -> Result<ForestOptions> {
+fn forest_options(options: TreeSpec, kind: &str) -> Result<ForestOptions> {
     let tree = *options.params()?.options();
     Ok(ForestOptions {
         variant: variant(kind)?,
@@ -71,7 +71,7 @@ impl Forest {
         &self,
         py: Python<'py>,
         x: Matrix<'py>,
-        options: Options,
+        options: TreeSpec,
         kind: &str,
         trees: usize,
     ) -> Result<Self> {

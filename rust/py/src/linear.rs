@@ -14,7 +14,7 @@ use crate::border::run::run;
 /// The parameters of a linear model, from the Python layer; the number of steps is not checked yet.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Options<'py> {
+pub struct LinearSpec<'py> {
     ridge: f64,
     intercept_ridge: f64,
     tolerance: f64,
@@ -22,7 +22,7 @@ pub struct Options<'py> {
     n_jobs: usize,
 }
 
-impl Options<'_> {
+impl LinearSpec<'_> {
     fn params(&self) -> Result<LinearParams> {
         Ok(LinearParams::new(LinearOptions {
             ridge: self.ridge,
@@ -41,7 +41,7 @@ pub struct LinearModel {
 }
 
 /// A vector of numbers for Python.
-type Vector<'py> = Bound<'py, PyArray1<f64>>;
+type Numbers<'py> = Bound<'py, PyArray1<f64>>;
 
 /// A matrix with a row and a column per coefficient, for Python.
 type SquareMatrix<'py> = Bound<'py, PyArray2<f64>>;
@@ -55,7 +55,7 @@ impl LinearModel {
         x: Matrix<'py>,
         y: Positions<'py>,
         weights: MaybeWeights<'py>,
-        options: Options<'py>,
+        options: LinearSpec<'py>,
     ) -> Result<Self> {
         let params = options.params()?;
         let rankings = y.weighted(py, &weights)?;
@@ -75,7 +75,7 @@ impl LinearModel {
         x: Matrix<'py>,
         y: Positions<'py>,
         weights: MaybeWeights<'py>,
-        options: Options<'py>,
+        options: LinearSpec<'py>,
     ) -> Result<(SquareMatrix<'py>, Option<SquareMatrix<'py>>)> {
         let params = options.params()?;
         let rankings = y.weighted(py, &weights)?;
@@ -99,13 +99,13 @@ impl LinearModel {
     }
 
     /// Coefficients of the standardised features, one row per score, and the intercepts.
-    fn coefficients<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray2<f64>>, Vector<'py>) {
+    fn coefficients<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray2<f64>>, Numbers<'py>) {
         let (coefficients, intercepts) = self.fitted.coefficients();
         (coefficients.into_pyarray(py), intercepts.into_pyarray(py))
     }
 
     /// Mean and standard deviation of each feature.
-    fn scale<'py>(&self, py: Python<'py>) -> (Vector<'py>, Vector<'py>) {
+    fn scale<'py>(&self, py: Python<'py>) -> (Numbers<'py>, Numbers<'py>) {
         let (means, deviations) = self.fitted.scale();
         let array = |values: &[f64]| values.to_vec().into_pyarray(py);
         (array(means), array(deviations))

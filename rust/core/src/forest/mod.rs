@@ -65,8 +65,8 @@ pub struct ForestOptions {
 
 /// A forest with its training rankings.
 ///
-/// Trees store nodes and rows, but no shares. The first prediction prepares the forest for fast predictions and keeps
-/// what it prepared in memory. Tree i depends on the seed and i only.
+/// Trees store nodes and rows, but no shares. The first prediction computes the shares that later predictions need, and
+/// keeps them in memory. Tree i depends on the seed and i only.
 ///
 /// References: L. Breiman, *Random forests*, Machine Learning 45, 2001; P. Geurts, D. Ernst and L. Wehenkel, *Extremely
 /// randomized trees*, Machine Learning 63, 2006.

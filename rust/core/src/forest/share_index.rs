@@ -1,4 +1,4 @@
-//! [`ShareIndex`]: what a forest needs to predict without counting its training rows again, and its cache.
+//! [`ShareIndex`]: stored shares, with which a forest predicts without counting its training rows again; and its cache.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
@@ -17,17 +17,19 @@ use super::Forest;
 /// Memory of all anchors together, in bytes.
 const ANCHOR_BUDGET: usize = 64 << 20;
 
-/// Weights and strengths for which the way from a leaf to its anchor is computed in single precision.
-const MODERATE: std::ops::RangeInclusive<f64> = 1e-20..=1e20;
+/// Weights and strengths for which the path from a leaf to its anchor can be computed in single precision.
+const SINGLE_PRECISION: std::ops::RangeInclusive<f64> = 1e-20..=1e20;
 
 /// The anchored trees of a forest for one strength of the m-estimate.
+///
+/// Anchors are nodes whose shares are stored; the shares of a leaf are computed from those of the anchor above it.
 ///
 /// Memory on top of the forest: 64 MB for anchors, 16 bytes per node, 8 bytes per tree and training row, three
 /// bits per distinct ranking and pair of labels.
 #[derive(Debug)]
 pub(super) struct ShareIndex {
     pub(super) strength: f64,
-    /// Fixed-point one of a tree.
+    /// The number 1 in fixed point, for the shares of one tree.
     pub(super) unit: i32,
     pub(super) trees: Vec<AnchoredTree>,
     /// The distinct training rankings; none if every leaf is an anchor.
@@ -45,7 +47,7 @@ impl ShareIndex {
         Self::with_least(forest, strength, least, jobs)
     }
 
-    /// As [`Self::new`], with this number of rows of an anchor.
+    /// As [`Self::new`], with anchors of at least `least` rows.
     pub(super) fn with_least(
         forest: &Forest,
         strength: f64,
@@ -80,9 +82,9 @@ impl ShareIndex {
     }
 }
 
-/// The smallest power of two for which the anchors fit the budget, in bytes.
+/// The smallest number of rows of an anchor, a power of two, for which all anchors fit in `budget` bytes.
 fn choose_least(forest: &Forest, strength: f64, budget: usize, jobs: Jobs<'_>) -> Result<u32> {
-    let is_moderate = |weight: f64| weight == 0.0 || MODERATE.contains(&weight);
+    let is_moderate = |weight: f64| weight == 0.0 || SINGLE_PRECISION.contains(&weight);
     let weights_are_moderate = match forest.rankings.weights() {
         Weights::Unit(_) => true,
         Weights::Each(weights) => weights.iter().copied().all(is_moderate),

@@ -4,10 +4,10 @@ use crate::pairs::PackedPairCodes;
 use crate::simd::{dispatch, Kernel};
 use crate::tree::{anchor_stride, ANCHOR_LANES};
 
-/// Fixed-point one of the mean over all trees. Sums of all trees stay below 2³¹.
+/// The number 1 in fixed point, for the mean over all trees. Sums of all trees stay below 2³¹.
 const ONE: usize = 1 << 30;
 
-/// Fixed-point one of a single tree.
+/// The number 1 in fixed point, for the shares of a single tree.
 pub(super) fn unit(trees: usize) -> i32 {
     (ONE / trees.max(1)) as i32
 }
@@ -37,7 +37,7 @@ impl ShareSums {
         }
     }
 
-    /// A part of a tree's shares in fixed point.
+    /// A share of one tree in fixed point.
     #[inline]
     pub(super) fn fixed(&self, share: f32) -> i32 {
         to_fixed(share, self.unit)
@@ -55,14 +55,14 @@ impl ShareSums {
     /// Adds a fraction of the shares of an anchor.
     pub(super) fn add_fraction(&mut self, anchor: &[i32], fraction: f32) {
         self.total += self.fixed(fraction);
-        dispatch(AddFraction {
+        dispatch(AddFractionKernel {
             sums: &mut self.anchored,
             anchor,
             fraction,
         });
     }
 
-    /// Adds a fraction of shares of ⅓.
+    /// Adds a fraction of the prior, in which before, tied and after have a share of ⅓ each.
     pub(super) fn add_prior(&mut self, fraction: f32) {
         let third = self.fixed(fraction / 3.0);
         self.total += 3 * third;
@@ -84,17 +84,17 @@ impl ShareSums {
         self.total += self.unit as i32;
         let unit = self.unit;
         for (sums, shares) in [&mut self.before, &mut self.after].into_iter().zip(shares) {
-            dispatch(AddShares { sums, shares, unit });
+            dispatch(AddSharesKernel { sums, shares, unit });
         }
     }
 
     /// Writes the normalised planes before, tied and after; 0 without any shares.
     pub(super) fn write(&self, shares: &mut [f64]) {
-        dispatch(WriteShares { sums: self, shares });
+        dispatch(WriteSharesKernel { sums: self, shares });
     }
 }
 
-/// Rounds a number that is not negative.
+/// Rounds a non-negative share to fixed point.
 #[inline(always)]
 fn to_fixed(share: f32, unit: f32) -> i32 {
     (share * unit + 0.5) as i32
@@ -122,19 +122,20 @@ impl AnchorSums {
 
     /// Adds the shares of anchors to the sums of their rows.
     pub(super) fn add(&mut self, anchors: &[(usize, &[i32])]) {
-        dispatch(AddAnchors {
+        dispatch(AddAnchorsKernel {
             sums: self,
             anchors,
         });
     }
 }
 
-struct AddAnchors<'a> {
+/// Adds shares of anchors to the sums of their rows.
+struct AddAnchorsKernel<'a> {
     sums: &'a mut AnchorSums,
     anchors: &'a [(usize, &'a [i32])],
 }
 
-impl Kernel for AddAnchors<'_> {
+impl Kernel for AddAnchorsKernel<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -157,13 +158,14 @@ impl Kernel for AddAnchors<'_> {
     }
 }
 
-struct AddFraction<'a> {
+/// Adds a fraction of the shares of an anchor.
+struct AddFractionKernel<'a> {
     sums: &'a mut [i32],
     anchor: &'a [i32],
     fraction: f32,
 }
 
-impl Kernel for AddFraction<'_> {
+impl Kernel for AddFractionKernel<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -174,13 +176,14 @@ impl Kernel for AddFraction<'_> {
     }
 }
 
-struct AddShares<'a> {
+/// Adds the shares of one tree, in fixed point.
+struct AddSharesKernel<'a> {
     sums: &'a mut [i32],
     shares: &'a [f32],
     unit: f32,
 }
 
-impl Kernel for AddShares<'_> {
+impl Kernel for AddSharesKernel<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -191,12 +194,13 @@ impl Kernel for AddShares<'_> {
     }
 }
 
-struct WriteShares<'a> {
+/// Divides the sums of each pair by their total.
+struct WriteSharesKernel<'a> {
     sums: &'a ShareSums,
     shares: &'a mut [f64],
 }
 
-impl Kernel for WriteShares<'_> {
+impl Kernel for WriteSharesKernel<'_> {
     type Output = ();
 
     #[inline(always)]

@@ -9,7 +9,8 @@ use super::real::Real;
 /// prior or the data.
 const PLAIN_WEIGHTS: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
 
-/// Largest sum of effects that is computed by strengths; larger ones are computed pair by pair.
+/// Largest absolute sum of effects for which shares are computed from the strengths of both labels; beyond it they are
+/// computed from the scores of the pair.
 const MAX_EFFECT: f64 = 300.0;
 
 /// How ties enter the model.
@@ -39,7 +40,7 @@ pub struct ContestModel<'a> {
 }
 
 impl<'a> ContestModel<'a> {
-    /// The model of contests whose weights have the size of `tallies`; `ridge` > 0 is the inverse variance of the priors.
+    /// The model of contests whose weights are of the order of `tallies`; `ridge` > 0 is the inverse variance of the priors.
     #[must_use]
     pub fn new(contests: &'a Contests, tallies: &Tallies, ties: TieRule, ridge: f64) -> Self {
         let seen = tallies.iter().map(|tally| tally.iter().sum::<f64>());

@@ -64,7 +64,7 @@ fn check_labels(labels: usize) -> Result<()> {
     Ok(())
 }
 
-/// A fit that similar data starts from: the mode and the factor of the second derivatives there.
+/// Starting point of fits to similar data: the mode of one fit and the factor of its second derivatives.
 pub(crate) struct WarmStart {
     scores: Vec<f64>,
     factor: Cholesky,

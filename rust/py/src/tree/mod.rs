@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 use self::leaf_tables::{Key, LeafTables, Smoothing};
-pub use self::options::Options;
+pub use self::options::TreeSpec;
 use crate::border::aggregator::AggregatorSpec;
 use crate::border::arrays::{
     gather_rows, order_table, position_table, require_shares, share_tables, whole_numbers,
@@ -57,7 +57,7 @@ impl Tree {
         y: Positions<'py>,
         weights: MaybeWeights<'py>,
         spec: AggregatorSpec,
-        options: Options,
+        options: TreeSpec,
     ) -> Result<Self> {
         let aggregator = spec.aggregator()?;
         let soft = options.is_soft();

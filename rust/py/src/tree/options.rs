@@ -1,4 +1,4 @@
-//! [`Options`]: the parameters of trees, as the Python layer passes them.
+//! [`TreeSpec`]: the parameters of trees, as the Python layer passes them.
 
 use bucketrank_core::tree::{Criterion, Splitter, TreeOptions, TreeParams};
 use pyo3::prelude::*;
@@ -8,7 +8,7 @@ use crate::border::errors::{BorderError, Result};
 /// The resolved parameters of a tree, from the Python layer: numbers of rows and features, no fractions.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Options {
+pub struct TreeSpec {
     criterion: String,
     splitter: String,
     max_splits: usize,
@@ -22,7 +22,7 @@ pub struct Options {
     soft: bool,
 }
 
-impl Options {
+impl TreeSpec {
     /// Whether the tree supports soft routing.
     pub fn is_soft(&self) -> bool {
         self.soft

@@ -13,7 +13,7 @@ use super::shrinkage::Shrinkage;
 use super::walk::ShareWalk;
 use crate::tree::model::Tree;
 
-/// Fraction of the shares of a leaf that is not followed further up: it bounds the error of the shares.
+/// Fractions below this are neglected on the path from a leaf to its anchor; it bounds the error of the shares.
 pub(crate) const NEGLIGIBLE: f32 = 4e-7;
 
 /// Number of possible values of `AnchorPlan::least`: the powers of two from 1 to 2³¹.
@@ -39,7 +39,7 @@ pub(crate) struct AnchorPlan<'a> {
     pub(crate) strength: f64,
     /// Anchors are the lowest nodes with at least this many rows; with 1 they are the leaves.
     pub(crate) least: u32,
-    /// Fixed-point one of the stored shares.
+    /// The number 1 in fixed point, for the stored shares.
     pub(crate) unit: i32,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct AnchoredTree {
     stride: usize,
 }
 
-/// A node in the compact layout of the way up.
+/// A node in the compact layout for paths from leaves to anchors.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct ClimbNode {
     /// Index of the parent, or [`ANCHOR`] and the slot of the node's shares.
