@@ -141,12 +141,16 @@ def test_temporary_memory_is_independent_of_the_rows() -> None:
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
-        ({"n_samples": 0}, ValueError, "n_samples is 0; expected at least 1"),
+        ({"n_samples": 0}, ValueError, "n_samples is 0; expected a whole number of at least 1"),
         ({"n_samples": 1e3}, TypeError, "n_samples is 1000.0; expected a whole number"),
-        ({"n_features": 0}, ValueError, "n_features is 0; expected at least 1"),
-        ({"n_labels": 1}, ValueError, "n_labels is 1; expected at least 2"),
+        ({"n_features": 0}, ValueError, "n_features is 0; expected a whole number of at least 1"),
+        ({"n_labels": 1}, ValueError, "n_labels is 1; expected a whole number of at least 2"),
         ({"n_informative": 9}, ValueError, "n_informative is 9; expected at most n_features=8"),
-        ({"n_informative": 0}, ValueError, "n_informative is 0; expected at least 1"),
+        (
+            {"n_informative": 0},
+            ValueError,
+            "n_informative is 0; expected a whole number of at least 1",
+        ),
         (
             {"relation": "cubic"},
             ValueError,

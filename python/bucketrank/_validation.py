@@ -201,7 +201,7 @@ def at_least(value: Any, name: str, least: int) -> int:
     number = as_whole(value, name)
     if number < least:
         raise ValueError(f"{name} is {number}; expected a whole number of at least {least}")
-    return min(number, _core.LIMITS["count"])
+    return number
 
 
 def bounded_count(value: Any, name: str) -> int:

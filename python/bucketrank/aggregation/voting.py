@@ -1,4 +1,4 @@
-"""Methods that people know from search engines and elections: reciprocal rank fusion, Schulze and ranked pairs."""
+"""Methods of search engines and elections: reciprocal rank fusion, Schulze and ranked pairs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["RankedPairs", "ReciprocalRankFusion", "Schulze"]
 class ReciprocalRankFusion(Aggregator):
     r"""Labels ordered by the sum of their reciprocal ranks, :math:`\sum 1 / (k + rank)`.
 
-    Ranks count from 1. Tied labels share the mean of 1 / (k + rank) over the places they occupy; a label that a ranking
-    does not rank gets nothing from it. Labels with equal sums are tied.
+    Ranks count from 1. Tied labels share the mean of 1 / (k + rank) over the places they occupy; a ranking adds 0 to
+    labels that it does not rank. Labels with equal sums are tied.
 
     Parameters
     ----------

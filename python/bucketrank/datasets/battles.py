@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bucketrank._validation import as_real, as_seed, as_whole
+from bucketrank._validation import as_real, as_seed, at_least
 from bucketrank.comparisons import Comparisons, from_comparisons
 
 __all__ = ["Battles", "make_battles", "read_battles"]
@@ -95,8 +95,8 @@ def make_battles(
     >>> battles.tiers
     array([1, 1, 2, 2])
     """
-    rows, labels = _at_least(n_comparisons, "n_comparisons", 1), _at_least(n_labels, "n_labels", 2)
-    levels = labels if n_tiers is None else _at_least(n_tiers, "n_tiers", 1)
+    rows, labels = at_least(n_comparisons, "n_comparisons", 1), at_least(n_labels, "n_labels", 2)
+    levels = labels if n_tiers is None else at_least(n_tiers, "n_tiers", 1)
     if levels > labels:
         raise ValueError(f"n_tiers is {levels}; expected at most n_labels={labels}")
     width, tie_share = _finite(spread, "spread"), as_real(ties, "ties")
@@ -112,7 +112,7 @@ def make_battles(
     gap = utilities[first] - utilities[second] + _finite(order_effect, "order_effect") + z @ effects
     group = None
     if n_groups is not None:
-        groups = _at_least(n_groups, "n_groups", 1)
+        groups = at_least(n_groups, "n_groups", 1)
         group = rng.integers(0, groups, rows)
         own = _finite(group_spread, "group_spread") * rng.standard_normal((groups, labels))
         gap += own[group, first] - own[group, second]
@@ -213,13 +213,6 @@ def read_battles(
         )
     except (TypeError, ValueError) as error:
         raise BadFileError(f"{name}: {error}") from error
-
-
-def _at_least(value: Any, name: str, least: int) -> int:
-    number = as_whole(value, name)
-    if number < least:
-        raise ValueError(f"{name} is {number}; expected at least {least}")
-    return number
 
 
 def _finite(value: Any, name: str) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bucketrank._validation import as_real, as_seed, as_whole
+from bucketrank._validation import as_real, as_seed, at_least
 from bucketrank.datasets.conversion import rank
 from bucketrank.datasets.dataset import Dataset
 from bucketrank.rankings import drop_labels
@@ -82,13 +82,13 @@ def make_rankings(
     4.0
     """
     shape = _Shape(
-        _at_least(n_samples, "n_samples", 1),
-        _at_least(n_features, "n_features", 1),
-        _at_least(n_labels, "n_labels", 2),
+        at_least(n_samples, "n_samples", 1),
+        at_least(n_features, "n_features", 1),
+        at_least(n_labels, "n_labels", 2),
     )
     informative = shape.features
     if n_informative is not None:
-        informative = _at_least(n_informative, "n_informative", 1)
+        informative = at_least(n_informative, "n_informative", 1)
         if informative > shape.features:
             raise ValueError(
                 f"n_informative is {informative}; expected at most n_features={shape.features}"
@@ -182,13 +182,6 @@ def _stream(seed: int, *key: int) -> np.random.Generator:
 def _seed(seed: int, block: int) -> int:
     sequence = np.random.SeedSequence(seed, spawn_key=(block, 2))
     return int(sequence.generate_state(1, np.uint64)[0])
-
-
-def _at_least(value: Any, name: str, least: int) -> int:
-    number = as_whole(value, name)
-    if number < least:
-        raise ValueError(f"{name} is {number}; expected at least {least}")
-    return number
 
 
 def _share(value: Any, name: str) -> float:

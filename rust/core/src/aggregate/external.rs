@@ -28,7 +28,7 @@ pub trait ExternalMethod: fmt::Debug + Send + Sync {
 /// Why an [`ExternalMethod`] has no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExternalFailure {
-    /// The host wants to end the work.
+    /// The host interrupted the work.
     Interrupted,
     /// An error, with its message.
     Failed(String),

@@ -156,7 +156,7 @@ impl Kemeny {
         self.label_weights.as_ref().map_or(1.0, weight)
     }
 
-    /// Costs of u before v, tied, and u behind v.
+    /// Costs of u before v, tied, and u after v.
     fn costs(&self, pairs: &PairTable<f64>, u: usize, v: usize) -> [f64; 3] {
         let [before, tied, after] = pairs.get(u, v);
         let (weight, penalty) = (self.pair_weight(u, v), self.penalty);
@@ -183,7 +183,7 @@ impl Kemeny {
     }
 
     /// Finds the bucket order. The workspace keeps the net preferences.
-    fn find_order(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<Found> {
+    fn find_order(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<ScaledSolution> {
         let pairs = Self::pairs(evidence)?;
         let n = pairs.labels();
         self.check_label_weights(n)?;
@@ -210,7 +210,7 @@ impl Kemeny {
         for (&label, &place) in order.iter().zip(&solution.places) {
             positions[label] = place as u16 + 1;
         }
-        Ok(Found {
+        Ok(ScaledSolution {
             order: BucketOrder::from_dense(positions),
             solution,
             scale,
@@ -219,7 +219,7 @@ impl Kemeny {
 }
 
 /// A bucket order with its certificate in scaled values.
-struct Found {
+struct ScaledSolution {
     order: BucketOrder,
     solution: Solution,
     scale: f64,

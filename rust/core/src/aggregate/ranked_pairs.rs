@@ -25,7 +25,7 @@ pub struct RankedPairs;
 /// A majority: its strength, the winner and the loser.
 type Majority = (f64, usize, usize);
 
-/// Which labels are reached from which by locked majorities, as sets of 64 labels per word.
+/// Labels that can be reached from each label along locked majorities, as bit sets of 64 labels per word.
 #[derive(Clone)]
 struct Reachability {
     n: usize,
@@ -47,7 +47,7 @@ impl Reachability {
         self.sets[from * self.words + to / 64] >> (to % 64) & 1 == 1
     }
 
-    /// Adds the majority of u over v and all that follows from it.
+    /// Adds the majority of u over v and all paths that it completes.
     fn add(&mut self, u: usize, v: usize, meter: &mut WorkMeter) -> Result<()> {
         if self.contains(u, v) {
             return Ok(());
@@ -80,7 +80,7 @@ impl RankedPairs {
         all
     }
 
-    /// Locks majorities; returns what is reached by them, and the discarded pairs of winner and loser.
+    /// Locks majorities; returns the reachability along them, and the discarded pairs of winner and loser.
     fn lock(
         pair_order: &PairOrderMatrix,
         interrupt: &Interrupt,

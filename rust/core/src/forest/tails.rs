@@ -1,14 +1,14 @@
-//! Shares of one row from its leaves, by the training rows between each leaf and its anchor.
+//! Shares of one row: the training rows between each of its leaves and the anchor above it are added to the anchor.
 
 use crate::error::Result;
 use crate::run::Interrupt;
 use crate::simd::{dispatch, Kernel};
-use crate::tree::{step_up, Level, Top, NEGLIGIBLE};
+use crate::tree::{step_up, ClimbEnd, ClimbedNode, NEGLIGIBLE};
 
 use super::share_index::ShareIndex;
 use super::share_sums::ShareSums;
 
-/// Sums the shares of leaves that are no anchors.
+/// Sums the shares of leaves that are not anchors.
 pub(super) enum TailSums<'a> {
     /// Every training row ranks all labels.
     Complete(CompleteTails<'a>),
@@ -59,13 +59,13 @@ pub(super) struct CompleteTails<'a> {
     weights: Vec<f32>,
     /// The rankings whose weight is not 0.
     touched: Vec<u32>,
-    /// Nodes on the way up from a leaf, with the factor of their weights.
-    levels: Vec<(Level, f32)>,
+    /// Nodes on the path from a leaf to its anchor, with the factor of their weights.
+    levels: Vec<(ClimbedNode, f32)>,
     rings: Vec<Ring>,
     weighted: Vec<(u32, i32)>,
 }
 
-/// Training rows of a node that its child on the way to the leaf does not have.
+/// Training rows of a node that are not in its child on the path to the leaf.
 struct Ring {
     tree: usize,
     start: u32,
@@ -101,7 +101,7 @@ impl<'a> CompleteTails<'a> {
         sums.add_rankings(&self.index.codes, &self.weighted);
     }
 
-    /// Collects the rings of one leaf and adds what its anchor contributes.
+    /// Collects the rings of one leaf and adds the contribution of its anchor.
     fn climb(&mut self, tree: usize, leaf: u32, sums: &mut ShareSums) {
         let (levels, strength) = (&mut self.levels, self.strength);
         levels.clear();
@@ -113,9 +113,9 @@ impl<'a> CompleteTails<'a> {
             fraction >= NEGLIGIBLE
         });
         match top {
-            Top::Anchor(anchor) => sums.add_fraction(anchor, fraction),
-            Top::Root => sums.add_prior(fraction),
-            Top::Stopped => {}
+            ClimbEnd::Anchor(anchor) => sums.add_fraction(anchor, fraction),
+            ClimbEnd::Root => sums.add_prior(fraction),
+            ClimbEnd::Stopped => {}
         }
         // A row of the leaf is in all nodes above it: the factors add up from the top.
         let mut factor = 0.0;
@@ -150,12 +150,12 @@ impl<'a> CompleteTails<'a> {
     }
 }
 
-/// Missing labels: every pair has its own weights, and the way up is computed pair by pair.
+/// Missing labels: every pair has its own weights, so the path to the anchor is computed pair by pair.
 pub(super) struct IncompleteTails<'a> {
     index: &'a ShareIndex,
     /// Per pair: weights of before, after and of all rows that rank both labels.
     counts: [Vec<f32>; 3],
-    /// Rankings of the rows of a node that its child on the way does not have, with their weights.
+    /// Rankings of the rows of a ring, with their weights.
     ring: Vec<(u32, f32)>,
     pairs: PairFractions,
 }
@@ -188,7 +188,7 @@ impl<'a> IncompleteTails<'a> {
         let anchored = &self.index.trees[tree];
         self.pairs.clear();
         self.counts.iter_mut().for_each(|counts| counts.fill(0.0));
-        let mut inner: Option<Level> = None;
+        let mut inner: Option<ClimbedNode> = None;
         let top = anchored.climb(leaf, |level| {
             self.ring.clear();
             for (start, end) in ring(level, inner) {
@@ -203,22 +203,22 @@ impl<'a> IncompleteTails<'a> {
             dispatch(StepUpPairs { pairs, counts })
         });
         match top {
-            Top::Anchor(anchor) => {
+            ClimbEnd::Anchor(anchor) => {
                 let unit = self.index.unit as f32;
                 let (before, rest) = anchor.split_at(self.index.codes.pairs());
                 let above = before.iter().zip(rest);
                 self.pairs
                     .add_above(above.map(|(&b, &a)| [b as f32 / unit, a as f32 / unit]));
             }
-            Top::Root => self.pairs.add_above(std::iter::repeat([1.0 / 3.0; 2])),
-            Top::Stopped => {}
+            ClimbEnd::Root => self.pairs.add_above(std::iter::repeat([1.0 / 3.0; 2])),
+            ClimbEnd::Stopped => {}
         }
         sums.add_shares([&self.pairs.before, &self.pairs.after]);
     }
 }
 
-/// The two ranges of rows of a node that its child `inner` does not have.
-fn ring(level: Level, inner: Option<Level>) -> [(u32, u32); 2] {
+/// The two ranges of rows of a node that are not in its child `inner`.
+fn ring(level: ClimbedNode, inner: Option<ClimbedNode>) -> [(u32, u32); 2] {
     let (inner_start, inner_end) = inner.map_or((level.end, level.end), |i| (i.start, i.end));
     [(level.start, inner_start), (inner_end, level.end)]
 }

@@ -67,7 +67,7 @@ impl PlaceShares {
         for &position in positions.iter().filter(|&&position| position != MISSING) {
             self.sizes[usize::from(position)] += 1;
         }
-        // Turn sizes into the places behind each position; the places of a position start where the one before it ends.
+        // Turn sizes into ends: the places of a position start where those of the previous position end.
         let mut end = 0;
         for size in &mut self.sizes {
             end += *size;

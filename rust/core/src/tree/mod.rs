@@ -36,8 +36,8 @@ pub(crate) use grow::{PreorderNode, SharedEncoding, Subtree, LEAF};
 #[cfg(test)]
 pub(crate) use leaves::ShareWalk;
 pub(crate) use leaves::{
-    anchor_stride, step_up, AnchorPlan, AnchoredTree, Level, Top, ANCHOR_LANES, LEAST_EXPONENTS,
-    NEGLIGIBLE,
+    anchor_stride, step_up, AnchorPlan, AnchoredTree, ClimbEnd, ClimbedNode, ANCHOR_LANES,
+    LEAST_EXPONENTS, NEGLIGIBLE,
 };
 
 pub use fitted::FittedTree;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::error::Result;
 use crate::run::{Interrupt, WorkMeter};
 
-/// Units of work between two looks at the clock.
+/// Units of work between two readings of the clock.
 const CLOCK_INTERVAL: u64 = 1_000_000;
 
 /// How long an exact search may take: a number of steps, which makes its result reproducible, a time, both or neither.
@@ -17,7 +17,7 @@ pub(in super::super) struct SearchLimits {
     pub(in super::super) time: Option<Duration>,
 }
 
-/// What is left of the limits.
+/// Remaining steps and time of an exact search.
 pub(super) struct Budget {
     steps: u64,
     until_clock: u64,
@@ -27,7 +27,7 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// The clock starts now.
+    /// A full budget; the clock starts now.
     pub(super) fn new(limits: SearchLimits, interrupt: &Interrupt) -> Self {
         Self {
             steps: limits.steps.unwrap_or(u64::MAX),

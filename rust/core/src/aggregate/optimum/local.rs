@@ -9,7 +9,7 @@ use crate::run::WorkMeter;
 /// Limit of rounds of moves and cuts. Every round but the last improves the value, so it is not reached in practice.
 const MAX_ROUNDS: usize = 1000;
 
-/// Restarts of the search from disturbed results.
+/// Restarts of the search from randomly perturbed results.
 const RESTARTS: usize = 60;
 
 impl PairValues {
@@ -37,8 +37,8 @@ impl PairValues {
         Ok(places)
     }
 
-    /// As [`Self::improve`], and goes on from disturbed results with a fixed seed. For components that are too large for
-    /// all sets of labels: a good start saves most of the exact search.
+    /// As [`Self::improve`], with restarts from perturbed results, drawn with a fixed seed. For components with too many
+    /// labels for a table of all sets: with a good start, branch and bound prunes most of its search.
     ///
     /// # Errors
     /// [`crate::error::Error::Interrupted`].
@@ -69,7 +69,7 @@ impl PairValues {
     }
 }
 
-/// The labels by bucket, equal ones by number.
+/// The labels sorted by bucket; labels of a bucket by number.
 pub(super) fn order_of(places: &[usize]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..places.len()).collect();
     order.sort_by_key(|&label| places[label]);

@@ -2,7 +2,7 @@
 
 use super::values::{BucketLimits, PairValues};
 
-/// Loss of the three relations of a pair against the best one: first before second, tied, first behind second.
+/// Loss of the three relations of a pair against the best one: first before second, tied, first after second.
 type Losses = [f64; 3];
 
 /// Losses up to this are zero.

@@ -75,7 +75,7 @@ pub(crate) struct TailRow {
 
 /// A node between a leaf and its anchor.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Level {
+pub(crate) struct ClimbedNode {
     /// Range of its rows.
     pub(crate) start: u32,
     pub(crate) end: u32,
@@ -83,9 +83,9 @@ pub(crate) struct Level {
     pub(crate) weight: f32,
 }
 
-/// What ends the way up from a leaf.
+/// End of a climb from a leaf.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Top<'a> {
+pub(crate) enum ClimbEnd<'a> {
     /// An anchor, with its shares: the planes before and after, and padding.
     Anchor(&'a [i32]),
     /// The root, which is no anchor: its parent has shares of ⅓.
@@ -145,23 +145,27 @@ impl AnchoredTree {
     }
 
     /// Calls `visit` with each node from a leaf up to its anchor, which is not visited, or until it returns false.
-    pub(crate) fn climb(&self, leaf: u32, mut visit: impl FnMut(Level) -> bool) -> Top<'_> {
+    pub(crate) fn climb(
+        &self,
+        leaf: u32,
+        mut visit: impl FnMut(ClimbedNode) -> bool,
+    ) -> ClimbEnd<'_> {
         let mut index = leaf;
         loop {
             let node = self.nodes[index as usize];
             if node.parent & ANCHOR != 0 {
-                return Top::Anchor(self.anchor(node.parent & !ANCHOR));
+                return ClimbEnd::Anchor(self.anchor(node.parent & !ANCHOR));
             }
-            let level = Level {
+            let level = ClimbedNode {
                 start: node.first_row,
                 end: node.first_row + node.rows,
                 weight: node.weight,
             };
             if !visit(level) {
-                return Top::Stopped;
+                return ClimbEnd::Stopped;
             }
             if index == 0 {
-                return Top::Root;
+                return ClimbEnd::Root;
             }
             index = node.parent;
         }
@@ -173,7 +177,7 @@ impl AnchoredTree {
         self.anchors.len() / self.stride
     }
 
-    /// The training rows of a range of a [`Level`].
+    /// The training rows of a range of a [`ClimbedNode`].
     pub(crate) fn rows(&self, start: u32, end: u32) -> &[TailRow] {
         &self.rows[start as usize..end as usize]
     }

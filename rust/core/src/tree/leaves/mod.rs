@@ -9,8 +9,8 @@ pub(crate) mod soft;
 mod walk;
 
 pub(crate) use anchors::{
-    anchor_stride, step_up, AnchorPlan, AnchoredTree, Level, Top, ANCHOR_LANES, LEAST_EXPONENTS,
-    NEGLIGIBLE,
+    anchor_stride, step_up, AnchorPlan, AnchoredTree, ClimbEnd, ClimbedNode, ANCHOR_LANES,
+    LEAST_EXPONENTS, NEGLIGIBLE,
 };
 #[cfg(test)]
 pub(crate) use walk::ShareWalk;
