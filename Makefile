@@ -153,6 +153,11 @@ SECONDS ?= 60
 fuzz: $(EXTENSION) ## try random calls, texts and files for SECONDS=60
 	$(PY) scripts/fuzz.py $(SECONDS)
 
+.PHONY: coverage
+coverage: $(EXTENSION) ## measure the lines that the tests cover (needs rustup component add llvm-tools)
+	$(PIP) install --group coverage
+	$(PY) scripts/measure_coverage.py
+
 # A seeded sample of mutants of the core, asked of its own tests; it takes hours.
 SHARD ?= 0/20
 

@@ -1,0 +1,90 @@
+"""Measure the line coverage of the Rust core by its tests, and of the Python package by its tests.
+
+    python scripts/measure_coverage.py [--rust | --python] [ARGUMENT ...]
+
+Further arguments select Python tests. The Rust part needs the tools of the compiler (``rustup component add
+llvm-tools``), the Python part the package `coverage`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+TARGET = ROOT / "target" / "coverage"
+"""Its own folder: instrumented libraries must not replace the others."""
+
+
+def measure_rust() -> None:
+    """Run the tests of the core with counters, and print the covered lines per file."""
+    profiles = TARGET / "profiles"
+    shutil.rmtree(profiles, ignore_errors=True)
+    environment = {
+        **os.environ,
+        "CARGO_TARGET_DIR": str(TARGET),
+        "LLVM_PROFILE_FILE": str(profiles / "%p-%m.profraw"),
+        "RUSTFLAGS": "-Cinstrument-coverage",
+    }
+    test = ["cargo", "test", "--package", "bucketrank-core", "--lib", "--tests", "--locked"]
+    messages = subprocess.run(
+        [*test, "--no-run", "--message-format=json"],
+        cwd=ROOT,
+        env=environment,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    ).stdout
+    programs = [
+        message["executable"]
+        for message in map(json.loads, messages.splitlines())
+        if message.get("executable") and message["profile"]["test"]
+    ]
+    subprocess.run([*test, "--quiet"], cwd=ROOT, env=environment, check=True)
+    merged = TARGET / "tests.profdata"
+    raw = map(str, sorted(profiles.glob("*.profraw")))
+    subprocess.run(
+        [_llvm_tool("llvm-profdata"), "merge", "--sparse", *raw, "-o", str(merged)], check=True
+    )
+    objects = [argument for program in programs for argument in ("--object", program)]
+    report = [_llvm_tool("llvm-cov"), "report", f"--instr-profile={merged}", *objects]
+    subprocess.run([*report, str(ROOT / "rust" / "core" / "src")], check=True)
+
+
+def _llvm_tool(name: str) -> str:
+    sysroot = subprocess.run(
+        ["rustc", "--print", "sysroot"], check=True, stdout=subprocess.PIPE, text=True
+    ).stdout.strip()
+    found = sorted(Path(sysroot).glob(f"lib/rustlib/*/bin/{name}*"))
+    if not found:
+        sys.exit(f"{name} is not installed: rustup component add llvm-tools")
+    return str(found[0])
+
+
+def measure_python(tests: list[str]) -> None:
+    """Run the Python tests, all by default, and print the covered lines per file."""
+    run = [sys.executable, "-m", "coverage"]
+    command = [*run, "run", "--source", "python/bucketrank", "-m", "pytest", "-q", *tests]
+    subprocess.run(command, cwd=ROOT, check=True)
+    subprocess.run([*run, "report", "--skip-covered", "--sort=cover"], cwd=ROOT, check=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Measure the line coverage of the tests.")
+    parser.add_argument("--rust", action="store_true", help="only the Rust core")
+    parser.add_argument("--python", action="store_true", help="only the Python package")
+    parser.add_argument("tests", nargs="*", help="Python tests to run; all by default")
+    arguments = parser.parse_args()
+    if not arguments.python:
+        measure_rust()
+    if not arguments.rust:
+        measure_python(arguments.tests)
+
+
+if __name__ == "__main__":
+    main()
