@@ -25,7 +25,7 @@ REAL_DATASETS = ("algae", "movies")
 """Datasets on which Borda and Copeland use recommended thresholds."""
 
 LEVEL = 0.01
-"""A cell does not match if its p-value, adjusted by Holm for all cells, is below."""
+"""A cell does not match if its p-value, adjusted by Holm for all cells, is below this level."""
 
 LARGEST_RMS = 2.0
 """Largest root mean square of z per level; 1.41 is expected with four degrees of freedom."""

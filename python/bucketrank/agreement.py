@@ -135,8 +135,8 @@ def tau_b(
 ) -> float:
     r"""Mean Kendall rank correlation :math:`\tau_b`, which corrects for ties.
 
-    Concordant minus discordant pairs, divided by the geometric mean of the pairs that are not tied in one and in the
-    other ranking. Unlike :func:`tau_x` it treats a tie as lack of information, and it is undefined when a ranking
+    Concordant minus discordant pairs, divided by the geometric mean of the numbers of pairs that each ranking does not
+    tie. Unlike :func:`tau_x` it treats a tie as lack of information, and it is undefined when a ranking
     ties all labels.
 
     Parameters

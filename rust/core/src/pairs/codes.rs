@@ -82,7 +82,7 @@ impl PackedPairCodes {
         self.words * LANES
     }
 
-    /// Adds the weights of complete rankings to the planes before and after of the pairs that they order so.
+    /// Adds the weight of each complete ranking to the plane before or after of every pair that it orders.
     ///
     /// Sums of integers do not depend on the order of the rankings.
     pub(crate) fn add_complete(&self, rankings: &[(u32, i32)], sums: [&mut [i32]; 2]) {
@@ -108,8 +108,8 @@ impl PackedPairCodes {
         });
     }
 
-    /// Calls `add` with the code words of a few rankings at a time. Gathering them first has many loads under way at
-    /// once, and the sums then read the first-level cache.
+    /// Calls `add` with the code words of a few rankings at a time. Gathering them first keeps many loads in
+    /// flight, and the sums then read from the first-level cache.
     fn each_group<W: Copy>(
         &self,
         rankings: &[(u32, W)],
