@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, ArrayView2};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::run::Interrupt;
 
 /// Smallest difference of two separated labels, in standard errors of the difference.
@@ -39,10 +39,8 @@ impl Separation {
     /// `tolerance` are equal.
     ///
     /// # Errors
-    /// [`Error::Interrupted`](crate::error::Error::Interrupted).
-    ///
-    /// # Panics
-    /// When scores, resamples and components are of different numbers of labels.
+    /// [`Error::LabelCount`] when scores, resamples and components have different numbers of labels;
+    /// [`Error::Interrupted`].
     pub fn new(
         scores: &[f64],
         resampled: ArrayView2<'_, f64>,
@@ -52,7 +50,10 @@ impl Separation {
         interrupt: &Interrupt,
     ) -> Result<Self> {
         let n = scores.len();
-        assert!(resampled.ncols() == n && components.len() == n);
+        let counts = [resampled.ncols(), components.len()];
+        if let Some(found) = counts.into_iter().find(|&found| found != n) {
+            return Err(Error::LabelCount { found, expected: n });
+        }
         // One row per label, so that the resamples of a pair are adjacent.
         let by_label = resampled.t().as_standard_layout().into_owned();
         let mut errors = Array2::<f64>::zeros((n, n));
@@ -136,6 +137,22 @@ fn quantile(values: &mut [f64], share: f64) -> f64 {
 mod tests {
     use super::*;
     use ndarray::array;
+
+    #[test]
+    fn other_numbers_of_labels_are_rejected() {
+        let resampled = array![[1.0, 0.0], [2.0, 1.0]];
+        for (scores, components) in [(vec![1.0; 3], vec![0; 3]), (vec![1.0; 2], vec![0; 3])] {
+            let found = Separation::new(
+                &scores,
+                resampled.view(),
+                &components,
+                CriticalValue::Fixed(1.0),
+                0.0,
+                &Interrupt::never(),
+            );
+            assert!(matches!(found, Err(Error::LabelCount { .. })));
+        }
+    }
 
     #[test]
     fn a_worked_example() {
