@@ -170,22 +170,22 @@ class PartialLabelRankingBooster(LatentRanker):
         options = self._options()
         every = at_least(self.verbose, "verbose", 0)
 
-        untold: list[tuple[int, float | None]] = []
+        unprinted: list[tuple[int, float | None]] = []
 
-        def tell(done: int, score: float | None) -> None:
+        def print_round(done: int, score: float | None) -> None:
             shown = "" if score is None else f", validation log-likelihood {score:.6f}"
             print(f"round {done} of {options['rounds']}{shown}", flush=True)  # noqa: T201 (verbose)
 
         def after_round(done: int, score: float | None) -> None:
-            untold[:] = [(done, score)]
+            unprinted[:] = [(done, score)]
             if done % every == 0:
-                tell(*untold.pop())
+                print_round(*unprinted.pop())
 
         booster = _core.Booster.fit(
             values, positions, as_weights(sample_weight), options, after_round if every else None
         )
-        for last_round in untold:
-            tell(*last_round)
+        for last_round in unprinted:
+            print_round(*last_round)
         self._remember(X, names, aggregator)
         self.booster_ = booster
         self.rounds_ = booster.rounds

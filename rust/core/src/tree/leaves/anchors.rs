@@ -251,9 +251,10 @@ pub(crate) fn step_up(fraction: f32, weight: f32, strength: f32) -> [f32; 2] {
     [factor, factor * strength]
 }
 
-/// The exponents of `least`, from the first inclusive to the second exclusive, for which a node is an anchor. Leaves of at
-/// least `least` rows are anchors, and inner nodes of at least `least` rows with a smaller child below which a leaf needs
-/// the anchor.
+/// Range of the exponents of `least` for which a node is an anchor: from the first, up to but not including the second.
+///
+/// A leaf is an anchor if it has at least `least` rows. An inner node is one if it has at least `least` rows, and a child
+/// with fewer rows whose leaves need its shares.
 fn anchor_exponents(tree: &Tree, index: u32, remainders: &[f32]) -> [usize; 2] {
     let node = tree.node(index);
     let end = |rows: u32| rows.max(1).ilog2() as usize + 1;
