@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import friedmanchisquare, kendalltau, rankdata
+from sklearn.model_selection import cross_val_score
 
 import bucketrank as br
 from strategies import Ranking, bucket_orders
@@ -223,3 +224,6 @@ def test_scorers_rank_models() -> None:
     assert br.kendall_distance_scorer(tree, X, Y) == 0
     assert br.tau_b_scorer(tree, X, Y) == pytest.approx(1)
     assert br.rbo_scorer(tree, X, Y) == pytest.approx(1)
+    for metric in (*METRICS, br.tau_x):
+        with pytest.raises(TypeError, match=r"Y_true is the estimator .*tau_x_scorer"):
+            cross_val_score(tree, X, Y, scoring=metric, error_score="raise")

@@ -64,7 +64,7 @@ CASES: dict[str, Case] = {
         0,
         1,
         None,
-        "Y_pred, row 0: labels 1 and 2 are tied; expected total orders (no ties)",
+        "Y_pred, row 0: labels 1 and 2 are tied; expected total orders (no ties); tau_x and tau_b allow ties",
     ),
     "unrankable": (
         lambda: to_dense_ranks([[1.0, 2.0], [1.0, -math.inf]]),

@@ -182,5 +182,8 @@ def test_a_table_of_rankings_makes_a_leaderboard(
         ("tea", 30, 6),
         ("coffee", 4, 6),
     ]
+    assert main(["leaderboard", str(file)]) == 2
+    assert "no column 'model_a'" in (message := capsys.readouterr().err)
+    assert "--labels those of a table of rankings" in message
     assert main([*options, "--group", "city"]) == 2
     assert "--group and --order-effect are options of comparisons" in capsys.readouterr().err

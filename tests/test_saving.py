@@ -247,4 +247,4 @@ def test_errors_of_files_name_the_file(
     assert run_command(["predict", str(tmp_path / "m.bin"), str(new), "--out", out]) == 2
     assert re.search(r"out\.csv: there is no folder", capsys.readouterr().err)
     assert run_command(["fit", str(drinks), "--out", str(tmp_path / "model.bin")]) == 2
-    assert "or --labels to bucketrank fit" in capsys.readouterr().err
+    assert "or --labels on the command line" in capsys.readouterr().err

@@ -185,6 +185,12 @@ def ignores_missing(missing: Any) -> bool:
 
 def checked_pair(Y_true: Any, Y_pred: Any) -> tuple[Positions, Positions]:
     """Return two tables of positions of the same labels."""
+    if hasattr(Y_true, "predict"):
+        # scikit-learn calls a function of `scoring` with the estimator.
+        raise TypeError(
+            f"Y_true is the estimator {type(Y_true).__name__}; expected rankings; for scoring=... of scikit-learn "
+            "there are tau_x_scorer, kendall_distance_scorer, tau_b_scorer and rbo_scorer"
+        )
     check_same_labels(Y_true, Y_pred, "Y_true", "Y_pred")
     return as_positions(Y_true, "Y_true"), as_positions(Y_pred, "Y_pred")
 

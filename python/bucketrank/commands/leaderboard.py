@@ -10,6 +10,7 @@ from bucketrank._files import check_writable
 from bucketrank.aggregation import METHODS
 from bucketrank.commands.reading import read_rankings
 from bucketrank.commands.writing import missing_package_is_exit_code_1, print_or_write
+from bucketrank.csv_reader import BadFileError
 from bucketrank.preflib import PREFLIB_TYPES
 from bucketrank.tables import to_json_text
 
@@ -30,6 +31,7 @@ examples:
   bucketrank leaderboard survey.csv --labels tea coffee juice --weight people
 """
 
+_COLUMNS = ("first", "second", "outcome", "weight", "group")
 _FORMATS = ("text", "csv", "json", "markdown", "latex")
 
 
@@ -115,14 +117,16 @@ def _read(options: argparse.Namespace) -> Any:
                 f"--group and --order-effect are options of comparisons; {options.file} has rankings"
             )
         return read_rankings(options.file, options.labels, options.weight)
-    return read_battles(
-        options.file,
-        first=options.first,
-        second=options.second,
-        outcome=options.outcome,
-        weight=options.weight,
-        group=options.group,
-    )
+    columns = {name: getattr(options, name) for name in _COLUMNS}
+    try:
+        return read_battles(options.file, **columns)
+    except BadFileError as error:
+        if "no column" not in str(error):
+            raise
+        raise BadFileError(
+            f"{error}; --first, --second and --outcome name the columns of comparisons, --labels those of a table of "
+            "rankings"
+        ) from None
 
 
 def _aggregator(options: argparse.Namespace) -> Any:

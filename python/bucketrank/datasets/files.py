@@ -143,7 +143,7 @@ def choose_columns(
     if labels is None and features is None:
         labels = [i for i, name in enumerate(header) if re.fullmatch(r"L\d+", name)]
         features = [i for i, name in enumerate(header) if re.fullmatch(r"A\d+", name)]
-        hint = "; for another header pass label_columns and feature_columns, or --labels to bucketrank fit"
+        hint = "; for another header pass label_columns and feature_columns, or --labels on the command line"
         if not labels:
             raise ValueError(
                 f"no column L1, L2, ...; expected the positions of the labels in them{hint}"

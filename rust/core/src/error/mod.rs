@@ -66,7 +66,8 @@ pub enum Error {
     },
     /// A tie where total orders are required.
     #[error(
-        "{what}, row {row}: labels {first} and {second} are tied; expected total orders (no ties)"
+        "{what}, row {row}: labels {first} and {second} are tied; expected total orders (no ties); tau_x and tau_b \
+         allow ties"
     )]
     Tied {
         /// Name of the argument that has the row.
