@@ -27,6 +27,19 @@ ALL = [
     *(br.MarkovChain(v) for v in (1, 2, 3, 4)),
     br.MaximalLottery(),
 ]
+NEWER = [
+    br.TauX(),
+    br.TauX("local"),
+    br.TauX("exact"),
+    br.Kemeny(),
+    br.Kemeny(ties=False),
+    br.Schulze(),
+    br.RankedPairs(),
+    br.ReciprocalRankFusion(),
+    br.Davidson(),
+]
+"""Methods beyond the paper."""
+
 EQUIVARIANT = [a for a in ALL if not isinstance(a, br.BucketPivot)]
 betas = st.sampled_from([0.0, 0.1, 0.25, 0.4, 0.5, 0.9, 1.3])
 
@@ -144,12 +157,48 @@ def test_reversing_the_rankings_reverses_borda_and_copeland(Y: list[Ranking], be
         np.testing.assert_array_equal(kind(beta).aggregate(backward), expected)
 
 
+@given(st.integers(2, 8).flatmap(bucket_orders), st.integers(1, 4))
+def test_newer_methods_are_unanimous(row: Ranking, copies: int) -> None:
+    for aggregator in NEWER:
+        if aggregator == br.Davidson():
+            # A model of ties: many of them make further ties probable.
+            continue
+        found = aggregator.aggregate([row] * copies)
+        if aggregator == br.Kemeny(ties=False):
+            assert len(set(found)) == len(row)
+            # Strict, and an order of the labels that breaks ties only.
+            assert all(np.diff(np.array(row)[np.argsort(found)]) >= 0)
+        else:
+            np.testing.assert_array_equal(found, row)
+
+
+@given(profiles(max_labels=6))
+def test_reversing_the_rankings_reverses_newer_methods(Y: list[Ranking]) -> None:
+    backward = br.to_dense_ranks(-np.array(Y))
+    for aggregator in (br.Schulze(), br.RankedPairs()):
+        forward = aggregator.aggregate(Y)
+        expected = forward.max() + 1 - forward
+        np.testing.assert_array_equal(aggregator.aggregate(backward), expected)
+    for aggregator in (br.TauX("exact"), br.Kemeny(), br.Kemeny(ties=False)):
+        found, other = (aggregator.explain(each) for each in (Y, backward))
+        key = "distance" if isinstance(aggregator, br.Kemeny) else "expected_tau_x"
+        assert found.details[key] == pytest.approx(other.details[key], abs=1e-9)
+        assert found.details["unique"] == other.details["unique"]
+        if found.details["unique"]:
+            expected = found.positions.max() + 1 - found.positions
+            np.testing.assert_array_equal(other.positions, expected)
+    cuts = (br.TauX().explain(each).details["expected_tau_x"] for each in (Y, backward))
+    assert next(cuts) == pytest.approx(next(cuts), abs=1e-9)
+    utilities = [br.Davidson().explain(each).details["utilities"] for each in (Y, backward)]
+    np.testing.assert_allclose(utilities[0], -utilities[1], atol=1e-6)
+
+
 @given(st.data())
 def test_weight_k_equals_k_copies(data: st.DataObject) -> None:
     Y = data.draw(profiles())
     weights = data.draw(integer_weights(len(Y)))
     copies = np.repeat(Y, weights, axis=0)
-    for aggregator in ALL:
+    for aggregator in (*ALL, *NEWER):
         np.testing.assert_array_equal(
             aggregator.aggregate(Y, weights), aggregator.aggregate(copies)
         )
