@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -84,7 +86,7 @@ def test_names_with_relation_signs_are_quoted() -> None:
     assert export_text(tree).startswith(f"|-- x0 <= 0.50: {order} (1 row)")
     escaped = order.replace("\\", "\\\\").replace('"', r"\"")
     assert f'1 [label="{escaped}\\nimpurity' in export_graphviz(tree)
-    assert plot_tree(tree)[1].get_text().startswith(order)
+    assert plot_tree(tree)[1].get_text().replace("\n", " ").startswith(order)
     with pytest.raises(ValueError, match="'a>x' cannot be written as text"):
         to_text(Y)
     with pytest.raises(TypeError, match="label_names is 5; expected a list of names"):
@@ -132,16 +134,107 @@ def test_bad_arguments(tree: PartialLabelRankingTree, export: object) -> None:
         export(tree, max_depth=1.5)
 
 
-def test_boxes_of_a_drawn_tree_do_not_overlap() -> None:
-    import matplotlib
+def overlaps(boxes: list[Any]) -> list[Any]:
+    extents = [box.get_window_extent() for box in boxes]
+    return [(a, b) for a in extents for b in extents if a is not b and a.overlaps(b)]
 
-    matplotlib.use("Agg")
+
+@pytest.mark.usefixtures("drawing")
+@pytest.mark.parametrize("max_depth", [None, 3, 5])
+@pytest.mark.parametrize("own_axes", [False, True])
+def test_boxes_of_a_drawn_tree_do_not_overlap(max_depth: int | None, own_axes: bool) -> None:
     from matplotlib import pyplot
 
-    X, Y = random_data(0, rows=200, features=3, labels=5)
-    tree = PartialLabelRankingTree(max_depth=3).fit(X, Y)
-    figure, axes = pyplot.subplots()
-    boxes = [box.get_window_extent() for box in plot_tree(tree, ax=axes)]
-    pyplot.close(figure)
-    assert len(boxes) > 8
-    assert not [(a, b) for a in boxes for b in boxes if a is not b and a.overlaps(b)]
+    X, Y = random_data(0, rows=300, features=3, labels=5)
+    tree = PartialLabelRankingTree(max_depth=5).fit(X, Y)
+    axes = pyplot.subplots()[1] if own_axes else None
+    boxes = plot_tree(tree, ax=axes, max_depth=max_depth)
+    pyplot.gcf().canvas.draw()
+    assert overlaps(boxes) == []
+    assert len(boxes) > 2
+    pyplot.close("all")
+
+
+@pytest.mark.usefixtures("drawing")
+def test_a_large_tree_shows_its_top_and_says_so() -> None:
+    from matplotlib import pyplot
+
+    X, Y = random_data(0, rows=2000, features=5, labels=6, values=50)
+    tree = PartialLabelRankingTree(min_samples_split=2).fit(X, Y)
+    assert tree.get_n_leaves() > 1000
+    boxes = plot_tree(tree)
+    figure = pyplot.gcf()
+    depth = round(np.log2(len(boxes) + 1)) - 1
+    assert figure.axes[0].get_title().startswith(f"Top {depth} of {tree.get_depth()} levels")
+    assert f"{tree.get_n_leaves():,} leaves" in figure.axes[0].get_title()
+    assert 3 <= len(boxes) < 50
+    assert max(figure.get_size_inches()) <= 16
+    assert min(float(box.get_fontsize()) for box in boxes) > 7
+    hidden = [re.search(r"\.\.\. ([\d,]+) leaves below", box.get_text()) for box in boxes]
+    counts = [int(found[1].replace(",", "")) for found in hidden if found]
+    shown = len(boxes) - (len(boxes) - 1) // 2 - len(counts)
+    assert sum(counts) + shown == tree.get_n_leaves()
+    pyplot.close("all")
+
+
+@pytest.mark.usefixtures("drawing")
+def test_a_small_tree_is_shown_completely(tree: PartialLabelRankingTree) -> None:
+    from matplotlib import pyplot
+
+    boxes = plot_tree(tree)
+    assert len(boxes) == 5
+    assert pyplot.gcf().axes[0].get_title() == ""
+    assert {box.get_fontsize() for box in boxes} == {10}
+    legend = pyplot.gcf().axes[0].get_legend()
+    assert legend is not None
+    names = [text.get_text() for text in legend.get_texts()]
+    assert names == ["a", "b", "another, or many tied"]
+    pyplot.close("all")
+
+
+@pytest.mark.usefixtures("drawing")
+def test_colours_name_the_first_label(tree: PartialLabelRankingTree) -> None:
+    from matplotlib import pyplot
+    from matplotlib.colors import to_hex
+
+    fills = dict(re.findall(r'(\d+) \[label=.*fillcolor="(#\w+)"\]', export_graphviz(tree)))
+    patches: list[Any] = [box.get_bbox_patch() for box in plot_tree(tree)]
+    drawn = [to_hex(patch.get_facecolor()) for patch in patches]
+    pyplot.close("all")
+    indices = [0, 1, 3, 4, 2]  # parents first
+    assert drawn == [fills[str(index)].lower() for index in indices]
+
+    def hue(colour: str) -> float:
+        return float(rgb_to_hsv([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])[0])
+
+    from matplotlib.colors import rgb_to_hsv
+
+    first, tied, second = (fills[str(index)] for index in (3, 4, 2))
+    assert abs(hue(first) - hue(second)) > 0.1
+    assert len({tied[i : i + 2] for i in (1, 3, 5)}) == 1  # grey: all labels are tied
+
+
+@pytest.mark.usefixtures("drawing")
+def test_dollar_signs_are_not_formulas() -> None:
+    from matplotlib import pyplot
+
+    y = pd.DataFrame([[1, 2], [2, 1]], columns=["$a_{", "b$"])
+    tree = PartialLabelRankingTree(min_samples_split=2).fit([[0.0], [1.0]], y)
+    boxes = plot_tree(tree, feature_names=["x$^"])
+    pyplot.gcf().canvas.draw()
+    assert "$a_{ > b$" in boxes[1].get_text()
+    pyplot.close("all")
+
+
+@pytest.mark.usefixtures("drawing")
+def test_long_orders_are_wrapped() -> None:
+    from matplotlib import pyplot
+
+    names = [f"label number {i}" for i in range(12)]
+    y = pd.DataFrame([range(1, 13), range(12, 0, -1)], columns=names)
+    tree = PartialLabelRankingTree(min_samples_split=2).fit([[0.0], [1.0]], y)
+    lines = plot_tree(tree)[1].get_text().split("\n")
+    assert max(map(len, lines)) <= 30
+    assert len(lines) == 5
+    assert lines[2].endswith("...")
+    pyplot.close("all")

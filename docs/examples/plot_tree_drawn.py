@@ -8,14 +8,21 @@ A tree of depth 2 on the iris data. Each leaf shows the consensus of its ranking
 import matplotlib.pyplot as plt
 
 from bucketrank import PartialLabelRankingTree, plot_tree
-from bucketrank.datasets import load
+from bucketrank.datasets import load, make_rankings
 
 iris = load("iris")
 tree = PartialLabelRankingTree("tau_x", max_depth=2).fit(iris.X, iris.Y)
 print(f"tau_x on the training rows: {tree.score(iris.X, iris.Y):.3f}")
 
 # %%
-# Short names of the three species make room for larger text.
+# The size of the figure is chosen from the tree, and the colour of a node is that of the first label of its consensus.
 
-fig, ax = plt.subplots(figsize=(8, 3.6), layout="constrained")
-plot_tree(tree, feature_names=iris.feature_names, label_names=["set", "ver", "vir"], ax=ax)
+plot_tree(tree, feature_names=iris.feature_names, label_names=iris.label_names)
+
+# %%
+# A tree that is too large for the page shows its top, and says so.
+
+data = make_rankings(2000, 6, 5, random_state=0)
+large = PartialLabelRankingTree("tau_x").fit(data.X, data.Y)
+plot_tree(large, feature_names=data.feature_names, label_names=data.label_names)
+plt.show()

@@ -143,7 +143,8 @@ if TYPE_CHECKING:
     from bucketrank.estimators.linear import PartialLabelRankingLinear
     from bucketrank.estimators.ranker import PartialLabelRanker
     from bucketrank.estimators.tree import PartialLabelRankingTree
-    from bucketrank.estimators.tree_export import export_graphviz, export_text, plot_tree
+    from bucketrank.estimators.tree_drawing import plot_tree
+    from bucketrank.estimators.tree_export import export_graphviz, export_text
     from bucketrank.metrics import tau_x_scorer
     from bucketrank.saving import load_model, save_model
 
@@ -164,7 +165,7 @@ _LAZY_ATTRIBUTES = {
     "export_text": "bucketrank.estimators.tree_export",
     "load_model": "bucketrank.saving",
     "save_model": "bucketrank.saving",
-    "plot_tree": "bucketrank.estimators.tree_export",
+    "plot_tree": "bucketrank.estimators.tree_drawing",
     "kendall_distance_scorer": "bucketrank.agreement",
     "rbo_scorer": "bucketrank.agreement",
     "tau_b_scorer": "bucketrank.agreement",

@@ -1,29 +1,28 @@
-"""Export of trees as text, as Graphviz source and as matplotlib figures."""
+"""Export of trees as text and as Graphviz source."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from bucketrank._validation import as_names, as_whole
+from bucketrank.estimators.tree_colours import node_colours
 from bucketrank.notation import to_display_text
-from bucketrank.tables import escape_mathtext, escape_text
+from bucketrank.tables import escape_text
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.text import Annotation
-
     from bucketrank.estimators.tree import PartialLabelRankingTree
 
-__all__ = ["export_graphviz", "export_text", "plot_tree"]
+__all__ = ["export_graphviz", "export_text"]
 
 
 @dataclass(frozen=True)
-class _Node:
+class ShownNode:
     """Displayed node: its condition, its text and its children."""
 
     index: int
@@ -33,9 +32,11 @@ class _Node:
     impurity: float
     feature: str | None
     order: str
-    children: list[_Node] = field(default_factory=list)
+    leaves_below: int = 0
+    """Number of leaves below a node whose children are not shown."""
+    children: list[ShownNode] = field(default_factory=list)
 
-    def walk(self) -> Iterator[_Node]:
+    def walk(self) -> Iterator[ShownNode]:
         """Yield this node and its descendants, parents first."""
         stack = [self]
         while stack:
@@ -80,7 +81,7 @@ def export_text(
     |-- x0 <= 1.50: a > b ~ c (2 rows)
     |-- x0 > 1.50: c > a ~ b (2 rows)
     """
-    root = _shown(tree, feature_names, label_names, max_depth, decimals)
+    root = shown_tree(tree, feature_names, label_names, max_depth, decimals)
     if not root.children:
         return _leaf_text(root)
     lines = []
@@ -98,7 +99,7 @@ def export_graphviz(
     max_depth: int | None = None,
     decimals: int = 2,
 ) -> str:
-    r"""Write a tree as Graphviz source.
+    r"""Write a tree as Graphviz source, with the colours of :func:`plot_tree`.
 
     Parameters
     ----------
@@ -118,23 +119,26 @@ def export_graphviz(
     >>> tree = PartialLabelRankingTree(min_samples_split=2).fit([[0], [1]], [[1, 2], [2, 1]])
     >>> print(export_graphviz(tree))
     digraph tree {
-        node [shape=box, style=rounded, fontname="helvetica"];
+        node [shape=box, style="rounded,filled", fontname="helvetica"];
         edge [fontname="helvetica"];
-        0 [label="x0\nimpurity 1.000\n2 rows"];
-        1 [label="0 > 1\nimpurity 0.000\n1 row"];
-        2 [label="1 > 0\nimpurity 0.000\n1 row"];
+        0 [label="x0\nimpurity 1.000\n2 rows", fillcolor="#EDEDED"];
+        1 [label="0 > 1\nimpurity 0.000\n1 row", fillcolor="#4095C5"];
+        2 [label="1 > 0\nimpurity 0.000\n1 row", fillcolor="#ECB740"];
         0 -> 1 [label="<= 0.50"];
         0 -> 2 [label="> 0.50"];
     }
     """
-    root = _shown(tree, feature_names, label_names, max_depth, decimals)
+    root = shown_tree(tree, feature_names, label_names, max_depth, decimals)
     lines = [
         "digraph tree {",
-        '    node [shape=box, style=rounded, fontname="helvetica"];',
+        '    node [shape=box, style="rounded,filled", fontname="helvetica"];',
         '    edge [fontname="helvetica"];',
     ]
     nodes = sorted(root.walk(), key=lambda node: node.index)
-    lines += [f"    {node.index} [label={_quoted(_box_text(node))}];" for node in nodes]
+    colours = node_colours(tree, np.array([node.index for node in nodes])).by_node
+    for node in nodes:
+        fill = colours[node.index]
+        lines.append(f'    {node.index} [label={_quoted(box_text(node))}, fillcolor="{fill}"];')
     for node in nodes:
         for child in node.children:
             condition = child.condition.removeprefix(f"{node.feature} ")
@@ -142,117 +146,16 @@ def export_graphviz(
     return "\n".join([*lines, "}"])
 
 
-def plot_tree(
-    tree: PartialLabelRankingTree,
-    *,
-    feature_names: Sequence[str] | None = None,
-    label_names: Sequence[Any] | None = None,
-    max_depth: int | None = None,
-    decimals: int = 2,
-    ax: Axes | None = None,
-    fontsize: float | None = None,
-) -> list[Annotation]:
-    """Draw a tree with matplotlib; leaves show their bucket order, such as ``a > b ~ c``.
-
-    Parameters
-    ----------
-    tree : PartialLabelRankingTree
-        A fitted tree.
-    feature_names, label_names, max_depth, decimals
-        As in :func:`export_text`.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default the current axes.
-    fontsize : float, optional
-        Size of the text, by default that of matplotlib, reduced until no boxes overlap.
-
-    Returns
-    -------
-    list of matplotlib.text.Annotation
-        The boxes of the nodes, parents first.
-
-    Examples
-    --------
-    >>> from bucketrank import PartialLabelRankingTree, plot_tree
-    >>> tree = PartialLabelRankingTree(min_samples_split=2).fit([[0], [1]], [[1, 2], [2, 1]])
-    >>> boxes = plot_tree(tree, feature_names=["hour"], label_names=["tea", "coffee"])
-    >>> len(boxes)
-    3
-    """
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError(
-            "plot_tree needs matplotlib, which is not installed; pip install 'bucketrank[plot]', "
-            "or use export_text or export_graphviz"
-        ) from error
-    root = _shown(tree, feature_names, label_names, max_depth, decimals)
-    axes = pyplot.gca() if ax is None else ax
-    axes.set_axis_off()
-    places = _places(root)
-    box = {"boxstyle": "round", "facecolor": "white", "edgecolor": "black"}
-    boxes: list[Annotation] = []
-    conditions = []
-    for node in root.walk():
-        x, y = places[node.index]
-        boxes.append(
-            axes.annotate(
-                _without_formulas(_box_text(node)),
-                (x, y),
-                ha="center",
-                va="center",
-                fontsize=fontsize,
-                bbox=box,
-                zorder=2,
-                xycoords="axes fraction",
-            )
-        )
-        for child in node.children:
-            cx, cy = places[child.index]
-            axes.plot([x, cx], [y, cy], color="black", zorder=1, transform=axes.transAxes)
-            conditions.append(
-                axes.text(
-                    (x + cx) / 2,
-                    (y + cy) / 2,
-                    _without_formulas(child.condition.removeprefix(f"{node.feature} ")),
-                    ha="center",
-                    va="center",
-                    fontsize=fontsize,
-                    transform=axes.transAxes,
-                    backgroundcolor="white",
-                )
-            )
-    if fontsize is None:
-        scale = _scale_that_fits(boxes)
-        for text in (*boxes, *conditions):
-            text.set_fontsize(float(text.get_fontsize()) * scale)
-    return boxes
-
-
-def _scale_that_fits(boxes: list[Annotation]) -> float:
-    """Return the factor that shrinks the text until no boxes overlap."""
-    extents = [box.get_window_extent() for box in boxes]
-    extents.sort(key=lambda box: (round(box.y0 + box.y1), box.x0 + box.x1))
-    scale = 1.0
-    for first, second in itertools.pairwise(extents):
-        if round(first.y0 + first.y1) == round(second.y0 + second.y1):
-            apart = (second.x0 + second.x1 - first.x0 - first.x1) / 2
-            # Leave room for the frames, which are slightly wider than the text.
-            needed = 1.15 * (first.width + second.width) / 2
-            scale = min(scale, apart / needed)
-    return scale
-
-
-def _shown(
+def shown_tree(
     tree: PartialLabelRankingTree,
     feature_names: Sequence[str] | None,
     label_names: Sequence[Any] | None,
     max_depth: int | None,
     decimals: int,
-) -> _Node:
+) -> ShownNode:
     """Return the root of the displayed tree, truncated at `max_depth`."""
     check_is_fitted(tree)
-    features = _names(feature_names, "feature_names", _feature_names(tree), tree.n_features_in_)
-    labels = _names(label_names, "label_names", tree.label_names_in_.tolist(), tree.n_labels_in_)
+    features, labels = shown_names(tree, feature_names, label_names)
     limit = None if max_depth is None else as_whole(max_depth, "max_depth")
     digits = as_whole(decimals, "decimals")
     nodes = tree.tree_.nodes()
@@ -260,7 +163,8 @@ def _shown(
     spec = tree.aggregator_._spec()
     texts = to_display_text(tree.tree_.consensus(spec, leaves, 1, tree._smoothing), labels)
     orders = dict(zip(leaves.tolist(), texts, strict=True))
-    shown: dict[int, _Node] = {}
+    below = _leaf_counts(nodes["parent"], leaves)
+    shown: dict[int, ShownNode] = {}
     for index, parent in enumerate(nodes["parent"].tolist()):
         depth = int(nodes["depth"][index])
         if limit is not None and depth > limit:
@@ -273,7 +177,7 @@ def _shown(
             condition = f"{above.feature} {_interval(thresholds, place, digits)}"
         cut = limit is not None and depth == limit and index not in orders
         feature = int(nodes["feature"][index])
-        node = _Node(
+        node = ShownNode(
             index=index,
             condition=condition,
             depth=depth,
@@ -281,11 +185,20 @@ def _shown(
             impurity=float(nodes["impurity"][index]),
             feature=None if feature < 0 else escape_text(str(features[feature])),
             order="..." if cut else orders.get(index, ""),
+            leaves_below=below[index] if cut else 0,
         )
         shown[index] = node
         if index:
             shown[parent].children.append(node)
     return shown[0]
+
+
+def _leaf_counts(parents: NDArray[np.int64], leaves: NDArray[np.int64]) -> list[int]:
+    """Return the number of leaves below each node; children have larger indices than their parents."""
+    counts: list[int] = np.bincount(leaves, minlength=len(parents)).tolist()
+    for node in range(len(parents) - 1, 0, -1):
+        counts[parents[node]] += counts[node]
+    return counts
 
 
 def _interval(thresholds: list[float], place: int, digits: int) -> str:
@@ -294,6 +207,18 @@ def _interval(thresholds: list[float], place: int, digits: int) -> str:
     if place == len(thresholds):
         return f"> {thresholds[-1]:.{digits}f}"
     return f"in ({thresholds[place - 1]:.{digits}f}, {thresholds[place]:.{digits}f}]"
+
+
+def shown_names(
+    tree: PartialLabelRankingTree,
+    feature_names: Sequence[str] | None,
+    label_names: Sequence[Any] | None,
+) -> tuple[list[Any], list[Any]]:
+    """Return the displayed names of features and labels."""
+    return (
+        _names(feature_names, "feature_names", _feature_names(tree), tree.n_features_in_),
+        _names(label_names, "label_names", tree.label_names_in_.tolist(), tree.n_labels_in_),
+    )
 
 
 def _feature_names(tree: PartialLabelRankingTree) -> list[str]:
@@ -310,18 +235,15 @@ def _names(given: Sequence[Any] | None, name: str, default: list[Any], expected:
     return names
 
 
-def _leaf_text(node: _Node) -> str:
+def _leaf_text(node: ShownNode) -> str:
     return f"{node.order} ({_count(node.rows)})"
 
 
-def _box_text(node: _Node) -> str:
+def box_text(node: ShownNode) -> str:
     said = node.feature if node.children else node.order
+    if node.leaves_below:
+        said = f"{node.feature}\n... {node.leaves_below:,} leaves below"
     return f"{said}\nimpurity {node.impurity:.3f}\n{_count(node.rows)}"
-
-
-def _without_formulas(text: str) -> str:
-    """Return text of several lines in which matplotlib finds no formulas."""
-    return "\n".join(map(escape_mathtext, text.split("\n")))
 
 
 def _count(rows: int) -> str:
@@ -331,16 +253,3 @@ def _count(rows: int) -> str:
 def _quoted(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
-
-
-def _places(root: _Node) -> dict[int, tuple[float, float]]:
-    """Return the place of each node in the unit square: leaves side by side, parents centred above their children."""
-    nodes = list(root.walk())
-    leaves = [node for node in nodes if not node.children]
-    across = {node.index: (i + 0.5) / len(leaves) for i, node in enumerate(leaves)}
-    for node in reversed(nodes):
-        if node.children:
-            ends = [across[child.index] for child in (node.children[0], node.children[-1])]
-            across[node.index] = sum(ends) / 2
-    levels = max(node.depth for node in nodes) + 1
-    return {node.index: (across[node.index], 1 - (node.depth + 0.5) / levels) for node in nodes}

@@ -1,0 +1,85 @@
+"""Colours of the nodes of a drawn tree: the hue names the best label, pale colours mean mixed rankings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bucketrank.aggregation import TauX
+
+if TYPE_CHECKING:
+    from bucketrank.estimators.tree import PartialLabelRankingTree
+
+__all__ = ["OTHER_LABELS", "NodeColours", "node_colours"]
+
+# The palette of Okabe and Ito (2008) without black, on which text cannot be read.
+_PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442")
+_GREY = "#888888"
+_PALEST, _STRONGEST = 0.15, 0.75
+_MOST_TIED = 3
+
+OTHER_LABELS = -1
+"""Key of the colour of nodes that no single colour of a label describes."""
+
+
+class NodeColours(NamedTuple):
+    """Fill colours of nodes, and the colour of each label at full strength."""
+
+    by_node: dict[int, str]
+    by_label: dict[int, str]
+
+
+def node_colours(tree: PartialLabelRankingTree, nodes: NDArray[np.int64]) -> NodeColours:
+    """Return the colours of nodes of a fitted tree.
+
+    A node has the colour of the first label of its consensus, or the mean colour of two or three labels that are tied
+    for the first place; more than three, or all labels, are grey. The consensus of an inner node is that of
+    :class:`bucketrank.TauX`. The stronger the colour, the smaller the impurity compared with the root. Labels that are
+    first in the most rows have their own colours; the others are grey.
+    """
+    info = tree.tree_.nodes()
+    first = [_first_labels(row) for row in _consensus(tree, nodes)]
+    rows: Counter[int] = Counter()
+    for node, labels in zip(nodes.tolist(), first, strict=True):
+        for label in labels:
+            rows[label] += int(info["rows"][node])
+    named = sorted(rows, key=lambda label: (-rows[label], label))[: len(_PALETTE)]
+    by_label = dict(zip(sorted(named), _PALETTE, strict=False))
+    by_node = {}
+    for node, labels in zip(nodes.tolist(), first, strict=True):
+        strength = _strength(float(info["impurity"][node]), float(info["impurity"][0]))
+        by_node[node] = _tint([by_label.get(label, _GREY) for label in labels or [-1]], strength)
+    if not all(labels and by_label.keys() >= set(labels) for labels in first):
+        by_label[OTHER_LABELS] = _GREY
+    return NodeColours(by_node, by_label)
+
+
+def _first_labels(positions: NDArray[np.int64]) -> list[int]:
+    """Return the labels in the first bucket; none if they are too many to mix their colours."""
+    labels: list[int] = np.flatnonzero(positions == 1).tolist()
+    return [] if len(labels) > _MOST_TIED or len(labels) == len(positions) else labels
+
+
+def _strength(impurity: float, largest: float) -> float:
+    mixed = min(1.0, impurity / largest) if largest > 0 else 0.0
+    return _PALEST + (_STRONGEST - _PALEST) * (1 - mixed)
+
+
+def _consensus(tree: PartialLabelRankingTree, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the positions of the labels in each node; a leaf has those that the tree predicts."""
+    positions = tree.tree_.consensus(tree.aggregator_._spec(), nodes, 1, tree._smoothing)
+    inner = ~np.isin(nodes, tree.tree_.leaves())
+    if inner.any():
+        shares = tree.tree_.pair_shares(("none", 0.0), nodes[inner])
+        positions[inner] = TauX().aggregate_pair_shares(shares)
+    return positions
+
+
+def _tint(hues: list[str], strength: float) -> str:
+    """Return the mean of colours, mixed with white."""
+    channels = np.array([[int(hue[i : i + 2], 16) for i in (1, 3, 5)] for hue in hues])
+    mixed = 255 + strength * (channels.mean(axis=0) - 255)
+    return "#" + "".join(f"{round(channel):02X}" for channel in mixed.tolist())

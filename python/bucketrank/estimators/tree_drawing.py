@@ -1,0 +1,329 @@
+"""Trees drawn with matplotlib: depth, figure size and font size are chosen from the tree."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bucketrank.estimators.tree_colours import OTHER_LABELS, NodeColours, node_colours
+from bucketrank.estimators.tree_export import ShownNode, box_text, shown_names, shown_tree
+from bucketrank.tables import escape_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.text import Annotation, Text
+
+    from bucketrank.estimators.tree import PartialLabelRankingTree
+
+__all__ = ["plot_tree"]
+
+_FONT_SIZE = 10.0
+_SMALLEST_FONT = 7.5
+"""Depth is chosen so that the text is at least this large."""
+
+_WIDEST = 16.0
+_LARGEST = (60.0, 40.0)
+"""Largest chosen width, and largest width and height of a figure with a given depth, in inches."""
+
+_EM = 0.52 / 72
+"""Mean width of a character in inches per point of the font size."""
+
+_LINE = 1.25 / 72
+_GAP = 0.3
+_EDGE = 0.6
+"""Inches between boxes side by side, and between boxes of adjacent levels."""
+
+_TITLE = 0.3
+"""Inches above the tree for the title."""
+
+_WRAP = 24
+_MOST_LINES = 3
+
+
+def plot_tree(
+    tree: PartialLabelRankingTree,
+    *,
+    feature_names: Sequence[str] | None = None,
+    label_names: Sequence[Any] | None = None,
+    max_depth: int | None = None,
+    decimals: int = 2,
+    ax: Axes | None = None,
+    fontsize: float | None = None,
+) -> list[Annotation]:
+    """Draw a tree with matplotlib; leaves show their bucket order, such as ``a > b ~ c``.
+
+    The colour of a node names the first label of its consensus, or mixes the colours of two or three that are tied for
+    the first place; more than three, and labels that are rarely first, are grey. The paler the colour, the more the
+    rankings of the node differ.
+
+    Parameters
+    ----------
+    tree : PartialLabelRankingTree
+        A fitted tree.
+    feature_names, label_names, decimals
+        As in :func:`export_text`.
+    max_depth : int, optional
+        Depth below which nodes are not drawn. By default as deep as the text stays readable; a tree that is deeper says
+        so below its top.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; by default those of a new figure, whose size is chosen from the tree.
+    fontsize : float, optional
+        Size of the text, by default 10, reduced until no boxes overlap.
+
+    Returns
+    -------
+    list of matplotlib.text.Annotation
+        The boxes of the nodes, parents first.
+
+    Examples
+    --------
+    >>> from bucketrank import PartialLabelRankingTree, plot_tree
+    >>> tree = PartialLabelRankingTree(min_samples_split=2).fit([[0], [1]], [[1, 2], [2, 1]])
+    >>> boxes = plot_tree(tree, feature_names=["hour"], label_names=["tea", "coffee"])
+    >>> len(boxes)
+    3
+    """
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError(
+            "plot_tree needs matplotlib, which is not installed; pip install 'bucketrank[plot]', "
+            "or use export_text or export_graphviz"
+        ) from error
+    names = (feature_names, label_names)
+    widest = _LARGEST[0]
+    if max_depth is None:
+        widest = _WIDEST
+        whole = shown_tree(tree, *names, None, decimals)
+        room = _WIDEST if ax is None else _inches(ax)[0]
+        max_depth = _readable_depth(whole, room, fontsize or _SMALLEST_FONT)
+    root = shown_tree(tree, *names, max_depth, decimals)
+    if ax is None:
+        size = _figure_size(root, fontsize or _FONT_SIZE, widest)
+        # Fixed margins: a layout that is computed later would change the width that the boxes must fit.
+        ax = pyplot.figure(figsize=size).add_axes((0.01, 0.02, 0.98, 1 - 0.02 - _TITLE / size[1]))
+    nodes = list(root.walk())
+    colours = node_colours(tree, np.array([node.index for node in nodes], dtype=np.int64))
+    drawing = _Drawing(ax, root, colours, fontsize)
+    drawing.draw_boxes()
+    drawing.draw_legend(shown_names(tree, *names)[1], _caption(tree, nodes))
+    return drawing.boxes
+
+
+class _Drawing:
+    """Boxes and lines of a tree on axes, in fractions of their width and height."""
+
+    def __init__(
+        self, axes: Axes, root: ShownNode, colours: NodeColours, fontsize: float | None
+    ) -> None:
+        self.axes = axes
+        self.root = root
+        self.colours = colours
+        self.fontsize = fontsize
+        self.boxes: list[Annotation] = []
+        axes.set_axis_off()
+
+    def draw_boxes(self) -> None:
+        """Draw the nodes and the conditions on the way to them."""
+        places = _places(self.root, _inches(self.axes)[1])
+        texts: list[Text] = []
+        for node in self.root.walk():
+            self.boxes.append(self._box(node, places[node.index]))
+            texts += [self._condition(node, child, places) for child in node.children]
+        if self.fontsize is None:
+            scale = _scale_that_fits(self.boxes)
+            for text in (*self.boxes, *texts):
+                text.set_fontsize(_FONT_SIZE * scale)
+
+    def draw_legend(self, names: list[Any], caption: str) -> None:
+        """Draw the colours of the labels and a caption below the tree."""
+        from matplotlib.patches import Patch
+
+        size = min(_FONT_SIZE, float(self.boxes[0].get_fontsize()))
+        labels = {**dict(enumerate(names)), OTHER_LABELS: "another, or many tied"}
+        patches = [
+            Patch(facecolor=colour, edgecolor="black", label=_short(labels[label]))
+            for label, colour in self.colours.by_label.items()
+        ]
+        if patches:
+            legend = self.axes.legend(
+                handles=patches,
+                loc="lower center",
+                title="First label of the consensus; paler where rankings differ",
+                ncols=len(patches),
+                frameon=False,
+                fontsize=size,
+                title_fontsize=size,
+                borderaxespad=0,
+            )
+            for text in legend.get_texts():
+                text.set_parse_math(False)
+        if caption:
+            self.axes.set_title(caption, fontsize=_FONT_SIZE)
+
+    def _box(self, node: ShownNode, place: tuple[float, float]) -> Annotation:
+        return self.axes.annotate(
+            _wrapped(node),
+            place,
+            ha="center",
+            va="center",
+            fontsize=self.fontsize or _FONT_SIZE,
+            color="black",
+            bbox={
+                "boxstyle": "round",
+                "facecolor": self.colours.by_node[node.index],
+                "edgecolor": "black",
+            },
+            zorder=2,
+            xycoords="axes fraction",
+            parse_math=False,
+        )
+
+    def _condition(
+        self, node: ShownNode, child: ShownNode, places: dict[int, tuple[float, float]]
+    ) -> Text:
+        from matplotlib import rcParams
+
+        (x, y), (cx, cy) = places[node.index], places[child.index]
+        line = rcParams["text.color"]
+        self.axes.plot([x, cx], [y, cy], color=line, zorder=1, transform=self.axes.transAxes)
+        return self.axes.text(
+            (x + cx) / 2,
+            (y + cy) / 2,
+            child.condition.removeprefix(f"{node.feature} "),
+            ha="center",
+            va="center",
+            fontsize=self.fontsize or _FONT_SIZE,
+            transform=self.axes.transAxes,
+            bbox={
+                "boxstyle": "square,pad=0.1",
+                "facecolor": rcParams["figure.facecolor"],
+                "edgecolor": "none",
+            },
+            parse_math=False,
+        )
+
+
+def _caption(tree: PartialLabelRankingTree, nodes: list[ShownNode]) -> str:
+    """Return what is not shown of a tree; empty if everything is."""
+    if not any(node.leaves_below for node in nodes):
+        return ""
+    shown = max(node.depth for node in nodes)
+    return (
+        f"Top {shown} of {tree.get_depth()} levels; the tree has {tree.get_n_leaves():,} leaves "
+        "(... is split further)"
+    )
+
+
+def _readable_depth(root: ShownNode, width: float, fontsize: float) -> int:
+    """Return the largest depth, at least 1, whose boxes fit side by side at this font size."""
+    deepest = max(node.depth for node in root.walk())
+    depth = 1
+    while depth < deepest and _needed_width(root, depth + 1, fontsize) <= width:
+        depth += 1
+    return depth
+
+
+def _needed_width(root: ShownNode, depth: int, fontsize: float) -> float:
+    """Return the width in inches of the terminal boxes of a tree that is cut at `depth`."""
+    width = 0.0
+    for node in root.walk():
+        if node.depth == depth or (node.depth < depth and not node.children):
+            width += _box_width(node, fontsize)
+    return width
+
+
+def _box_width(node: ShownNode, fontsize: float) -> float:
+    longest = max(map(len, _wrapped(node).split("\n")))
+    return longest * _EM * fontsize + _GAP
+
+
+def _figure_size(root: ShownNode, fontsize: float, widest: float) -> tuple[float, float]:
+    """Return width and height in inches of a figure that shows the tree at a font size."""
+    levels = max(node.depth for node in root.walk()) + 1
+    lines = max(_wrapped(node).count("\n") + 1 for node in root.walk())
+    width = _needed_width(root, levels - 1, fontsize)
+    height = levels * (lines * _LINE * fontsize + _EDGE) + 3 * _LINE * _FONT_SIZE + _TITLE
+    return min(max(width, 5.0), widest), min(height, _LARGEST[1])
+
+
+def _wrapped(node: ShownNode) -> str:
+    """Return the text of a box, with a long bucket order on several lines."""
+    text = box_text(node)
+    if node.children:
+        return text
+    order, _, rest = text.partition("\n")
+    lines = [""]
+    for part in order.replace(" > ", " >\n").replace(" ~ ", " ~\n").split("\n"):
+        joined = f"{lines[-1]} {part}".strip()
+        if len(joined) <= _WRAP or not lines[-1]:
+            lines[-1] = joined
+        else:
+            lines.append(part)
+    if len(lines) > _MOST_LINES:
+        lines = [*lines[: _MOST_LINES - 1], f"{lines[_MOST_LINES - 1]} ..."]
+    return "\n".join([*lines, rest])
+
+
+def _short(label: Any) -> str:
+    """Return a label without control characters, cut to the width of a line."""
+    name = escape_text(str(label))
+    return name if len(name) <= _WRAP else f"{name[: _WRAP - 3]}..."
+
+
+def _inches(axes: Axes) -> tuple[float, float]:
+    """Return width and height of axes in inches."""
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    box = axes.get_position()
+    width, height = figure.get_size_inches()
+    return float(box.width * width), float(box.height * height)
+
+
+def _scale_that_fits(boxes: list[Annotation]) -> float:
+    """Return the factor that shrinks the text until no boxes overlap."""
+    extents = [box.get_window_extent() for box in boxes]
+    extents.sort(key=lambda box: (round(box.y0 + box.y1), box.x0 + box.x1))
+    scale = 1.0
+    for first, second in itertools.pairwise(extents):
+        below = (second.y0 + second.y1 - first.y0 - first.y1) / 2
+        if round(below) == 0:
+            apart = (second.x0 + second.x1 - first.x0 - first.x1) / 2
+            # Leave room for the frames, which are slightly wider than the text.
+            needed = 1.15 * (first.width + second.width) / 2
+            scale = min(scale, apart / needed)
+        else:
+            # Leave room for the conditions between the levels.
+            scale = min(scale, below / (0.85 * (first.height + second.height)))
+    return scale
+
+
+def _places(root: ShownNode, height: float) -> dict[int, tuple[float, float]]:
+    """Return the place of each node: terminal boxes side by side, parents centred above their children.
+
+    The room below the tree holds the legend.
+    """
+    nodes = list(root.walk())
+    across: dict[int, float] = {}
+    used = 0.0
+    for node in nodes:
+        if not node.children:
+            width = _box_width(node, _FONT_SIZE)
+            across[node.index] = used + width / 2
+            used += width
+    for node in reversed(nodes):
+        if node.children:
+            ends = [across[child.index] for child in (node.children[0], node.children[-1])]
+            across[node.index] = sum(ends) / 2
+    levels = max(node.depth for node in nodes) + 1
+    bottom = min(0.25, 3 * _LINE * _FONT_SIZE / height)
+    return {
+        node.index: (
+            across[node.index] / used,
+            bottom + (1 - bottom) * (1 - (node.depth + 0.5) / levels),
+        )
+        for node in nodes
+    }
