@@ -11,6 +11,8 @@ import pandas as pd
 import pytest
 import sklearn
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.inspection import permutation_importance
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -236,6 +238,58 @@ class TestRouting:
     ) -> None:
         with pytest.raises(sklearn.exceptions.UnsetMetadataPassedError, match="sample_weight"):
             cross_validate(clone(model), *data, params={"sample_weight": weights})
+
+
+class TestImportances:
+    """Features that matter are found on data whose rankings depend on the second of three features only."""
+
+    @pytest.fixture
+    def one_feature(self) -> tuple[Array, Array]:
+        X = np.random.default_rng(0).normal(size=(300, 3))
+        return X, np.where(X[:, [1]] < 0, [[1, 2, 3]], [[3, 1, 2]])
+
+    @estimators
+    def test_permutation_importance(self, model: Any, one_feature: tuple[Array, Array]) -> None:
+        fitted = clone(model).fit(*one_feature)
+        found = permutation_importance(fitted, *one_feature, n_repeats=3, random_state=0)
+        if isinstance(model, br.PartialLabelRankingBaseline):
+            assert (found.importances == 0).all()
+        else:
+            assert found.importances_mean.argmax() == 1
+            assert found.importances_mean[1] > 0.3
+
+    @estimators
+    def test_feature_importances(self, model: Any, one_feature: tuple[Array, Array]) -> None:
+        fitted = clone(model).fit(*one_feature)
+        if isinstance(model, br.PartialLabelRankingBaseline):
+            assert not hasattr(fitted, "feature_importances_")
+            return
+        assert fitted.feature_importances_.shape == (3,)
+        assert fitted.feature_importances_.sum() == pytest.approx(1)
+        assert fitted.feature_importances_.min() >= 0
+        assert fitted.feature_importances_[1] > 0.5
+        with pytest.raises(NotFittedError):
+            clone(model).feature_importances_  # noqa: B018
+
+    def test_a_mixture_weighs_its_components(self, data: tuple[Array, Array]) -> None:
+        ranker = clone(SMALL[0]).fit(*data)
+        expected = sum(
+            weight * np.mean([m.feature_importances_ for m in ranker.components_[name]], axis=0)
+            for name, weight in ranker.weights_.items()
+        )
+        np.testing.assert_allclose(ranker.feature_importances_, expected)
+        ranker.weights_ = {"forest": 1.0, "booster": 0.0, "linear": 0.0}
+        forest = ranker.components_["forest"][0].feature_importances_
+        np.testing.assert_allclose(ranker.feature_importances_, forest)
+
+    def test_the_scale_of_a_feature_does_not_matter(self, data: tuple[Array, Array]) -> None:
+        X, y = data
+        linear = br.PartialLabelRankingLinear(tolerance=1e-9)
+        expected = clone(linear).fit(X, y).feature_importances_
+        found = clone(linear).fit(X * [1, 1000, 0.01], y).feature_importances_
+        np.testing.assert_allclose(found, expected, rtol=1e-4)
+        constant = clone(linear).fit(np.ones((len(X), 2)), y)
+        assert constant.feature_importances_.tolist() == [0, 0]
 
 
 class TestOutput:

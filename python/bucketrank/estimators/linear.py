@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from bucketrank import _core
 from bucketrank._validation import as_flag, as_real, as_weights, as_whole, resolve_n_jobs
@@ -58,6 +59,9 @@ class PartialLabelRankingLinear(LatentRanker):
         Change of the utilities by one standard deviation of a feature.
     tie_coef_ : ndarray of shape (n_labels, n_features)
         Change of the tie terms by one standard deviation of a feature.
+    feature_importances_ : ndarray of shape (n_features,)
+        Share of each feature in the sum of the absolute coefficients of utilities and tie terms over all labels. Those
+        of utilities are taken as differences from the mean label; the scale of a feature does not matter.
     intercept_ : ndarray of shape (n_labels,)
         Utilities of a row with all features at their means.
     tie_intercept_ : ndarray of shape (n_labels,)
@@ -195,6 +199,14 @@ class PartialLabelRankingLinear(LatentRanker):
             self.__dict__.pop(name, None)
         self.__dict__.update(errors)
         return self
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Share of each feature in the sum of the absolute coefficients."""
+        check_is_fitted(self)
+        centred = self.coef_ - self.coef_.mean(axis=0)
+        sizes = np.abs(centred).sum(axis=0) + np.abs(self.tie_coef_).sum(axis=0)
+        return np.asarray(sizes / sizes.sum() if sizes.sum() > 0 else sizes)
 
     def _scores(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.model_.scores(values)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from bucketrank import _core
 from bucketrank._validation import (
@@ -23,6 +24,7 @@ from bucketrank.aggregation import Aggregator, as_aggregator
 from bucketrank.estimators.boosting import PartialLabelRankingBooster
 from bucketrank.estimators.concurrent_fits import at_once
 from bucketrank.estimators.forest import PartialLabelRankingForest
+from bucketrank.estimators.importances import mixture_importances
 from bucketrank.estimators.latent import PairShareRanker
 from bucketrank.estimators.linear import PartialLabelRankingLinear
 from bucketrank.estimators.mixture import Evidence, choose, row_blocks
@@ -97,6 +99,9 @@ class PartialLabelRanker(PairShareRanker):
         Number of boosting rounds used for predictions.
     components_ : dict
         The fitted estimators of each component, as lists.
+    feature_importances_ : ndarray of shape (n_features,)
+        Importances of the components, averaged with `weights_`: decrease of impurity in the forest, gain of all rounds
+        of the booster, absolute coefficients of the linear model, each as shares of their sum over all features.
     aggregator_ : Aggregator
         The aggregator used for predictions.
     n_features_in_ : int
@@ -189,6 +194,12 @@ class PartialLabelRanker(PairShareRanker):
         self._remember(X, names, aggregator)
         self.components_, self.weights_, self.rounds_ = mix
         return self
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Importances of the components, averaged with the weights of the mixture."""
+        check_is_fitted(self)
+        return mixture_importances(self.components_, self.weights_, self.n_features_in_)
 
     def _fit_fast(self, rows: TrainingRows, draws: np.random.RandomState) -> _Fitted:
         components: dict[str, list[Any]] = {

@@ -1,0 +1,34 @@
+"""Feature importances of a mixture of models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def mixture_importances(
+    components: dict[str, list[Any]], weights: dict[str, float], n_features: int
+) -> NDArray[np.float64]:
+    """Return the importances of all models, averaged within components and mixed by the weights.
+
+    Parameters
+    ----------
+    components : dict
+        Fitted models of each component.
+    weights : dict
+        Weights of the components; those without a weight are left out.
+    n_features : int
+        Number of features.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        Shares that add up to 1, or all 0 if no model uses a feature.
+    """
+    total = np.zeros(n_features)
+    for name, models in components.items():
+        for model in models if weights.get(name, 0.0) > 0 else ():
+            total += weights[name] / len(models) * model.feature_importances_
+    return total / total.sum() if total.sum() > 0 else total
