@@ -1,0 +1,147 @@
+"""Partial dependence of rankers: how the score of each label changes with a feature."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import inspection
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from bucketrank.estimators.base import LabelRanker, pair_order_of
+
+__all__ = ["LabelScores", "partial_dependence"]
+
+
+class LabelScores(RegressorMixin, BaseEstimator):
+    """A fitted ranker seen as a regressor that predicts one score per label.
+
+    For tools that need a regressor, such as scikit-learn's ``PartialDependenceDisplay``, whose `target` is then the
+    number of a label.
+
+    Parameters
+    ----------
+    ranker : estimator
+        A fitted ranker of this package that predicts pair shares or utilities.
+    response_method : {"auto", "utilities", "borda"}, default "auto"
+        ``"utilities"``: the utilities of a booster or a linear model, as differences from the mean label.
+        ``"borda"``: for each label the mean over the other labels of the predicted share of being before them, where
+        ties count half, from 0 to 1. ``"auto"``: utilities if the ranker has them, else Borda scores.
+
+    Examples
+    --------
+    >>> from bucketrank import PartialLabelRankingForest, datasets
+    >>> from bucketrank.inspection import LabelScores
+    >>> iris = datasets.load("iris")
+    >>> forest = PartialLabelRankingForest(n_estimators=20, random_state=0).fit(iris.X, iris.Y)
+    >>> LabelScores(forest).predict(iris.X[:2]).sum(axis=1)
+    array([1.5, 1.5])
+    """
+
+    def __init__(
+        self, ranker: Any, response_method: Literal["auto", "utilities", "borda"] = "auto"
+    ) -> None:
+        self.ranker = ranker
+        self.response_method = response_method
+
+    def fit(self, X: Any, y: Any = None) -> LabelScores:  # noqa: ARG002
+        """Return this object: the ranker is fitted already."""
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predict the score of each label.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Features of the ranker.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+        """
+        check_is_fitted(self.ranker)
+        if self._response() == "utilities":
+            # As an array, whatever container the ranker predicts.
+            scores = self.ranker._scores(self.ranker._features(X))
+            utilities = scores[:, : self.ranker.n_labels_in_]
+            return np.asarray(utilities - utilities.mean(axis=1, keepdims=True))
+        n_labels = self.ranker.n_labels_in_
+        orders = pair_order_of(self.ranker.predict_pair_shares(X), n_labels)
+        # Without the 0.5 of the diagonal.
+        return np.asarray((orders.sum(axis=2) - 0.5) / (n_labels - 1))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def _response(self) -> str:
+        known = ("auto", "utilities", "borda")
+        if self.response_method not in known:
+            expected = ", ".join(map(repr, known))
+            raise ValueError(
+                f"response_method is {self.response_method!r:.60}; expected one of {expected}"
+            )
+        kind = type(self.ranker).__name__
+        if not isinstance(self.ranker, LabelRanker) or not hasattr(
+            self.ranker, "predict_pair_shares"
+        ):
+            raise TypeError(
+                f"ranker is of type {kind}; expected an estimator of bucketrank that predicts pair shares"
+            )
+        has_utilities = hasattr(self.ranker, "predict_utilities")
+        if self.response_method == "utilities" and not has_utilities:
+            raise ValueError(f"{kind} has no utilities; expected 'borda' or 'auto'")
+        if self.response_method == "auto":
+            return "utilities" if has_utilities else "borda"
+        return self.response_method
+
+
+def partial_dependence(
+    estimator: Any,
+    X: Any,
+    features: Any,
+    *,
+    response_method: Literal["auto", "utilities", "borda"] = "auto",
+    **options: Any,
+) -> Any:
+    """Mean score of each label when features are set to given values.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted ranker; see :class:`LabelScores`.
+    X : array-like or DataFrame of shape (n_samples, n_features)
+        Rows whose other features are averaged over.
+    features : int, str, or list of these
+        One feature or several, by index or by name.
+    response_method : {"auto", "utilities", "borda"}, default "auto"
+        The score; see :class:`LabelScores`.
+    **options
+        Further parameters of ``sklearn.inspection.partial_dependence``, such as `grid_resolution`, `percentiles`,
+        `sample_weight` and `kind`.
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        ``average`` of shape (n_labels, n_values), with one more axis per further feature, ``individual`` if asked for,
+        and ``grid_values``, the values of each feature.
+
+    Examples
+    --------
+    >>> from bucketrank import PartialLabelRankingForest, datasets
+    >>> from bucketrank.inspection import partial_dependence
+    >>> iris = datasets.load("iris")
+    >>> forest = PartialLabelRankingForest(random_state=0).fit(iris.X, iris.Y)
+    >>> found = partial_dependence(forest, iris.X, [2], grid_resolution=20)
+    >>> found.average.shape
+    (3, 20)
+    >>> # Setosa, the first label, is preferred when petals are short.
+    >>> bool(found.average[0, 0] > found.average[0, -1] + 0.2)
+    True
+    """
+    scores = LabelScores(estimator, response_method)
+    scores._response()
+    check_is_fitted(estimator)
+    return inspection.partial_dependence(scores, X, features, method="brute", **options)
