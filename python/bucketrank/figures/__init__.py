@@ -11,6 +11,7 @@ from bucketrank.figures.by_dataset import plot_bucket_differences, plot_training
 from bucketrank.figures.critical_difference import plot_critical_difference
 from bucketrank.figures.curves import plot_accuracy, plot_beta_curves
 from bucketrank.figures.pair_order import plot_pair_order
+from bucketrank.figures.reliability import plot_reliability
 
 __all__ = [
     "plot_accuracy",
@@ -19,6 +20,7 @@ __all__ = [
     "plot_critical_difference",
     "plot_pair_order",
     "plot_pair_outcomes",
+    "plot_reliability",
     "plot_score_intervals",
     "plot_training_times",
 ]
