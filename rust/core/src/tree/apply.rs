@@ -71,8 +71,7 @@ impl Tree {
             while is_moving {
                 is_moving = false;
                 for (at, tree) in leaves.iter_mut().zip(trees) {
-                    let node = tree.flat_nodes[*at as usize];
-                    let next = node.child + u32::from(row[node.feature as usize] > node.threshold);
+                    let next = tree.flat_nodes[*at as usize].child_of(row);
                     is_moving |= next != *at;
                     *at = next;
                 }
@@ -113,9 +112,7 @@ impl Tree {
     fn find_leaf(&self, row: &[f64]) -> u32 {
         let mut index = 0;
         while let Some(split) = self.split(index) {
-            let value = row[split.feature as usize];
-            let child = split.thresholds.partition_point(|&t| value > t);
-            index = split.first_child + child as u32;
+            index = split.child_of(row);
         }
         index
     }

@@ -36,6 +36,16 @@ pub struct NodeSplit<'a> {
     pub first_child: u32,
 }
 
+impl NodeSplit<'_> {
+    /// Index of the child that a row goes to.
+    #[must_use]
+    pub fn child_of(&self, row: &[f64]) -> u32 {
+        let value = row[self.feature as usize];
+        let child = self.thresholds.partition_point(|&t| value > t);
+        self.first_child + child as u32
+    }
+}
+
 impl TreeNode {
     /// Placeholder until the node is written.
     pub(super) const UNSET: Self = Self {

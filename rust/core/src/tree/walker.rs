@@ -39,6 +39,12 @@ impl FlatNode {
         self.child as usize == index
     }
 
+    /// Index of the child that a row goes to; a leaf's own index.
+    #[inline(always)]
+    pub(crate) fn child_of(&self, row: &[f64]) -> u32 {
+        self.child + u32::from(row[self.feature as usize] > self.threshold)
+    }
+
     /// The flat nodes of a binary tree; empty if a node has more than two children.
     pub(super) fn flatten(nodes: &[TreeNode], thresholds: &[f64]) -> Vec<Self> {
         if nodes.iter().any(|node| node.children > 2) {
