@@ -230,6 +230,7 @@ impl<'a> BoostingRun<'a> {
         );
         let grower = TreeGrower {
             sample: &RowSample::new(self.bins, &rows, self.pool),
+            weights: self.rankings.weights(),
             lines,
             scale: self.derivatives.scale(),
             options: self.options,

@@ -4,6 +4,7 @@ use crate::error::Result;
 use crate::random::child_seed;
 use crate::run::{Interrupt, Pool};
 use crate::tree::walker::FlatNode;
+use crate::weights::Weights;
 
 use super::bins::BinCut;
 use super::candidates::{CandidateFeatures, FeatureDraw};
@@ -26,6 +27,8 @@ const NANOSECONDS_PER_LINE: usize = 8;
 /// Inputs of one tree.
 pub(super) struct TreeGrower<'a> {
     pub(super) sample: &'a RowSample<'a>,
+    /// Weights of all training rows.
+    pub(super) weights: &'a Weights,
     /// Derivatives of the sampled rows.
     pub(super) lines: &'a DerivativeLines,
     pub(super) scale: Scale,
@@ -96,7 +99,7 @@ impl TreeGrower<'_> {
         // Indices into the sample: the rows of a node are contiguous and ascending.
         let mut rows: Vec<u32> = (0..self.sample.rows.len() as u32).collect();
         let mut grown = GrownTree {
-            tree: ScoreTree::new(vec![FlatNode::leaf(0)], Vec::new()),
+            tree: ScoreTree::new(vec![FlatNode::leaf(0)], Vec::new(), Vec::new()),
             last_left: vec![0],
             leaves: vec![NOT_SAMPLED; self.sample.bins.rows()],
             gains: Vec::new(),
@@ -230,12 +233,15 @@ impl TreeGrower<'_> {
             };
             (0..self.outputs).map(value).collect::<Vec<f32>>()
         });
+        let mut covers = vec![0.0; leaves.len()];
         for (number, open) in leaves.iter().enumerate() {
             for &row in &rows[open.rows.clone()] {
-                grown.leaves[self.sample.rows[row as usize] as usize] = number as u32;
+                let row = self.sample.rows[row as usize] as usize;
+                grown.leaves[row] = number as u32;
+                covers[number] += self.weights.get(row);
             }
         }
         let nodes = std::mem::take(&mut grown.tree.nodes);
-        grown.tree = ScoreTree::new(nodes, values.concat());
+        grown.tree = ScoreTree::new(nodes, values.concat(), covers);
     }
 }

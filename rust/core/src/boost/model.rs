@@ -12,11 +12,13 @@ pub(crate) struct ScoreTree {
     leaf_numbers: Vec<u32>,
     /// Leaf by leaf, in the order of the nodes: n utilities, then n tie terms.
     pub(crate) values: Vec<f32>,
+    /// Per leaf: the weight of the sampled training rows that reach it.
+    pub(crate) covers: Vec<f64>,
 }
 
 impl ScoreTree {
-    /// The tree with these nodes; `values` are in the order of the leaves.
-    pub(crate) fn new(nodes: Vec<FlatNode>, values: Vec<f32>) -> Self {
+    /// The tree with these nodes; `values` and `covers` are in the order of the leaves.
+    pub(crate) fn new(nodes: Vec<FlatNode>, values: Vec<f32>, covers: Vec<f64>) -> Self {
         let mut leaves = 0;
         let number = |(index, node): (usize, &FlatNode)| {
             leaves += u32::from(node.is_leaf(index));
@@ -26,6 +28,7 @@ impl ScoreTree {
             leaf_numbers: nodes.iter().enumerate().map(number).collect(),
             nodes,
             values,
+            covers,
         }
     }
 
@@ -35,8 +38,13 @@ impl ScoreTree {
         self.leaf_numbers[find_leaf(&self.nodes, goes_right)] as usize
     }
 
+    /// Number of a leaf, given the index of its node.
+    pub(crate) fn leaf_number(&self, node: usize) -> usize {
+        self.leaf_numbers[node] as usize
+    }
+
     /// Values that a leaf adds to the scores of its rows.
-    pub(super) fn leaf_values(&self, leaf: usize, outputs: usize) -> &[f32] {
+    pub(crate) fn leaf_values(&self, leaf: usize, outputs: usize) -> &[f32] {
         &self.values[leaf * outputs..(leaf + 1) * outputs]
     }
 }
@@ -79,7 +87,7 @@ mod tests {
                 child: 1,
             };
             let nodes = vec![root, FlatNode::leaf(1), FlatNode::leaf(2)];
-            ScoreTree::new(nodes, values.to_vec())
+            ScoreTree::new(nodes, values.to_vec(), vec![1.0; 2])
         };
         let trees = [
             stump(0, 0.5, [1.0, 2.0, 3.0, 4.0]),

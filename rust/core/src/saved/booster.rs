@@ -26,6 +26,8 @@ impl SavedModel for Booster {
         section.unsigned("children", &shape, nodes.map(|node| node.child));
         let values = self.trees.iter().flat_map(|tree| &tree.values).copied();
         section.array("values", &[values.clone().count()], values);
+        let covers = self.trees.iter().flat_map(|tree| &tree.covers).copied();
+        section.array("covers", &[covers.clone().count()], covers);
     }
 
     fn read(section: &mut Section<'_, '_>) -> Result<Self> {
@@ -62,6 +64,7 @@ fn read_trees(
     let node_counts: Vec<usize> = section.unsigned("nodes_per_tree")?;
     let value_counts: Vec<usize> = section.unsigned("values_per_tree")?;
     let mut values = section.vector::<f32>("values")?.into_iter();
+    let mut covers = section.vector::<f64>("covers")?.into_iter();
     let nodes = read_nodes(section)?;
     let mut nodes = nodes.into_iter();
     if node_counts.len() != value_counts.len() {
@@ -69,20 +72,22 @@ fn read_trees(
     }
     let mut trees = Vec::new();
     for (node_count, value_count) in node_counts.into_iter().zip(value_counts) {
-        if node_count > nodes.len() || value_count > values.len() {
+        let leaf_count = value_count / outputs;
+        if node_count > nodes.len() || value_count > values.len() || leaf_count > covers.len() {
             return Err(section.problem("the arrays of the trees are too short"));
         }
         let tree = ScoreTree::new(
             nodes.by_ref().take(node_count).collect(),
             values.by_ref().take(value_count).collect(),
+            covers.by_ref().take(leaf_count).collect(),
         );
         check(&tree, features, outputs).map_err(|text| section.problem(text))?;
         trees.push(tree);
     }
-    if nodes.len() == 0 && values.len() == 0 {
+    if nodes.len() == 0 && values.len() == 0 && covers.len() == 0 {
         Ok(trees)
     } else {
-        Err(section.problem("there are nodes or values after the last tree"))
+        Err(section.problem("there are nodes, values or covers after the last tree"))
     }
 }
 
@@ -116,6 +121,9 @@ fn check(
     }
     if !tree.values.iter().all(|value| value.is_finite()) {
         return Err("a value of a leaf is not finite");
+    }
+    if !(tree.covers.iter()).all(|cover| cover.is_finite() && *cover >= 0.0) {
+        return Err("the weight of a leaf is negative or not finite");
     }
     for (index, node) in nodes {
         if *node == FlatNode::leaf(index) {
