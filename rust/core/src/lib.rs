@@ -6,8 +6,8 @@
 //!
 //! Modules that the Python package needs and others rarely do are public, but not documented here; their interface may
 //! change in any release. Dependencies point one way: `error ← run, random, saved, weights, raw_position ←
-//! rankings, bucket_order ← pairs ← comparisons ← metrics, latent ← aggregate ← leaderboard, tree ← forest, boost,
-//! cross_validation`.
+//! rankings, bucket_order ← pairs ← comparisons ← metrics, latent ← aggregate ← leaderboard, tree ← forest, boost ←
+//! shap, cross_validation`.
 
 pub mod aggregate;
 pub mod boost;
@@ -37,6 +37,7 @@ pub mod raw_position;
 pub mod run;
 #[doc(hidden)]
 pub mod saved;
+pub mod shap;
 mod simd;
 pub mod tree;
 pub mod weights;

@@ -33,7 +33,7 @@ impl Borda {
     }
 
     /// Borda scores of all labels.
-    pub(super) fn fill_scores(pair_order: &PairOrderMatrix, scores: &mut Vec<f64>) {
+    pub(crate) fn fill_scores(pair_order: &PairOrderMatrix, scores: &mut Vec<f64>) {
         scores.clear();
         scores.extend((0..pair_order.labels()).map(|u| {
             // Subtract the diagonal, which is ½.

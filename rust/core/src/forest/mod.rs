@@ -206,7 +206,7 @@ impl Forest {
     }
 
     /// The weights of a tree's rows: bootstrap counts times the weights of the rankings.
-    fn weights(&self, kind: TreeKind, seed: u64) -> Weights {
+    pub(crate) fn weights(&self, kind: TreeKind, seed: u64) -> Weights {
         let own = self.rankings.weights();
         if kind == TreeKind::ExtraTrees {
             return own.clone();

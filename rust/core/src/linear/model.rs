@@ -129,7 +129,7 @@ impl LinearModel {
     }
 
     /// As [`Self::scores`], without clipping.
-    pub(super) fn raw_scores(
+    pub(crate) fn raw_scores(
         &self,
         values: ArrayView2<'_, f64>,
         interrupt: &Interrupt,

@@ -48,7 +48,7 @@ impl Standardiser {
     }
 
     /// Standardised and clipped values divided by the square root of the number of features, and a last column of ones.
-    pub(super) fn apply(&self, values: ArrayView2<'_, f64>) -> Array2<f64> {
+    pub(crate) fn apply(&self, values: ArrayView2<'_, f64>) -> Array2<f64> {
         let (rows, columns) = values.dim();
         let shrink = 1.0 / (columns as f64).sqrt();
         let mut out = Array2::ones((rows, columns + 1));

@@ -33,10 +33,8 @@ mod split;
 pub(crate) mod walker;
 
 pub(crate) use grow::{PreorderNode, SharedEncoding, Subtree, LEAF};
-#[cfg(test)]
-pub(crate) use leaves::ShareWalk;
 pub(crate) use leaves::{
-    anchor_stride, step_up, AnchorPlan, AnchoredTree, ClimbEnd, ClimbedNode, ANCHOR_LANES,
+    anchor_stride, step_up, AnchorPlan, AnchoredTree, ClimbEnd, ClimbedNode, ShareWalk, ANCHOR_LANES,
     LEAST_EXPONENTS, NEGLIGIBLE,
 };
 

@@ -12,7 +12,6 @@ pub(crate) use anchors::{
     anchor_stride, step_up, AnchorPlan, AnchoredTree, ClimbEnd, ClimbedNode, ANCHOR_LANES,
     LEAST_EXPONENTS, NEGLIGIBLE,
 };
-#[cfg(test)]
 pub(crate) use walk::ShareWalk;
 
 pub use predict::{Routing, TreePredictor};
