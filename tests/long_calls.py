@@ -115,6 +115,12 @@ LONG_CALLS: dict[str, Callable[[], Call]] = {
     "PartialLabelRankingBooster.predict": lambda: predict(
         br.PartialLabelRankingBooster, "predict", 400_000
     ),
+    "PartialLabelRankingBooster.shap_values": lambda: predict(
+        br.PartialLabelRankingBooster, "shap_values", 200_000
+    ),
+    "PartialLabelRankingForest.shap_values": lambda: predict(
+        br.PartialLabelRankingForest, "shap_values", 50_000, n_jobs=2
+    ),
     "PartialLabelRankingLinear.fit, many labels": lambda: fit(
         br.PartialLabelRankingLinear, 3000, 5, 800
     ),
@@ -176,6 +182,7 @@ QUICK = {
     "Estimator.leaf_rankings": "reads an array",
     "Estimator.leaf_rows": "reads an array",
     "Estimator.paper": "makes an object",
+    "Estimator.predict_label_scores": "as predict",
     "Estimator.predict_many": "as predict",
     "Estimator.predict_oob_pair_shares": "as predict",
     "Estimator.predict_pair_order": "as predict",
@@ -183,6 +190,7 @@ QUICK = {
     "Estimator.predict_tie_terms": "as predict",
     "Estimator.predict_utilities": "as predict",
     "Estimator.score": "as predict",
+    "Estimator.shap_base_values": "reads the leaves of all trees, as predict",
     "Estimator.set_fit_request": "sets an attribute",
     "Estimator.set_output": "sets an attribute",
     "Estimator.set_score_request": "sets an attribute",

@@ -137,6 +137,25 @@ def mixture_pair_shares(
 def mixture_consensus(
     spec: _Spec, models: _Models, x: NDArray[np.float64], n_jobs: int
 ) -> tuple[NDArray[np.int64], list[int]]: ...
+def mixture_shap_values(
+    models: _Models,
+    x: NDArray[np.float64],
+    background: NDArray[np.float64],
+    orders: tuple[int, int],
+    n_jobs: int,
+) -> tuple[NDArray[np.float64], list[int]]: ...
+
+_ExplainedModel: TypeAlias = (
+    tuple[Tree, _Smoothing] | tuple[Forest, float] | tuple[Booster] | tuple[LinearModel]
+)
+
+def shap_values(
+    model: _ExplainedModel, x: NDArray[np.float64], n_jobs: int
+) -> NDArray[np.float64]: ...
+def shap_base_values(model: _ExplainedModel, n_jobs: int) -> NDArray[np.float64]: ...
+def label_scores(
+    model: _ExplainedModel, x: NDArray[np.float64], n_jobs: int
+) -> NDArray[np.float64]: ...
 
 class _BoostOptions(TypedDict):
     rounds: int

@@ -245,6 +245,9 @@ class PartialLabelRankingBooster(LatentRanker):
     ) -> list[NDArray[np.float64]]:
         return self.booster_.staged_scores(values, rounds, resolve_n_jobs(self.n_jobs))
 
+    def _explained_model(self) -> tuple[_core.Booster]:
+        return (self.booster_,)
+
     def _compared_labels(self) -> NDArray[np.bool_]:
         return self.booster_.compared_labels()
 

@@ -21,7 +21,8 @@ from bucketrank._validation import (
     resolve_n_jobs,
 )
 from bucketrank.aggregation import Aggregator, as_aggregator
-from bucketrank.estimators.base import LabelRanker, pair_order_of
+from bucketrank.estimators.base import pair_order_of
+from bucketrank.estimators.explained import ScoreRanker
 from bucketrank.estimators.tree_parameters import forest_options
 
 __all__ = ["PartialLabelRankingForest"]
@@ -40,7 +41,7 @@ _ROWS_AT_ONCE = 1000
 """Number of rows per batch when several aggregators share the predicted pair shares."""
 
 
-class PartialLabelRankingForest(LabelRanker):
+class PartialLabelRankingForest(ScoreRanker):
     r"""A forest of trees whose predicted pair shares are averaged.
 
     Each tree predicts how likely each pair of labels is before, tied and after; the forest averages these shares,
@@ -296,6 +297,9 @@ class PartialLabelRankingForest(LabelRanker):
             for part, aggregator in zip(parts, aggregators, strict=True):
                 part.append(aggregator.aggregate_pair_shares(shares, self.n_jobs))
         return [np.concatenate(part) for part in parts]
+
+    def _explained_model(self) -> tuple[_core.Forest, float]:
+        return (self.forest_, self.shrinkage_strength_)
 
     def _usable(self, aggregator: Aggregator) -> Aggregator:
         return _check(aggregator)

@@ -13,6 +13,7 @@ from bucketrank._validation import resolve_n_jobs
 from bucketrank.aggregation import Aggregator
 from bucketrank.estimators.base import LabelRanker
 from bucketrank.estimators.beta_search import needs_beta
+from bucketrank.estimators.explained import ScoreRanker
 
 
 class PairShareRanker(LabelRanker):
@@ -52,7 +53,7 @@ class PairShareRanker(LabelRanker):
         return aggregator
 
 
-class LatentRanker(PairShareRanker):
+class LatentRanker(PairShareRanker, ScoreRanker):
     """An estimator that predicts a utility and a tie term of each label."""
 
     @abstractmethod

@@ -211,5 +211,8 @@ class PartialLabelRankingLinear(LatentRanker):
     def _scores(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.model_.scores(values)
 
+    def _explained_model(self) -> tuple[_core.LinearModel]:
+        return (self.model_,)
+
     def _compared_labels(self) -> NDArray[np.bool_]:
         return self.model_.compared_labels()

@@ -23,6 +23,7 @@ from bucketrank._validation import (
 from bucketrank.aggregation import Aggregator, as_aggregator
 from bucketrank.estimators.boosting import PartialLabelRankingBooster
 from bucketrank.estimators.concurrent_fits import at_once
+from bucketrank.estimators.explained import EstimatedScoreRanker
 from bucketrank.estimators.forest import PartialLabelRankingForest
 from bucketrank.estimators.importances import mixture_importances
 from bucketrank.estimators.latent import PairShareRanker
@@ -63,7 +64,7 @@ class _Fitted(NamedTuple):
     rounds: int
 
 
-class PartialLabelRanker(PairShareRanker):
+class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
     r"""The recommended estimator: forest, boosting and a linear model, mixed by their held-out likelihood.
 
     The forest is grown on all rows and evaluated out-of-bag. As in cross-validation, one booster and one linear model
@@ -299,6 +300,15 @@ class PartialLabelRanker(PairShareRanker):
         shares, left_out = _core.mixture_pair_shares(models, values, resolve_n_jobs(self.n_jobs))
         _warn_left_out(names, left_out)
         return shares
+
+    def _estimate_shap_values(
+        self, values: Any, background: Any, orders: tuple[int, int]
+    ) -> NDArray[np.float64]:
+        names, models = self._models()
+        n_jobs = resolve_n_jobs(self.n_jobs)
+        shap, left_out = _core.mixture_shap_values(models, values, background, orders, n_jobs)
+        _warn_left_out(names, left_out)
+        return shap
 
     def _models(self) -> tuple[list[str], list[tuple[float, tuple[Any, ...]]]]:
         """Return the components with a weight above 0: their names, and their weights and fitted models."""

@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from bucketrank import _core
 from bucketrank._validation import Positions, as_weights, as_whole, resolve_n_jobs, with_missing
 from bucketrank.aggregation import Aggregator, as_aggregator
-from bucketrank.estimators.base import LabelRanker, pair_order_of
+from bucketrank.estimators.base import pair_order_of
 from bucketrank.estimators.beta_search import needs_beta, with_chosen_beta
+from bucketrank.estimators.explained import ScoreRanker
 from bucketrank.estimators.tree_parameters import smoothing_of, tree_options
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ __all__ = ["PartialLabelRankingTree"]
 _Self = TypeVar("_Self", bound="PartialLabelRankingTree")
 
 
-class PartialLabelRankingTree(LabelRanker):
+class PartialLabelRankingTree(ScoreRanker):
     r"""A decision tree whose leaves are rankings with ties.
 
     The tree splits the features so that the training rankings in each node agree as much as possible. Only
@@ -329,6 +330,14 @@ class PartialLabelRankingTree(LabelRanker):
         """Share of each feature in the decrease of impurity."""
         check_is_fitted(self)
         return self.tree_.feature_importances()
+
+    def _explained_model(self) -> tuple[_core.Tree, tuple[str, float]]:
+        if self._soft:
+            raise ValueError(
+                "the tree has routing 'soft', so its scores are not constant in a leaf; expected routing 'hard' for "
+                "SHAP values"
+            )
+        return (self.tree_, self._smoothing or ("none", 0.0))
 
     def _leaf(self, leaf: Any) -> int:
         check_is_fitted(self)

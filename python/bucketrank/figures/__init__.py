@@ -10,6 +10,7 @@ from bucketrank.figures.board import plot_pair_outcomes, plot_score_intervals
 from bucketrank.figures.by_dataset import plot_bucket_differences, plot_training_times
 from bucketrank.figures.critical_difference import plot_critical_difference
 from bucketrank.figures.curves import plot_accuracy, plot_beta_curves
+from bucketrank.figures.label_effects import plot_label_effects
 from bucketrank.figures.pair_order import plot_pair_order
 from bucketrank.figures.reliability import plot_reliability
 
@@ -18,6 +19,7 @@ __all__ = [
     "plot_beta_curves",
     "plot_bucket_differences",
     "plot_critical_difference",
+    "plot_label_effects",
     "plot_pair_order",
     "plot_pair_outcomes",
     "plot_reliability",

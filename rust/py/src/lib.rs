@@ -14,6 +14,7 @@ mod metrics;
 mod mixture;
 mod rankings;
 mod saved;
+mod shap;
 mod tree;
 
 use pyo3::prelude::*;
@@ -57,11 +58,13 @@ mod _core {
         rank_biased_overlaps, tau_x, tau_x_ranked, tau_x_ranked_samples, tau_x_samples,
     };
     #[pymodule_export]
-    use crate::mixture::{mixture_consensus, mixture_pair_shares};
+    use crate::mixture::{mixture_consensus, mixture_pair_shares, mixture_shap_values};
     #[pymodule_export]
     use crate::rankings::{drop_labels, pair_order_matrix, parse_positions, to_dense_ranks};
     #[pymodule_export]
     use crate::saved::{check_saved_header, pack, unpack};
+    #[pymodule_export]
+    use crate::shap::{label_scores, shap_base_values, shap_values};
     #[pymodule_export]
     use crate::tree::Tree;
 

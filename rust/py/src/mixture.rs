@@ -6,6 +6,7 @@ use bucketrank_core::mixture::{Component, Mixture};
 use bucketrank_core::pairs::PairShares;
 use bucketrank_core::predict::{consensus, map_shares, BoosterStage, PairModel};
 use bucketrank_core::run::Jobs;
+use bucketrank_core::shap::{permutation_shap, Permutations};
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
 
@@ -18,6 +19,7 @@ use crate::border::errors::Result;
 use crate::border::run::run_jobs;
 use crate::forest::Forest;
 use crate::linear::LinearModel;
+use crate::shap::ShapTable;
 
 /// A fitted model and what its predictions need besides it.
 #[derive(FromPyObject)]
@@ -105,4 +107,26 @@ pub fn mixture_consensus<'py>(
         Ok((orders, mixture.labels(), mixture.left_out()))
     })?;
     Ok((order_table(&orders, labels).into_pyarray(py), left_out))
+}
+
+/// SHAP values of the Borda scores of the mean shares, estimated from `n_permutations` random orders of the features
+/// (with their reverses) and background rows, and the models left out as by `mixture_pair_shares`.
+#[pyfunction]
+pub fn mixture_shap_values<'py>(
+    py: Python<'py>,
+    models: Models,
+    x: Matrix<'py>,
+    background: Matrix<'py>,
+    orders: (usize, u64),
+    n_jobs: usize,
+) -> Result<(ShapTable<'py>, Vec<usize>)> {
+    let (values, background) = (x.as_array(), background.as_array());
+    let (count, seed) = orders;
+    let (shap, left_out) = run_jobs(py, n_jobs, |jobs| {
+        let mixture = mixture(&models, jobs)?;
+        let orders = Permutations { count, seed };
+        let shap = permutation_shap(&mixture, values, background, orders, jobs)?;
+        Ok((shap, mixture.left_out()))
+    })?;
+    Ok((shap.values.into_pyarray(py), left_out))
 }

@@ -17,7 +17,8 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 
-use self::leaf_tables::{Key, LeafTables, Smoothing};
+pub use self::leaf_tables::Smoothing;
+use self::leaf_tables::{Key, LeafTables};
 pub use self::options::TreeSpec;
 use crate::border::aggregator::AggregatorSpec;
 use crate::border::arrays::{
