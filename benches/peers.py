@@ -24,6 +24,7 @@ from peer_boards import boards  # noqa: E402
 from peer_boosting import boosting  # noqa: E402
 from peer_consensus import consensus  # noqa: E402
 from peer_forests import forests  # noqa: E402
+from peer_shap import shap_values  # noqa: E402
 from peer_study import study  # noqa: E402
 from peer_trees import large_trees, trees  # noqa: E402
 
@@ -345,13 +346,14 @@ SECTIONS: dict[str, Callable[[], None]] = {
     "boosting": boosting,
     "forests": forests,
     "large_trees": large_trees,
+    "shap": shap_values,
     "study": study,
     "boards": boards,
     "consensus": consensus,
 }
 
-ON_DEMAND = ("boosting", "large_trees")
-"""Sections that take minutes; they run only when requested by name."""
+ON_DEMAND = ("boosting", "large_trees", "shap")
+"""Sections that take minutes or need a further package; they run only when requested by name."""
 
 
 def main() -> int:
