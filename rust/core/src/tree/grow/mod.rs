@@ -154,3 +154,59 @@ fn partition(features: &Features, rows: &[u32], split: &MultiwaySplit) -> Vec<Ve
     }
     children
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Generator;
+    use crate::tree::params::Splitter;
+    use ndarray::Array2;
+
+    fn data(generator: &mut Generator, rows: usize, missing: usize) -> (Features, Array2<f64>) {
+        let x = Array2::from_shape_fn((rows, 3), |_| generator.below(20) as f64);
+        let y = Array2::from_shape_fn((rows, 4), |(row, label)| {
+            if generator.below(100) < missing {
+                return f64::NAN;
+            }
+            let signal = x[[row, label % 3]] > 9.0;
+            (1 + usize::from(signal) + generator.below(2)) as f64
+        });
+        let features = Features::new(x.view(), &Interrupt::never()).unwrap();
+        (features, y)
+    }
+
+    /// Row counts, not weights, are compared with `min_samples_split` and `min_samples_leaf`.
+    #[test]
+    fn engines_agree_on_integer_weights_with_limits() {
+        let mut generator = Generator::new(3);
+        for case in 0..120 {
+            let rows = if case % 2 == 0 { 50 } else { 300 };
+            let (features, y) = data(&mut generator, rows, 30 * (case % 3));
+            let weights: Vec<f64> = (0..rows).map(|_| generator.below(4) as f64).collect();
+            let rankings = Rankings::new(y.view(), Some(&weights)).unwrap();
+            let options = TreeOptions {
+                min_samples_split: 2 + generator.below(20),
+                min_samples_leaf: 1 + generator.below(5),
+                max_features: (case % 4 < 2).then_some(2),
+                splitter: if case % 5 < 3 {
+                    Splitter::BestBinary
+                } else {
+                    Splitter::RandomBinary
+                },
+                seed: case as u64,
+                ..TreeOptions::default()
+            };
+            let task = GrowTask {
+                encoding: &SharedEncoding::default(),
+                features: &features,
+                rankings: &rankings,
+                options: &options,
+                interrupt: &Interrupt::never(),
+            };
+            let coded = coded::grow(&task).unwrap().unwrap();
+            let general = grow_general(&task, None).unwrap();
+            assert!(general.nodes.len() > 1, "{options:?}");
+            assert_eq!(coded, general, "{options:?}");
+        }
+    }
+}

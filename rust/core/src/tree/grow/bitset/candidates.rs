@@ -34,10 +34,10 @@ impl BitsetGrower<'_> {
         let min_rows = self.options.min_samples_leaf as u32;
         // Every cut has at least one row on both sides.
         if min_rows > 1 {
-            let rows = node.rows.count_ones();
-            let cuts = &self.cuts;
+            let rows = self.count_rows(node.rows) as u32;
+            let (cuts, first_bits) = (&self.cuts, self.first_bits);
             self.candidates.retain(|&at| {
-                let left = cuts[at as usize].left.count_ones();
+                let left = (cuts[at as usize].left & first_bits).count_ones();
                 left >= min_rows && rows - left >= min_rows
             });
         }

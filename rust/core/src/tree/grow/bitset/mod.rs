@@ -67,6 +67,8 @@ pub(crate) struct BitsetGrower<'a> {
     improvements: Vec<f64>,
     /// Per row of the pair codes its bits in the current subtree; stale for other rows.
     row_bits: Vec<u64>,
+    /// The lowest bit of each row.
+    first_bits: u64,
 }
 
 /// A node of at most 64 rows.
@@ -104,6 +106,7 @@ impl<'a> BitsetGrower<'a> {
             partition_of: Vec::new(),
             improvements: Vec::new(),
             row_bits: Vec::new(),
+            first_bits: 0,
         }
     }
 
@@ -147,8 +150,10 @@ impl<'a> BitsetGrower<'a> {
     fn read_cuts(&mut self, node: &LargeNode) {
         self.row_bits
             .resize(node.pair_codes.rows.len().max(self.row_bits.len()), 0);
+        self.first_bits = 0;
         for (entry, bits) in bits_of_rows(&node.members) {
             self.row_bits[row(entry)] = bits;
+            self.first_bits |= bits & bits.wrapping_neg();
         }
         for (index, &feature) in node.features.iter().enumerate() {
             let sorted = node.sorted(index);
@@ -186,7 +191,7 @@ impl<'a> BitsetGrower<'a> {
             self.small_scores
                 .score_node(self.scores, rows, &self.columns[node.columns..]);
         let is_leaf = self.options.max_depth.is_some_and(|max| node.depth >= max)
-            || rows < self.options.min_samples_split
+            || self.count_rows(node.rows) < self.options.min_samples_split
             || columns == 0;
         let split = if is_leaf {
             None
@@ -237,6 +242,11 @@ impl<'a> BitsetGrower<'a> {
             self.cuts.truncate(child.cuts);
         }
         Ok(())
+    }
+
+    /// Number of rows of a set, in which a repeated row has several bits.
+    fn count_rows(&self, set: u64) -> usize {
+        (set & self.first_bits).count_ones() as usize
     }
 
     /// Appends the columns and cuts of a child to the buffers. A child of one row has none.

@@ -24,7 +24,7 @@ use crate::weights::Weights;
 pub(crate) use self::shared_encoding::SharedEncoding;
 
 use self::large_node::{row, LargeNode, SpareBuffers};
-use self::repeated_rows::{expand_weights, remove_repetitions};
+use self::repeated_rows::{count_distinct, expand_weights, remove_repetitions};
 use self::score_tables::ScoreTables;
 use self::split_search::{SearchBuffers, SplitSearch};
 use self::upper_bound::UpperBound;
@@ -227,7 +227,9 @@ impl CodedGrower<'_> {
             .0;
         let is_leaf = options.max_depth.is_some_and(|max| node.depth >= max)
             || rows < options.min_samples_split
-            || kept.is_empty();
+            || kept.is_empty()
+            || (options.min_samples_split > 2
+                && count_distinct(&node.members) < options.min_samples_split);
         let split = if is_leaf {
             None
         } else {

@@ -7,6 +7,7 @@ use crate::simd::{dispatch, Kernel};
 
 use super::column_counts::ColumnCounts;
 use super::large_node::{rank, LargeNode};
+use super::repeated_rows::cut_range;
 use super::split_search::SplitSearch;
 use crate::tree::draw::random_threshold;
 use crate::tree::split::best_split::BestSplit;
@@ -35,7 +36,8 @@ impl SplitSearch<'_> {
         let threshold = draw_threshold(features, self.node, feature);
         let cut = sorted.partition_point(|&entry| values[rank(entry) as usize] <= threshold);
         let rows = sorted.len();
-        if cut.min(rows - cut) < self.min_samples_leaf {
+        let (first, last) = cut_range(sorted, self.min_samples_leaf);
+        if cut < first || cut > last {
             return Ok(());
         }
         let columns = self.node.pair_codes.columns();

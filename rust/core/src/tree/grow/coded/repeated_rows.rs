@@ -9,22 +9,43 @@ const MAX_EXPANSION: usize = 4;
 
 /// Lists the rows, ascending, each repeated by its weight; `None` if the weights are not small integers.
 ///
-/// `min_samples_split` and `min_samples_leaf` count rows, not weights, so weights are expanded only if these limits
-/// have no effect.
+/// `min_samples_split` and `min_samples_leaf` count rows, not weights: see [`count_distinct`] and [`cut_range`].
 pub(crate) fn expand_weights(task: &GrowTask<'_>) -> Option<Vec<u32>> {
     let rows = task.rankings.len();
     let weights = match task.rankings.weights() {
         Weights::Unit(_) => return Some((0..rows as u32).collect()),
         Weights::Each(weights) => weights,
     };
-    let unlimited = task.options.min_samples_split == 2 && task.options.min_samples_leaf == 1;
     let integer = weights.iter().all(|weight| weight.fract() == 0.0);
     let few = task.rankings.weights().total() <= (MAX_EXPANSION * rows) as f64;
-    (unlimited && integer && few).then(|| {
+    (integer && few).then(|| {
         let repeat =
             |(row, &weight): (usize, &f64)| std::iter::repeat_n(row as u32, weight as usize);
         weights.iter().enumerate().flat_map(repeat).collect()
     })
+}
+
+/// Number of rows, of which repetitions are adjacent.
+pub(crate) fn count_distinct(entries: &[u64]) -> usize {
+    entries.chunk_by(|a, b| a == b).count()
+}
+
+/// The first and the last cut of entries, whose repetitions are adjacent, that leave `min_rows` rows on both sides; the
+/// first exceeds the last if there is none.
+pub(crate) fn cut_range(entries: &[u64], min_rows: usize) -> (usize, usize) {
+    if min_rows == 1 {
+        return (1, entries.len() - 1);
+    }
+    let length_of = |runs: &mut dyn Iterator<Item = &[u64]>| -> Option<usize> {
+        let lengths: Vec<usize> = runs.take(min_rows).map(<[u64]>::len).collect();
+        (lengths.len() == min_rows).then(|| lengths.iter().sum())
+    };
+    let left = length_of(&mut entries.chunk_by(|a, b| a == b));
+    let right = length_of(&mut entries.chunk_by(|a, b| a == b).rev());
+    match left.zip(right) {
+        Some((left, right)) => (left, entries.len() - right),
+        None => (entries.len(), 0),
+    }
 }
 
 /// Removes the repetitions from the rows of the tree and updates the row counts of its nodes, but not their weights.

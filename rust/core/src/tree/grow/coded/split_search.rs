@@ -5,6 +5,7 @@
 use super::column_counts::ColumnCounts;
 use super::large_node::{rank, LargeNode};
 use super::pair_codes::PairCodes;
+use super::repeated_rows::cut_range;
 use super::score_tables::{ScoreTables, SideScores};
 use super::upper_bound::UpperBound;
 use crate::error::Result;
@@ -357,13 +358,12 @@ impl SearchBuffers {
     /// Lists the cuts that leave `min_samples_leaf` rows on both sides.
     fn find_cuts(&mut self, sorted: &[u64], min_samples_leaf: usize) {
         let rows = sorted.len();
-        let last = (rows + 1).saturating_sub(min_samples_leaf);
+        let (first, last) = cut_range(sorted, min_samples_leaf);
         self.cuts.clear();
-        self.cuts
-            .resize(last.saturating_sub(min_samples_leaf) + 2, 0);
+        self.cuts.resize((last + 1).saturating_sub(first) + 2, 0);
         let mut found = 1;
         let cuts = &mut self.cuts[..];
-        for (cut, pair) in (1..last).zip(sorted.windows(2)).skip(min_samples_leaf - 1) {
+        for (cut, pair) in (1..=last).zip(sorted.windows(2)).skip(first - 1) {
             // Branch-free: every position is written, and overwritten by the next unless it is a cut.
             cuts[found] = cut as u32;
             found += usize::from(rank(pair[0]) != rank(pair[1]));
