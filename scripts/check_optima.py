@@ -76,11 +76,12 @@ def _check_kemeny(kind: str, Y: Any, weights: Any, rng: np.random.Generator) -> 
     allowed = {"strict": buckets == n, "exactly": buckets == k, "at most": buckets <= k}.get(
         kind, buckets > 0
     )
-    params: dict[str, Any] = {
+    restrictions: dict[str, dict[str, Any]] = {
         "strict": {"ties": False},
         "exactly": {"n_buckets": k},
         "at most": {"n_buckets": (1, k)},
-    }.get(kind, {})
+    }
+    params = restrictions.get(kind, {})
     if kind == "label weights":
         label_weights = rng.integers(1, 4, n).astype(float)
         u, v = np.triu_indices(n, 1)

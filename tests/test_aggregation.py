@@ -179,9 +179,9 @@ def test_reversing_the_rankings_reverses_newer_methods(Y: list[Ranking]) -> None
         forward = aggregator.aggregate(Y)
         expected = forward.max() + 1 - forward
         np.testing.assert_array_equal(aggregator.aggregate(backward), expected)
-    for aggregator in (br.TauX("exact"), br.Kemeny(), br.Kemeny(ties=False)):
-        found, other = (aggregator.explain(each) for each in (Y, backward))
-        key = "distance" if isinstance(aggregator, br.Kemeny) else "expected_tau_x"
+    for optimum in (br.TauX("exact"), br.Kemeny(), br.Kemeny(ties=False)):
+        found, other = (optimum.explain(each) for each in (Y, backward))
+        key = "distance" if isinstance(optimum, br.Kemeny) else "expected_tau_x"
         assert found.details[key] == pytest.approx(other.details[key], abs=1e-9)
         assert found.details["unique"] == other.details["unique"]
         if found.details["unique"]:

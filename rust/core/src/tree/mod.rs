@@ -34,8 +34,8 @@ pub(crate) mod walker;
 
 pub(crate) use grow::{PreorderNode, SharedEncoding, Subtree, LEAF};
 pub(crate) use leaves::{
-    anchor_stride, step_up, AnchorPlan, AnchoredTree, ClimbEnd, ClimbedNode, ShareWalk, ANCHOR_LANES,
-    LEAST_EXPONENTS, NEGLIGIBLE,
+    anchor_stride, step_up, AnchorPlan, AnchoredTree, ClimbEnd, ClimbedNode, ShareWalk,
+    ANCHOR_LANES, LEAST_EXPONENTS, NEGLIGIBLE,
 };
 
 pub use fitted::FittedTree;
