@@ -158,12 +158,19 @@ coverage: $(EXTENSION) ## measure the lines that the tests cover (needs rustup c
 	$(PIP) install --group coverage
 	$(PY) scripts/measure_coverage.py
 
-# A seeded sample of mutants of the core, asked of its own tests; it takes hours.
-SHARD ?= 0/20
+# A sample of mutants of the core, spread over all files: shard k of n holds every n-th mutant, so that the same SHARD is
+# the same sample. Built without optimisation in one target folder; each mutant meets the unit tests and the laws.
+SHARD ?= 0/100
 
 .PHONY: mutants
-mutants: ## see whether the Rust tests notice changes of the core (needs cargo-mutants; SHARD=0/20)
-	cargo mutants --package bucketrank-core --shard $(SHARD) --baseline=skip --timeout 300
+mutants: ## see whether the Rust tests notice changes of the core (needs cargo-mutants; SHARD=0/100)
+	CARGO_INCREMENTAL=1 cargo mutants --package bucketrank-core --shard $(SHARD) --sharding round-robin --no-shuffle \
+		--baseline=skip --timeout 120 --build-timeout 300 --copy-target=true -- --lib --test laws
+
+# Pseudo-random profiles against the exact reference, and memory over many predictions; takes some minutes.
+.PHONY: soak
+soak: $(EXTENSION) ## compare a million aggregations with the reference, and watch memory over 100,000 predictions
+	$(PY) scripts/soak.py
 
 .PHONY: audit
 audit: lint-advisories $(CREATED) ## look for known vulnerabilities in what is used, where the databases are

@@ -56,6 +56,14 @@ def predict(estimator: Any, method: str, rows: int, labels: int = 25, **params: 
     return lambda: getattr(model, method)(X)
 
 
+def predict_unsplit(estimator: Any, method: str, labels: int = 1000, **params: Any) -> Call:
+    """Fit one leaf of many rows, and predict one row: the time goes into counting the pairs of the leaf."""
+    if estimator is br.PartialLabelRankingTree:
+        params["min_samples_split"] = 10**6
+    model = estimator(**params).fit(features(15_000, 2), rankings(15_000, labels))
+    return lambda: getattr(model, method)(features(1, 2))
+
+
 def compare(**settings: Any) -> Call:
     data = datasets.make_rankings(2000, 8, 12, random_state=0)
     return lambda: experiments.compare([data], n_repeats=500, progress=False, **settings)
@@ -90,6 +98,12 @@ LONG_CALLS: dict[str, Callable[[], Call]] = {
     "MaximalLottery.aggregate_many": lambda: partial(
         br.MaximalLottery().aggregate_many, [rankings(15_000, 1000)] * 2, n_jobs=2
     ),
+    "MaximalLottery.aggregate, many labels": lambda: partial(
+        br.MaximalLottery().aggregate, rankings(100, 8000)
+    ),
+    "TauX.aggregate": lambda: partial(br.TauX("local").aggregate, rankings(100, 2000)),
+    "Schulze.aggregate": lambda: partial(br.Schulze().aggregate, rankings(100, 3000)),
+    "RankedPairs.aggregate": lambda: partial(br.RankedPairs().aggregate, rankings(100, 3000)),
     "MarkovChain.aggregate_pair_order": lambda: partial(
         br.MarkovChain(4).aggregate_pair_order, matrix(3000)
     ),
@@ -102,6 +116,36 @@ LONG_CALLS: dict[str, Callable[[], Call]] = {
     "PartialLabelRankingTree.fit": lambda: fit(br.PartialLabelRankingTree, 60_000, 30, 60),
     "PartialLabelRankingTree.fit, distance": lambda: fit(
         br.PartialLabelRankingTree, 3000, 30, 20, criterion="distance"
+    ),
+    "PartialLabelRankingTree.predict": lambda: predict_unsplit(
+        br.PartialLabelRankingTree, "predict"
+    ),
+    "PartialLabelRankingTree.predict, lottery": lambda: predict_unsplit(
+        br.PartialLabelRankingTree, "predict", labels=700, aggregator="maximal_lottery"
+    ),
+    "PartialLabelRankingTree.predict_pair_order": lambda: predict_unsplit(
+        br.PartialLabelRankingTree, "predict_pair_order"
+    ),
+    "PartialLabelRankingTree.predict_pair_shares": lambda: predict_unsplit(
+        br.PartialLabelRankingTree, "predict_pair_shares", shrinkage="path", aggregator="tau_x"
+    ),
+    "PartialLabelRankingTree.predict_pair_shares, many rows": lambda: predict(
+        br.PartialLabelRankingTree, "predict_pair_shares", 300_000
+    ),
+    "PartialLabelRankingBaseline.predict": lambda: predict_unsplit(
+        br.PartialLabelRankingBaseline, "predict"
+    ),
+    "PartialLabelRankingForest.apply": lambda: predict(
+        br.PartialLabelRankingForest, "apply", 1_000_000, labels=5
+    ),
+    "PartialLabelRankingForest.predict_pair_shares": lambda: predict(
+        br.PartialLabelRankingForest, "predict_pair_shares", 200_000
+    ),
+    "PartialLabelRankingBooster.predict_pair_shares": lambda: predict(
+        br.PartialLabelRankingBooster, "predict_pair_shares", 200_000
+    ),
+    "PartialLabelRankingLinear.predict_utilities": lambda: predict(
+        br.PartialLabelRankingLinear, "predict_utilities", 4_000_000
     ),
     "PartialLabelRankingForest.fit": lambda: fit(
         br.PartialLabelRankingForest, 3000, 10, 10, n_estimators=10_000, n_jobs=2
@@ -175,7 +219,6 @@ QUICK = {
     "to_buckets": "Python code",
     "to_text": "Python code",
     "Aggregator.aggregate_pair_shares": "as Aggregator.aggregate_pair_order",
-    "Estimator.apply": "walks trees, as predict",
     "Estimator.decision_path": "walks trees, as predict",
     "Estimator.get_depth": "reads a number",
     "Estimator.get_n_leaves": "reads a number",
@@ -185,10 +228,7 @@ QUICK = {
     "Estimator.predict_label_scores": "as predict",
     "Estimator.predict_many": "as predict",
     "Estimator.predict_oob_pair_shares": "as predict",
-    "Estimator.predict_pair_order": "as predict",
-    "Estimator.predict_pair_shares": "as predict",
     "Estimator.predict_tie_terms": "as predict",
-    "Estimator.predict_utilities": "as predict",
     "Estimator.score": "as predict",
     "Estimator.shap_base_values": "reads the leaves of all trees, as predict",
     "Estimator.set_fit_request": "sets an attribute",

@@ -47,18 +47,19 @@ fn rows_between_checks(labels: usize) -> usize {
     (PAIRS / labels.pow(2)).max(1)
 }
 
-/// Calls `add` with parts of `rows` that an O(n²)-per-row kernel adds in a few milliseconds, and checks the interrupt
-/// between them. Few rows are one part and need no check.
+/// Calls `add` with parts of `rows` that an O(n²)-per-row kernel adds in about 0.1 s, and checks the interrupt between
+/// them. Few rows are one part and need no check; smaller parts would flush the byte counters too often.
 ///
 /// # Errors
 /// [`Error::Interrupted`].
-fn for_each_part(
-    rows: &[usize],
+fn for_each_part<T>(
+    rows: &[T],
     labels: usize,
     interrupt: &Interrupt,
-    mut add: impl FnMut(&[usize]),
+    mut add: impl FnMut(&[T]),
 ) -> Result<()> {
-    for (index, part) in rows.chunks(rows_between_checks(labels)).enumerate() {
+    const PAIRS: usize = 1 << 27;
+    for (index, part) in rows.chunks((PAIRS / labels.pow(2)).max(1)).enumerate() {
         if index > 0 {
             interrupt.check()?;
         }

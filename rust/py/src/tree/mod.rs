@@ -148,7 +148,8 @@ impl Tree {
                 }
                 Ok(())
             };
-            self.fitted.visit_pair_shares(shrinkage, &leaves, write)
+            self.fitted
+                .visit_pair_shares(shrinkage, &leaves, interrupt, write)
         })?;
         Ok(out.into_pyarray(py))
     }

@@ -1,7 +1,10 @@
 //! [`RowCounter`]: pair counts of selected rows, and the kernel for rows of any weight.
 
 use super::{ByteCounter, PairTable};
+use crate::error::Result;
+use crate::pairs::for_each_part;
 use crate::rankings::{Rankings, MISSING};
+use crate::run::Interrupt;
 use crate::simd::{dispatch, Kernel};
 use crate::weights::Weights;
 
@@ -82,9 +85,20 @@ impl<'a> RowCounter<'a> {
     }
 
     /// Replaces the counts by those of `rows`.
-    pub(crate) fn count(&self, rows: &[u32], table: &mut PairTable<f64>, bytes: &mut ByteCounter) {
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`](crate::error::Error::Interrupted).
+    pub(crate) fn count(
+        &self,
+        rows: &[u32],
+        table: &mut PairTable<f64>,
+        bytes: &mut ByteCounter,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
         table.clear();
-        self.add(rows.iter().map(|&row| row as usize), table, bytes);
+        for_each_part(rows, table.labels(), interrupt, |part| {
+            self.add(part.iter().map(|&row| row as usize), table, bytes);
+        })
     }
 
     /// Adds the pairs of `rows` to `table`, in the order of the rows.

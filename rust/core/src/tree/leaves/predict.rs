@@ -31,7 +31,8 @@ impl FittedTree {
         leaves: &[u32],
         jobs: Jobs<'_>,
     ) -> Result<Vec<BucketOrder>> {
-        let orders = self.walk(shrinkage, leaves.iter().copied()).map(
+        let walk = self.walk(shrinkage, leaves.iter().copied(), jobs.interrupt);
+        let orders = walk.map(
             jobs,
             || ShareConsensus::with_interrupt(jobs.interrupt),
             |consensus, _, shares| consensus.aggregate(aggregator, shares),
@@ -44,7 +45,7 @@ impl FittedTree {
     /// Calls `visit` once per leaf in `leaves` with its smoothed shares, in any order.
     ///
     /// # Errors
-    /// Any error of `visit`.
+    /// Any error of `visit`; [`Error::Interrupted`].
     ///
     /// # Panics
     /// If an index is not a node of the tree.
@@ -52,9 +53,11 @@ impl FittedTree {
         &self,
         shrinkage: Shrinkage,
         leaves: &[u32],
+        interrupt: &Interrupt,
         visit: impl FnMut(u32, &PairShares) -> Result<()>,
     ) -> Result<()> {
-        self.walk(shrinkage, leaves.iter().copied()).visit(visit)
+        let walk = self.walk(shrinkage, leaves.iter().copied(), interrupt);
+        walk.visit(visit)
     }
 
     /// The [`PairModel`] of the smoothed shares.
@@ -72,9 +75,15 @@ impl FittedTree {
         })
     }
 
-    fn walk(&self, shrinkage: Shrinkage, leaves: impl Iterator<Item = u32>) -> ShareWalk<'_> {
+    fn walk(
+        &self,
+        shrinkage: Shrinkage,
+        leaves: impl Iterator<Item = u32>,
+        interrupt: &Interrupt,
+    ) -> ShareWalk<'_> {
         let rankings = self.rankings();
         ShareWalk::new(self.tree(), rankings, rankings.weights(), shrinkage, leaves)
+            .with_interrupt(interrupt)
     }
 }
 
@@ -146,9 +155,8 @@ impl PairModel for TreePredictor<'_> {
         shares.fill(0.0);
         let leaves = visits.iter().map(|visit| visit.0);
         self.fitted
-            .walk(self.shrinkage, leaves)
+            .walk(self.shrinkage, leaves, interrupt)
             .visit(|leaf, own| {
-                interrupt.check()?;
                 let from = visits.partition_point(|visit| visit.0 < leaf);
                 for &(_, row, part) in visits[from..].iter().take_while(|visit| visit.0 == leaf) {
                     let sums = &mut shares[row as usize * 3 * pairs..][..3 * pairs];

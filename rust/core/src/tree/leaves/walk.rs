@@ -6,7 +6,7 @@
 use crate::error::Result;
 use crate::pairs::{pair_count, ByteCounter, PairShares, RowCounter};
 use crate::rankings::Rankings;
-use crate::run::{self, Jobs, Work};
+use crate::run::{self, Interrupt, Jobs, Work};
 use crate::weights::Weights;
 
 use super::node_shares::NodeShares;
@@ -26,6 +26,7 @@ pub(crate) struct ShareWalk<'a> {
     strengths: Vec<f64>,
     /// Per node: whether the traversal passes it.
     use_of: Vec<NodeUse>,
+    interrupt: Interrupt,
 }
 
 /// Whether a traversal needs a node.
@@ -80,7 +81,14 @@ impl<'a> ShareWalk<'a> {
             shrinkage,
             strengths: Vec::new(),
             use_of,
+            interrupt: Interrupt::never(),
         }
+    }
+
+    /// The same traversal, which `interrupt` ends early.
+    pub(crate) fn with_interrupt(mut self, interrupt: &Interrupt) -> Self {
+        self.interrupt = interrupt.clone();
+        self
     }
 
     /// Calls `visit` with each requested node and its shares, in an order that depends on the tree only.
@@ -145,8 +153,9 @@ impl<'a> ShareWalk<'a> {
     fn start(&mut self, buffers: &mut WalkBuffers) -> Result<PendingShares> {
         let mut smoothed = buffers.take(self.tree.labels())?;
         let rows = self.tree.node_rows(0);
+        let counts = &mut smoothed.counts;
         self.rows
-            .count(rows, &mut smoothed.counts, &mut buffers.bytes);
+            .count(rows, counts, &mut buffers.bytes, &self.interrupt)?;
         let [before, tied, after] = smoothed.counts.planes();
         let seen = before
             .iter()
@@ -178,6 +187,7 @@ impl<'a> ShareWalk<'a> {
     ) -> Result<()> {
         let mut stack = vec![top];
         while let Some(pending) = stack.pop() {
+            self.interrupt.check()?;
             if self.is_requested(pending.node) {
                 visit(pending.node, &pending.smoothed.shares)?;
             }
@@ -206,8 +216,9 @@ impl<'a> ShareWalk<'a> {
         for node in children.into_iter().filter(|&child| self.requires(child)) {
             let mut smoothed = buffers.take(self.tree.labels())?;
             let rows = self.tree.node_rows(node);
+            let counts = &mut smoothed.counts;
             self.rows
-                .count(rows, &mut smoothed.counts, &mut buffers.bytes);
+                .count(rows, counts, &mut buffers.bytes, &self.interrupt)?;
             smoothed.smooth(&self.rule(node), &parent.smoothed);
             stack.push(PendingShares { node, smoothed });
         }
@@ -229,7 +240,8 @@ impl<'a> ShareWalk<'a> {
         let bytes = &mut buffers.bytes;
         let in_bytes = self.rows.count_in_bytes(rows, weight, bytes);
         if !in_bytes {
-            self.rows.count(rows, &mut smoothed.counts, bytes);
+            let counts = &mut smoothed.counts;
+            self.rows.count(rows, counts, bytes, &self.interrupt)?;
         }
         if self.requires(small) {
             let rule = self.rule(small);
