@@ -94,8 +94,8 @@ pub fn resample_scores(
         }
         (BoardMethod::Scorer(scorer), BoardData::Comparisons(_)) => {
             let method = PairScores { sample, scorer };
-            let scores = method.score(sample.counts.clone(), &mut Workspace::default())?;
-            method.collect(scores, scorer.tie_tolerance(), options, progress)
+            let whole = method.score(sample.counts.clone(), &mut Workspace::default())?;
+            method.collect(whole, scorer.tie_tolerance(), options, progress)
         }
         (BoardMethod::Scorer(scorer), BoardData::Rankings(rankings, _)) => {
             let method = RankingScores {
@@ -104,8 +104,8 @@ pub fn resample_scores(
                 scorer,
                 interrupt: options.interrupt,
             };
-            let scores = method.score(rankings, &mut Workspace::default())?;
-            method.collect(scores, scorer.tie_tolerance(), options, progress)
+            let whole = method.score(rankings, &mut Workspace::default())?;
+            method.collect(whole, scorer.tie_tolerance(), options, progress)
         }
     }
 }

@@ -38,8 +38,8 @@ pub(super) fn find_best(
     let strict = limits.forbid_ties(n);
     // Per subset of the labels that are not placed yet: the set, and its value behind the placed labels.
     let (mut members, mut behind) = (vec![0_usize; 1 << n], vec![0.0; 1 << n]);
-    for placed in 0..(1_usize << n) - 1 {
-        if table.best[placed] + optimistic[placed] < least {
+    for (placed, optimistic_rest) in optimistic.iter().enumerate().take((1_usize << n) - 1) {
+        if table.best[placed] + optimistic_rest < least {
             continue;
         }
         let rest: Vec<usize> = (0..n).filter(|&label| placed >> label & 1 == 0).collect();
