@@ -3,37 +3,27 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.base import clone
 
 from bucketrank import (
     PartialLabelRanker,
     PartialLabelRankingBooster,
-    PartialLabelRankingForest,
-    PartialLabelRankingLinear,
     TauX,
     _core,
     load_model,
     save_model,
 )
-from bucketrank.estimators import ranker as ranker_module
-from bucketrank.estimators.mixture import Evidence, choose
 from reference import mixture
 from strategies import profiles
 from tree_data import Array, dense, random_data, with_missing_labels
 
 QUICK: dict[str, Any] = {"n_estimators": 6, "rounds": 12, "n_parts": 3, "random_state": 0}
-
-
-def fail(*_: Any) -> None:
-    raise RuntimeError("out of luck")
 
 
 @pytest.fixture(scope="module")
@@ -47,90 +37,82 @@ def ranker(data: tuple[Array, Array]) -> PartialLabelRanker:
     return PartialLabelRanker(**QUICK).fit(*data)
 
 
-@given(st.data(), st.lists(st.integers(0, 4), min_size=1, max_size=12))
-def test_weights_are_those_of_the_reference(data: st.DataObject, counts: list[int]) -> None:
-    share = st.floats(0.001, 1)
-    row = st.lists(share, min_size=3, max_size=3)
-    shares = [data.draw(st.lists(row, min_size=n, max_size=n)) for n in counts]
-    heavy = data.draw(st.lists(st.floats(0, 9), min_size=len(counts), max_size=len(counts)))
-    start = [0.4, 0.4, 0.2]
-    flat = np.array([pair for row in shares for pair in row]).reshape(-1, 3)
-    found = _core.mixture_weights(
-        np.ascontiguousarray(flat.T), np.array(counts), np.array(heavy), start
+def held_out_shares(ranker: PartialLabelRanker, X: Array, evidence: Array, part_of: Array) -> Array:
+    """Return the held-out shares of all pairs by the fitted components: components x rows x pairs x 3."""
+    forest = ranker.components_["forest"][0].predict_oob_pair_shares(X)[evidence]
+    forest[forest.sum(axis=2) == 0] = 1 / 3
+    tables = [forest]
+    for name in ("booster", "linear"):
+        table = np.empty_like(forest)
+        for part, model in enumerate(ranker.components_[name]):
+            own = part_of[evidence] == part
+            if name == "booster":
+                scores = model.booster_.staged_scores(X[evidence[own]], [ranker.rounds_], 1)[0]
+                table[own] = _core.latent_pair_shares(scores, model._compared_labels())
+            else:
+                table[own] = model.predict_pair_shares(X[evidence[own]])
+        tables.append(table)
+    return np.array(tables)
+
+
+def observed_relations(Y: Array) -> list[list[tuple[int, int]]]:
+    """Return, per row, the ranked pairs and their relation: 0 is before, 1 is tied, 2 is after."""
+    pairs = [(u, v) for u in range(Y.shape[1]) for v in range(u + 1, Y.shape[1])]
+    return [
+        [
+            (index, 1 + int(np.sign(row[u] - row[v])))
+            for index, (u, v) in enumerate(pairs)
+            if not np.isnan(row[[u, v]]).any()
+        ]
+        for row in Y
+    ]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_weights_are_those_of_the_reference(data: tuple[Array, Array], weighted: bool) -> None:
+    X, Y = data
+    sample_weight = np.random.default_rng(0).uniform(0.2, 5, len(X)) if weighted else None
+    ranker = PartialLabelRanker(**QUICK).fit(X, Y, sample_weight)
+    draws = np.random.RandomState(QUICK["random_state"])
+    part_of = draws.permutation(len(X)) % QUICK["n_parts"]
+    evidence = np.arange(len(X))
+    shares = held_out_shares(ranker, X, evidence, part_of)
+    observed = [
+        [[max(0.001, table[row, pair, relation]) for table in shares] for pair, relation in pairs]
+        for row, pairs in enumerate(observed_relations(Y))
+    ]
+    heavy = np.ones(len(X)) if sample_weight is None else sample_weight / sample_weight.mean()
+    expected = mixture.weights(observed, heavy.tolist(), [0.4, 0.4, 0.2])
+    np.testing.assert_allclose(list(ranker.weights_.values()), expected, rtol=1e-6)
+    flat = [
+        (shares[:, row, pair], relation, heavy[row] / len(pairs))
+        for row, pairs in enumerate(observed_relations(Y))
+        for pair, relation in pairs
+    ]
+    order, tie, offset = mixture.fit_pool(
+        np.array([pair[0] for pair in flat]).swapaxes(0, 1),
+        np.array([pair[1] for pair in flat]),
+        np.array([pair[2] for pair in flat]),
+        np.array(expected),
     )
-    np.testing.assert_allclose(found, mixture.weights(shares, heavy, start), rtol=1e-9)
-    assert found.sum() == pytest.approx(1)
+    assert ranker.log_weights_ is not None
+    np.testing.assert_allclose(list(ranker.log_weights_["order"].values()), order, atol=2e-5)
+    np.testing.assert_allclose(list(ranker.log_weights_["tie"].values()), tie, atol=2e-5)
+    assert ranker.log_weights_["tie_offset"] == pytest.approx(offset, abs=2e-5)
 
 
-def test_observed_shares_are_looked_up() -> None:
-    Y = np.array([[1, 2, 2], [2, np.nan, 1]])
-    tables = np.arange(18.0).reshape(2, 3, 3)
-    assert _core.observed_counts(Y).tolist() == [3, 1]
-    # Before, before, tied; then only the pair of labels 0 and 2, after.
-    assert _core.observed_shares(Y, tables).tolist() == [0, 3, 7, 14]
-
-
-def test_the_most_likely_stage_is_chosen() -> None:
-    evidence = Evidence(np.array([[1.0, 2.0], [2.0, 1.0]]))
-    tables = {
-        "forest": np.array([[0.5, 0.5]]),
-        "booster": np.array([[0.4, 0.4], [0.9, 0.8], [0.95, 0.1]]),
-        "linear": np.array([[0.3, np.nan]]),
-    }
-    mix = choose(evidence, tables)
-    assert mix.stage == 1
-    assert mix.weights["linear"] == 0
-    assert mix.weights["booster"] > mix.weights["forest"] > 0
-    assert sum(mix.weights.values()) == pytest.approx(1)
-    with pytest.raises(ValueError, match="no component gives finite shares"):
-        choose(evidence, {"forest": np.array([[np.nan, 1.0]])})
-
-
-def test_row_weights_affect_the_mixture() -> None:
-    rows = 40
-    Y = np.tile([1.0, 2.0], (rows, 1))
-    early = np.arange(rows) < rows // 2
-    tables = {
-        "forest": np.where(early, 0.3, 0.9)[None],
-        "booster": np.array([np.where(early, 0.9, 0.2), np.where(early, 0.3, 0.8)]),
-        "linear": np.where(early, 0.95, 0.1)[None],
-    }
-    alike = choose(Evidence(Y), tables)
-    first = choose(Evidence(Y, np.where(early, 5.0, 0.5)), tables)
-    last = choose(Evidence(Y, np.where(early, 0.5, 5.0)), tables)
-    assert (first.stage, last.stage) == (0, 1)
-    assert first.weights["linear"] > alike.weights["linear"] > last.weights["linear"]
-    assert first.weights["forest"] < alike.weights["forest"] < last.weights["forest"]
-    # Only ratios of weights matter; equal weights equal no weights.
-    assert choose(Evidence(Y, np.full(rows, 0.1)), tables) == alike
-    for unit in (1e-120, 1e120):
-        scaled = choose(Evidence(Y, np.where(early, 5.0, 0.5) * unit), tables)
-        assert scaled.weights == pytest.approx(first.weights)
-
-
-def test_rows_that_favour_the_linear_model_increase_its_weight(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_rows_that_favour_the_linear_model_increase_its_weight() -> None:
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(300, 5))
     is_linear = X[:, 0] < 0
     slope = X[:, 1:] @ rng.normal(size=(4, 4)) * 3
     steps = np.sign(X[:, 1] * X[:, 2])[:, None] * [[3, 1, -1, -3]]
     Y = dense(np.round(np.where(is_linear[:, None], slope, steps)))
-
-    def linear_weights() -> Array:
-        fits = [
-            PartialLabelRanker(**QUICK).fit(X, Y, np.where(is_linear, *pair))
-            for pair in ((1.0, 0.1), (0.1, 1.0))
-        ]
-        return np.array([fit.weights_["linear"] for fit in fits])
-
-    by_weight = linear_weights()
-    # The same components, chosen with equal row weights.
-    monkeypatch.setattr(ranker_module, "Evidence", lambda positions, _: Evidence(positions))
-    alike = linear_weights()
-    assert by_weight[0] > alike[0] + 0.05
-    assert by_weight[1] < alike[1]
+    linear, other = (
+        PartialLabelRanker(**QUICK).fit(X, Y, np.where(is_linear, *pair)).weights_["linear"]
+        for pair in ((1.0, 0.1), (0.1, 1.0))
+    )
+    assert linear > other + 0.05
 
 
 def test_unit_weights_equal_no_weights(data: tuple[Array, Array]) -> None:
@@ -141,7 +123,7 @@ def test_unit_weights_equal_no_weights(data: tuple[Array, Array]) -> None:
     np.testing.assert_array_equal(unit.predict_pair_shares(X), plain.predict_pair_shares(X))
 
 
-def test_the_mix_is_a_mean_of_its_components(
+def test_shares_are_the_mean_of_two_pools(
     ranker: PartialLabelRanker, data: tuple[Array, Array]
 ) -> None:
     X = data[0]
@@ -152,23 +134,39 @@ def test_the_mix_is_a_mean_of_its_components(
     }
     assert sum(ranker.weights_.values()) == pytest.approx(1)
     assert ranker.rounds_ in (10, 12)
-    expected = ranker.weights_["forest"] * ranker.components_["forest"][0].predict_pair_shares(X)
-    for model in ranker.components_["booster"]:
-        scores = model.booster_.staged_scores(X, [ranker.rounds_], 1)[0]
-        shares = _core.latent_pair_shares(scores, np.ones(4, dtype=bool))
-        expected += ranker.weights_["booster"] / 3 * shares
-    for model in ranker.components_["linear"]:
-        expected += ranker.weights_["linear"] / 3 * model.predict_pair_shares(X)
+    boosters = [
+        _core.latent_pair_shares(
+            model.booster_.staged_scores(X, [ranker.rounds_], 1)[0], np.ones(4, dtype=bool)
+        )
+        for model in ranker.components_["booster"]
+    ]
+    linears = [model.predict_pair_shares(X) for model in ranker.components_["linear"]]
+    components = np.array(
+        [
+            ranker.components_["forest"][0].predict_pair_shares(X),
+            np.mean(boosters, axis=0),
+            np.mean(linears, axis=0),
+        ]
+    )
+    logs = ranker.log_weights_
+    assert logs is not None
+    order, tie = (np.array([*logs[kind].values()]) for kind in ("order", "tie"))
+    assert (order >= 0).all()
+    assert (tie >= 0).all()
+    linear_pool = np.tensordot([*ranker.weights_.values()], components, 1)
+    log_pool = mixture.pool_shares(components, order, tie, logs["tie_offset"])
     shares = ranker.predict_pair_shares(X)
-    np.testing.assert_allclose(shares, expected, atol=1e-12)
+    np.testing.assert_allclose(shares, (linear_pool + log_pool) / 2, atol=1e-12)
     np.testing.assert_allclose(shares.sum(axis=2), 1, atol=1e-12)
     np.testing.assert_array_equal(ranker.predict(X), TauX().aggregate_pair_shares(shares))
+    np.testing.assert_array_equal(shares[:7], ranker.predict_pair_shares(X[:7]))
 
 
 def test_fast_is_a_forest_and_a_booster(data: tuple[Array, Array]) -> None:
     fast = PartialLabelRanker(fast=True, **QUICK).fit(*data)
     assert fast.weights_ == {"forest": 0.5, "booster": 0.5}
     assert fast.rounds_ == 12
+    assert fast.log_weights_ is None
     assert fast.predict(data[0]).shape == data[1].shape
 
 
@@ -182,35 +180,35 @@ def test_the_model_does_not_depend_on_threads(data: tuple[Array, Array]) -> None
     np.testing.assert_array_equal(shares[0], shares[2])
 
 
-COMPONENTS: dict[str, type[Any]] = {
-    "forest": PartialLabelRankingForest,
-    "booster": PartialLabelRankingBooster,
-    "linear": PartialLabelRankingLinear,
+REASONS = {
+    "failed and has weight 0: no linear model found": [],
+    "gives shares that are not finite; its weight is 0": None,
 }
 
 
-@pytest.mark.parametrize("name", COMPONENTS)
+@pytest.mark.parametrize("name", ["booster", "linear"])
+@pytest.mark.parametrize("reason", REASONS)
 def test_a_component_that_fails_has_weight_0(
-    name: str, data: tuple[Array, Array], monkeypatch: pytest.MonkeyPatch
+    name: str, reason: str, data: tuple[Array, Array], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(COMPONENTS[name], "fit", fail)
-    with pytest.warns(UserWarning, match="failed and has weight 0: out of luck"):
+    """The core reports the component; its own tests make components fail."""
+    honest = _core.fit_mixture
+
+    def fit(*arguments: Any) -> Any:
+        fitted = honest(*arguments)
+        index = ["forest", "booster", "linear"].index(name)
+        fitted["weights"][index] = 0.0
+        if REASONS[reason] is not None:
+            fitted[f"{name}s"] = []
+        return {**fitted, "failed": [(name, reason)]}
+
+    monkeypatch.setattr(_core, "fit_mixture", fit)
+    with pytest.warns(UserWarning, match=f"the {name} {reason}"):
         ranker = PartialLabelRanker(**QUICK).fit(*data)
     assert ranker.weights_[name] == 0
-    assert ranker.components_[name] == []
-    assert sum(ranker.weights_.values()) == pytest.approx(1)
+    assert len(ranker.components_[name]) == (0 if REASONS[reason] is not None else 3)
+    np.testing.assert_allclose(ranker.predict_pair_shares(data[0]).sum(axis=2), 1)
     assert ranker.predict(data[0]).shape == data[1].shape
-
-
-def test_a_bug_in_a_component_is_raised(
-    data: tuple[Array, Array], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def bug(*_: Any) -> None:
-        raise AttributeError("no such attribute")
-
-    monkeypatch.setattr(PartialLabelRankingBooster, "fit", bug)
-    with pytest.raises(AttributeError, match="no such attribute"):
-        PartialLabelRanker(**QUICK).fit(*data)
 
 
 @pytest.mark.parametrize("fast", [False, True])
@@ -218,72 +216,56 @@ def test_a_bug_in_a_component_is_raised(
 def test_a_ranker_without_any_component_is_an_error(
     fast: bool, data: tuple[Array, Array], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for kind in COMPONENTS.values():
-        monkeypatch.setattr(kind, "fit", fail)
+    honest = _core.fit_mixture
+
+    def fit(*arguments: Any) -> Any:
+        failed = [(name, "failed and has weight 0") for name in ("forest", "booster", "linear")]
+        return {**honest(*arguments), "weights": [0.0, 0.0, 0.0], "failed": failed}
+
+    monkeypatch.setattr(_core, "fit_mixture", fit)
     ranker = PartialLabelRanker(fast=fast, **QUICK)
     with pytest.raises(ValueError, match="every component failed; the warnings say why"):
         ranker.fit(*data)
     assert not hasattr(ranker, "components_")
 
 
-def break_shares(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make a component predict NaN shares for unseen rows."""
-    if name == "booster":
-
-        def scores(_: Any, values: Array, rounds: list[int]) -> list[Array]:
-            return [np.full((len(values), 8), np.nan) for _ in rounds]
-
-        monkeypatch.setattr(PartialLabelRankingBooster, "_staged_scores", scores)
-    elif name == "linear":
-
-        def shares(_: Any, values: Array) -> Array:
-            return np.full((len(values), 6, 3), np.inf)
-
-        monkeypatch.setattr(PartialLabelRankingLinear, "_pair_shares", shares)
-    else:
-        honest = ranker_module._unseen_shares
-
-        def unseen(model: Any, *rest: Any) -> Iterator[Array]:
-            for table in honest(model, *rest):
-                is_forest = isinstance(model, PartialLabelRankingForest)
-                yield table * np.nan if is_forest else table
-
-        monkeypatch.setattr(ranker_module, "_unseen_shares", unseen)
-
-
-@pytest.mark.parametrize("name", COMPONENTS)
-def test_shares_that_are_not_finite_have_weight_0(
-    name: str, data: tuple[Array, Array], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    break_shares(name, monkeypatch)
-    with pytest.warns(UserWarning, match=f"the {name} gives shares that are not finite"):
-        ranker = PartialLabelRanker(**QUICK).fit(*data)
-    assert ranker.weights_[name] == 0
-    assert sum(ranker.weights_.values()) == pytest.approx(1)
-    assert np.isfinite(ranker.predict_pair_shares(data[0])).all()
-
-
-def test_fast_mode_leaves_out_shares_that_are_not_finite(
+def test_errors_of_the_core_are_raised(
     data: tuple[Array, Array], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    break_shares("booster", monkeypatch)
-    with pytest.warns(UserWarning, match="the booster gives shares that are not finite"):
-        ranker = PartialLabelRanker(fast=True, **QUICK).fit(*data)
-    assert ranker.weights_ == {"forest": 1, "booster": 0}
-    assert np.isfinite(ranker.predict_pair_shares(data[0])).all()
+    monkeypatch.setattr(PartialLabelRankingBooster, "_options", lambda _: {"rounds": 3})
+    with pytest.raises((KeyError, TypeError, ValueError)):
+        PartialLabelRanker(**QUICK).fit(*data)
+
+
+def test_components_are_fitted_estimators(
+    ranker: PartialLabelRanker, data: tuple[Array, Array]
+) -> None:
+    X, Y = data
+    part_of = np.random.RandomState(QUICK["random_state"]).permutation(len(X)) % 3
+    (forest,) = ranker.components_["forest"]
+    alone = clone(forest).fit(X, Y)
+    np.testing.assert_array_equal(alone.predict_pair_shares(X), forest.predict_pair_shares(X))
+    assert {*vars(alone)} == {*vars(forest)}
+    forest = clone(forest).fit(X, Y).set_params(warm_start=True, n_estimators=8).fit(X, Y)
+    assert forest.forest_.n_trees == 8
+    for name in ("booster", "linear"):
+        for part, model in enumerate(ranker.components_[name]):
+            alone = clone(model).fit(X[part_of != part], Y[part_of != part])
+            np.testing.assert_array_equal(alone.predict(X), model.predict(X))
+            np.testing.assert_array_equal(
+                alone.predict_pair_shares(X), model.predict_pair_shares(X)
+            )
+            assert {*vars(alone)} == {*vars(model)}
 
 
 def test_a_component_left_out_of_a_prediction_warns_once(
     ranker: PartialLabelRanker, data: tuple[Array, Array], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names, _ = ranker._models()
-    boosters = [index for index, name in enumerate(names) if name == "booster"]
-    assert len(boosters) == 3
+    assert ranker._models()[0] == ["forest", "booster", "linear"]
     honest = _core.mixture_pair_shares
 
-    def without_boosters(models: Any, values: Array, n_jobs: int) -> tuple[Array, list[int]]:
-        kept = [model for index, model in enumerate(models) if index not in boosters]
-        return honest(kept, values, n_jobs)[0], boosters
+    def without_boosters(components: Any, _: Any, *rest: Any) -> tuple[Array, list[int]]:
+        return honest([components[0], components[2]], None, *rest)[0], [1]
 
     monkeypatch.setattr(_core, "mixture_pair_shares", without_boosters)
     with pytest.warns(UserWarning, match="the booster gives shares that are not finite") as found:
@@ -295,22 +277,15 @@ def test_a_component_left_out_of_a_prediction_warns_once(
 def test_a_mixture_needs_models_that_fit_together(
     ranker: PartialLabelRanker, data: tuple[Array, Array]
 ) -> None:
-    _, models = ranker._models()
+    _, models, pool = ranker._models()
     with pytest.raises(ValueError, match="found no component"):
-        _core.mixture_pair_shares([], data[0], 1)
+        _core.mixture_pair_shares([], None, data[0], 1)
     with pytest.raises(ValueError, match="weight is -1"):
-        _core.mixture_pair_shares([(-1.0, models[0][1])], data[0], 1)
+        _core.mixture_pair_shares([(-1.0, models[0][1])], None, data[0], 1)
     with pytest.raises(ValueError, match="features"):
-        _core.mixture_pair_shares(models, data[0][:, :1].copy(), 1)
-
-
-def test_only_non_finite_shares_are_an_error(
-    data: tuple[Array, Array], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in COMPONENTS:
-        break_shares(name, monkeypatch)
-    with pytest.raises(ValueError, match="no component gives finite shares"):
-        PartialLabelRanker(**QUICK).fit(*data)
+        _core.mixture_pair_shares(models, pool, data[0][:, :1].copy(), 1)
+    with pytest.raises(ValueError, match="the log-linear pool is 3; expected one number per"):
+        _core.mixture_pair_shares(models[:2], pool, data[0], 1)
 
 
 @pytest.mark.parametrize("fast", [False, True])
@@ -346,7 +321,13 @@ def test_rankings_without_pairs_have_no_effect() -> None:
     Y = np.full((20, 3), np.nan)
     Y[:, 0] = 1
     ranker = PartialLabelRanker(**QUICK).fit(np.arange(20.0).reshape(-1, 1), Y)
-    assert ranker.weights_ == pytest.approx({"forest": 0.4, "booster": 0.4, "linear": 0.2})
+    start = {"forest": 0.4, "booster": 0.4, "linear": 0.2}
+    assert ranker.weights_ == pytest.approx(start)
+    assert ranker.log_weights_ == {
+        "order": ranker.weights_,
+        "tie": ranker.weights_,
+        "tie_offset": 0,
+    }
     np.testing.assert_allclose(ranker.predict_pair_shares([[3.0]]), 1 / 3)
 
 
@@ -377,6 +358,7 @@ def test_copies_predict_the_same(
     expected = ranker.predict_pair_shares(data[0])
     for other in (pickle.loads(pickle.dumps(ranker)), load_model(tmp_path / "ranker.bin")):
         assert other.weights_ == ranker.weights_
+        assert other.log_weights_ == ranker.log_weights_
         np.testing.assert_array_equal(other.predict_pair_shares(data[0]), expected)
     assert clone(ranker).get_params() == ranker.get_params()
 

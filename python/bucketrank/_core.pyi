@@ -1,12 +1,11 @@
 """Types of the compiled kernels. Arrays are native 64-bit; 0 marks a missing label in returned positions."""
 
 from collections.abc import Callable
-from typing import Any, TypeAlias, TypedDict, TypeVar, final
+from typing import Any, TypeAlias, TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-_T = TypeVar("_T")
 _Positions: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 
 __version__: str
@@ -38,11 +37,6 @@ class _Defaults(TypedDict):
 
 LIMITS: _Limits
 DEFAULTS: _Defaults
-
-@final
-class Cancellation:
-    def call(self, function: Callable[[], _T]) -> _T: ...
-    def request(self) -> None: ...
 
 def tau_x(y_true: _Positions, y_pred: _Positions, weights: NDArray[np.float64] | None) -> float: ...
 def tau_x_samples(y_true: _Positions, y_pred: _Positions) -> NDArray[np.float64]: ...
@@ -119,26 +113,48 @@ def latent_pair_shares(
 def aggregate_scores(
     spec: _Spec, scores: NDArray[np.float64], compared: NDArray[np.bool_], n_jobs: int
 ) -> NDArray[np.int64]: ...
-def observed_shares(y: _Positions, tables: NDArray[np.float64]) -> NDArray[np.float64]: ...
-def observed_counts(y: _Positions) -> NDArray[np.int64]: ...
-def mixture_weights(
-    shares: NDArray[np.float64],
-    counts: NDArray[np.int64],
-    row_weights: NDArray[np.float64],
-    start: list[float],
-) -> NDArray[np.float64]: ...
 
 _FittedModel: TypeAlias = tuple[Forest, float] | tuple[Booster, int] | tuple[LinearModel]
-_Models: TypeAlias = list[tuple[float, _FittedModel]]
+_Components: TypeAlias = list[tuple[float, list[_FittedModel]]]
+_Indices: TypeAlias = NDArray[np.int64]
+_HeldOut: TypeAlias = tuple[_Indices, _Indices, list[_Indices]]
 
+class _MixtureOptions(TypedDict):
+    tree: _TreeOptions
+    variant: str
+    trees: int
+    shrinkage_strength: float
+    boosters: list[_BoostOptions]
+    linear: _LinearOptions
+    held_out: _HeldOut | None
+    n_jobs: int
+
+_Pool: TypeAlias = tuple[list[float], list[float], float]
+
+class _MixtureFit(TypedDict):
+    forest: Forest | None
+    boosters: list[Booster]
+    linears: list[LinearModel]
+    weights: list[float]
+    pool: _Pool | None
+    rounds: int
+    failed: list[tuple[str, str]]
+
+def fit_mixture(
+    x: NDArray[np.float64],
+    y: _Positions,
+    weights: NDArray[np.float64] | None,
+    options: _MixtureOptions,
+) -> _MixtureFit: ...
 def mixture_pair_shares(
-    models: _Models, x: NDArray[np.float64], n_jobs: int
+    components: _Components, pool: _Pool | None, x: NDArray[np.float64], n_jobs: int
 ) -> tuple[NDArray[np.float64], list[int]]: ...
 def mixture_consensus(
-    spec: _Spec, models: _Models, x: NDArray[np.float64], n_jobs: int
+    spec: _Spec, components: _Components, pool: _Pool | None, x: NDArray[np.float64], n_jobs: int
 ) -> tuple[NDArray[np.int64], list[int]]: ...
 def mixture_shap_values(
-    models: _Models,
+    components: _Components,
+    pool: _Pool | None,
     x: NDArray[np.float64],
     background: NDArray[np.float64],
     orders: tuple[int, int],
@@ -366,9 +382,6 @@ class Forest:
     ) -> NDArray[np.int64]: ...
     def pair_shares(
         self, x: NDArray[np.float64], strength: float, out_of_bag: bool, n_jobs: int
-    ) -> NDArray[np.float64]: ...
-    def out_of_bag_shares(
-        self, x: NDArray[np.float64], rows: list[int], strength: float, n_jobs: int
     ) -> NDArray[np.float64]: ...
     def out_of_bag_counts(self) -> NDArray[np.int64]: ...
     def apply(self, x: NDArray[np.float64]) -> NDArray[np.int64]: ...

@@ -152,6 +152,24 @@ def _is_weights(value: Any, state: _State) -> bool:
     )
 
 
+def _is_log_weights(value: Any, state: _State) -> bool:
+    """Whether the numbers of the log-linear pool are finite, and the weights of all components not negative."""
+    if value is None:
+        return True
+    if type(value) is not dict or value.keys() != {"order", "tie", "tie_offset"}:
+        return False
+    pools = value["order"], value["tie"]
+    if not all(type(pool) is dict and pool.keys() == _COMPONENTS.keys() for pool in pools):
+        return False
+    weights = [weight for pool in pools for weight in pool.values()]
+    numbers = [*weights, value["tie_offset"]]
+    return (
+        state["components_"].keys() == _COMPONENTS.keys()
+        and all(type(number) is float and math.isfinite(number) for number in numbers)
+        and min(weights) >= 0
+    )
+
+
 _COMPONENTS = {
     "forest": "PartialLabelRankingForest",
     "booster": "PartialLabelRankingBooster",
@@ -237,6 +255,7 @@ _SCHEMAS = {
         {
             "components_": _Field("lists of fitted estimators by name", _is_components),
             "weights_": _Field("weights of the components, from 0 to 1", _is_weights),
+            "log_weights_": _Field("numbers of the log-linear pool, or None", _is_log_weights),
             "rounds_": _whole(1),
         }
     ),

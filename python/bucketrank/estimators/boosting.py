@@ -187,6 +187,10 @@ class PartialLabelRankingBooster(LatentRanker):
         for last_round in unprinted:
             print_round(*last_round)
         self._remember(X, names, aggregator)
+        return self._keep(booster)
+
+    def _keep(self: _Self, booster: _core.Booster) -> _Self:
+        """Store a fitted booster."""
         self.booster_ = booster
         self.rounds_ = booster.rounds
         self.validation_scores_ = booster.validation_scores()

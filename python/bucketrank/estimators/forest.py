@@ -181,7 +181,7 @@ class PartialLabelRankingForest(ScoreRanker):
                 "expected variant 'bootstrap' or 'mixed'"
             )
         weights = as_weights(sample_weight)
-        data = _digest(values, positions, weights)
+        data = hash_data(values, positions, weights)
         started = getattr(self, "forest_", None) if self.warm_start else None
         if started is None:
             started = _core.Forest(positions, weights, values.shape[1])
@@ -191,16 +191,20 @@ class PartialLabelRankingForest(ScoreRanker):
         forest = started.grown(values, options, self.variant, n_trees)
         score, strength = self._out_of_bag(forest, values, positions, weights, aggregator, strength)
         self._remember(X, names, aggregator)
-        self.forest_ = forest
-        self._seed = options["seed"]
-        self._n_training = len(positions)
-        self._data = data
+        self._keep(forest, options["seed"], data)
         self.shrinkage_strength_ = strength
         # Drop the score of an earlier fit.
         self.__dict__.pop("oob_score_", None)
         if score is not None:
             self.oob_score_ = score
         return self
+
+    def _keep(self, forest: _core.Forest, seed: int, data: list[str]) -> None:
+        """Store grown trees and what a warm start needs: the seed and the hashes of the data."""
+        self.forest_ = forest
+        self._seed = seed
+        self._n_training = forest.n_rows
+        self._data = data
 
     def predict_pair_shares(self, X: Any) -> NDArray[np.float64]:
         """Predict how likely each pair of labels is before, tied and after.
@@ -373,7 +377,7 @@ class PartialLabelRankingForest(ScoreRanker):
         return (others[best], best) if others[best] > own + _GUARD_GAIN else (own, strength)
 
 
-def _digest(
+def hash_data(
     values: NDArray[np.float64], positions: Any, weights: NDArray[np.float64] | None
 ) -> list[str]:
     """Content hashes of features, rankings and weights for the warm-start check."""

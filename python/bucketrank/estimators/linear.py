@@ -160,13 +160,7 @@ class PartialLabelRankingLinear(LatentRanker):
         values, positions, names = self._training_data(X, y)
         aggregator = self._usable(as_aggregator(self.aggregator))
         aggregator._check_label_count(positions.shape[1])
-        options: _LinearOptions = {
-            "ridge": as_real(self.ridge, "ridge"),
-            "intercept_ridge": as_real(self.intercept_ridge, "intercept_ridge"),
-            "tolerance": as_real(self.tolerance, "tolerance"),
-            "max_steps": as_whole(self.max_steps, "max_steps"),
-            "n_jobs": resolve_n_jobs(self.n_jobs),
-        }
+        options = self._options()
         if as_flag(self.standard_errors, "standard_errors"):
             check_size(values.shape[1], positions.shape[1])
         weights = as_weights(sample_weight)
@@ -186,6 +180,22 @@ class PartialLabelRankingLinear(LatentRanker):
                 ridges=(options["ridge"], options["intercept_ridge"]),
             )
         self._remember(X, names, aggregator)
+        return self._keep(model, errors)
+
+    def _options(self) -> _LinearOptions:
+        """Check the types of all parameters; the core checks their ranges."""
+        return {
+            "ridge": as_real(self.ridge, "ridge"),
+            "intercept_ridge": as_real(self.intercept_ridge, "intercept_ridge"),
+            "tolerance": as_real(self.tolerance, "tolerance"),
+            "max_steps": as_whole(self.max_steps, "max_steps"),
+            "n_jobs": resolve_n_jobs(self.n_jobs),
+        }
+
+    def _keep(
+        self: _Self, model: _core.LinearModel, errors: dict[str, NDArray[np.float64]]
+    ) -> _Self:
+        """Store a fitted model and its standard errors, if any."""
         coefficients, intercepts = model.coefficients()
         n = self.n_labels_in_
         self.coef_, self.tie_coef_ = coefficients[:n], coefficients[n:]

@@ -3,43 +3,44 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
-from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from bucketrank import _core
 from bucketrank._validation import (
+    Positions,
     as_flag,
+    as_weights,
     at_least,
     bounded_count,
     resolve_n_jobs,
 )
 from bucketrank.aggregation import Aggregator, as_aggregator
 from bucketrank.estimators.boosting import PartialLabelRankingBooster
-from bucketrank.estimators.concurrent_fits import at_once
 from bucketrank.estimators.explained import EstimatedScoreRanker
-from bucketrank.estimators.forest import PartialLabelRankingForest
+from bucketrank.estimators.forest import PartialLabelRankingForest, hash_data
 from bucketrank.estimators.importances import mixture_importances
 from bucketrank.estimators.latent import PairShareRanker
 from bucketrank.estimators.linear import PartialLabelRankingLinear
-from bucketrank.estimators.mixture import Evidence, choose, row_blocks
-from bucketrank.estimators.training_rows import TrainingRows, draw_rows, rows_with_weight
+from bucketrank.estimators.tree_parameters import forest_options
+
+if TYPE_CHECKING:
+    from bucketrank._core import _MixtureFit, _MixtureOptions, _Pool
 
 __all__ = ["PartialLabelRanker"]
 
 _Self = TypeVar("_Self", bound="PartialLabelRanker")
 
-_SNAPSHOTS = (10, 25, 50, 100, 150)
-"""Numbers of rounds that the mixture chooses from, besides `rounds` itself."""
-
-_MIXING_ROWS = 2000
+_EVIDENCE_ROWS = 2000
 """Largest number of rows used to choose weights and rounds; more rows change the choice little."""
+
+_EVIDENCE_PAIRS = 1 << 22
+"""Largest number of pairs of labels in these rows, which limits their memory; at least 50 rows are used."""
 
 _LINEAR_ROWS = 4000
 """Largest number of rows used to fit a linear model: its few coefficients need no more."""
@@ -47,21 +48,21 @@ _LINEAR_ROWS = 4000
 _LINEAR_TOLERANCE = 1e-3
 """A smaller tolerance takes most of the fitting time and does not change the mixture."""
 
-_ROWS_TO_TRY = 100
-"""Number of rows used to check that a component predicts finite shares."""
-
-_SHORT = 50_000
-"""Up to this many rows times labels, a booster is fitted in a fraction of a second."""
-
 _LARGEST_SEED = 2**31 - 1
 
+_NAMES = ("forest", "booster", "linear")
+"""Names of the components, in the order of the core."""
 
-class _Fitted(NamedTuple):
-    """Result of a fit: components, their weights and the number of boosting rounds."""
+_NUMBERS_AT_ONCE = 1 << 23
+"""Largest number of shares held in memory at once: 64 MiB."""
 
-    components: dict[str, list[Any]]
-    weights: dict[str, float]
-    rounds: int
+
+class _Estimators(NamedTuple):
+    """The estimators of a mixture, with their parameters."""
+
+    forest: PartialLabelRankingForest
+    boosters: list[PartialLabelRankingBooster]
+    linears: list[PartialLabelRankingLinear]
 
 
 class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
@@ -70,7 +71,8 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
     The forest is grown on all rows and evaluated out-of-bag. As in cross-validation, one booster and one linear model
     are fitted per fold without its rows and evaluated on them; predictions average their shares over the folds. The
     number of rounds and the weights of the three components maximise the likelihood of the held-out relations, so a
-    component that does not suit the data gets a small weight.
+    component that does not suit the data gets a small weight. Predictions are the mean of two pools of the components'
+    shares: their weighted mean, and their weighted geometric mean, whose numbers maximise the same likelihood.
 
     Parameters
     ----------
@@ -95,7 +97,13 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
     Attributes
     ----------
     weights_ : dict
-        Weight of ``"forest"``, ``"booster"`` and ``"linear"``; a component that failed has weight 0.
+        Weight of ``"forest"``, ``"booster"`` and ``"linear"`` in the weighted mean; a component that failed has
+        weight 0.
+    log_weights_ : dict or None
+        Numbers of the weighted geometric mean, None with `fast`. With the log ratios :math:`x_k` of before and after
+        and :math:`y_k` of tied and not tied of component k, those of the pool are :math:`\sum_k \alpha_k x_k` and
+        :math:`\sum_k \beta_k y_k + \gamma`. ``"order"`` holds the weights :math:`\alpha` by component, ``"tie"`` the
+        weights :math:`\beta`, and ``"tie_offset"`` is :math:`\gamma`.
     rounds_ : int
         Number of boosting rounds used for predictions.
     components_ : dict
@@ -119,7 +127,8 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
     Weights and rounds are chosen on at most 2000 rows, and a linear model is fitted on at most 4000. Rows of weight 0
     are left out. When the weights are chosen, each row counts by its `sample_weight` divided by the mean over these
     rows, regardless of the number of labels it ranks; the initial weights (0.4, 0.4 and 0.2) act as a prior worth 20
-    rows.
+    rows. The numbers of the geometric mean start at the weights of the mean, with a ridge penalty of 10 on the distance
+    from them. With more than 64 labels, fewer rows are used: about four million pairs, but at least 50 rows.
 
     Examples
     --------
@@ -189,11 +198,23 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
             raise ValueError(
                 f"found {positions.shape[1]} labels; expected at most {_core.LIMITS['pair_labels']}"
             )
-        rows = rows_with_weight(values, positions, sample_weight)
-        draws = check_random_state(self.random_state)
-        mix = self._fit_fast(rows, draws) if self.fast else self._fit_mixed(rows, draws)
+        weights = as_weights(sample_weight)
+        estimators, options = self._plan(values.shape[1], positions, weights)
+        fit = _core.fit_mixture(values, positions, weights, options)
+        for name, why in fit["failed"]:
+            warnings.warn(f"the {name} {why}", stacklevel=2)
+        if not any(fit["weights"]):
+            raise ValueError("every component failed; the warnings say why")
         self._remember(X, names, aggregator)
-        self.components_, self.weights_, self.rounds_ = mix
+        if weights is not None:
+            kept = weights > 0
+            values, positions, weights = values[kept], positions[kept], weights[kept]
+        estimators.forest._seed = options["tree"]["seed"]
+        estimators.forest._data = hash_data(values, positions, weights)
+        self.components_ = _fitted_estimators(estimators, fit, values, positions.shape[1])
+        self.weights_ = {name: fit["weights"][_NAMES.index(name)] for name in self.components_}
+        self.log_weights_ = _log_weights(fit["pool"])
+        self.rounds_ = fit["rounds"]
         return self
 
     @property
@@ -202,124 +223,81 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         check_is_fitted(self)
         return mixture_importances(self.components_, self.weights_, self.n_features_in_)
 
-    def _fit_fast(self, rows: TrainingRows, draws: np.random.RandomState) -> _Fitted:
-        components: dict[str, list[Any]] = {
-            "forest": _attempts("forest", [partial(self._forest(draws).fit, *rows)]),
-            "booster": _attempts("booster", [partial(self._booster(draws).fit, *rows)]),
+    def _plan(
+        self, n_features: int, positions: Positions, weights: NDArray[np.float64] | None
+    ) -> tuple[_Estimators, _MixtureOptions]:
+        """Make the estimators and all random draws of a fit."""
+        n_rows = len(positions) if weights is None else int(np.count_nonzero(weights > 0))
+        n_labels = positions.shape[1]
+        draws = check_random_state(self.random_state)
+        part_of = evidence = np.empty(0, dtype=np.int64)
+        if not self.fast:
+            part_of = draws.permutation(n_rows) % max(1, min(self.n_parts, n_rows))
+            n_pairs = max(1, n_labels * (n_labels - 1) // 2)
+            most = min(_EVIDENCE_ROWS, max(50, _EVIDENCE_PAIRS // n_pairs))
+            evidence = np.sort(draws.permutation(n_rows)[:most])
+        n_parts = 1 if self.fast else int(part_of.max(initial=0)) + 1
+        estimators = self._estimators(draws, n_parts)
+        linear_rows = [] if self.fast else [_draw_rows(part_of, k, draws) for k in range(n_parts)]
+        return estimators, {
+            "tree": forest_options(estimators.forest, (max(1, n_rows), n_features), n_labels),
+            "variant": estimators.forest.variant,
+            "trees": self.n_estimators,
+            "shrinkage_strength": estimators.forest._strength(),
+            "boosters": [booster._options() for booster in estimators.boosters],
+            "linear": _linear_model(self.n_jobs)._options(),
+            "held_out": None if self.fast else (part_of, evidence, linear_rows),
+            "n_jobs": resolve_n_jobs(self.n_jobs),
         }
-        asked = rows.values[:_ROWS_TO_TRY]
-        usable = {
-            name: bool(models) and _are_finite(name, models, asked, self.rounds)
-            for name, models in components.items()
-        }
-        fitted = sum(usable.values())
-        if fitted == 0:
-            raise ValueError("every component failed; the warnings say why")
-        weights = {name: float(usable[name]) / fitted for name in components}
-        return _Fitted(components, weights, self.rounds)
 
-    def _fit_mixed(self, rows: TrainingRows, draws: np.random.RandomState) -> _Fitted:
-        n_rows = len(rows.values)
-        n_parts = min(self.n_parts, n_rows)
-        part_of = draws.permutation(n_rows) % n_parts
-        # A single row cannot be held out.
-        parts = [rows if n_rows == 1 else rows.only(part_of != part) for part in range(n_parts)]
-        seen = np.sort(draws.permutation(n_rows)[:_MIXING_ROWS])
-        components = self._fit_components(rows, parts, draws)
-        stages = [*(stage for stage in _SNAPSHOTS if stage < self.rounds), self.rounds]
-        evidence = Evidence(
-            rows.positions[seen], None if rows.weights is None else rows.weights[seen]
-        )
-        tables: dict[str, NDArray[np.float64]] = {}
-        for name, models in components.items():
-            if not models:
-                continue
-            tables[name] = evidence.empty(len(stages) if name == "booster" else 1)
-            for part, model in enumerate(models):
-                held_out = np.arange(len(seen))
-                if name != "forest":
-                    held_out = np.flatnonzero(part_of[seen] == part)
-                ask = partial(_unseen_shares, model, rows.values, seen, stages)
-                evidence.write(held_out, ask, tables[name])
-        if not tables:
-            raise ValueError("every component failed; the warnings say why")
-        mix = choose(evidence, tables)
-        for name, weight in mix.weights.items():
-            if weight == 0:
-                _warn_not_finite(name)
-        weights = {name: mix.weights.get(name, 0.0) for name in components}
-        return _Fitted(components, weights, stages[mix.stage])
-
-    def _fit_components(
-        self, rows: TrainingRows, parts: list[TrainingRows], draws: np.random.RandomState
-    ) -> dict[str, list[Any]]:
-        """Fit the forest on all rows, and a booster and a linear model on each part."""
-        forest = self._forest(draws)
-        boosters = [self._booster(draws) for _ in parts]
-        linears = [PartialLabelRankingLinear(tolerance=_LINEAR_TOLERANCE) for _ in parts]
-        # A large fit uses all threads; short fits run concurrently on one thread each, which scales better.
-        n_jobs = resolve_n_jobs(self.n_jobs)
-        side_by_side = n_jobs != 1 and rows.positions.size <= _SHORT
-        for model in (*boosters, *linears):
-            model.set_params(n_jobs=1 if side_by_side else self.n_jobs)
-        fits: list[Callable[[], Any]] = [
-            *(partial(model.fit, *part) for model, part in zip(boosters, parts, strict=True)),
-            *(
-                partial(model.fit, *draw_rows(part, _LINEAR_ROWS, draws))
-                for model, part in zip(linears, parts, strict=True)
-            ),
-        ]
-        components = {"forest": _attempts("forest", [partial(forest.fit, *rows)])}
-        threads = min(n_jobs, len(fits)) if side_by_side else 1
-        with warnings.catch_warnings(), at_once(fits, threads) as results:
-            # A linear model that has not fully converged is good enough for the mixture.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            components["booster"] = _attempts("booster", results[: len(parts)])
-            components["linear"] = _attempts("linear", results[len(parts) :])
-        for model in (*boosters, *linears):
-            model.set_params(n_jobs=self.n_jobs)
-        return components
-
-    def _forest(self, draws: np.random.RandomState) -> PartialLabelRankingForest:
-        return PartialLabelRankingForest(
+    def _estimators(self, draws: np.random.RandomState, n_parts: int) -> _Estimators:
+        forest = PartialLabelRankingForest(
             n_estimators=self.n_estimators,
             random_state=draws.randint(_LARGEST_SEED),
             n_jobs=self.n_jobs,
         )
-
-    def _booster(self, draws: np.random.RandomState) -> PartialLabelRankingBooster:
-        return PartialLabelRankingBooster(
-            rounds=self.rounds,
-            max_depth=self.max_depth,
-            random_state=draws.randint(_LARGEST_SEED),
-            n_jobs=self.n_jobs,
-        )
+        boosters = [
+            PartialLabelRankingBooster(
+                rounds=self.rounds,
+                max_depth=self.max_depth,
+                random_state=draws.randint(_LARGEST_SEED),
+                n_jobs=self.n_jobs,
+            )
+            for _ in range(n_parts)
+        ]
+        linears = [] if self.fast else [_linear_model(self.n_jobs) for _ in range(n_parts)]
+        return _Estimators(forest, boosters, linears)
 
     def _pair_shares(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        names, models = self._models()
-        shares, left_out = _core.mixture_pair_shares(models, values, resolve_n_jobs(self.n_jobs))
+        names, models, pool = self._models()
+        n_jobs = resolve_n_jobs(self.n_jobs)
+        shares, left_out = _core.mixture_pair_shares(models, pool, values, n_jobs)
         _warn_left_out(names, left_out)
         return shares
 
     def _estimate_shap_values(
         self, values: Any, background: Any, orders: tuple[int, int]
     ) -> NDArray[np.float64]:
-        names, models = self._models()
+        names, models, pool = self._models()
         n_jobs = resolve_n_jobs(self.n_jobs)
-        shap, left_out = _core.mixture_shap_values(models, values, background, orders, n_jobs)
+        shap, left_out = _core.mixture_shap_values(models, pool, values, background, orders, n_jobs)
         _warn_left_out(names, left_out)
         return shap
 
-    def _models(self) -> tuple[list[str], list[tuple[float, tuple[Any, ...]]]]:
-        """Return the components with a weight above 0: their names, and their weights and fitted models."""
-        names: list[str] = []
-        models: list[tuple[float, tuple[Any, ...]]] = []
-        for name, estimators in self.components_.items():
-            share = self.weights_.get(name, 0.0) / max(1, len(estimators))
-            for estimator in estimators if share > 0 else ():
-                names.append(name)
-                models.append((share, self._fitted_model(estimator)))
-        return names, models
+    def _models(self) -> tuple[list[str], list[tuple[float, list[Any]]], _Pool | None]:
+        """Return the components with a weight above 0: their names, their weights and models, and their pool."""
+        used = {
+            name: models for name, models in self.components_.items() if self.weights_.get(name)
+        }
+        components = [
+            (self.weights_[name], [self._fitted_model(estimator) for estimator in estimators])
+            for name, estimators in used.items()
+        ]
+        logs = self.log_weights_
+        if logs is None:
+            return list(used), components, None
+        order, tie = ([logs[kind][name] for name in used] for kind in ("order", "tie"))
+        return list(used), components, (order, tie, logs["tie_offset"])
 
     def _fitted_model(self, estimator: Any) -> tuple[Any, ...]:
         if isinstance(estimator, PartialLabelRankingForest):
@@ -333,13 +311,13 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
     ) -> list[NDArray[np.int64]]:
         n_jobs = resolve_n_jobs(self.n_jobs)
         if len(aggregators) == 1:
-            names, models = self._models()
+            names, models, pool = self._models()
             spec = aggregators[0]._spec()
-            positions, left_out = _core.mixture_consensus(spec, models, values, n_jobs)
+            positions, left_out = _core.mixture_consensus(spec, models, pool, values, n_jobs)
             _warn_left_out(names, left_out)
             return [positions]
         found = [np.empty((len(values), self.n_labels_in_), dtype=np.int64) for _ in aggregators]
-        for block in row_blocks(len(values), self.n_labels_in_):
+        for block in _row_blocks(len(values), self.n_labels_in_):
             shares = self._pair_shares(values[block])
             for aggregator, positions in zip(aggregators, found, strict=True):
                 spec = aggregator._spec()
@@ -349,62 +327,63 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
 
 def _warn_left_out(names: list[str], left_out: list[int]) -> None:
     """Warn once per component that was left out of some rows of a prediction."""
-    for name in dict.fromkeys(names[index] for index in left_out):
+    for name in [names[index] for index in left_out]:
         warnings.warn(
             f"the {name} gives shares that are not finite; it is left out of these rows",
             stacklevel=5,
         )
 
 
-def _are_finite(name: str, models: list[Any], values: NDArray[np.float64], rounds: int) -> bool:
-    """Whether all models of a component predict finite shares; warns if not."""
-    for model in models:
-        if not np.isfinite(next(_shares(model, values, [rounds]))).all():
-            _warn_not_finite(name)
-            return False
-    return True
+def _row_blocks(n_rows: int, n_labels: int) -> Iterator[slice]:
+    """Yield slices of rows whose pair shares fit in the memory limit."""
+    size = max(1, _NUMBERS_AT_ONCE // (3 * n_labels * (n_labels - 1) // 2))
+    for start in range(0, n_rows, size):
+        yield slice(start, start + size)
 
 
-def _warn_not_finite(name: str) -> None:
-    warnings.warn(f"the {name} gives shares that are not finite; its weight is 0", stacklevel=4)
+def _log_weights(pool: _Pool | None) -> dict[str, Any] | None:
+    """Name the numbers of a log-linear pool."""
+    if pool is None:
+        return None
+    order, tie, offset = pool
+    return {
+        "order": dict(zip(_NAMES, order, strict=True)),
+        "tie": dict(zip(_NAMES, tie, strict=True)),
+        "tie_offset": offset,
+    }
 
 
-def _shares(
-    model: Any, values: NDArray[np.float64], rounds: list[int]
-) -> Iterator[NDArray[np.float64]]:
-    """Yield the pair shares that a model predicts; for a booster, one array per number of rounds."""
-    if isinstance(model, PartialLabelRankingBooster):
-        for scores in model._staged_scores(values, rounds):
-            yield _core.latent_pair_shares(scores, model._compared_labels())
-    else:
-        yield model.predict_pair_shares(values)
+def _linear_model(n_jobs: int | None) -> PartialLabelRankingLinear:
+    return PartialLabelRankingLinear(tolerance=_LINEAR_TOLERANCE, n_jobs=n_jobs)
 
 
-def _unseen_shares(
-    model: Any,
-    values: NDArray[np.float64],
-    seen: NDArray[np.intp],
-    rounds: list[int],
-    asked: NDArray[np.intp],
-) -> Iterator[NDArray[np.float64]]:
-    """Yield the held-out pair shares of some rows; for a forest, the out-of-bag shares."""
-    rows = seen[asked]
-    if not isinstance(model, PartialLabelRankingForest):
-        yield from _shares(model, values[rows], rounds)
-        return
-    n_jobs = resolve_n_jobs(model.n_jobs)
-    shares = model.forest_.out_of_bag_shares(
-        values[rows], rows.tolist(), model.shrinkage_strength_, n_jobs
-    )
-    # A row that is in every bootstrap sample has no out-of-bag shares: use the uniform ones.
-    shares[shares.sum(axis=2) == 0] = 1 / 3
-    yield shares
+def _draw_rows(
+    part_of: NDArray[np.int64], part: int, draws: np.random.RandomState
+) -> NDArray[np.int64]:
+    """Draw at most 4000 rows outside a part; all rows if there is only one."""
+    rows = np.arange(len(part_of)) if len(part_of) == 1 else np.flatnonzero(part_of != part)
+    if len(rows) > _LINEAR_ROWS:
+        rows = rows[np.sort(draws.permutation(len(rows))[:_LINEAR_ROWS])]
+    return rows
 
 
-def _attempts(name: str, fits: list[Callable[[], Any]]) -> list[Any]:
-    """Fit all models of a component; warn and return none when the core refuses one, and raise any other error."""
-    try:
-        return [fit() for fit in fits]
-    except (ValueError, RuntimeError) as error:
-        warnings.warn(f"the {name} failed and has weight 0: {error}", stacklevel=4)
-        return []
+def _fitted_estimators(
+    estimators: _Estimators, fit: _MixtureFit, values: NDArray[np.float64], n_labels: int
+) -> dict[str, list[Any]]:
+    """Store the fitted models in their estimators; a component that failed has none."""
+    forest, boosters, linears = estimators
+    for estimator in (forest, *boosters, *linears):
+        estimator._remember(values, list(range(n_labels)), as_aggregator(estimator.aggregator))
+    forests = []
+    if fit["forest"] is not None:
+        forest._keep(fit["forest"], forest._seed, forest._data)
+        forest.shrinkage_strength_ = forest._strength()
+        forests.append(forest)
+    components: dict[str, list[Any]] = {
+        "forest": forests,
+        "booster": [e._keep(model) for e, model in zip(boosters, fit["boosters"], strict=False)],
+    }
+    if linears:
+        models = zip(linears, fit["linears"], strict=False)
+        components["linear"] = [estimator._keep(model, {}) for estimator, model in models]
+    return components

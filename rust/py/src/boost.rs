@@ -32,7 +32,8 @@ pub struct BoosterSpec<'py> {
 }
 
 impl BoosterSpec<'_> {
-    fn params(self) -> Result<BoostParams> {
+    /// The checked parameters.
+    pub fn params(self) -> Result<BoostParams> {
         Ok(BoostParams::new(BoostOptions {
             rounds: check_bounded_count("rounds", self.rounds.clone())?,
             learning_rate: self.learning_rate,

@@ -34,7 +34,8 @@ fn variant(name: &str) -> Result<ForestVariant> {
     }
 }
 
-fn forest_options(options: TreeSpec, kind: &str) -> Result<ForestOptions> {
+/// The options of a forest.
+pub fn forest_options(options: TreeSpec, kind: &str) -> Result<ForestOptions> {
     let tree = *options.params()?.options();
     Ok(ForestOptions {
         variant: variant(kind)?,
@@ -115,19 +116,15 @@ impl Forest {
         out_of_bag: bool,
         n_jobs: usize,
     ) -> Result<ShareTables<'py>> {
-        self.shares(py, &x, strength, voters(out_of_bag), n_jobs)
-    }
-
-    /// The averaged shares of the given training rows, over the trees that were grown without them.
-    fn out_of_bag_shares<'py>(
-        &self,
-        py: Python<'py>,
-        x: Matrix<'py>,
-        rows: Vec<usize>,
-        strength: f64,
-        n_jobs: usize,
-    ) -> Result<ShareTables<'py>> {
-        self.shares(py, &x, strength, Voters::OutOfBagOf(&rows), n_jobs)
+        let values = x.as_array();
+        require_shares(values.nrows(), self.forest.rankings().labels())?;
+        let voters = voters(out_of_bag);
+        let rows = run_jobs(py, n_jobs, |jobs| {
+            let keep = |(): &mut (), shares: &PairShares| Ok(shares.clone());
+            self.forest
+                .map_shares(values, strength, voters, jobs, || (), keep)
+        })?;
+        Ok(share_tables(&rows, self.forest.rankings().labels()).into_pyarray(py))
     }
 
     /// Per training row, the number of trees that were grown without it.
@@ -196,25 +193,5 @@ impl Forest {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let read = py.get_type::<Self>().getattr("from_bytes")?;
         (read, (self.to_bytes(py),)).into_pyobject(py)
-    }
-}
-
-impl Forest {
-    fn shares<'py>(
-        &self,
-        py: Python<'py>,
-        x: &Matrix<'py>,
-        strength: f64,
-        voters: Voters<'_>,
-        n_jobs: usize,
-    ) -> Result<ShareTables<'py>> {
-        let values = x.as_array();
-        require_shares(values.nrows(), self.forest.rankings().labels())?;
-        let rows = run_jobs(py, n_jobs, |jobs| {
-            let keep = |(): &mut (), shares: &PairShares| Ok(shares.clone());
-            self.forest
-                .map_shares(values, strength, voters, jobs, || (), keep)
-        })?;
-        Ok(share_tables(&rows, self.forest.rankings().labels()).into_pyarray(py))
     }
 }

@@ -1,20 +1,18 @@
-//! Bindings of `bucketrank_core::{latent, mixture}`, and of bucket orders from scores.
+//! Bindings of `bucketrank_core::latent`, and of bucket orders from scores.
 
 use bucketrank_core::error;
 use bucketrank_core::latent::LatentRow;
-use bucketrank_core::mixture;
 use bucketrank_core::pairs::pair_count;
 use bucketrank_core::predict::{consensus, LatentScores};
 use bucketrank_core::run::Interrupt;
 use ndarray::{Array3, ArrayView2};
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray3};
+use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 use crate::aggregate::to_table;
 use crate::border::aggregator::AggregatorSpec;
 use crate::border::arrays::{
-    require_orders, require_shares, whole_numbers, write_shares, Matrix, OrderTable, Positions,
-    ShareTables,
+    require_orders, require_shares, write_shares, Matrix, OrderTable, ShareTables,
 };
 use crate::border::errors::{BorderError, Result};
 use crate::border::run::{run, run_jobs};
@@ -84,63 +82,4 @@ pub fn aggregate_scores<'py>(
         consensus(&model, &aggregator, scores, jobs)
     })?;
     Ok(to_table(py, &orders))
-}
-
-/// The predicted share of the observed outcome, for all pairs that the rows rank.
-#[pyfunction]
-pub fn observed_shares<'py>(
-    py: Python<'py>,
-    y: Positions<'py>,
-    tables: PyReadonlyArray3<'py, f64>,
-) -> Result<Bound<'py, PyArray1<f64>>> {
-    let rankings = y.rankings(py)?;
-    let tables = tables.as_array();
-    let observed = py.detach(|| mixture::observed_shares(&rankings, tables))?;
-    Ok(observed.into_pyarray(py))
-}
-
-/// Number of pairs that each row ranks.
-#[pyfunction]
-pub fn observed_counts<'py>(
-    py: Python<'py>,
-    y: Positions<'py>,
-) -> Result<Bound<'py, PyArray1<i64>>> {
-    let counts = mixture::observed_counts(&y.rankings(py)?);
-    Ok(whole_numbers(py, counts))
-}
-
-/// Weights of the components of a mixture. `shares` has one row per component, `counts` and `weights` one entry per
-/// data row.
-#[pyfunction]
-pub fn mixture_weights<'py>(
-    py: Python<'py>,
-    shares: Matrix<'py>,
-    counts: PyReadonlyArray1<'py, i64>,
-    row_weights: PyReadonlyArray1<'py, f64>,
-    start: Vec<f64>,
-) -> Result<Bound<'py, PyArray1<f64>>> {
-    let shares = shares.as_array();
-    let counts: Vec<usize> = counts
-        .as_array()
-        .iter()
-        .map(|&c| c.max(0) as usize)
-        .collect();
-    let pairs: usize = counts.iter().sum();
-    if shares.dim() != (start.len(), pairs) {
-        return Err(BorderError::value(format!(
-            "shares has shape {:?}; expected ({}, {pairs})",
-            shares.dim(),
-            start.len()
-        )));
-    }
-    let row_weights: Vec<f64> = row_weights.as_array().to_vec();
-    if row_weights.len() != counts.len() {
-        return Err(BorderError::value(format!(
-            "found {} weights for {} rows",
-            row_weights.len(),
-            counts.len()
-        )));
-    }
-    let weights = py.detach(|| mixture::mixture_weights(shares, &counts, &row_weights, &start));
-    Ok(weights.into_pyarray(py))
 }

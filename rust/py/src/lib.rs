@@ -32,8 +32,6 @@ mod _core {
     #[pymodule_export]
     use crate::border::params::{check_bounded_count, resolve_tree_sizes};
     #[pymodule_export]
-    use crate::border::run::Cancellation;
-    #[pymodule_export]
     use crate::border::sets::are_plain_sets;
     #[pymodule_export]
     use crate::comparisons::{
@@ -45,9 +43,7 @@ mod _core {
     #[pymodule_export]
     use crate::forest::Forest;
     #[pymodule_export]
-    use crate::latent::{
-        aggregate_scores, latent_pair_shares, mixture_weights, observed_counts, observed_shares,
-    };
+    use crate::latent::{aggregate_scores, latent_pair_shares};
     #[pymodule_export]
     use crate::leaderboard::{resample_scores, separate_labels};
     #[pymodule_export]
@@ -58,7 +54,9 @@ mod _core {
         rank_biased_overlaps, tau_x, tau_x_ranked, tau_x_ranked_samples, tau_x_samples,
     };
     #[pymodule_export]
-    use crate::mixture::{mixture_consensus, mixture_pair_shares, mixture_shap_values};
+    use crate::mixture::{
+        fit_mixture, mixture_consensus, mixture_pair_shares, mixture_shap_values,
+    };
     #[pymodule_export]
     use crate::rankings::{drop_labels, pair_order_matrix, parse_positions, to_dense_ranks};
     #[pymodule_export]

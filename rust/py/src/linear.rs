@@ -23,7 +23,8 @@ pub struct LinearSpec<'py> {
 }
 
 impl LinearSpec<'_> {
-    fn params(&self) -> Result<LinearParams> {
+    /// The checked parameters.
+    pub fn params(&self) -> Result<LinearParams> {
         Ok(LinearParams::new(LinearOptions {
             ridge: self.ridge,
             intercept_ridge: self.intercept_ridge,

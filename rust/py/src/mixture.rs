@@ -1,25 +1,142 @@
-//! Bindings of `bucketrank_core::mixture`: predictions of several fitted models at once.
+//! Bindings of `bucketrank_core::mixture`: predictions of several fitted models at once, and their fit.
 
 use bucketrank_core::error;
 use bucketrank_core::forest::Voters;
-use bucketrank_core::mixture::{Component, Mixture};
+use bucketrank_core::mixture::{
+    fit_mixture as fit_core_mixture, Component, ComponentKind, FailedComponent, FittedMixture,
+    HeldOutRows, LogLinearPool, Mixture, MixtureParams,
+};
 use bucketrank_core::pairs::PairShares;
 use bucketrank_core::predict::{consensus, map_shares, BoosterStage, PairModel};
 use bucketrank_core::run::Jobs;
 use bucketrank_core::shap::{permutation_shap, Permutations};
-use numpy::IntoPyArray;
+use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 
-use crate::boost::Booster;
+use crate::boost::{Booster, BoosterSpec};
 use crate::border::aggregator::AggregatorSpec;
 use crate::border::arrays::{
-    order_table, require_orders, require_shares, share_tables, Matrix, OrderTable, ShareTables,
+    order_table, require_orders, require_shares, share_tables, Matrix, MaybeWeights, OrderTable,
+    Positions, ShareTables,
 };
 use crate::border::errors::Result;
 use crate::border::run::run_jobs;
-use crate::forest::Forest;
-use crate::linear::LinearModel;
+use crate::forest::{forest_options, Forest};
+use crate::linear::{LinearModel, LinearSpec};
 use crate::shap::ShapTable;
+use crate::tree::TreeSpec;
+
+/// Options and draws of a fit, from the Python layer.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct FitOptions<'py> {
+    tree: TreeSpec,
+    variant: String,
+    trees: usize,
+    shrinkage_strength: f64,
+    /// One per part.
+    boosters: Vec<BoosterSpec<'py>>,
+    linear: LinearSpec<'py>,
+    /// The part of each row, the rows of the evidence, and the rows of each linear model.
+    held_out: Option<(Indices<'py>, Indices<'py>, Vec<Indices<'py>>)>,
+    n_jobs: usize,
+}
+
+/// Indices of rows or parts.
+type Indices<'py> = PyReadonlyArray1<'py, i64>;
+
+/// Copies indices; a negative one becomes too large, which the core reports.
+fn indices(array: &Indices<'_>) -> Vec<usize> {
+    let each = array.as_array();
+    let index = |&index: &i64| usize::try_from(index).unwrap_or(usize::MAX);
+    each.iter().map(index).collect()
+}
+
+impl FitOptions<'_> {
+    fn params(self) -> Result<MixtureParams> {
+        let held_out = |(part_of, evidence, linear): (_, _, Vec<_>)| HeldOutRows {
+            part_of: indices(&part_of),
+            evidence: indices(&evidence),
+            linear: linear.iter().map(indices).collect(),
+        };
+        let boosters = self.boosters.into_iter().map(BoosterSpec::params);
+        Ok(MixtureParams {
+            forest: forest_options(self.tree, &self.variant)?,
+            trees: self.trees,
+            shrinkage_strength: self.shrinkage_strength,
+            boosters: boosters.collect::<Result<_>>()?,
+            linear: self.linear.params()?,
+            held_out: self.held_out.map(held_out),
+        })
+    }
+}
+
+/// A log-linear pool: the order weights and the tie weights of the components, and the tie offset.
+type Pool = (Vec<f64>, Vec<f64>, f64);
+
+/// A fitted mixture: a dictionary for Python.
+#[derive(IntoPyObject)]
+pub struct MixtureFit {
+    forest: Option<Forest>,
+    boosters: Vec<Booster>,
+    linears: Vec<LinearModel>,
+    /// Of forest, boosters and linear models.
+    weights: Vec<f64>,
+    pool: Option<Pool>,
+    rounds: usize,
+    /// Names of the components that failed, and why.
+    failed: Vec<(&'static str, String)>,
+}
+
+impl From<FittedMixture> for MixtureFit {
+    fn from(fitted: FittedMixture) -> Self {
+        let boosters = fitted.boosters.into_iter();
+        let linears = fitted.linears.into_iter();
+        Self {
+            forest: fitted.forest.map(|forest| Forest { forest }),
+            boosters: boosters.map(|fitted| Booster { fitted }).collect(),
+            linears: linears.map(|fitted| LinearModel { fitted }).collect(),
+            weights: fitted.weights.to_vec(),
+            pool: fitted
+                .pool
+                .map(|pool| (pool.order, pool.tie, pool.tie_offset)),
+            rounds: fitted.rounds,
+            failed: fitted.failed.iter().map(describe_failure).collect(),
+        }
+    }
+}
+
+fn describe_failure(failed: &FailedComponent) -> (&'static str, String) {
+    let name = match failed.component {
+        ComponentKind::Forest => "forest",
+        ComponentKind::Booster => "booster",
+        ComponentKind::Linear => "linear",
+    };
+    let why = match &failed.error {
+        Some(error) => format!("failed and has weight 0: {error}"),
+        None => "gives shares that are not finite; its weight is 0".into(),
+    };
+    (name, why)
+}
+
+/// Fits the components of a mixture and chooses their weights.
+#[pyfunction]
+pub fn fit_mixture<'py>(
+    py: Python<'py>,
+    x: Matrix<'py>,
+    y: Positions<'py>,
+    weights: MaybeWeights<'py>,
+    options: FitOptions<'py>,
+) -> Result<MixtureFit> {
+    let n_jobs = options.n_jobs;
+    let params = options.params()?;
+    let rankings = y.weighted(py, &weights)?;
+    let values = x.as_array();
+    let fitted = run_jobs(py, n_jobs, |jobs| {
+        fit_core_mixture(values, rankings, &params, jobs)
+    })?;
+    Ok(fitted.into())
+}
 
 /// A fitted model and what its predictions need besides it.
 #[derive(FromPyObject)]
@@ -48,40 +165,54 @@ impl FittedModel {
     }
 }
 
-/// The models of a mixture with their weights.
-type Models = Vec<(f64, FittedModel)>;
+/// The components of a mixture: weights and models.
+type Components = Vec<(f64, Vec<FittedModel>)>;
 
 /// Number of labels; 0 without models.
-fn label_count(models: &Models) -> usize {
-    models.first().map_or(0, |(_, model)| match model {
+fn label_count(components: &Components) -> usize {
+    let first = components.first().and_then(|(_, models)| models.first());
+    first.map_or(0, |model| match model {
         FittedModel::Forest(forest, _) => forest.get().forest.rankings().labels(),
         FittedModel::Booster(booster, _) => booster.get().fitted.labels(),
         FittedModel::Linear((linear,)) => linear.get().fitted.labels(),
     })
 }
 
-fn mixture<'a>(models: &'a Models, jobs: Jobs<'_>) -> error::Result<Mixture<'a>> {
-    let component = |(weight, model): &'a (f64, FittedModel)| {
+fn mixture<'a>(
+    components: &'a Components,
+    pool: Option<Pool>,
+    jobs: Jobs<'_>,
+) -> error::Result<Mixture<'a>> {
+    let component = |(weight, models): &'a (f64, Vec<FittedModel>)| {
+        let models = models.iter().map(|model| model.model(jobs));
         Ok(Component {
-            model: model.model(jobs)?,
+            models: models.collect::<error::Result<_>>()?,
             weight: *weight,
         })
     };
-    Mixture::new(models.iter().map(component).collect::<error::Result<_>>()?)
+    let pool = pool.map(|(order, tie, tie_offset)| LogLinearPool {
+        order,
+        tie,
+        tie_offset,
+    });
+    let components = components.iter().map(component);
+    Mixture::new(components.collect::<error::Result<_>>()?, pool)
 }
 
-/// The mean shares of each row, and the indices of the models left out of some row because their shares are not finite.
+/// The mixed shares of each row, and the indices of the components left out of some row because their shares are
+/// not finite.
 #[pyfunction]
 pub fn mixture_pair_shares<'py>(
     py: Python<'py>,
-    models: Models,
+    components: Components,
+    pool: Option<Pool>,
     x: Matrix<'py>,
     n_jobs: usize,
 ) -> Result<(ShareTables<'py>, Vec<usize>)> {
     let values = x.as_array();
-    require_shares(values.nrows(), label_count(&models))?;
+    require_shares(values.nrows(), label_count(&components))?;
     let (rows, labels, left_out) = run_jobs(py, n_jobs, |jobs| {
-        let mixture = mixture(&models, jobs)?;
+        let mixture = mixture(&components, pool, jobs)?;
         let keep = |(): &mut (), shares: &PairShares| Ok(shares.clone());
         let rows = map_shares(&mixture, values, jobs, || (), keep)?;
         Ok((rows, mixture.labels(), mixture.left_out()))
@@ -89,32 +220,34 @@ pub fn mixture_pair_shares<'py>(
     Ok((share_tables(&rows, labels).into_pyarray(py), left_out))
 }
 
-/// The consensus of the mean shares of each row, and the models left out as by `mixture_pair_shares`.
+/// The consensus of the mixed shares of each row, and the components left out as by `mixture_pair_shares`.
 #[pyfunction]
 pub fn mixture_consensus<'py>(
     py: Python<'py>,
     spec: AggregatorSpec,
-    models: Models,
+    components: Components,
+    pool: Option<Pool>,
     x: Matrix<'py>,
     n_jobs: usize,
 ) -> Result<(OrderTable<'py>, Vec<usize>)> {
     let aggregator = spec.aggregator()?;
     let values = x.as_array();
-    require_orders(values.nrows(), label_count(&models))?;
+    require_orders(values.nrows(), label_count(&components))?;
     let (orders, labels, left_out) = run_jobs(py, n_jobs, |jobs| {
-        let mixture = mixture(&models, jobs)?;
+        let mixture = mixture(&components, pool, jobs)?;
         let orders = consensus(&mixture, &aggregator, values, jobs)?;
         Ok((orders, mixture.labels(), mixture.left_out()))
     })?;
     Ok((order_table(&orders, labels).into_pyarray(py), left_out))
 }
 
-/// SHAP values of the Borda scores of the mean shares, estimated from `n_permutations` random orders of the features
-/// (with their reverses) and background rows, and the models left out as by `mixture_pair_shares`.
+/// SHAP values of the Borda scores of the mixed shares, estimated from `n_permutations` random orders of the features
+/// (with their reverses) and background rows, and the components left out as by `mixture_pair_shares`.
 #[pyfunction]
 pub fn mixture_shap_values<'py>(
     py: Python<'py>,
-    models: Models,
+    components: Components,
+    pool: Option<Pool>,
     x: Matrix<'py>,
     background: Matrix<'py>,
     orders: (usize, u64),
@@ -123,7 +256,7 @@ pub fn mixture_shap_values<'py>(
     let (values, background) = (x.as_array(), background.as_array());
     let (count, seed) = orders;
     let (shap, left_out) = run_jobs(py, n_jobs, |jobs| {
-        let mixture = mixture(&models, jobs)?;
+        let mixture = mixture(&components, pool, jobs)?;
         let orders = Permutations { count, seed };
         let shap = permutation_shap(&mixture, values, background, orders, jobs)?;
         Ok((shap, mixture.left_out()))

@@ -134,27 +134,17 @@ impl Forest {
         trees: usize,
         jobs: Jobs<'_>,
     ) -> Result<()> {
-        if features.columns() != self.features {
-            return Err(Error::FeatureCount {
-                found: features.columns(),
-                expected: self.features,
-            });
-        }
         let first = self.members.len();
         let missing = trees.saturating_sub(first);
-        // A tree lists its rows and has at least one node; it is stored once while growing and once in the forest.
-        let least = 2 * size_of::<Option<Result<ForestTree>>>() + 4 * self.rankings.len();
-        require_memory::<u8>("the trees", &[missing, least])?;
+        self.check_growth(features, missing)?;
         let mut grown: Vec<Option<Result<ForestTree>>> = Vec::new();
         grown.resize_with(missing, || None);
         let mut failed = false;
         let this = &*self;
         let encoding = SharedEncoding::default();
-        let pairs = pair_count(self.rankings.labels());
-        let nanoseconds = self.rankings.len() * (16 + pairs) * 16;
         run::stream(
             jobs,
-            Work::new(missing, nanoseconds),
+            Work::new(missing, self.nanoseconds_per_tree()),
             || (),
             |(), item| this.grow_tree(&encoding, features, options, first + item, jobs.interrupt),
             |item, member: Result<ForestTree>| {
@@ -165,12 +155,40 @@ impl Forest {
         )?;
         // Trees are collected in order, so the error is that of the first tree that failed.
         let grown: Vec<ForestTree> = grown.into_iter().flatten().collect::<Result<_>>()?;
-        self.members.extend(grown);
-        self.cache = IndexCache::default();
+        self.add_trees(grown);
         Ok(())
     }
 
-    fn grow_tree(
+    /// Refuses features of other data, and more trees than can be allocated.
+    pub(crate) fn check_growth(&self, features: &Features, trees: usize) -> Result<()> {
+        if features.columns() != self.features {
+            return Err(Error::FeatureCount {
+                found: features.columns(),
+                expected: self.features,
+            });
+        }
+        // A tree lists its rows and has at least one node; it is stored once while growing and once in the forest.
+        let least = 2 * size_of::<Option<Result<ForestTree>>>() + 4 * self.rankings.len();
+        require_memory::<u8>("the trees", &[trees, least])?;
+        Ok(())
+    }
+
+    /// Estimated time for growing one tree.
+    pub(crate) fn nanoseconds_per_tree(&self) -> usize {
+        self.rankings.len() * (16 + pair_count(self.rankings.labels())) * 16
+    }
+
+    /// Appends trees grown by [`Self::grow_tree`], in the order of their indices.
+    pub(crate) fn add_trees(&mut self, trees: Vec<ForestTree>) {
+        self.members.extend(trees);
+        self.cache = IndexCache::default();
+    }
+
+    /// Grows the tree with this index; `encoding` is shared by all trees of the forest.
+    ///
+    /// # Errors
+    /// As [`Tree::fit`].
+    pub(crate) fn grow_tree(
         &self,
         encoding: &SharedEncoding,
         features: &Features,

@@ -34,4 +34,5 @@ pub use covariance::{covariance, ErrorSource};
 pub use pair::{pair_log_weights, pair_shares};
 pub(crate) use posterior::WarmStart;
 pub use posterior::{Posterior, GRADIENT_TOLERANCE, MAX_POSTERIOR_LABELS};
+pub(crate) use real::{exponentials, logarithms};
 pub use row::{Derivatives, LatentRow};

@@ -1,4 +1,4 @@
-//! [`Mixture`]: the weighted mean of the shares of several models.
+//! [`Mixture`]: the prediction of several components together.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -6,46 +6,48 @@ use crate::error::{Error, Result};
 use crate::pairs::pair_count;
 use crate::predict::{PairModel, RowBlock};
 use crate::run::Interrupt;
-use crate::simd::{dispatch, Kernel};
 
-/// A model of a mixture.
+use super::log_linear::LogLinearPool;
+use super::mixed_rows::{ComponentSums, MixedRows};
+
+/// Models with the same labels and features.
+pub type Models<'a> = Vec<Box<dyn PairModel + 'a>>;
+
+/// A component of a mixture: models whose shares are averaged.
 pub struct Component<'a> {
-    /// The model.
-    pub model: Box<dyn PairModel + 'a>,
-    /// Its weight, above 0.
+    /// The models, at least one.
+    pub models: Models<'a>,
+    /// The weight of the component, above 0.
     pub weight: f64,
 }
 
-/// The weighted mean of the shares of several models.
+/// The weighted mean of the shares of several components, or the mean of it and of their log-linear pool.
 ///
-/// A component whose shares of a row are not finite is left out of the mean of this row.
+/// A model whose shares of a row are not finite is left out of this row.
 pub struct Mixture<'a> {
     components: Vec<Component<'a>>,
-    /// Per component: whether it was left out of a row.
+    pool: Option<LogLinearPool>,
+    /// Per component: whether one of its models was left out of a row.
     left_out: Vec<AtomicBool>,
 }
 
 impl<'a> Mixture<'a> {
-    /// A mixture of models.
+    /// A mixture of components.
     ///
     /// # Errors
-    /// [`Error::NoComponents`] without components; [`Error::LabelCount`] or [`Error::FeatureCount`] if they differ in
-    /// labels or features; [`Error::Parameter`] for a weight that is not above 0.
-    pub fn new(components: Vec<Component<'a>>) -> Result<Self> {
-        let first = components.first().ok_or(Error::NoComponents)?;
-        let (labels, features) = (first.model.labels(), first.model.features());
-        for Component { model, weight } in &components {
-            if model.labels() != labels {
-                return Err(Error::LabelCount {
-                    found: model.labels(),
-                    expected: labels,
-                });
+    /// [`Error::NoComponents`] without components or models; [`Error::LabelCount`] or [`Error::FeatureCount`] if they
+    /// differ in labels or features; [`Error::Parameter`] for a weight that is not above 0, or for a pool with another
+    /// number of components or numbers that are not finite.
+    pub fn new(components: Vec<Component<'a>>, pool: Option<LogLinearPool>) -> Result<Self> {
+        let first = components.first().and_then(|c| c.models.first());
+        let first = first.ok_or(Error::NoComponents)?;
+        let (labels, features) = (first.labels(), first.features());
+        for Component { models, weight } in &components {
+            if models.is_empty() {
+                return Err(Error::NoComponents);
             }
-            if model.features() != features {
-                return Err(Error::FeatureCount {
-                    found: model.features(),
-                    expected: features,
-                });
+            for model in models {
+                check_shape(&**model, labels, features)?;
             }
             if !(*weight > 0.0 && weight.is_finite()) {
                 return Err(Error::Parameter {
@@ -55,14 +57,18 @@ impl<'a> Mixture<'a> {
                 });
             }
         }
+        if let Some(pool) = &pool {
+            pool.check(components.len())?;
+        }
         let left_out = components.iter().map(|_| AtomicBool::new(false)).collect();
         Ok(Self {
             components,
+            pool,
             left_out,
         })
     }
 
-    /// Indices of the components that were left out of at least one row so far.
+    /// Indices of the components with a model that was left out of at least one row so far.
     #[must_use]
     pub fn left_out(&self) -> Vec<usize> {
         let left_out = self.left_out.iter().enumerate();
@@ -73,13 +79,29 @@ impl<'a> Mixture<'a> {
     }
 }
 
+fn check_shape(model: &dyn PairModel, labels: usize, features: usize) -> Result<()> {
+    if model.labels() != labels {
+        return Err(Error::LabelCount {
+            found: model.labels(),
+            expected: labels,
+        });
+    }
+    if model.features() != features {
+        return Err(Error::FeatureCount {
+            found: model.features(),
+            expected: features,
+        });
+    }
+    Ok(())
+}
+
 impl PairModel for Mixture<'_> {
     fn labels(&self) -> usize {
-        self.components[0].model.labels()
+        self.components[0].models[0].labels()
     }
 
     fn features(&self) -> usize {
-        self.components[0].model.features()
+        self.components[0].models[0].features()
     }
 
     fn write_shares(
@@ -88,73 +110,25 @@ impl PairModel for Mixture<'_> {
         shares: &mut [f64],
         interrupt: &Interrupt,
     ) -> Result<()> {
-        let numbers = 3 * pair_count(self.labels());
-        shares.fill(0.0);
-        let mut weights = vec![0.0; block.rows];
-        let mut own = vec![0.0; shares.len()];
-        for (component, left_out) in self.components.iter().zip(&self.left_out) {
-            component.model.write_shares(block, &mut own, interrupt)?;
-            let rows = shares.chunks_exact_mut(numbers).zip(own.chunks(numbers));
-            for ((sums, own), weight) in rows.zip(&mut weights) {
-                if dispatch(IsFinite { shares: own }) {
-                    *weight += component.weight;
-                    dispatch(AddWeighted {
-                        sums,
-                        shares: own,
-                        weight: component.weight,
-                    });
-                } else {
-                    left_out.store(true, Ordering::Relaxed);
-                }
+        let pairs = pair_count(self.labels());
+        let mut mixed = MixedRows::new(shares, block.rows, pairs, self.pool.is_some());
+        let mut sums = ComponentSums::new(block.rows, 3 * pairs);
+        for (index, component) in self.components.iter().enumerate() {
+            sums.add_models(&component.models, block, interrupt)?;
+            if sums.left_out(component.models.len()) {
+                self.left_out[index].store(true, Ordering::Relaxed);
+            }
+            mixed.add_weighted(&sums, component.weight);
+            if let Some(pool) = &self.pool {
+                mixed.add_log_ratios(&sums, [pool.order[index], pool.tie[index]]);
             }
         }
-        let all: f64 = self.components.iter().map(|c| c.weight).sum();
-        for ((row, sums), &weight) in shares.chunks_exact_mut(numbers).enumerate().zip(&weights) {
-            if weight == 0.0 {
-                return Err(Error::NoFiniteShares {
-                    row: block.first + row,
-                });
-            }
-            // The sum of all weights is 1 up to rounding, which is not to change the shares.
-            if weight < all || (all - 1.0).abs() > 1e-9 {
-                for sum in sums {
-                    *sum /= weight;
-                }
-            }
+        let all = self.components.iter().map(|c| c.weight).sum();
+        mixed.normalise(all, block.first)?;
+        if let Some(pool) = &self.pool {
+            mixed.average_pooled(pool.tie_offset);
         }
         Ok(())
-    }
-}
-
-struct IsFinite<'a> {
-    shares: &'a [f64],
-}
-
-impl Kernel for IsFinite<'_> {
-    type Output = bool;
-
-    #[inline(always)]
-    fn run(self) -> bool {
-        // No early exit, so that the compiler vectorises the loop.
-        let all = |all: bool, share: &f64| all & share.is_finite();
-        self.shares.iter().fold(true, all)
-    }
-}
-
-struct AddWeighted<'a> {
-    sums: &'a mut [f64],
-    shares: &'a [f64],
-    weight: f64,
-}
-
-impl Kernel for AddWeighted<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        for (sum, share) in self.sums.iter_mut().zip(self.shares) {
-            *sum += self.weight * share;
-        }
     }
 }
 
@@ -192,10 +166,10 @@ mod tests {
 
     fn mixture(slopes: &[f64]) -> Mixture<'static> {
         let component = |&slope: &f64| Component {
-            model: Box::new(Line { slope, features: 1 }),
+            models: vec![Box::new(Line { slope, features: 1 })],
             weight: 1.0 / slopes.len() as f64,
         };
-        Mixture::new(slopes.iter().map(component).collect()).unwrap()
+        Mixture::new(slopes.iter().map(component).collect(), None).unwrap()
     }
 
     fn before(mixture: &Mixture<'_>) -> Result<Vec<f64>> {
@@ -226,18 +200,73 @@ mod tests {
     }
 
     #[test]
-    fn components_must_fit_together() {
-        let line = |features, weight| Component {
-            model: Box::new(Line {
-                slope: 0.5,
-                features,
-            }) as Box<dyn PairModel>,
+    fn models_of_a_component_are_averaged() {
+        let group = |slopes: &[f64], weight| Component {
+            models: slopes
+                .iter()
+                .map(|&slope| Box::new(Line { slope, features: 1 }) as Box<dyn PairModel>)
+                .collect(),
             weight,
         };
-        assert!(matches!(Mixture::new(vec![]), Err(Error::NoComponents)));
-        let features = Mixture::new(vec![line(1, 0.5), line(2, 0.5)]);
+        let two = Mixture::new(vec![group(&[0.5, 0.25], 0.5), group(&[0.125], 0.5)], None).unwrap();
+        assert_eq!(before(&two).unwrap(), [0.0, 0.25, 0.5]);
+        // The other model of the component keeps its weight.
+        for slopes in [[f64::NAN, 0.375], [0.375, f64::NAN]] {
+            let broken =
+                Mixture::new(vec![group(&slopes, 0.5), group(&[0.125], 0.5)], None).unwrap();
+            assert_eq!(before(&broken).unwrap(), [0.0, 0.25, 0.5]);
+            assert_eq!(broken.left_out(), [0]);
+        }
+        assert!(matches!(
+            Mixture::new(vec![group(&[0.5], 0.5), group(&[], 0.5)], None),
+            Err(Error::NoComponents)
+        ));
+    }
+
+    #[test]
+    fn a_pool_is_averaged_with_the_weighted_mean() {
+        let line = |slope| Component {
+            models: vec![Box::new(Line { slope, features: 1 }) as Box<dyn PairModel>],
+            weight: 0.5,
+        };
+        let pool = |order: f64| LogLinearPool {
+            order: vec![order, 0.0],
+            tie: vec![0.5, 0.5],
+            tie_offset: 0.0,
+        };
+        let mixture = Mixture::new(vec![line(0.4), line(0.2)], Some(pool(2.0))).unwrap();
+        let found = before(&mixture).unwrap();
+        // Row 1: shares 0.4, 0, 0.6 and 0.2, 0, 0.8; those below 0.001 are raised to it.
+        let ratio: f64 = 0.4 / 0.6;
+        let ties = (0.001_f64.powi(4) / (0.4 * 0.6 * 0.2 * 0.8)).powf(0.25);
+        let pooled = ratio / (ratio + 1.0 / ratio + ties);
+        assert!((found[1] - 0.5 * (0.3 + pooled)).abs() < 1e-12, "{found:?}");
+        let few = LogLinearPool {
+            order: vec![1.0],
+            ..pool(1.0)
+        };
+        for broken in [few, pool(f64::NAN)] {
+            let found = Mixture::new(vec![line(0.4), line(0.2)], Some(broken));
+            assert!(matches!(found, Err(Error::Parameter { .. })));
+        }
+    }
+
+    #[test]
+    fn components_must_fit_together() {
+        let line = |features, weight| Component {
+            models: vec![Box::new(Line {
+                slope: 0.5,
+                features,
+            }) as Box<dyn PairModel>],
+            weight,
+        };
+        assert!(matches!(
+            Mixture::new(vec![], None),
+            Err(Error::NoComponents)
+        ));
+        let features = Mixture::new(vec![line(1, 0.5), line(2, 0.5)], None);
         assert!(matches!(features, Err(Error::FeatureCount { .. })));
-        let weight = Mixture::new(vec![line(1, 0.0)]);
+        let weight = Mixture::new(vec![line(1, 0.0)], None);
         assert!(matches!(weight, Err(Error::Parameter { .. })));
     }
 }

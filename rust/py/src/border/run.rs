@@ -1,7 +1,5 @@
 //! [`run`]: long work, detached from the interpreter, that Ctrl-C can interrupt.
 
-use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bucketrank_core::error::Result;
@@ -48,36 +46,6 @@ impl Raised {
     }
 }
 
-thread_local! {
-    /// The request that ends the work of this thread, if it is not the main thread.
-    static CANCELLATION: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
-}
-
-/// A request to end the work of other threads: Python tells its main thread only about signals.
-#[pyclass(frozen, module = "bucketrank._core")]
-pub struct Cancellation(Arc<AtomicBool>);
-
-#[pymethods]
-impl Cancellation {
-    #[new]
-    fn new() -> Self {
-        Self(Arc::default())
-    }
-
-    /// Calls a function; long work inside it ends with `KeyboardInterrupt` after a request.
-    fn call(&self, py: Python<'_>, function: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let before = CANCELLATION.replace(Some(Arc::clone(&self.0)));
-        let result = function.call0();
-        CANCELLATION.set(before);
-        Ok(result?.into_pyobject(py)?.unbind())
-    }
-
-    /// Ends the work of all calls.
-    fn request(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 /// Runs work detached from the interpreter. The token polls the signals of Python on this thread.
 pub fn run<T: Send>(
     py: Python<'_>,
@@ -109,14 +77,9 @@ pub fn run_with_callbacks<T: Send>(
     }
 }
 
-/// A token that polls the signals of Python and the cancellation of this thread; `raised` keeps the exception.
+/// A token that polls the signals of Python; `raised` keeps the exception.
 fn interrupt_on_signals(raised: Raised) -> Interrupt {
-    let cancellation = CANCELLATION.with_borrow(Clone::clone);
     Interrupt::polling(move || {
-        let request = cancellation.as_ref();
-        if request.is_some_and(|request| request.load(Ordering::Relaxed)) {
-            return true;
-        }
         // The path of the method, which clippy suggests, does not compile: its lifetime is not general enough.
         #[allow(clippy::redundant_closure_for_method_calls)]
         let signals = Python::attach(|py| py.check_signals());

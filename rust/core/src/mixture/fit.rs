@@ -1,0 +1,352 @@
+//! [`fit_mixture`]: fits the components of a mixture and chooses their weights.
+
+use ndarray::{ArrayView2, Axis};
+
+use crate::boost::Booster;
+use crate::error::{Error, Result};
+use crate::features::{check_finite, Features};
+use crate::forest::Forest;
+use crate::linear::LinearModel;
+use crate::rankings::Rankings;
+use crate::run::Jobs;
+
+use super::choice::Evidence;
+use super::components::{parts, stages, ComponentFit, Components, Part, PartModel};
+use super::evidence::{out_of_bag_shares, HeldOutScores, ObservedPairs};
+use super::log_linear::LogLinearPool;
+use super::params::MixtureParams;
+use super::{ComponentKind, COMPONENTS};
+
+const KINDS: [ComponentKind; COMPONENTS] = [
+    ComponentKind::Forest,
+    ComponentKind::Booster,
+    ComponentKind::Linear,
+];
+
+/// The fitted components of a mixture with their weights.
+#[derive(Debug)]
+pub struct FittedMixture {
+    /// The forest, unless it failed.
+    pub forest: Option<Forest>,
+    /// One booster per part; none if one of them failed.
+    pub boosters: Vec<Booster>,
+    /// One linear model per part; none if one of them failed.
+    pub linears: Vec<LinearModel>,
+    /// Weights of forest, boosters and linear models, with sum 1; all 0 if every component failed.
+    pub weights: [f64; COMPONENTS],
+    /// The log-linear pool; `None` without parts.
+    pub pool: Option<LogLinearPool>,
+    /// Number of boosting rounds for predictions.
+    pub rounds: usize,
+    /// The components of weight 0 that should have a weight.
+    pub failed: Vec<FailedComponent>,
+}
+
+/// A component that has weight 0 because it failed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FailedComponent {
+    /// The component.
+    pub component: ComponentKind,
+    /// Why it could not be fitted; `None` if its shares are not finite.
+    pub error: Option<Error>,
+}
+
+/// Fits a mixture. Rows of weight 0 are left out. The result does not depend on the number of threads.
+///
+/// A component whose fit fails for a reason that concerns it alone ([`Error::Unsolved`]), or whose held-out shares are not
+/// finite, has weight 0 and is reported in [`FittedMixture::failed`].
+///
+/// # Errors
+/// Features that are not finite, a different number of rows, parameters that do not fit the data, too many labels,
+/// [`Error::Interrupted`], [`Error::Memory`], or threads that cannot be started.
+pub fn fit_mixture(
+    values: ArrayView2<'_, f64>,
+    rankings: Rankings,
+    params: &MixtureParams,
+    jobs: Jobs<'_>,
+) -> Result<FittedMixture> {
+    if values.nrows() != rankings.len() {
+        return Err(Error::RowCounts {
+            features: values.nrows(),
+            rankings: rankings.len(),
+        });
+    }
+    check_finite(values)?;
+    let (values, rankings) = without_weight_0(values, rankings);
+    let values = values.view();
+    params.check(rankings.len())?;
+    let features = Features::new(values, jobs.interrupt)?;
+    let parts = parts(params, rankings.len());
+    let mut forest = Forest::new(rankings, features.columns());
+    let fit = ComponentFit {
+        values,
+        forest: &forest,
+        features: &features,
+        params,
+        parts: &parts,
+    };
+    let Components {
+        forest: trees,
+        boosters,
+        linears,
+    } = fit.run(jobs)?;
+    let trees = trees.map(|trees| forest.add_trees(trees));
+    let rows = params.held_out.as_ref().map_or(&[][..], |r| &r.evidence);
+    let observed = ObservedPairs::new(forest.rankings(), rows)?;
+    let evidence = Evidence {
+        forest: match trees {
+            Ok(()) => Some(out_of_bag_shares(
+                &forest,
+                values,
+                rows,
+                params.shrinkage_strength,
+                &observed,
+                jobs,
+            )?),
+            Err(_) => None,
+        },
+        booster: held_out_scores(&parts, &boosters, Booster::compared_labels),
+        linear: held_out_scores(&parts, &linears, LinearModel::compared_labels),
+        observed,
+    };
+    let choice = match params.held_out {
+        Some(_) => evidence.choose(jobs)?,
+        None => evidence.weigh_equally(),
+    };
+    let errors = [
+        trees.as_ref().err(),
+        boosters.as_ref().err(),
+        linears.as_ref().err(),
+    ];
+    let failed = failed_components(errors, &evidence);
+    let stages = stages(params.rounds());
+    Ok(FittedMixture {
+        weights: choice.weights,
+        pool: choice.pool,
+        rounds: stages[choice.stage.unwrap_or(stages.len() - 1)],
+        failed,
+        forest: trees.ok().map(|()| forest),
+        boosters: without_scores(boosters),
+        linears: without_scores(linears),
+    })
+}
+
+/// The rows of positive weight.
+fn without_weight_0<'a>(
+    values: ArrayView2<'a, f64>,
+    rankings: Rankings,
+) -> (ndarray::CowArray<'a, f64, ndarray::Ix2>, Rankings) {
+    let has_weight = |&row: &usize| rankings.weights().get(row) > 0.0;
+    let kept: Vec<usize> = (0..rankings.len()).filter(has_weight).collect();
+    if kept.len() == rankings.len() {
+        return (values.into(), rankings);
+    }
+    (values.select(Axis(0), &kept).into(), rankings.select(&kept))
+}
+
+fn without_scores<M>(models: Result<Vec<PartModel<M>>>) -> Vec<M> {
+    let models = models.unwrap_or_default().into_iter();
+    models.map(|part| part.model).collect()
+}
+
+/// The scores that the models of a component predict for the held-out rows of their parts; `None` without models.
+fn held_out_scores<'a, M>(
+    parts: &[Part],
+    models: &'a Result<Vec<PartModel<M>>>,
+    compared: impl Fn(&'a M) -> &'a [bool],
+) -> Option<HeldOutScores<'a>> {
+    let models = models.as_ref().ok().filter(|models| !models.is_empty())?;
+    let mut rows: Vec<usize> = parts
+        .iter()
+        .flat_map(|part| part.held_out.iter().copied())
+        .collect();
+    rows.sort_unstable();
+    Some(HeldOutScores::new(&rows, parts, models, compared))
+}
+
+/// The components that could not be fitted or predict shares that are not finite.
+fn failed_components(
+    errors: [Option<&Error>; COMPONENTS],
+    evidence: &Evidence<'_>,
+) -> Vec<FailedComponent> {
+    let unsound = evidence.unsound();
+    let failed = |kind: usize| {
+        let failed = errors[kind].is_some() || unsound[kind];
+        failed.then(|| FailedComponent {
+            component: KINDS[kind],
+            error: errors[kind].cloned(),
+        })
+    };
+    (0..COMPONENTS).filter_map(failed).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::boost::{BoostOptions, BoostParams};
+    use crate::forest::{ForestOptions, ForestVariant};
+    use crate::linear::LinearParams;
+    use crate::mixture::HeldOutRows;
+    use crate::run::Interrupt;
+    use crate::tree::TreeOptions;
+    use ndarray::Array2;
+
+    const ROWS: usize = 60;
+
+    fn data() -> (Array2<f64>, Array2<i64>) {
+        let x = Array2::from_shape_fn((ROWS, 3), |(row, column)| {
+            ((row * (7 + column) + row * row / 5) % 17) as f64
+        });
+        let y = Array2::from_shape_fn((ROWS, 4), |(row, label)| {
+            1 + ((x[[row, 0]] as usize * (label + 1) + row % 3) % 4) as i64
+        });
+        (x, y)
+    }
+
+    fn params(held_out: Option<HeldOutRows>) -> MixtureParams {
+        let parts = held_out.as_ref().map_or(1, |rows| rows.linear.len());
+        let booster = |seed| BoostOptions {
+            rounds: 12,
+            min_samples_leaf: 3,
+            seed,
+            ..BoostOptions::default()
+        };
+        MixtureParams {
+            forest: ForestOptions {
+                variant: ForestVariant::Mixed,
+                tree: TreeOptions::default(),
+                seed: 3,
+            },
+            trees: 8,
+            shrinkage_strength: 0.5,
+            boosters: (0..parts as u64)
+                .map(|seed| BoostParams::new(booster(seed)).unwrap())
+                .collect(),
+            linear: LinearParams::default(),
+            held_out,
+        }
+    }
+
+    fn three_parts(rows: usize) -> HeldOutRows {
+        let part_of: Vec<usize> = (0..rows).map(|row| row % 3).collect();
+        let others = |part| (0..rows).filter(|row| row % 3 != part).collect();
+        HeldOutRows {
+            evidence: (0..rows).collect(),
+            linear: (0..3).map(others).collect(),
+            part_of,
+        }
+    }
+
+    fn fit(
+        params: &MixtureParams,
+        weights: Option<&[f64]>,
+        n_jobs: usize,
+    ) -> Result<FittedMixture> {
+        let (x, y) = data();
+        let rankings = Rankings::new(y.view(), weights).unwrap();
+        let interrupt = Interrupt::never();
+        let jobs = Jobs {
+            n_jobs,
+            interrupt: &interrupt,
+        };
+        fit_mixture(x.view(), rankings, params, jobs)
+    }
+
+    #[test]
+    fn the_fit_does_not_depend_on_threads() {
+        let params = params(Some(three_parts(ROWS)));
+        let one = fit(&params, None, 1).unwrap();
+        assert!((one.weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        assert!(one.rounds == 10 || one.rounds == 12);
+        assert!(one.failed.is_empty());
+        for n_jobs in [2, 5] {
+            let many = fit(&params, None, n_jobs).unwrap();
+            assert_eq!((many.weights, &many.pool), (one.weights, &one.pool));
+            assert_eq!(many.forest, one.forest);
+            assert_eq!(many.boosters, one.boosters);
+            assert_eq!(many.linears, one.linears);
+        }
+    }
+
+    #[test]
+    fn components_equal_models_fitted_alone() {
+        let params = params(Some(three_parts(ROWS)));
+        let mixture = fit(&params, None, 2).unwrap();
+        let (x, y) = data();
+        let rankings = Rankings::new(y.view(), None).unwrap();
+        let features = Features::new(x.view(), &Interrupt::never()).unwrap();
+        let mut forest = Forest::new(rankings.clone(), 3);
+        forest
+            .grow(&features, &params.forest, 8, Jobs::serial())
+            .unwrap();
+        assert_eq!(mixture.forest, Some(forest));
+        let rows = &params.held_out.as_ref().unwrap().linear[1];
+        let (x, rankings) = (x.select(Axis(0), rows), rankings.select(rows));
+        let silent = crate::boost::Observer::silent();
+        let booster = Booster::fit(x.view(), &rankings, &params.boosters[1], &silent).unwrap();
+        assert_eq!(mixture.boosters[1], booster);
+        let never = Interrupt::never();
+        let linear = LinearModel::fit(x.view(), &rankings, &params.linear, &never).unwrap();
+        assert_eq!(mixture.linears[1], linear);
+    }
+
+    #[test]
+    fn rows_of_weight_0_are_left_out() {
+        let weights: Vec<f64> = (0..ROWS).map(|row| (row % 2) as f64).collect();
+        let half = params(Some(three_parts(ROWS / 2)));
+        let mixture = fit(&half, Some(&weights), 1).unwrap();
+        assert_eq!(mixture.forest.unwrap().rankings().len(), ROWS / 2);
+        let all = params(Some(three_parts(ROWS)));
+        assert!(matches!(
+            fit(&all, Some(&weights), 1),
+            Err(Error::Parameter { .. })
+        ));
+    }
+
+    #[test]
+    fn without_parts_forest_and_booster_have_equal_weights() {
+        let mixture = fit(&params(None), None, 2).unwrap();
+        assert_eq!(mixture.weights, [0.5, 0.5, 0.0]);
+        assert_eq!((mixture.rounds, mixture.boosters.len()), (12, 1));
+        assert!(mixture.linears.is_empty() && mixture.failed.is_empty());
+    }
+
+    #[test]
+    fn interrupted_fits_end() {
+        let (x, y) = data();
+        let interrupt = Interrupt::new();
+        interrupt.request();
+        for n_jobs in [1, 2] {
+            let rankings = Rankings::new(y.view(), None).unwrap();
+            let jobs = Jobs {
+                n_jobs,
+                interrupt: &interrupt,
+            };
+            let found = fit_mixture(x.view(), rankings, &params(None), jobs);
+            assert_eq!(found.err(), Some(Error::Interrupted));
+        }
+    }
+
+    #[test]
+    fn components_that_fail_are_reported() {
+        let y = data().1;
+        let rankings = Rankings::new(y.view(), None).unwrap();
+        let evidence = Evidence {
+            observed: ObservedPairs::new(&rankings, &[]).unwrap(),
+            forest: Some(vec![[f64::NAN; 3]]),
+            booster: None,
+            linear: None,
+        };
+        let error = Error::Unsolved {
+            what: "linear model",
+            why: "a test".into(),
+        };
+        let failed = failed_components([None, None, Some(&error)], &evidence);
+        let expected = [
+            (ComponentKind::Forest, None),
+            (ComponentKind::Linear, Some(error)),
+        ];
+        let found = failed.into_iter().map(|f| (f.component, f.error));
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+    }
+}

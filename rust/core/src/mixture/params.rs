@@ -1,0 +1,137 @@
+//! [`MixtureParams`]: options of the components and all random draws of a fit.
+
+use crate::boost::BoostParams;
+use crate::error::{Error, Result};
+use crate::forest::ForestOptions;
+use crate::linear::LinearParams;
+
+/// Options of the components of a mixture, and which rows they are fitted and evaluated on.
+///
+/// The fit overrides the numbers of threads of the components: it distributes all trees and models over the threads.
+#[derive(Debug, Clone)]
+pub struct MixtureParams {
+    /// Options of the forest.
+    pub forest: ForestOptions,
+    /// Number of trees of the forest.
+    pub trees: usize,
+    /// Strength of the m-estimate of the forest's shares.
+    pub shrinkage_strength: f64,
+    /// Parameters of the boosters: one per part, all with the same number of rounds.
+    pub boosters: Vec<BoostParams>,
+    /// Parameters of the linear models.
+    pub linear: LinearParams,
+    /// Parts and evidence. `None` fits the forest and one booster on all rows and gives them equal weights.
+    pub held_out: Option<HeldOutRows>,
+}
+
+/// Rows of a cross-fit. Rows are numbered among the rows of positive weight.
+#[derive(Debug, Clone)]
+pub struct HeldOutRows {
+    /// Part of each row, from 0.
+    pub part_of: Vec<usize>,
+    /// Rows whose observed relations decide rounds and weights, ascending.
+    pub evidence: Vec<usize>,
+    /// Per part: the rows that its linear model is fitted on, ascending.
+    pub linear: Vec<Vec<usize>>,
+}
+
+impl MixtureParams {
+    /// Number of rounds of the boosters.
+    pub(super) fn rounds(&self) -> usize {
+        self.boosters
+            .first()
+            .map_or(0, |params| params.options().rounds)
+    }
+
+    /// Checks that the draws belong to data of `rows` rows.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`].
+    pub(super) fn check(&self, rows: usize) -> Result<()> {
+        let parts = self.boosters.len();
+        let require = |holds: bool, name, found: usize, expected| {
+            if holds {
+                return Ok(());
+            }
+            Err(Error::Parameter {
+                name,
+                found: found as f64,
+                expected,
+            })
+        };
+        let Some(held_out) = &self.held_out else {
+            return require(parts == 1, "boosters", parts, "one booster without parts");
+        };
+        require(parts > 0, "boosters", parts, "one booster per part")?;
+        let HeldOutRows {
+            part_of,
+            evidence,
+            linear,
+        } = held_out;
+        let found = part_of.len();
+        require(found == rows, "part_of", found, "one part per row")?;
+        let largest = part_of.iter().copied().max().unwrap_or(0);
+        require(largest < parts, "part_of", largest, "an index of a booster")?;
+        let found = linear.len();
+        require(found == parts, "linear", found, "rows of each part")?;
+        for (name, chosen) in std::iter::once(("evidence", evidence))
+            .chain(linear.iter().map(|chosen| ("linear", chosen)))
+        {
+            let is_ascending = chosen.is_sorted_by(|a, b| a < b);
+            require(is_ascending, name, chosen.len(), "rows in ascending order")?;
+            let last = chosen.last().copied().unwrap_or(rows);
+            require(last < rows, name, last, "an index of a row")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forest::ForestVariant;
+    use crate::tree::TreeOptions;
+
+    type Change = fn(&mut HeldOutRows);
+
+    #[test]
+    fn draws_must_fit_the_data() {
+        let held_out = HeldOutRows {
+            part_of: vec![0, 1, 0, 1],
+            evidence: vec![0, 2],
+            linear: vec![vec![1, 3], vec![0, 2]],
+        };
+        let params = |held_out, parts| MixtureParams {
+            forest: ForestOptions {
+                variant: ForestVariant::Mixed,
+                tree: TreeOptions::default(),
+                seed: 0,
+            },
+            trees: 2,
+            shrinkage_strength: 0.5,
+            boosters: vec![BoostParams::default(); parts],
+            linear: LinearParams::default(),
+            held_out,
+        };
+        assert!(params(Some(held_out.clone()), 2).check(4).is_ok());
+        assert!(params(None, 1).check(4).is_ok());
+        assert!(params(None, 2).check(4).is_err());
+        assert!(params(Some(held_out.clone()), 1).check(4).is_err());
+        assert!(params(Some(held_out.clone()), 2).check(5).is_err());
+        let changes: [(&str, Change); 5] = [
+            ("part_of", |rows| rows.part_of[3] = 2),
+            ("evidence", |rows| rows.evidence = vec![2, 0]),
+            ("evidence", |rows| rows.evidence = vec![0, 4]),
+            ("linear", |rows| rows.linear.truncate(1)),
+            ("linear", |rows| rows.linear[1].clear()),
+        ];
+        for (expected, change) in changes {
+            let mut held_out = held_out.clone();
+            change(&mut held_out);
+            match params(Some(held_out), 2).check(4) {
+                Err(Error::Parameter { name, .. }) => assert_eq!(name, expected),
+                other => panic!("{expected}: {other:?}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! The objective of a log-linear pool: the penalised likelihood of held-out relations, and its derivatives.
+
+use std::array::from_fn;
+
+use crate::latent::logarithms;
+use crate::simd::{dispatch, Kernel};
+
+use super::evidence::Shares;
+use super::log_linear::{log_ratios, pooled_shares, Lanes, LANES};
+use super::COMPONENTS;
+
+/// Number of unknowns: α and β of each component, and γ.
+pub(super) const SIZE: usize = 2 * COMPONENTS + 1;
+
+/// A point (α, β, γ).
+pub(super) type Point = [f64; SIZE];
+
+/// Curvature of the penalty on the distance from the start.
+const RIDGE: f64 = 10.0;
+
+/// Held-out evidence of a pool.
+pub(super) struct PoolEvidence<'a> {
+    /// Per component: the shares of each observed pair; `None` for a component that is not pooled.
+    pub(super) shares: [Option<&'a [Shares]>; COMPONENTS],
+    /// The observed relation of each pair: 0 is before, 1 is tied, 2 is after.
+    pub(super) relations: &'a [u8],
+    /// The weight of each pair.
+    pub(super) weights: &'a [f64],
+}
+
+/// Value and derivatives of the objective at a point.
+pub(super) struct PoolValue {
+    pub(super) value: f64,
+    pub(super) gradient: Point,
+    /// Second derivatives; only the lower triangle is set.
+    pub(super) curvature: [Point; SIZE],
+}
+
+/// The observed pairs, packed into vectors.
+pub(super) struct PoolObjective {
+    prior: Point,
+    pairs: Vec<PairLanes>,
+}
+
+/// A vector of observed pairs; the last one is padded with weight 0.
+#[derive(Clone, Copy)]
+struct PairLanes {
+    weight: Lanes,
+    /// 1 for before, −1 for after, 0 for tied.
+    net: Lanes,
+    /// 1 for tied.
+    tied: Lanes,
+    /// x of each component, then y of each component; 0 for a component that is not pooled.
+    ratios: [Lanes; 2 * COMPONENTS],
+}
+
+impl PoolObjective {
+    /// The objective with this prior mean.
+    pub(super) fn new(evidence: &PoolEvidence<'_>, prior: Point) -> Self {
+        let chunks = evidence.relations.chunks(LANES);
+        let chunks = chunks.zip(evidence.weights.chunks(LANES));
+        let pack = |(relations, weights): (&[u8], &[f64])| {
+            let mut pairs = PairLanes {
+                weight: [0.0; LANES],
+                net: [0.0; LANES],
+                tied: [0.0; LANES],
+                ratios: [[0.0; LANES]; 2 * COMPONENTS],
+            };
+            for (l, (&relation, &weight)) in relations.iter().zip(weights).enumerate() {
+                pairs.weight[l] = weight;
+                pairs.net[l] = 1.0 - f64::from(relation);
+                pairs.tied[l] = f64::from(relation == 1);
+            }
+            pairs
+        };
+        let mut pairs: Vec<PairLanes> = chunks.map(pack).collect();
+        for (component, shares) in evidence.shares.iter().enumerate() {
+            if let Some(shares) = shares {
+                dispatch(PackRatios {
+                    shares,
+                    component,
+                    pairs: &mut pairs,
+                });
+            }
+        }
+        Self { prior, pairs }
+    }
+
+    /// Value and derivatives at a point.
+    pub(super) fn evaluate(&self, point: &Point) -> PoolValue {
+        let mut found = dispatch(SumPairs {
+            pairs: &self.pairs,
+            point,
+        });
+        for (i, (x, prior)) in point.iter().zip(&self.prior).enumerate() {
+            let distance = x - prior;
+            found.value += RIDGE / 2.0 * distance * distance;
+            found.gradient[i] += RIDGE * distance;
+            found.curvature[i][i] += RIDGE;
+        }
+        found
+    }
+}
+
+/// Writes the log ratios of one component.
+struct PackRatios<'a> {
+    shares: &'a [Shares],
+    component: usize,
+    pairs: &'a mut [PairLanes],
+}
+
+impl Kernel for PackRatios<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (pairs, shares) in self.pairs.iter_mut().zip(self.shares.chunks(LANES)) {
+            let mut planes = [[1.0; LANES]; 3];
+            for (l, shares) in shares.iter().enumerate() {
+                for (plane, share) in planes.iter_mut().zip(shares) {
+                    plane[l] = *share;
+                }
+            }
+            let [x, y] = log_ratios(planes);
+            pairs.ratios[self.component] = x;
+            pairs.ratios[COMPONENTS + self.component] = y;
+        }
+    }
+}
+
+/// Sums value and derivatives over the pairs, without the penalty.
+struct SumPairs<'a> {
+    pairs: &'a [PairLanes],
+    point: &'a Point,
+}
+
+impl Kernel for SumPairs<'_> {
+    type Output = PoolValue;
+
+    #[inline(always)]
+    fn run(self) -> PoolValue {
+        let mut value = [0.0; LANES];
+        let mut gradient = [[0.0; LANES]; SIZE];
+        let mut curvature = [[[0.0; LANES]; SIZE]; SIZE];
+        for pairs in self.pairs {
+            let mut half = [0.0; LANES];
+            let mut tie = [self.point[2 * COMPONENTS]; LANES];
+            let (x, y) = pairs.ratios.split_at(COMPONENTS);
+            let (order, tie_weights) = self.point.split_at(COMPONENTS);
+            for (weight, x) in order.iter().zip(x) {
+                half = from_fn(|l| half[l] + 0.5 * weight * x[l]);
+            }
+            for (weight, y) in tie_weights.iter().zip(y) {
+                tie = from_fn(|l| tie[l] + weight * y[l]);
+            }
+            let ([before, tied, after], sum) = pooled_shares(half, tie);
+            let log_sum = logarithms(sum);
+            // Logarithm of the weight of the observed relation, all weights times that of before.
+            let observed: Lanes =
+                from_fn(|l| half[l] * (1.0 + pairs.net[l]) + pairs.tied[l] * tie[l]);
+            let weight = &pairs.weight;
+            value = from_fn(|l| value[l] + weight[l] * (log_sum[l] - observed[l]));
+            let net: Lanes = from_fn(|l| before[l] - after[l]);
+            // Derivatives in Σ αₖ xₖ and in Σ βₖ yₖ + γ.
+            let first: [Lanes; 2] = [
+                from_fn(|l| weight[l] * 0.5 * (net[l] - pairs.net[l])),
+                from_fn(|l| weight[l] * (tied[l] - pairs.tied[l])),
+            ];
+            let second: [Lanes; 3] = [
+                from_fn(|l| weight[l] * 0.25 * (before[l] + after[l] - net[l] * net[l])),
+                from_fn(|l| weight[l] * -0.5 * net[l] * tied[l]),
+                from_fn(|l| weight[l] * tied[l] * (1.0 - tied[l])),
+            ];
+            let mut inputs = [[1.0; LANES]; SIZE];
+            inputs[..2 * COMPONENTS].copy_from_slice(&pairs.ratios);
+            let sums = gradient.iter_mut().zip(&mut curvature);
+            for (i, (own, (gradient, curvature))) in inputs.iter().zip(sums).enumerate() {
+                let kind = usize::from(i >= COMPONENTS);
+                *gradient = from_fn(|l| gradient[l] + first[kind][l] * own[l]);
+                let by_kind: [Lanes; 2] =
+                    from_fn(|other| from_fn(|l| second[kind + other][l] * own[l]));
+                for (j, (sums, other)) in curvature.iter_mut().zip(&inputs[..=i]).enumerate() {
+                    let factors = &by_kind[usize::from(j >= COMPONENTS)];
+                    *sums = from_fn(|l| sums[l] + factors[l] * other[l]);
+                }
+            }
+        }
+        let sum = |lanes: &Lanes| lanes.iter().sum::<f64>();
+        PoolValue {
+            value: sum(&value),
+            gradient: from_fn(|i| sum(&gradient[i])),
+            curvature: from_fn(|i| from_fn(|j| sum(&curvature[i][j]))),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// Shares of pairs and relations drawn from the first component, by a fixed formula.
+    pub(in crate::mixture) fn evidence(pairs: usize) -> (Vec<Vec<Shares>>, Vec<u8>, Vec<f64>) {
+        let shares = |k: usize| -> Vec<Shares> {
+            let raw = |i: usize| {
+                [
+                    1 + (i * (7 + k)) % 9,
+                    1 + (i * i + k) % 4,
+                    1 + (i * (3 + k)) % 7,
+                ]
+            };
+            let normalise =
+                |raw: [usize; 3]| raw.map(|n| n as f64 / raw.iter().sum::<usize>() as f64);
+            (0..pairs).map(|i| normalise(raw(i))).collect()
+        };
+        let all = vec![shares(0), shares(1), shares(2)];
+        let draw = |i: usize| {
+            let u = (i * 37 % 101) as f64 / 101.0;
+            let [b, t, _] = all[0][i];
+            u8::from(u > b) + u8::from(u > b + t)
+        };
+        let relations = (0..pairs).map(draw).collect();
+        let weights = (0..pairs).map(|i| 0.2 + (i % 3) as f64).collect();
+        (all, relations, weights)
+    }
+
+    #[test]
+    fn derivatives_match_finite_differences() {
+        let (shares, relations, weights) = evidence(45);
+        let shares = [
+            Some(&shares[0][..]),
+            Some(&shares[1][..]),
+            Some(&shares[2][..]),
+        ];
+        let evidence = PoolEvidence {
+            shares,
+            relations: &relations,
+            weights: &weights,
+        };
+        let prior = [0.5, 0.3, 0.2, 0.5, 0.3, 0.2, 0.0];
+        let objective = PoolObjective::new(&evidence, prior);
+        let point = [0.9, 0.1, 0.4, 0.2, 0.8, 0.3, -0.3];
+        let here = objective.evaluate(&point);
+        let step = 1e-5;
+        for i in 0..7 {
+            let at = |sign: f64| {
+                let mut moved = point;
+                moved[i] += sign * step;
+                objective.evaluate(&moved)
+            };
+            let (above, below) = (at(1.0), at(-1.0));
+            let slope = (above.value - below.value) / (2.0 * step);
+            assert!((slope - here.gradient[i]).abs() < 1e-6, "{i}");
+            for j in 0..7 {
+                let slope = (above.gradient[j] - below.gradient[j]) / (2.0 * step);
+                let curvature = here.curvature[i.max(j)][i.min(j)];
+                assert!((slope - curvature).abs() < 1e-6, "{i} {j}");
+            }
+        }
+    }
+}
