@@ -91,9 +91,9 @@ def test_infinite_positions_become_the_last_position() -> None:
     ("changes", "error", "message"),
     [
         (
-            {"X": [[0.0, NAN], [1, 1], [1, 1]]},
+            {"X": [[0.0, math.inf], [1, 1], [1, 1]]},
             ValueError,
-            "X, row 0, column 1: nan; expected a finite",
+            "X, row 0, column 1: inf; expected a finite",
         ),
         (
             {"X": [[0.0, 1], [1, 1], [-math.inf, 1]]},

@@ -98,11 +98,6 @@ def test_top_k_lists(tmp_path: Path, cell: str) -> None:
         ("A1,L1,L2\n1,1,2\nx,1,2\n", r"line 3, column 1 \(A1\): 'x' is not a finite number"),
         ("A1,L1,L2\n1,1,two\n", r"line 2, column 3 \(L2\): 'two' is not a number; expected a pos"),
         ("A1,L1,L2\n1,1,1_0\n", r"line 2, column 3 \(L2\): '1_0' is not a number"),
-        (
-            "A1,L1,L2\n,1,2\n",
-            r"line 2, column 1 \(A1\): the cell is empty; expected the value of a feature",
-        ),
-        ("A1,L1,L2\nnan,1,2\n", r"line 2, column 1 \(A1\): 'nan' is not a finite number"),
         ("A1,L1,L2\ninf,1,2\n", r"line 2, column 1 \(A1\): 'inf' is not a finite number"),
         ("A1,L1,L2\n1e999,1,2\n", r"line 2, column 1 \(A1\): '1e999' is not a finite number"),
         (

@@ -30,7 +30,7 @@ def changed(array: Array, row: int, column: int, value: float) -> Array:
 @pytest.mark.parametrize(
     ("x", "y", "message"),
     [
-        (changed(X, 3, 1, np.nan), Y, "X, row 3, column 1: NaN; expected a finite number"),
+        (changed(X, 3, 1, -np.inf), Y, "X, row 3, column 1: -inf; expected a finite number"),
         (changed(X, 19, 2, np.inf), Y, "X, row 19, column 2: inf; expected a finite number"),
         (X[:-1], Y, "X has 19 rows but y has 20; expected one ranking per row"),
         (X, Y[:5], "X has 20 rows but y has 5; expected one ranking per row"),
@@ -57,7 +57,7 @@ def test_a_failed_fit_leaves_the_earlier_one(kind: type[Any], quick: dict[str, A
     model = kind(**quick).fit(X, Y)
     before = {**vars(model)}
     with pytest.raises(ValueError, match="row 3, column 1"):
-        model.fit(changed(X, 3, 1, np.nan)[:, :2], Y)
+        model.fit(changed(X, 3, 1, np.inf)[:, :2], Y)
     assert vars(model) == before
 
 
@@ -178,8 +178,8 @@ def test_predictions_check_their_features(kind: type[Any], quick: dict[str, Any]
     model.fit(X, Y)
     with pytest.raises(ValueError, match="X has 2 features, but"):
         model.predict(X[:, :2])
-    with pytest.raises(ValueError, match="X, row 0, column 2: NaN; expected a finite number"):
-        model.predict(changed(X, 0, 2, np.nan))
+    with pytest.raises(ValueError, match="X, row 0, column 2: inf; expected a finite number"):
+        model.predict(changed(X, 0, 2, np.inf))
     with pytest.raises(ValueError, match="unknown method"):
         model.with_aggregator("bordo")
     with pytest.raises(TypeError, match="expected a list of aggregators"):

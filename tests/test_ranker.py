@@ -392,7 +392,7 @@ def test_parameters(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda X, Y: (X * np.nan, Y), "X, row 0, column 0: NaN; expected a finite number"),
+        (lambda X, Y: (X * 0 + np.inf, Y), "X, row 0, column 0: inf; expected a finite number"),
         (lambda X, Y: (X[:-1], Y), "X has 79 rows but y has 80; expected one ranking per row"),
         (lambda X, Y: (X, Y * -0.5), "positions start at 1"),
         (lambda X, Y: (X, Y[:, :1]), r"found 1 label\(s\)"),

@@ -140,6 +140,17 @@ def _is_components(value: Any, state: _State) -> bool:
     )
 
 
+def _are_features(value: Any, state: _State) -> bool:
+    is_vector = type(value) is np.ndarray and value.dtype == np.int64 and value.ndim == 1
+    return is_vector and bool(((value >= 0) & (value < state["n_features_in_"])).all())
+
+
+def _is_per_indicator(value: Any, state: _State) -> bool:
+    if type(value) is not np.ndarray or value.dtype != np.float64:
+        return False
+    return bool(value.shape == (state["n_labels_in_"], len(state["missing_indicators_"])))
+
+
 def _is_weights(value: Any, state: _State) -> bool:
     """Whether there is one weight per component, and a positive weight only where there are models."""
     components = state["components_"]
@@ -189,6 +200,7 @@ _COMMON = _Schema(
     },
     {"aggregator_ suits the model": lambda model: _is_usable(model)},
 )
+_PER_INDICATOR = _Field("one column per indicator of missing values", _is_per_indicator)
 _PER_LABEL = _numbers("n_labels_in_")
 _PER_COEFFICIENT = _numbers("n_labels_in_", "n_features_in_")
 _SCHEMAS = {
@@ -239,6 +251,9 @@ _SCHEMAS = {
             "tie_intercept_": _PER_LABEL,
             "mean_": _numbers("n_features_in_"),
             "scale_": _numbers("n_features_in_"),
+            "missing_indicators_": _Field("an array of features", _are_features),
+            "missing_coef_": _PER_INDICATOR,
+            "missing_tie_coef_": _PER_INDICATOR,
             "n_iter_": _whole(0),
             "converged_": _FLAG,
         },
@@ -297,12 +312,15 @@ def _is_usable(model: Any) -> bool:
 
 
 def _has_own_coefficients(model: Any) -> bool:
-    labels = model.n_labels_in_
+    labels, features = model.n_labels_in_, model.n_features_in_
     coefficients, intercepts = model.model_.coefficients()
-    means, deviations = model.model_.scale()
+    means, deviations = (numbers[:features] for numbers in model.model_.scale())
     pairs = [
-        (model.coef_, coefficients[:labels]),
-        (model.tie_coef_, coefficients[labels:]),
+        (model.coef_, coefficients[:labels, :features]),
+        (model.tie_coef_, coefficients[labels:, :features]),
+        (model.missing_indicators_, model.model_.indicators()),
+        (model.missing_coef_, coefficients[:labels, features:]),
+        (model.missing_tie_coef_, coefficients[labels:, features:]),
         (model.intercept_, intercepts[:labels]),
         (model.tie_intercept_, intercepts[labels:]),
         (model.mean_, means),

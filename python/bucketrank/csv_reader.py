@@ -85,7 +85,12 @@ class CsvTable:
         return BadFileError(f"{self.name}, line {self._header_line}: {reason}")
 
     def read(
-        self, features: Sequence[int], labels: Sequence[int], row: str = "instance"
+        self,
+        features: Sequence[int],
+        labels: Sequence[int],
+        row: str = "instance",
+        *,
+        allow_missing: bool = False,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Read features and positions.
 
@@ -95,6 +100,8 @@ class CsvTable:
             Indices of the feature columns (finite numbers) and of the label columns (positions).
         row : str, default "instance"
             Noun for a row in messages.
+        allow_missing : bool, default False
+            Whether an empty cell of a feature is NaN, a missing value, instead of an error.
 
         Returns
         -------
@@ -102,7 +109,9 @@ class CsvTable:
             One row per line below the header; NaN for missing labels.
         """
         values = self._read_fast(features, labels)
-        return self._read_cells(features, labels, row) if values is None else values
+        if values is not None and (allow_missing or not np.isnan(values[0]).any()):
+            return values
+        return self._read_cells(features, labels, row, allow_missing=allow_missing)
 
     def _read_fast(
         self, features: Sequence[int], labels: Sequence[int]
@@ -131,17 +140,24 @@ class CsvTable:
                 Y = _dense(Y)
         except RankingError:
             return None
-        return (X, Y) if np.isfinite(X).all() else None
+        return None if np.isinf(X).any() else (X, Y)
 
     def _read_cells(
-        self, features: Sequence[int], labels: Sequence[int], row: str
+        self, features: Sequence[int], labels: Sequence[int], row: str, *, allow_missing: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Read cell by cell; supports quoted cells and unused columns, and reports the place of an error."""
         columns = [CsvColumn(number, name) for number, name in enumerate(self.header, start=1)]
         numbers, X, Y = [], [], []
         for line, cells in itertools.islice(_records(self.name, self._text), 1, None):
             _check_width(self.name, line, cells, len(columns))
-            X.append([_feature(self.name, line, columns[i], cells[i]) for i in features])
+            X.append(
+                [
+                    math.nan
+                    if allow_missing and cells[i].strip().lower() in _MISSING
+                    else _feature(self.name, line, columns[i], cells[i])
+                    for i in features
+                ]
+            )
             Y.append([_position(self.name, line, columns[i], cells[i]) for i in labels])
             numbers.append(line)
         if not numbers:

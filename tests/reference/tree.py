@@ -22,12 +22,16 @@ IMPROVEMENT_TOLERANCE = 1e-12
 
 @dataclass
 class Node:
-    """A node; `feature` is None in a leaf. Rows with x[feature] <= threshold are in `left`."""
+    """A node; `feature` is None in a leaf. Rows with x[feature] <= threshold are in `left`.
+
+    A row whose value is missing (NaN) is in `left` if `missing_left`.
+    """
 
     rows: list[int]
     impurity: float
     feature: int | None = None
     threshold: float | None = None
+    missing_left: bool = False
     left: "Node | None" = None
     right: "Node | None" = None
 
@@ -62,6 +66,7 @@ class Split:
     improvement: float
     feature: int
     threshold: float
+    missing_left: bool
     left: list[int]
     right: list[int]
 
@@ -120,29 +125,50 @@ def midpoint(low: float, high: float) -> float:
 
 
 def candidates(sample: Sample, rows: Sequence[int], limits: Limits) -> Iterator[Split]:
-    """Yield every valid split, in ascending order of feature and threshold.
+    """Yield every valid split, in ascending order of feature, side of missing values and threshold.
 
-    The improvement is impurity - sum of (weight share) * (child impurity).
+    The improvement is impurity - sum of (weight share) * (child impurity). Missing values go right first, where the
+    threshold inf separates all values from them, and then left. Without missing values in the node they go to the
+    heavier child.
     """
+    for feature in range(len(sample.X[0])):
+        values = [sample.X[row][feature] for row in rows]
+        known = [row for row, value in zip(rows, values, strict=True) if not math.isnan(value)]
+        missing = [row for row, value in zip(rows, values, strict=True) if math.isnan(value)]
+        known.sort(key=lambda row: sample.X[row][feature])
+        yield from cuts(sample, (known, [], missing), feature, limits)
+        if missing and known:
+            yield from cuts(sample, (known, missing, []), feature, limits)
+
+
+def cuts(
+    sample: Sample, order: tuple[list[int], list[int], list[int]], feature: int, limits: Limits
+) -> Iterator[Split]:
+    """Yield the splits of sorted rows, given the rows that are always left and always right."""
+    known, start, end = order
+    rows = [*start, *known, *end]
     total = count_rows(sample, rows)
     impurity = entropy(total)
     weight = sum(sample.weights[row] for row in rows)
-    for feature in range(len(sample.X[0])):
-        order = sorted(rows, key=lambda row: sample.X[row][feature])
-        left_counts, left_weight = no_counts(sample.labels), Fraction(0)
-        for size in range(1, len(order)):
-            moved, following = order[size - 1], order[size]
-            add_row(left_counts, sample.Y[moved], sample.weights[moved])
-            left_weight += sample.weights[moved]
-            low, high = sample.X[moved][feature], sample.X[following][feature]
-            if low == high or min(size, len(order) - size) < limits.min_samples_leaf:
-                continue
-            left = float(left_weight / weight) * entropy(left_counts)
-            right_counts = subtract(total, left_counts)
-            right = float((weight - left_weight) / weight) * entropy(right_counts)
-            yield Split(
-                impurity - left - right, feature, midpoint(low, high), order[:size], order[size:]
-            )
+    left_counts = count_rows(sample, start)
+    left_weight: Number = sum((sample.weights[row] for row in start), Fraction(0))
+    for size in range(1, len(known) + bool(end)):
+        moved = known[size - 1]
+        add_row(left_counts, sample.Y[moved], sample.weights[moved])
+        left_weight += sample.weights[moved]
+        low = sample.X[moved][feature]
+        high = sample.X[known[size]][feature] if size < len(known) else math.inf
+        left_rows, right_rows = [*start, *known[:size]], [*known[size:], *end]
+        if low == high or min(len(left_rows), len(right_rows)) < limits.min_samples_leaf:
+            continue
+        left = float(left_weight / weight) * entropy(left_counts)
+        right_counts = subtract(total, left_counts)
+        right = float((weight - left_weight) / weight) * entropy(right_counts)
+        threshold = midpoint(low, high) if size < len(known) else math.inf
+        missing_left = bool(start) or (not end and 2 * left_weight > weight)
+        yield Split(
+            impurity - left - right, feature, threshold, missing_left, left_rows, right_rows
+        )
 
 
 def best_split(sample: Sample, rows: Sequence[int], limits: Limits) -> Split | None:
@@ -169,6 +195,7 @@ def grow_node(sample: Sample, rows: list[int], limits: Limits, depth: int) -> No
     split = best_split(sample, rows, limits)
     if split is not None:
         node.feature, node.threshold = split.feature, split.threshold
+        node.missing_left = split.missing_left
         node.left = grow_node(sample, sorted(split.left), limits, depth + 1)
         node.right = grow_node(sample, sorted(split.right), limits, depth + 1)
     return node
@@ -197,7 +224,9 @@ def leaf_of(node: Node, x: Sequence[float]) -> Node:
         assert node.threshold is not None
         assert node.left is not None
         assert node.right is not None
-        node = node.left if x[node.feature] <= node.threshold else node.right
+        value = x[node.feature]
+        goes_left = node.missing_left if math.isnan(value) else value <= node.threshold
+        node = node.left if goes_left else node.right
     return node
 
 

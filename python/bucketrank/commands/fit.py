@@ -13,8 +13,8 @@ from bucketrank.tables import escape_text
 
 EPILOG = """\
 The file is a CSV table with a header: A1, A2, ... are features, and L1, L2, ... the positions of labels (1 is best,
-equal positions are ties, an empty cell is a missing label). If the columns have other names, list the label
-columns with --labels; all others are features.
+equal positions are ties, an empty cell is a missing label). An empty cell of a feature is a missing value. If the
+columns have other names, list the label columns with --labels; all others are features.
 
 examples:
   bucketrank fit data.csv --out model.bin

@@ -16,7 +16,7 @@ from bucketrank.tables import escape_text, to_csv_text
 
 EPILOG = """\
 The file is a CSV table with a header; the features of the model are found by their names, and other columns are
-ignored.
+ignored. An empty cell is a missing value.
 
 examples:
   bucketrank predict model.bin new.csv
@@ -79,5 +79,6 @@ def read_features(path: str, names: list[str]) -> NDArray[np.float64]:
             raise table.header_error(
                 f"no column {name!r}; expected a column for each feature of the model"
             )
-    X, _ = table.read([table.header.index(name) for name in names], [])
+    columns = [table.header.index(name) for name in names]
+    X, _ = table.read(columns, [], allow_missing=True)
     return X

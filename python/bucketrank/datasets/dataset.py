@@ -47,7 +47,8 @@ class Dataset:
     name : str
         Name of the dataset in tables.
     X : array-like or DataFrame of shape (n_samples, n_features)
-        Finite numbers. The array is copied unless it is C-contiguous and read-only and owns its data.
+        Numbers; NaN marks a missing value. The array is copied unless it is C-contiguous and read-only and owns its
+        data.
     Y : array-like or DataFrame of shape (n_samples, n_labels)
         Positions: 1 is best, equal positions are ties, rows are dense, NaN is a missing label. ``+inf``, a label
         below the cut of a top-k list, becomes the last position.
@@ -94,7 +95,7 @@ class Dataset:
         for argument, value in (("name", name), ("source", source)):
             if not isinstance(value, str):
                 raise TypeError(f"{argument} is {value!r}; expected a string")
-        features = as_features(X)
+        features = as_features(X, allow_missing=True)
         positions = _checked_positions(Y, name)
         if len(features) != len(positions):
             raise ValueError(
@@ -188,8 +189,11 @@ class Dataset:
         return notebook_html(preview(self))
 
 
-def as_features(X: Any) -> NDArray[np.float64]:
-    """Return features as a C-contiguous array of finite floats that shares no memory with a writable array."""
+def as_features(X: Any, *, allow_missing: bool = False) -> NDArray[np.float64]:
+    """Return features as a C-contiguous array of floats that shares no memory with a writable array.
+
+    Infinite values are rejected, and NaN as well unless `allow_missing`.
+    """
     array = _as_matrix(X)
     if array.ndim != 2 or 0 in array.shape:
         raise ValueError(
@@ -201,9 +205,10 @@ def as_features(X: Any) -> NDArray[np.float64]:
     if array.dtype != np.float64 or not is_immutable:
         array = np.array(array, dtype=np.float64, order="C")
     for start in range(0, len(array), _BLOCK):
-        finite = np.isfinite(array[start : start + _BLOCK])
-        if not finite.all():
-            row, column = (int(index) for index in np.argwhere(~finite)[0])
+        block = array[start : start + _BLOCK]
+        invalid = np.isinf(block) if allow_missing else ~np.isfinite(block)
+        if invalid.any():
+            row, column = (int(index) for index in np.argwhere(invalid)[0])
             raise ValueError(
                 f"X, row {start + row}, column {column}: {array[start + row, column]}; expected a finite number"
             )

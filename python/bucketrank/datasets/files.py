@@ -32,8 +32,8 @@ def read_csv(
     r"""Read features and rankings from a CSV file.
 
     The first line names the columns. By default ``A1``, ``A2``, ... are features and ``L1``, ``L2``, ... the positions
-    of labels: 1 is best, equal positions are ties, an empty cell (or ``nan``, ``NA``, ``?``) is a missing label, and
-    ``inf`` is a label below the cut of a top-k list.
+    of labels: 1 is best, equal positions are ties, and ``inf`` is a label below the cut of a top-k list. An empty cell
+    (or ``nan``, ``NA``, ``?``) is a missing label or a missing value of a feature, which is NaN.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def read_csv(
         roles = choose_columns(header, label_columns, feature_columns)
     except ValueError as error:
         raise table.header_error(error) from None
-    X, Y = table.read(roles.features, roles.labels)
+    X, Y = table.read(roles.features, roles.labels, allow_missing=True)
     X.flags.writeable = False
     return Dataset(
         name=file.stem if name is None else name,

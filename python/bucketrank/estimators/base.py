@@ -56,7 +56,7 @@ class LabelRanker(BaseEstimator):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Finite numbers.
+            Numbers; NaN marks a missing value.
 
         Returns
         -------
@@ -72,7 +72,7 @@ class LabelRanker(BaseEstimator):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Finite numbers.
+            Numbers; NaN marks a missing value.
         aggregators : iterable of str or Aggregator
             See :func:`bucketrank.get_aggregator`.
 
@@ -93,7 +93,7 @@ class LabelRanker(BaseEstimator):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Finite numbers.
+            Numbers; NaN marks a missing value.
         y : array-like or DataFrame of shape (n_samples, n_labels)
             True positions. NaN marks a missing label: only pairs of labels that the row ranks are compared, and rows
             with fewer than two labels are left out.
@@ -200,6 +200,7 @@ class LabelRanker(BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
         tags.target_tags.required = True
         tags.target_tags.two_d_labels = True
         tags.target_tags.multi_output = True
@@ -273,7 +274,7 @@ def pair_order_of(shares: NDArray[np.float64], n_labels: int) -> NDArray[np.floa
 
 
 def _checked_features(X: Any, estimator: BaseEstimator) -> NDArray[np.float64]:
-    """Check X as scikit-learn does; the core checks that the numbers are finite."""
+    """Check X as scikit-learn does; the core checks that no number is infinite."""
     values: NDArray[np.float64] = check_array(
         as_feature_table(X),
         dtype=np.float64,

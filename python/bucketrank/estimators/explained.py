@@ -31,7 +31,7 @@ class ScoreRanker(LabelRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Finite numbers.
+            Numbers; NaN marks a missing value.
 
         Returns
         -------
@@ -52,7 +52,7 @@ class ScoreRanker(LabelRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Finite numbers.
+            Numbers; NaN marks a missing value.
 
         Returns
         -------
@@ -116,7 +116,7 @@ class EstimatedScoreRanker(LabelRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Finite numbers.
+            Numbers; NaN marks a missing value.
 
         Returns
         -------
@@ -148,7 +148,7 @@ class EstimatedScoreRanker(LabelRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Finite numbers.
+            Numbers; NaN marks a missing value.
         background : array-like or DataFrame of shape (n_background, n_features)
             Rows that stand for an unknown row, such as 20 to 100 drawn training rows.
         n_permutations : int, default 10

@@ -156,7 +156,7 @@ class PartialLabelRankingForest(ScoreRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Finite numbers.
+            Numbers; NaN marks a missing value.
         y : array-like or DataFrame of shape (n_samples, n_labels)
             Positions: 1 is best, equal positions are ties, NaN marks a missing label.
         sample_weight : array-like of shape (n_samples,), optional
@@ -212,7 +212,7 @@ class PartialLabelRankingForest(ScoreRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Finite numbers.
+            Numbers; NaN marks a missing value.
 
         Returns
         -------
@@ -247,7 +247,7 @@ class PartialLabelRankingForest(ScoreRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Finite numbers.
+            Numbers; NaN marks a missing value.
 
         Returns
         -------
@@ -262,7 +262,7 @@ class PartialLabelRankingForest(ScoreRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Finite numbers.
+            Numbers; NaN marks a missing value.
 
         Returns
         -------

@@ -29,7 +29,7 @@ class PairShareRanker(LabelRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Finite numbers.
+            Numbers; NaN marks a missing value.
 
         Returns
         -------
@@ -70,7 +70,7 @@ class LatentRanker(PairShareRanker, ScoreRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Finite numbers.
+            Numbers; NaN marks a missing value.
 
         Returns
         -------
@@ -85,7 +85,7 @@ class LatentRanker(PairShareRanker, ScoreRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Finite numbers.
+            Numbers; NaN marks a missing value.
 
         Returns
         -------

@@ -74,6 +74,11 @@ class PartialLabelRankingLinear(LatentRanker):
         Means of the features.
     scale_ : ndarray of shape (n_features,)
         Standard deviations of the features; 0 for a constant feature, which has no influence.
+    missing_indicators_ : ndarray of shape (n_indicators,)
+        The features with missing values in training. A missing value is replaced by the mean, and each of these
+        features has an indicator: a further input that is 1 where the value is missing, else 0.
+    missing_coef_, missing_tie_coef_ : ndarray of shape (n_labels, n_indicators)
+        Change of the utilities and of the tie terms by one standard deviation of an indicator.
     n_iter_ : int
         Number of steps of the fit.
     converged_ : bool
@@ -146,7 +151,7 @@ class PartialLabelRankingLinear(LatentRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Finite numbers.
+            Numbers; NaN marks a missing value.
         y : array-like or DataFrame of shape (n_samples, n_labels)
             Positions: 1 is best, equal positions are ties, NaN marks a missing label.
         sample_weight : array-like of shape (n_samples,), optional
@@ -162,7 +167,8 @@ class PartialLabelRankingLinear(LatentRanker):
         aggregator._check_label_count(positions.shape[1])
         options = self._options()
         if as_flag(self.standard_errors, "standard_errors"):
-            check_size(values.shape[1], positions.shape[1])
+            indicators = int(np.isnan(values).any(axis=0).sum())
+            check_size(values.shape[1] + indicators, positions.shape[1])
         weights = as_weights(sample_weight)
         model = _core.LinearModel.fit(values, positions, weights, options)
         if not model.converged:
@@ -197,17 +203,23 @@ class PartialLabelRankingLinear(LatentRanker):
     ) -> _Self:
         """Store a fitted model and its standard errors, if any."""
         coefficients, intercepts = model.coefficients()
-        n = self.n_labels_in_
-        self.coef_, self.tie_coef_ = coefficients[:n], coefficients[n:]
+        n, d = self.n_labels_in_, self.n_features_in_
+        self.coef_, self.tie_coef_ = coefficients[:n, :d].copy(), coefficients[n:, :d].copy()
+        self.missing_indicators_ = model.indicators()
+        self.missing_coef_ = coefficients[:n, d:].copy()
+        self.missing_tie_coef_ = coefficients[n:, d:].copy()
         self.intercept_, self.tie_intercept_ = intercepts[:n], intercepts[n:]
-        self.mean_, self.scale_ = model.scale()
+        self.mean_, self.scale_ = (numbers[:d].copy() for numbers in model.scale())
         self.n_iter_ = model.steps
         self.converged_ = model.converged
         self.model_ = model
         for name in ERROR_NAMES:
             # Drop the standard errors of an earlier fit.
             self.__dict__.pop(name, None)
-        self.__dict__.update(errors)
+        # The errors of indicators are left out.
+        self.__dict__.update(
+            {name: part[:, :d].copy() if part.ndim == 2 else part for name, part in errors.items()}
+        )
         return self
 
     @property
@@ -216,6 +228,9 @@ class PartialLabelRankingLinear(LatentRanker):
         check_is_fitted(self)
         centred = self.coef_ - self.coef_.mean(axis=0)
         sizes = np.abs(centred).sum(axis=0) + np.abs(self.tie_coef_).sum(axis=0)
+        of_missing = self.missing_coef_ - self.missing_coef_.mean(axis=0)
+        sizes[self.missing_indicators_] += np.abs(of_missing).sum(axis=0)
+        sizes[self.missing_indicators_] += np.abs(self.missing_tie_coef_).sum(axis=0)
         return np.asarray(sizes / sizes.sum() if sizes.sum() > 0 else sizes)
 
     def _scores(self, values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -94,9 +94,11 @@ class PartialLabelRankingTree(ScoreRanker):
     -----
     Rows of weight 0 are left out. An integer weight k equals k copies of the row, except for `min_samples_split`,
     `min_samples_leaf` and soft routing, which count rows. Shrinkage compares weights with its strength: weights of 1/60
-    are weak evidence, and are shrunk more than weights of 1. Splits are compared in ascending order of feature and
-    threshold, and a later split is chosen only if it is better by more than 1e-12, so the tree does not depend on the
-    order of the rows. With missing labels the best split may increase the impurity; nodes are split nevertheless.
+    are weak evidence, and are shrunk more than weights of 1. Splits are compared in ascending order of feature, with
+    missing values on the right before missing values on the left, and in ascending order of threshold. A later split is
+    chosen only if it is better by more than 1e-12, so the tree does not depend on the order of the rows. Without missing
+    values in a node, a missing value goes to the heavier child at prediction. With missing labels the best split may
+    increase the impurity; nodes are split nevertheless.
 
     References
     ----------
@@ -180,7 +182,7 @@ class PartialLabelRankingTree(ScoreRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Finite numbers.
+            Numbers; NaN marks a missing value.
         y : array-like or DataFrame of shape (n_samples, n_labels)
             Positions: 1 is best, equal positions are ties, NaN marks a missing label.
         sample_weight : array-like of shape (n_samples,), optional
@@ -213,7 +215,7 @@ class PartialLabelRankingTree(ScoreRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Finite numbers.
+            Numbers; NaN marks a missing value.
 
         Returns
         -------
@@ -233,7 +235,7 @@ class PartialLabelRankingTree(ScoreRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Finite numbers.
+            Numbers; NaN marks a missing value.
 
         Returns
         -------
@@ -254,7 +256,7 @@ class PartialLabelRankingTree(ScoreRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Finite numbers.
+            Numbers; NaN marks a missing value.
 
         Returns
         -------
@@ -270,7 +272,7 @@ class PartialLabelRankingTree(ScoreRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Finite numbers.
+            Numbers; NaN marks a missing value.
 
         Returns
         -------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -175,6 +176,9 @@ def shown_tree(
             thresholds = nodes["thresholds"][parent]
             place = index - int(nodes["first_child"][parent])
             condition = f"{above.feature} {_interval(thresholds, place, digits)}"
+            if tree.tree_.learnt_missing and math.isfinite(thresholds[0]):
+                with_missing = 0 if nodes["missing_left"][parent] else len(thresholds)
+                condition += " or missing" if place == with_missing else ""
         cut = limit is not None and depth == limit and index not in orders
         feature = int(nodes["feature"][index])
         node = ShownNode(
@@ -202,6 +206,8 @@ def _leaf_counts(parents: NDArray[np.int64], leaves: NDArray[np.int64]) -> list[
 
 
 def _interval(thresholds: list[float], place: int, digits: int) -> str:
+    if math.isinf(thresholds[0]):
+        return "is known" if (place == 0) == (thresholds[0] > 0) else "is missing"
     if place == 0:
         return f"<= {thresholds[0]:.{digits}f}"
     if place == len(thresholds):

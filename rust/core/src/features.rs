@@ -11,20 +11,25 @@ const BYTES_PER_VALUE: usize = size_of::<f64>() + size_of::<u32>();
 /// Features with at most this many distinct values are ranked through a table instead of a sort.
 const FEW_VALUES: usize = 512;
 
-/// A matrix of finite numbers (rows × features) whose values are replaced by their ranks.
+/// Rank of a missing value (NaN): larger than the rank of every value.
+pub const MISSING_RANK: u32 = u32::MAX;
+
+/// A matrix of numbers (rows × features) whose values are replaced by their ranks. NaN is a missing value.
 ///
-/// Invariants: at least one row and one column, every value finite. `-0` and `0` are the same value.
+/// Invariants: at least one row and one column, no value infinite. `-0` and `0` are the same value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Features {
     rows: usize,
     columns: Vec<RankedColumn>,
 }
 
-/// One feature: its distinct values, ascending, and the index of the value of each row.
+/// One feature: its distinct values, ascending, and the index of the value of each row, [`MISSING_RANK`] for a missing
+/// value.
 #[derive(Debug, Clone, PartialEq)]
 struct RankedColumn {
     values: Vec<f64>,
     ranks: Vec<u32>,
+    has_missing: bool,
 }
 
 impl Features {
@@ -32,8 +37,8 @@ impl Features {
     /// distinct values.
     ///
     /// # Errors
-    /// [`Error::NoFeatures`], [`Error::NoRows`], [`Error::TooManyRows`], [`Error::Memory`], [`Error::Feature`] for a NaN
-    /// or infinite value, or [`Error::Interrupted`]. The interrupt is checked before each column; a column of a million
+    /// [`Error::NoFeatures`], [`Error::NoRows`], [`Error::TooManyRows`], [`Error::Memory`], [`Error::Feature`] for an
+    /// infinite value, or [`Error::Interrupted`]. The interrupt is checked before each column; a column of a million
     /// rows takes a tenth of a second.
     ///
     /// # Examples
@@ -44,7 +49,10 @@ impl Features {
     ///
     /// let features = Features::new(array![[0.5, 1.0], [-2.0, 1.0]].view(), &Interrupt::never())?;
     /// assert_eq!(features.distinct(0), [-2.0, 0.5]);
-    /// assert!(Features::new(array![[f64::NAN]].view(), &Interrupt::never()).is_err());
+    /// let features = Features::new(array![[f64::NAN], [3.0]].view(), &Interrupt::never())?;
+    /// assert_eq!(features.distinct(0), [3.0]);
+    /// assert!(features.has_missing(0));
+    /// assert!(Features::new(array![[f64::INFINITY]].view(), &Interrupt::never()).is_err());
     /// # Ok::<(), bucketrank_core::error::Error>(())
     /// ```
     pub fn new(values: ArrayView2<'_, f64>, interrupt: &Interrupt) -> Result<Self> {
@@ -57,7 +65,7 @@ impl Features {
         }
         check_rows(rows)?;
         require_memory::<u8>("the features", &[rows, columns + 3, BYTES_PER_VALUE])?;
-        check_finite(values)?;
+        check_values(values)?;
         let mut column = Vec::with_capacity(rows);
         let columns = values
             .columns()
@@ -69,7 +77,7 @@ impl Features {
                 // Adding 0 turns -0 into 0.
                 column.extend(raw.iter().map(|&value| value + 0.0));
                 // Checked again: another thread may have written to the array.
-                if let Some(row) = column.iter().position(|value| !value.is_finite()) {
+                if let Some(row) = column.iter().position(|value| value.is_infinite()) {
                     let found = column[row];
                     return Err(Error::Feature {
                         row,
@@ -77,8 +85,7 @@ impl Features {
                         found,
                     });
                 }
-                Ok(RankedColumn::from_few_values(&column)
-                    .unwrap_or_else(|| RankedColumn::by_sorting(&column)))
+                Ok(RankedColumn::new(&column))
             })
             .collect::<Result<_>>()?;
         Ok(Self { rows, columns })
@@ -108,7 +115,13 @@ impl Features {
         &self.columns[feature].values
     }
 
-    /// Per row, the index of its value in [`Features::distinct`].
+    /// Whether a value of the feature is missing.
+    #[must_use]
+    pub fn has_missing(&self, feature: usize) -> bool {
+        self.columns[feature].has_missing
+    }
+
+    /// Per row, the index of its value in [`Features::distinct`]; [`MISSING_RANK`] for a missing value.
     #[must_use]
     pub fn ranks(&self, feature: usize) -> &[u32] {
         &self.columns[feature].ranks
@@ -116,9 +129,17 @@ impl Features {
 
     /// The threshold between two distinct values of a feature, given by their ranks: the midpoint, or the lower
     /// value if they are adjacent floats. `lower <= threshold < upper` always holds.
+    ///
+    /// The threshold between all values and the missing ones is infinite: +∞ if missing values are on the right.
     #[must_use]
     pub fn threshold(&self, feature: usize, lower: u32, upper: u32) -> f64 {
         let values = &self.columns[feature].values;
+        if upper == MISSING_RANK {
+            return f64::INFINITY;
+        }
+        if lower == MISSING_RANK {
+            return f64::NEG_INFINITY;
+        }
         let (lower, upper) = (values[lower as usize], values[upper as usize]);
         midpoint(lower, upper)
     }
@@ -133,17 +154,33 @@ fn check_rows(found: usize) -> Result<()> {
     Ok(())
 }
 
+/// Checks that no value is infinite and returns whether a value is missing (NaN).
+///
+/// # Errors
+/// [`Error::Feature`] with the first infinite value.
+pub(crate) fn check_values(values: ArrayView2<'_, f64>) -> Result<bool> {
+    // No early exit, so that the compiler vectorises the loop.
+    let all = |slice: &[f64]| slice.iter().fold(true, |all, v| all & v.is_finite());
+    if values.as_slice().is_some_and(all) {
+        return Ok(false);
+    }
+    let mut has_missing = false;
+    for ((row, column), &found) in values.indexed_iter() {
+        if found.is_infinite() {
+            return Err(Error::Feature { row, column, found });
+        }
+        has_missing |= found.is_nan();
+    }
+    Ok(has_missing)
+}
+
 /// Checks that every value is finite.
 ///
 /// # Errors
 /// [`Error::Feature`] with the first NaN or infinite value.
 pub(crate) fn check_finite(values: ArrayView2<'_, f64>) -> Result<()> {
-    // No early exit, so that the compiler vectorises the loop.
-    let all = |slice: &[f64]| slice.iter().fold(true, |all, v| all & v.is_finite());
-    if values.as_slice().is_some_and(all) {
-        return Ok(());
-    }
-    match values.indexed_iter().find(|(_, value)| !value.is_finite()) {
+    check_values(values)?;
+    match values.indexed_iter().find(|(_, value)| value.is_nan()) {
         None => Ok(()),
         Some(((row, column), &found)) => Err(Error::Feature { row, column, found }),
     }
@@ -160,6 +197,29 @@ pub(crate) fn midpoint(lower: f64, upper: f64) -> f64 {
 }
 
 impl RankedColumn {
+    /// Ranks a column without infinite values.
+    fn new(column: &[f64]) -> Self {
+        let rank = |column: &[f64]| {
+            Self::from_few_values(column).unwrap_or_else(|| Self::by_sorting(column))
+        };
+        if !column.iter().any(|value| value.is_nan()) {
+            return rank(column);
+        }
+        let is_present = |value: &&f64| !value.is_nan();
+        let present: Vec<f64> = column.iter().filter(is_present).copied().collect();
+        let Self { values, ranks, .. } = rank(&present);
+        let mut ranks = ranks.into_iter();
+        let next_rank = |value: &f64| match value.is_nan() {
+            true => MISSING_RANK,
+            false => ranks.next().unwrap_or(MISSING_RANK),
+        };
+        Self {
+            ranks: column.iter().map(next_rank).collect(),
+            values,
+            has_missing: true,
+        }
+    }
+
     /// Ranks a column through a table of its distinct values; `None` if there are more than [`FEW_VALUES`].
     fn from_few_values(column: &[f64]) -> Option<Self> {
         let mut table = ValueTable::new();
@@ -178,6 +238,7 @@ impl RankedColumn {
         Some(Self {
             values: order.iter().map(|&n| table.values[n as usize]).collect(),
             ranks: numbers.iter().map(|&n| rank_of[n as usize]).collect(),
+            has_missing: false,
         })
     }
 
@@ -197,7 +258,11 @@ impl RankedColumn {
             }
             values.push(column[run[0].1 as usize]);
         }
-        Self { values, ranks }
+        Self {
+            values,
+            ranks,
+            has_missing: false,
+        }
     }
 }
 
@@ -285,6 +350,22 @@ mod tests {
             Features::new(Array2::zeros((3, 0)).view(), &Interrupt::never()).unwrap_err(),
             Error::NoFeatures
         );
+    }
+
+    #[test]
+    fn missing_values_rank_after_all_values() {
+        let nan = f64::NAN;
+        let x = array![[nan, 1.0, nan], [2.0, 1.0, nan], [-1.0, 0.0, nan]];
+        let features = Features::new(x.view(), &Interrupt::never()).unwrap();
+        assert_eq!(features.ranks(0), [MISSING_RANK, 1, 0]);
+        assert_eq!(features.ranks(2), [MISSING_RANK; 3]);
+        assert!(features.distinct(2).is_empty());
+        assert!(features.has_missing(0) && !features.has_missing(1));
+        assert_eq!(features.threshold(0, 0, 1), 0.5);
+        assert_eq!(features.threshold(0, 1, MISSING_RANK), f64::INFINITY);
+        assert_eq!(features.threshold(0, MISSING_RANK, 0), f64::NEG_INFINITY);
+        assert_eq!(check_values(x.view()), Ok(true));
+        assert!(check_finite(x.view()).is_err());
     }
 
     #[test]

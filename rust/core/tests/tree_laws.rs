@@ -55,11 +55,11 @@ impl Dataset {
     }
 }
 
-/// Random data: features with few or many distinct values, ties, and optionally missing labels.
+/// Random data: features with few or many distinct values, ties, and optionally missing labels and missing features.
 fn data(max_rows: usize) -> impl Strategy<Value = Dataset> {
     let shape = (1..=max_rows, 1_usize..5, 2_usize..6);
-    (shape, any::<u64>(), 0_u32..3, 1_u32..7).prop_map(
-        |((rows, columns, labels), seed, missing, levels)| {
+    (shape, any::<u64>(), 0_u32..3, 0_u32..4, 1_u32..7).prop_map(
+        |((rows, columns, labels), seed, missing, absent, levels)| {
             let mut state = seed | 1;
             let mut random = move |below: u32| {
                 state ^= state << 13;
@@ -69,7 +69,13 @@ fn data(max_rows: usize) -> impl Strategy<Value = Dataset> {
             };
             let x = Array2::from_shape_fn((rows, columns), |(_, column)| {
                 let distinct = [2, 5, 40, 1_000_000][column % 4];
-                f64::from(random(distinct)) / 7.0 - 1.0
+                let value = f64::from(random(distinct)) / 7.0 - 1.0;
+                // Some columns are complete even if features are missing.
+                if column as u32 != absent && random(10) < 2 * absent {
+                    f64::NAN
+                } else {
+                    value
+                }
             });
             let y = Array2::from_shape_fn((rows, labels), |_| {
                 let position = random(levels);
@@ -108,8 +114,31 @@ fn entropy(data: &Dataset, rows: &[usize], weights: &[f64]) -> f64 {
     sum / (labels * (labels - 1) / 2) as f64
 }
 
+/// Feature, threshold, and whether missing values go left.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct ReferenceSplit {
+    feature: usize,
+    threshold: f64,
+    missing_left: bool,
+}
+
+impl ReferenceSplit {
+    fn goes_left(&self, data: &Dataset, row: usize) -> bool {
+        let value = data.x[[row, self.feature]];
+        if value.is_nan() {
+            self.missing_left
+        } else {
+            value <= self.threshold
+        }
+    }
+
+    fn partition(&self, data: &Dataset, rows: &[usize]) -> (Vec<usize>, Vec<usize>) {
+        rows.iter().partition(|&&row| self.goes_left(data, row))
+    }
+}
+
 /// A node of the slow reference: rows, impurity and split.
-type ReferenceNode = (Vec<usize>, f64, Option<(usize, f64)>);
+type ReferenceNode = (Vec<usize>, f64, Option<ReferenceSplit>);
 
 /// Grows a tree by evaluating every threshold of every feature with fresh counts; returns the nodes in preorder.
 fn grow_reference(data: &Dataset, weights: &[f64], options: &TreeOptions) -> Vec<ReferenceNode> {
@@ -128,9 +157,8 @@ fn grow_reference(data: &Dataset, weights: &[f64], options: &TreeOptions) -> Vec
         } else {
             find_reference_split(data, weights, options, &rows, impurity)
         };
-        if let Some((feature, threshold)) = split {
-            let goes_left = |row: &usize| data.x[[*row, feature]] <= threshold;
-            let (left, right) = rows.iter().copied().partition(goes_left);
+        if let Some(split) = split {
+            let (left, right) = split.partition(data, &rows);
             stack.push((right, depth + 1));
             stack.push((left, depth + 1));
         }
@@ -145,17 +173,12 @@ fn find_reference_split(
     options: &TreeOptions,
     rows: &[usize],
     impurity: f64,
-) -> Option<(usize, f64)> {
+) -> Option<ReferenceSplit> {
     let weight = |rows: &[usize]| rows.iter().map(|&row| weights[row]).sum::<f64>();
-    let mut best: Option<(f64, (usize, f64))> = None;
+    let mut best: Option<(f64, ReferenceSplit)> = None;
     for feature in 0..data.x.ncols() {
-        let mut values: Vec<f64> = rows.iter().map(|&row| data.x[[row, feature]]).collect();
-        values.sort_by(f64::total_cmp);
-        values.dedup();
-        for pair in values.windows(2) {
-            let threshold = f64::midpoint(pair[0], pair[1]);
-            let goes_left = |row: &usize| data.x[[*row, feature]] <= threshold;
-            let (left, right): (Vec<usize>, Vec<usize>) = rows.iter().copied().partition(goes_left);
+        for mut split in list_reference_splits(data, rows, feature) {
+            let (left, right) = split.partition(data, rows);
             if left.len().min(right.len()) < options.min_samples_leaf {
                 continue;
             }
@@ -163,11 +186,36 @@ fn find_reference_split(
                 + weight(&right) * entropy(data, &right, weights);
             let improvement = impurity - below / weight(rows);
             if best.is_none_or(|(best, _)| improvement > best + 1e-12) {
-                best = Some((improvement, (feature, threshold)));
+                if rows.iter().all(|&row| !data.x[[row, feature]].is_nan()) {
+                    split.missing_left = weight(&left) > weight(&right);
+                }
+                best = Some((improvement, split));
             }
         }
     }
     best.map(|(_, split)| split)
+}
+
+/// The candidates of a feature: missing values on the right, then on the left, by ascending threshold. An infinite
+/// threshold separates values from missing ones.
+fn list_reference_splits(data: &Dataset, rows: &[usize], feature: usize) -> Vec<ReferenceSplit> {
+    let present = |row: &usize| Some(data.x[[*row, feature]]).filter(|value| !value.is_nan());
+    let mut values: Vec<f64> = rows.iter().filter_map(present).collect();
+    let has_missing = values.len() < rows.len();
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    let between = values.windows(2).map(|w| f64::midpoint(w[0], w[1]));
+    let mut candidates: Vec<(f64, bool)> = between.clone().map(|t| (t, false)).collect();
+    if has_missing && !values.is_empty() {
+        candidates.push((f64::INFINITY, false));
+        candidates.extend(between.map(|t| (t, true)));
+    }
+    let split = |(threshold, missing_left)| ReferenceSplit {
+        feature,
+        threshold,
+        missing_left,
+    };
+    candidates.into_iter().map(split).collect()
 }
 
 /// Asserts that a tree equals the reference, node by node.
@@ -183,23 +231,25 @@ fn assert_equals_reference(
         found.sort_unstable();
         prop_assert_eq!(&found, rows);
         prop_assert!((tree.node(index).impurity - impurity).abs() < 1e-9);
-        let own = tree
-            .split(index)
-            .map(|s| (s.feature as usize, s.thresholds[0]));
+        let own = tree.split(index).map(|s| ReferenceSplit {
+            feature: s.feature as usize,
+            threshold: s.thresholds[0],
+            missing_left: s.missing_left,
+        });
         prop_assert_eq!(own, *split);
         stack.extend(tree.children(index).rev());
     }
     Ok(())
 }
 
-/// Feature, thresholds, number of rows and impurity of each node.
-fn shape(tree: &Tree) -> Vec<(Option<u32>, Vec<f64>, u32, f64)> {
+/// Feature and side of missing values, thresholds, number of rows and impurity of each node.
+fn shape(tree: &Tree) -> Vec<(Option<(u32, bool)>, Vec<f64>, u32, f64)> {
     (0..tree.nodes().len() as u32)
         .map(|index| {
             let split = tree.split(index);
             let node = tree.node(index);
             (
-                split.map(|split| split.feature),
+                split.map(|split| (split.feature, split.missing_left)),
                 split.map_or(Vec::new(), |split| split.thresholds.to_vec()),
                 node.rows,
                 node.impurity,

@@ -105,7 +105,13 @@ impl LinearModel {
         (coefficients.into_pyarray(py), intercepts.into_pyarray(py))
     }
 
-    /// Mean and standard deviation of each feature.
+    /// The features with an indicator of missing values.
+    fn indicators<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        let indicators = self.fitted.indicators().iter().map(|&i| i64::from(i));
+        indicators.collect::<Vec<i64>>().into_pyarray(py)
+    }
+
+    /// Mean and standard deviation of each feature, then of each indicator.
     fn scale<'py>(&self, py: Python<'py>) -> (Numbers<'py>, Numbers<'py>) {
         let (means, deviations) = self.fitted.scale();
         let array = |values: &[f64]| values.to_vec().into_pyarray(py);

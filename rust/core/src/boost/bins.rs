@@ -1,8 +1,11 @@
 //! [`Bins`]: features as bytes, with one bin per distinct value or bins of about equal size.
 
-use crate::features::{midpoint, Features};
+use crate::features::{midpoint, Features, MISSING_RANK};
 
-/// Binned features. Bins are in the order of the values, and none is empty.
+use super::params::MAX_BINS;
+
+/// Binned features. Bins are in the order of the values, and none is empty. Missing values have a bin of their own after
+/// the bins of the values.
 pub(super) struct Bins {
     columns: Vec<BinnedColumn>,
 }
@@ -12,6 +15,7 @@ struct BinnedColumn {
     bins: Vec<u8>,
     /// Smallest and largest value of each bin.
     ranges: Vec<(f64, f64)>,
+    has_missing: bool,
 }
 
 /// Boundary of a split, in bins and in values.
@@ -19,15 +23,39 @@ struct BinnedColumn {
 pub(super) struct BinCut {
     /// The last bin that goes left.
     pub(super) last_left: u8,
-    /// Values up to this one go left. Agrees with `last_left` for every value in every bin.
+    /// Values up to this one go left. Agrees with `last_left` for every value in every bin. Infinite if values are
+    /// separated from missing ones.
     pub(super) threshold: f64,
 }
 
+/// The bins that go left.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct LeftBins {
+    last: u8,
+    /// The bin of missing values if it goes left; otherwise 0, which goes left anyway.
+    missing: u8,
+}
+
+impl LeftBins {
+    /// Placeholder of a leaf.
+    pub(super) const UNSET: Self = Self {
+        last: 0,
+        missing: 0,
+    };
+
+    #[inline(always)]
+    pub(super) fn contains(self, bin: u8) -> bool {
+        (bin <= self.last) | (bin == self.missing)
+    }
+}
+
 impl Bins {
-    /// Assigns the values of each feature to at most `max_bins` ≤ 256 bins.
+    /// Assigns the values of each feature to at most `max_bins` ≤ 256 bins; with missing values to at most 255.
     pub(super) fn new(features: &Features, max_bins: usize) -> Self {
         let column = |feature| {
             let (values, ranks) = (features.distinct(feature), features.ranks(feature));
+            let has_missing = features.has_missing(feature);
+            let max_bins = max_bins.min(MAX_BINS - usize::from(has_missing));
             let bin_of_value = if values.len() <= max_bins {
                 (0..values.len()).map(|rank| rank as u8).collect()
             } else {
@@ -43,9 +71,13 @@ impl Bins {
             BinnedColumn {
                 bins: ranks
                     .iter()
-                    .map(|&rank| bin_of_value[rank as usize])
+                    .map(|&rank| match rank {
+                        MISSING_RANK => ranges.len() as u8,
+                        rank => bin_of_value[rank as usize],
+                    })
                     .collect(),
                 ranges,
+                has_missing,
             }
         };
         Self {
@@ -63,7 +95,7 @@ impl Bins {
         self.columns.len()
     }
 
-    /// Number of bins of a feature.
+    /// Number of bins of a feature, without the bin of missing values.
     pub(super) fn count(&self, feature: usize) -> usize {
         self.columns[feature].ranges.len()
     }
@@ -71,6 +103,28 @@ impl Bins {
     /// The bin of each row.
     pub(super) fn column(&self, feature: usize) -> &[u8] {
         &self.columns[feature].bins
+    }
+
+    /// The bin of missing values, which is larger than all others; `None` if no value is missing.
+    pub(super) fn missing(&self, feature: usize) -> Option<u8> {
+        let column = &self.columns[feature];
+        column.has_missing.then_some(column.ranges.len() as u8)
+    }
+
+    /// The bins that go left at a cut.
+    pub(super) fn left_bins(&self, feature: usize, cut: BinCut, missing_left: bool) -> LeftBins {
+        LeftBins {
+            last: cut.last_left,
+            missing: self.missing(feature).filter(|_| missing_left).unwrap_or(0),
+        }
+    }
+
+    /// The cut between all values and the missing ones.
+    pub(super) fn missing_cut(&self, feature: usize) -> BinCut {
+        BinCut {
+            last_left: (self.count(feature) - 1) as u8,
+            threshold: f64::INFINITY,
+        }
     }
 
     /// The cut between two bins, if the node has no rows in the bins between them: the midpoint of the adjacent values.
@@ -96,15 +150,17 @@ impl Bins {
 /// The bin of each distinct value, for bins with about the same number of rows.
 fn assign_equal_frequency(ranks: &[u32], distinct: usize, max_bins: usize) -> Vec<u8> {
     let mut counts = vec![0_usize; distinct];
-    for &rank in ranks {
+    let mut rows = 0;
+    for &rank in ranks.iter().filter(|&&rank| rank != MISSING_RANK) {
         counts[rank as usize] += 1;
+        rows += 1;
     }
     let (mut seen, mut previous, mut bins) = (0, 0, 0);
     counts
         .into_iter()
         .enumerate()
         .map(|(value, count)| {
-            let target = seen * max_bins / ranks.len();
+            let target = seen * max_bins / rows;
             seen += count;
             if value > 0 && target > previous {
                 bins += 1;

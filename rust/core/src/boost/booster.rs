@@ -3,7 +3,7 @@
 use ndarray::{Array2, ArrayView2, Axis, Slice};
 
 use crate::error::{Error, Result};
-use crate::features::check_finite;
+use crate::features::check_values;
 use crate::run::{self, require_memory, Jobs};
 
 use super::model::{add_trees, ScoreTree};
@@ -98,7 +98,7 @@ impl Booster {
                 expected: self.features,
             });
         }
-        check_finite(values)?;
+        let has_missing = check_values(values)?;
         let outputs = self.start.len();
         // Single precision here, double precision for the caller.
         require_memory::<[f32; 3]>("the scores", &[rows, outputs, rounds.len() + 1])?;
@@ -122,7 +122,8 @@ impl Booster {
                         }
                         let first = block * ROWS_AT_ONCE;
                         let rows = Slice::from(first..first + scores.len() / outputs);
-                        add_trees(trees, values.slice_axis(Axis(0), rows), outputs, scores);
+                        let values = values.slice_axis(Axis(0), rows);
+                        add_trees(trees, (values, has_missing), outputs, scores);
                     },
                 );
                 jobs.interrupt.check()?;

@@ -2,6 +2,8 @@
 
 use crate::random::Generator;
 
+use std::ops::Range;
+
 use super::bins::BinCut;
 use super::params::MAX_BINS;
 use super::row_sample::RowSample;
@@ -11,12 +13,28 @@ pub(super) struct CandidateFeatures(Vec<CandidateFeature>);
 
 /// A feature and its candidate boundaries: the boundaries between bins that leave enough rows of the node on
 /// both sides.
+///
+/// The bins are divided into groups, with an edge after each group but the last. If values are missing in the node, they
+/// are the last group, and an edge can be a boundary twice: with missing values on the right side and on the left side.
 pub(super) struct CandidateFeature {
     pub(super) feature: usize,
-    /// Number of boundaries.
-    pub(super) boundaries: usize,
-    /// Per bin: number of boundaries before it.
-    pub(super) boundaries_before: [u8; MAX_BINS],
+    /// Number of groups.
+    pub(super) groups: usize,
+    /// Per bin: its group.
+    pub(super) group_of: [u8; MAX_BINS],
+    /// The edges that are boundaries with missing values on the right side.
+    pub(super) missing_right: Range<usize>,
+    /// The edges that are boundaries with missing values on the left side.
+    pub(super) missing_left: Range<usize>,
+    has_missing: bool,
+}
+
+/// A boundary of a node: its feature, its cut and, if values are missing in the node, whether they go left.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Boundary {
+    pub(super) feature: usize,
+    pub(super) cut: BinCut,
+    pub(super) missing_left: Option<bool>,
 }
 
 /// How the features of a node are sampled.
@@ -61,21 +79,22 @@ impl CandidateFeatures {
 
     /// Number of boundaries of all features together.
     pub(super) fn boundaries(&self) -> usize {
-        self.0.iter().map(|candidate| candidate.boundaries).sum()
+        self.0.iter().map(CandidateFeature::boundaries).sum()
     }
 
-    /// Feature and cut of a boundary. Boundaries are numbered feature by feature.
-    pub(super) fn cut(
+    /// A boundary. Boundaries are numbered feature by feature; those of a feature with missing values on the right side
+    /// come before those with missing values on the left side.
+    pub(super) fn boundary(
         &self,
         sample: &RowSample<'_>,
         rows: &[u32],
-        mut boundary: usize,
-    ) -> Option<(usize, BinCut)> {
+        mut number: usize,
+    ) -> Option<Boundary> {
         for candidate in &self.0 {
-            if boundary < candidate.boundaries {
-                return Some((candidate.feature, candidate.cut(sample, rows, boundary)));
+            if number < candidate.boundaries() {
+                return Some(candidate.boundary(sample, rows, number));
             }
-            boundary -= candidate.boundaries;
+            number -= candidate.boundaries();
         }
         None
     }
@@ -98,30 +117,103 @@ impl CandidateFeature {
         if counts[first] as usize == rows.len() {
             return None;
         }
-        let mut boundaries_before = [0; MAX_BINS];
-        let (mut boundaries, mut left) = (0, 0);
         let bins = sample.bins.count(feature);
-        for (before, &count) in boundaries_before.iter_mut().zip(&counts).take(bins) {
-            // There are at most 256 bins and no boundary before the first, so u8 suffices. Branch-free, because
+        let missing = sample.bins.missing(feature).map(usize::from);
+        if let Some(missing) = missing.filter(|&bin| counts[bin] > 0) {
+            return Some(Self::with_missing(
+                feature,
+                &counts[..=missing],
+                min_samples_leaf,
+            ));
+        }
+        let mut group_of = [0; MAX_BINS];
+        let (mut group, mut left) = (0, 0);
+        for (group_of, &count) in group_of.iter_mut().zip(&counts).take(bins) {
+            // There are at most 256 bins and no edge before the first, so u8 suffices. Branch-free, because
             // branches would be unpredictable.
             let enough_left = u8::from(left >= min_samples_leaf);
             let enough_right = u8::from(rows.len() - left >= min_samples_leaf);
-            boundaries += enough_left & enough_right & u8::from(count > 0);
-            *before = boundaries;
+            group += enough_left & enough_right & u8::from(count > 0);
+            *group_of = group;
             left += count as usize;
         }
         Some(Self {
             feature,
-            boundaries: boundaries.into(),
-            boundaries_before,
+            groups: usize::from(group) + 1,
+            group_of,
+            missing_right: 0..group.into(),
+            missing_left: 0..0,
+            has_missing: false,
         })
     }
 
-    /// Cut of a boundary.
-    fn cut(&self, sample: &RowSample<'_>, rows: &[u32], boundary: usize) -> BinCut {
-        // The first bin after the boundary has rows; the last bin before it may be empty.
-        let before = self.boundaries_before.iter();
-        let upper = before.take_while(|&&b| usize::from(b) <= boundary).count() as u8;
+    /// Finds the boundaries of a feature with missing values, given the rows per bin; the last bin is that of missing
+    /// values.
+    fn with_missing(feature: usize, counts: &[u32], min_samples_leaf: usize) -> Self {
+        let bins = counts.len() - 1;
+        let missing = counts[bins] as usize;
+        let present: usize = counts[..bins].iter().map(|&count| count as usize).sum();
+        let enough = |left: usize, right: usize| left.min(right) >= min_samples_leaf;
+        let is_right = |left: usize| enough(left, present + missing - left);
+        let is_left = |left: usize| enough(left + missing, present - left);
+        let mut group_of = [0; MAX_BINS];
+        // Rows with a value before each edge.
+        let mut edges = Vec::new();
+        let mut left = 0;
+        for (bin, &count) in counts.iter().enumerate() {
+            let separates = left > 0 && count > 0;
+            if separates && (bin == bins || is_right(left) || is_left(left)) {
+                edges.push(left);
+            }
+            group_of[bin] = edges.len() as u8;
+            left += count as usize;
+        }
+        // Enough rows on both sides is true of consecutive edges.
+        let range = |is_boundary: &dyn Fn(usize) -> bool| {
+            let mut edges = edges.iter().map(|&left| is_boundary(left));
+            let start = edges.position(|is_boundary| is_boundary);
+            let more = edges.take_while(|&is_boundary| is_boundary).count();
+            start.map_or(0..0, |start| start..start + 1 + more)
+        };
+        Self {
+            feature,
+            groups: edges.len() + 1,
+            group_of,
+            missing_right: range(&is_right),
+            missing_left: range(&is_left),
+            has_missing: true,
+        }
+    }
+
+    /// Number of boundaries.
+    pub(super) fn boundaries(&self) -> usize {
+        self.missing_right.len() + self.missing_left.len()
+    }
+
+    fn boundary(&self, sample: &RowSample<'_>, rows: &[u32], number: usize) -> Boundary {
+        let is_left = number >= self.missing_right.len();
+        let edge = if is_left {
+            self.missing_left.start + number - self.missing_right.len()
+        } else {
+            self.missing_right.start + number
+        };
+        Boundary {
+            feature: self.feature,
+            cut: self.cut(sample, rows, edge),
+            missing_left: self.has_missing.then_some(is_left),
+        }
+    }
+
+    /// Cut at an edge.
+    fn cut(&self, sample: &RowSample<'_>, rows: &[u32], edge: usize) -> BinCut {
+        if self.has_missing && edge + 2 == self.groups {
+            return sample.bins.missing_cut(self.feature);
+        }
+        // The first bin after the edge has rows; the last bin before it may be empty.
+        let groups = self.group_of.iter();
+        let upper = groups
+            .take_while(|&&group| usize::from(group) <= edge)
+            .count() as u8;
         let column = sample.column(self.feature);
         let bins = rows.iter().map(|&row| column[row as usize]);
         let lower = bins.fold(0, |lower, bin| lower.max(if bin < upper { bin } else { 0 }));
@@ -183,11 +275,15 @@ mod tests {
         let sample = RowSample::new(&bins, &rows, Pool::SERIAL);
         let all = CandidateFeatures::draw(&sample, &rows, draw(4, 6, 0));
         // Two, four and ten rows per value.
-        let before = |c: usize, bins: usize| all.features()[c].boundaries_before[..bins].to_vec();
+        let before = |c: usize, bins: usize| all.features()[c].group_of[..bins].to_vec();
         assert_eq!(before(0, 10), [0, 0, 0, 1, 2, 3, 4, 5, 5, 5]);
         assert_eq!(before(1, 5), [0, 0, 1, 2, 2]);
         assert_eq!(before(2, 2), [0, 1]);
-        let counts: Vec<usize> = all.features().iter().map(|c| c.boundaries).collect();
+        let counts: Vec<usize> = all
+            .features()
+            .iter()
+            .map(CandidateFeature::boundaries)
+            .collect();
         assert_eq!(counts, [5, 2, 1]);
         let none = CandidateFeatures::draw(&sample, &rows, draw(4, 11, 0));
         assert_eq!(none.boundaries(), 0);
@@ -201,13 +297,13 @@ mod tests {
         // Values 0, 4 and 9 of the first feature, by their index in the sample.
         let node = [0, 4, 8];
         let candidates = CandidateFeatures::draw(&sample, &node, draw(4, 1, 0));
-        let cuts = [0, 1].map(|boundary| candidates.cut(&sample, &node, boundary));
-        let thresholds = cuts.map(|cut| cut.map(|(feature, cut)| (feature, cut.threshold)));
+        let found = [0, 1].map(|number| candidates.boundary(&sample, &node, number));
+        let thresholds = found.map(|found| found.map(|b| (b.feature, b.cut.threshold)));
         assert_eq!(thresholds, [Some((0, 2.0)), Some((0, 6.5))]);
-        let (feature, _) = candidates.cut(&sample, &node, 2).unwrap();
-        assert_eq!(feature, 2);
+        let third = candidates.boundary(&sample, &node, 2).unwrap();
+        assert_eq!((third.feature, third.missing_left), (2, None));
         assert!(candidates
-            .cut(&sample, &node, candidates.boundaries())
+            .boundary(&sample, &node, candidates.boundaries())
             .is_none());
     }
 
@@ -222,7 +318,40 @@ mod tests {
         let sample = RowSample::new(&bins, &rows, Pool::SERIAL);
         let candidates = CandidateFeatures::draw(&sample, &rows, draw(1, 1, 0));
         assert_eq!(candidates.boundaries(), MAX_BINS - 1);
-        let (_, cut) = candidates.cut(&sample, &rows, MAX_BINS - 2).unwrap();
+        let Boundary { cut, .. } = candidates.boundary(&sample, &rows, MAX_BINS - 2).unwrap();
         assert_eq!((cut.last_left, cut.threshold), (254, 254.5));
+    }
+
+    #[test]
+    fn missing_values_are_tried_on_both_sides() {
+        // Values 0, 1 and 2 in three rows each, missing in two rows.
+        let x = Array2::from_shape_fn(
+            (11, 1),
+            |(i, _)| {
+                if i < 9 {
+                    (i % 3) as f64
+                } else {
+                    f64::NAN
+                }
+            },
+        );
+        let features = Features::new(x.view(), &Interrupt::never()).unwrap();
+        let bins = Bins::new(&features, 256);
+        let rows: Vec<u32> = (0..11).collect();
+        let sample = RowSample::new(&bins, &rows, Pool::SERIAL);
+        let boundaries = |min_samples_leaf| {
+            let candidates = CandidateFeatures::draw(&sample, &rows, draw(1, min_samples_leaf, 0));
+            let boundary = |number| candidates.boundary(&sample, &rows, number);
+            let all = (0..candidates.boundaries()).filter_map(boundary);
+            all.map(|b| (b.cut.threshold, b.missing_left.unwrap()))
+                .collect::<Vec<_>>()
+        };
+        let infinity = f64::INFINITY;
+        let right = [(0.5, false), (1.5, false), (infinity, false)];
+        let left = [(0.5, true), (1.5, true)];
+        assert_eq!(boundaries(1), [&right[..], &left].concat());
+        assert_eq!(boundaries(3), [&right[..2], &left].concat());
+        assert_eq!(boundaries(4), [(1.5, false), (0.5, true)]);
+        assert!(boundaries(6).is_empty());
     }
 }

@@ -3,7 +3,7 @@
 use ndarray::{ArrayView2, Axis};
 
 use crate::error::{Error, Result};
-use crate::features::{check_finite, Features};
+use crate::features::{check_values, Features};
 use crate::latent::{compared_labels, Derivatives, LatentRow};
 use crate::pairs::{pair_count, PairCounts};
 use crate::random::{child_seed, Generator};
@@ -52,7 +52,7 @@ impl Booster {
     /// Fits a booster. Rows of weight 0 are left out. The result does not depend on the number of threads.
     ///
     /// # Errors
-    /// Features that are not finite, a different number of rows, too many labels for counting pairs, [`Error::NoPairs`]
+    /// Infinite features, a different number of rows, too many labels for counting pairs, [`Error::NoPairs`]
     /// when the validation rows or the training rows rank no pair, [`Error::Interrupted`], [`Error::Memory`], or threads
     /// that cannot be started.
     pub fn fit(
@@ -74,7 +74,7 @@ impl Booster {
         if positive.len() == rankings.len() {
             return fit_weighted(values, rankings, params, observer);
         }
-        check_finite(values)?;
+        check_values(values)?;
         let kept = rankings.select(&positive);
         let values = values.select(Axis(0), &positive);
         fit_weighted(values.view(), &kept, params, observer)
@@ -254,7 +254,8 @@ impl<'a> BoostingRun<'a> {
                     let row = block * ROWS + row;
                     let leaf = match grown.leaves[row] {
                         NOT_SAMPLED => tree.leaf(|index, node| {
-                            bins.column(node.feature as usize)[row] > grown.last_left[index]
+                            let bin = bins.column(node.feature as usize)[row];
+                            !grown.left_bins[index].contains(bin)
                         }),
                         leaf => leaf as usize,
                     };

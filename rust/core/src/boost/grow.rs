@@ -6,8 +6,8 @@ use crate::run::{Interrupt, Pool};
 use crate::tree::walker::FlatNode;
 use crate::weights::Weights;
 
-use super::bins::BinCut;
-use super::candidates::{CandidateFeatures, FeatureDraw};
+use super::bins::{Bins, LeftBins};
+use super::candidates::{Boundary, CandidateFeatures, FeatureDraw};
 use super::gradient::{DerivativeLines, OUTPUTS};
 use super::model::ScoreTree;
 use super::params::BoostOptions;
@@ -43,8 +43,8 @@ pub(super) struct TreeGrower<'a> {
 /// A new tree, with the leaves of the training rows.
 pub(super) struct GrownTree {
     pub(super) tree: ScoreTree,
-    /// Per node: the last bin that goes left; unused for leaves.
-    pub(super) last_left: Vec<u8>,
+    /// Per node: the bins that go left; unused for leaves.
+    pub(super) left_bins: Vec<LeftBins>,
     /// Per training row: the number of its leaf, or [`NOT_SAMPLED`].
     pub(super) leaves: Vec<u32>,
     /// Feature and gain of each split.
@@ -60,26 +60,43 @@ struct OpenNode {
 
 /// The best split of a node.
 struct ScoreSplit {
-    feature: usize,
-    cut: BinCut,
+    boundary: Boundary,
     gain: f64,
+}
+
+impl ScoreSplit {
+    /// Whether missing values go left: learnt, or without missing values in the node to the side with more of its `rows`
+    /// rows, `left` of which go left.
+    fn sends_missing_left(&self, left: usize, rows: usize) -> bool {
+        self.boundary.missing_left.unwrap_or(2 * left > rows)
+    }
 }
 
 impl GrownTree {
     /// Splits a node whose first `left` rows go left, and returns its children.
-    fn split(&mut self, open: &OpenNode, split: &ScoreSplit, left: usize) -> [OpenNode; 2] {
+    fn split(
+        &mut self,
+        bins: &Bins,
+        open: &OpenNode,
+        split: &ScoreSplit,
+        left: usize,
+    ) -> [OpenNode; 2] {
         let child = self.tree.nodes.len();
+        let Boundary { feature, cut, .. } = split.boundary;
+        let missing_left = split.sends_missing_left(left, open.rows.len());
         self.tree.nodes[open.node] = FlatNode {
-            threshold: split.cut.threshold,
-            feature: split.feature as u32,
+            threshold: cut.threshold,
+            feature: feature as u32,
             child: child as u32,
         };
         self.tree
             .nodes
             .extend([child, child + 1].map(FlatNode::leaf));
-        self.last_left[open.node] = split.cut.last_left;
-        self.last_left.extend([0; 2]);
-        self.gains.push((split.feature as u32, split.gain));
+        self.tree.missing_left[open.node] = missing_left;
+        self.tree.missing_left.extend([true; 2]);
+        self.left_bins[open.node] = bins.left_bins(feature, cut, missing_left);
+        self.left_bins.extend([LeftBins::UNSET; 2]);
+        self.gains.push((feature as u32, split.gain));
         let middle = open.rows.start + left;
         let rows = [open.rows.start..middle, middle..open.rows.end];
         std::array::from_fn(|side| OpenNode {
@@ -99,8 +116,8 @@ impl TreeGrower<'_> {
         // Indices into the sample: the rows of a node are contiguous and ascending.
         let mut rows: Vec<u32> = (0..self.sample.rows.len() as u32).collect();
         let mut grown = GrownTree {
-            tree: ScoreTree::new(vec![FlatNode::leaf(0)], Vec::new(), Vec::new()),
-            last_left: vec![0],
+            tree: ScoreTree::new(vec![FlatNode::leaf(0)], vec![true], Vec::new(), Vec::new()),
+            left_bins: vec![LeftBins::UNSET],
             leaves: vec![NOT_SAMPLED; self.sample.bins.rows()],
             gains: Vec::new(),
         };
@@ -120,7 +137,7 @@ impl TreeGrower<'_> {
                     continue;
                 };
                 let left = self.partition(&mut rows[open.rows.clone()], &best);
-                next.extend(grown.split(&open, &best, left));
+                next.extend(grown.split(self.sample.bins, &open, &best, left));
             }
             level = next;
         }
@@ -191,23 +208,25 @@ impl TreeGrower<'_> {
             }
         }
         let (index, worth) = best?;
-        let (feature, cut) = candidates.cut(self.sample, rows, index)?;
         Some(ScoreSplit {
-            feature,
-            cut,
+            boundary: candidates.boundary(self.sample, rows, index)?,
             gain: (worth - whole) * self.scale.unit,
         })
     }
 
     /// Stable partition: moves the rows that go left to the front and returns their number.
     fn partition(&self, rows: &mut [u32], best: &ScoreSplit) -> usize {
-        let column = self.sample.column(best.feature);
+        let Boundary { feature, cut, .. } = best.boundary;
+        let column = self.sample.column(feature);
+        // Without missing values in the node, their side does not matter here.
+        let missing_left = best.boundary.missing_left.unwrap_or(false);
+        let left_bins = self.sample.bins.left_bins(feature, cut, missing_left);
         let mut others = vec![0; rows.len()];
         let (mut left, mut right) = (0, 0);
         for at in 0..rows.len() {
             let row = rows[at];
             // Branch-free: each row is written to both sides and kept on one.
-            let goes_left = column[row as usize] <= best.cut.last_left;
+            let goes_left = left_bins.contains(column[row as usize]);
             rows[left] = row;
             others[right] = row;
             left += usize::from(goes_left);
@@ -242,6 +261,7 @@ impl TreeGrower<'_> {
             }
         }
         let nodes = std::mem::take(&mut grown.tree.nodes);
-        grown.tree = ScoreTree::new(nodes, values.concat(), covers);
+        let missing_left = std::mem::take(&mut grown.tree.missing_left);
+        grown.tree = ScoreTree::new(nodes, missing_left, values.concat(), covers);
     }
 }

@@ -8,6 +8,8 @@ use crate::tree::walker::{find_leaf, find_leaves, FlatNode, BATCH_ROWS};
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ScoreTree {
     pub(crate) nodes: Vec<FlatNode>,
+    /// Per node: whether a missing value goes left; true for leaves.
+    pub(crate) missing_left: Vec<bool>,
     /// Per node: its number among the leaves; unused for inner nodes.
     leaf_numbers: Vec<u32>,
     /// Leaf by leaf, in the order of the nodes: n utilities, then n tie terms.
@@ -17,8 +19,14 @@ pub(crate) struct ScoreTree {
 }
 
 impl ScoreTree {
-    /// The tree with these nodes; `values` and `covers` are in the order of the leaves.
-    pub(crate) fn new(nodes: Vec<FlatNode>, values: Vec<f32>, covers: Vec<f64>) -> Self {
+    /// The tree with these nodes; `missing_left` is true for leaves, and `values` and `covers` are in the order of the
+    /// leaves.
+    pub(crate) fn new(
+        nodes: Vec<FlatNode>,
+        missing_left: Vec<bool>,
+        values: Vec<f32>,
+        covers: Vec<f64>,
+    ) -> Self {
         let mut leaves = 0;
         let number = |(index, node): (usize, &FlatNode)| {
             leaves += u32::from(node.is_leaf(index));
@@ -27,6 +35,7 @@ impl ScoreTree {
         Self {
             leaf_numbers: nodes.iter().enumerate().map(number).collect(),
             nodes,
+            missing_left,
             values,
             covers,
         }
@@ -50,10 +59,10 @@ impl ScoreTree {
 }
 
 /// Adds the trees to the scores of at most [`BATCH_ROWS`] rows, in order: staged and one-shot prediction are
-/// bit-identical.
+/// bit-identical. Values are missing only if `has_missing`.
 pub(super) fn add_trees(
     trees: &[ScoreTree],
-    values: ArrayView2<'_, f64>,
+    (values, has_missing): (ArrayView2<'_, f64>, bool),
     outputs: usize,
     scores: &mut [f32],
 ) {
@@ -63,7 +72,8 @@ pub(super) fn add_trees(
     let leaves = &mut leaves[..rows];
     for tree in trees {
         let values = values.as_slice().unwrap_or_default();
-        find_leaves(&tree.nodes, columns, values, leaves);
+        let missing_left = has_missing.then_some(tree.missing_left.as_slice());
+        find_leaves(&tree.nodes, missing_left, columns, values, leaves);
         for (&node, scores) in leaves.iter().zip(scores.chunks_exact_mut(outputs)) {
             let leaf = tree.leaf_numbers[node as usize] as usize;
             for (score, value) in scores.iter_mut().zip(tree.leaf_values(leaf, outputs)) {
@@ -87,7 +97,8 @@ mod tests {
                 child: 1,
             };
             let nodes = vec![root, FlatNode::leaf(1), FlatNode::leaf(2)];
-            ScoreTree::new(nodes, values.to_vec(), vec![1.0; 2])
+            let missing_left = vec![feature == 0, true, true];
+            ScoreTree::new(nodes, missing_left, values.to_vec(), vec![1.0; 2])
         };
         let trees = [
             stump(0, 0.5, [1.0, 2.0, 3.0, 4.0]),
@@ -95,7 +106,12 @@ mod tests {
         ];
         let x = array![[0.5, 1.0], [0.6, 0.0]];
         let mut scores = vec![0.0; 4];
-        add_trees(&trees, x.view(), 2, &mut scores);
+        add_trees(&trees, (x.view(), false), 2, &mut scores);
         assert_eq!(scores, [31.0, 42.0, 13.0, 24.0]);
+        // The first tree sends missing values left, the second sends them right.
+        let x = array![[f64::NAN, f64::NAN], [0.6, f64::NAN]];
+        let mut scores = vec![0.0; 4];
+        add_trees(&trees, (x.view(), true), 2, &mut scores);
+        assert_eq!(scores, [31.0, 42.0, 33.0, 44.0]);
     }
 }

@@ -76,11 +76,11 @@ impl<const N: usize> Kernel for SplitScoreKernel<'_, N> {
         let mut total = [DerivativeLine::default(); N];
         for (number, candidate) in self.node.candidates.features().iter().enumerate() {
             between.clear();
-            between.resize(candidate.boundaries + 1, [DerivativeLine::default(); N]);
+            between.resize(candidate.groups, [DerivativeLine::default(); N]);
             let column = self.node.sample.column(candidate.feature);
             for &row in self.node.rows {
                 let bin = usize::from(column[row as usize]);
-                let sums = &mut between[usize::from(candidate.boundaries_before[bin])];
+                let sums = &mut between[usize::from(candidate.group_of[bin])];
                 add_lines(
                     sums,
                     self.lines.row_groups(row as usize, self.first_group, N),
@@ -93,13 +93,23 @@ impl<const N: usize> Kernel for SplitScoreKernel<'_, N> {
                 }
             }
             scores.clear();
-            let mut left = [DerivativeLine::default(); N];
-            for lines in &between[..candidate.boundaries] {
-                add_lines(&mut left, lines);
-                scores.push(score_sides(&left, &total, self.ridge));
+            let none = [DerivativeLine::default(); N];
+            let missing = between[between.len() - 1];
+            for (edges, start) in [
+                (&candidate.missing_right, none),
+                (&candidate.missing_left, missing),
+            ] {
+                let mut left = start;
+                for lines in &between[..edges.start] {
+                    add_lines(&mut left, lines);
+                }
+                for lines in &between[edges.clone()] {
+                    add_lines(&mut left, lines);
+                    scores.push(score_sides(&left, &total, self.ridge));
+                }
             }
             let own;
-            (own, unscored) = unscored.split_at_mut(candidate.boundaries);
+            (own, unscored) = unscored.split_at_mut(candidate.boundaries());
             for (split, score) in own.iter_mut().zip(&scores) {
                 *split = sum_halves(*score);
             }
@@ -211,9 +221,12 @@ mod tests {
     use ndarray::Array2;
 
     /// Compares the scores with sums of both sides in double precision.
-    fn check(labels: usize) {
+    fn check(labels: usize, missing: std::ops::Range<usize>) {
         let rows = 40;
-        let x = Array2::from_shape_fn((rows, 2), |(i, j)| ((i * (3 + j)) % 11) as f64);
+        let mut x = Array2::from_shape_fn((rows, 2), |(i, j)| ((i * (3 + j)) % 11) as f64);
+        for row in missing {
+            x[[row, 1]] = f64::NAN;
+        }
         let bins = Bins::new(&Features::new(x.view(), &Interrupt::never()).unwrap(), 256);
         let kept: Vec<u32> = (0..rows as u32).filter(|r| r % 4 != 0).collect();
         let sample = RowSample::new(&bins, &kept, Pool::SERIAL);
@@ -252,9 +265,12 @@ mod tests {
         let whole: f64 = scores.iter().map(|group| group.node).sum();
         assert!((whole / expected(&|_| true) - 1.0).abs() < 1e-5);
         for boundary in 0..candidates.boundaries() {
-            let (feature, cut) = candidates.cut(&sample, &node, boundary).unwrap();
+            let found = candidates.boundary(&sample, &node, boundary).unwrap();
             let row = |place: u32| kept[place as usize] as usize;
-            let left = |place: u32| x[[row(place), feature]] <= cut.threshold;
+            let left = |place: u32| match x[[row(place), found.feature]] {
+                value if value.is_nan() => found.missing_left.unwrap(),
+                value => value <= found.cut.threshold,
+            };
             let exact = expected(&left) + expected(&|place| !left(place));
             let found: f64 = scores.iter().map(|group| group.splits[boundary]).sum();
             assert!((found / exact - 1.0).abs() < 1e-5, "{found} {exact}");
@@ -265,7 +281,8 @@ mod tests {
     fn scores_match_sums_of_the_two_sides() {
         // One group of outputs; two groups in one task; three groups in two tasks.
         for labels in [4, 7, 9] {
-            check(labels);
+            check(labels, 0..0);
+            check(labels, 11..23);
         }
     }
 }

@@ -9,7 +9,7 @@ use ndarray::{Array2, ArrayView2, Axis};
 use super::folds::{fold_of_rows, Split};
 use crate::aggregate::{Aggregator, Evidence, Needs, Workspace};
 use crate::error::{Error, Result};
-use crate::features::{check_finite, Features};
+use crate::features::{check_values, Features};
 use crate::metrics::tau_x_ranked;
 use crate::missing::drop_labels;
 use crate::rankings::Rankings;
@@ -50,7 +50,7 @@ impl Problem {
                 expected: "a positive weight; leave out rows of weight 0",
             });
         }
-        check_finite(values)?;
+        check_values(values)?;
         Ok(Self {
             values: values.as_standard_layout().into_owned(),
             rankings,

@@ -121,7 +121,11 @@ impl<'a> BlockLeaves<'a> {
     /// Writes the leaf of each row in one tree.
     fn write(&self, tree: usize, leaves: &mut [u32]) {
         if self.of_few_rows.is_empty() {
-            return self.trees[tree].write_leaves(self.block.values, leaves);
+            return self.trees[tree].write_leaves(
+                self.block.values,
+                self.block.has_missing,
+                leaves,
+            );
         }
         let of_tree = self.of_few_rows.iter().skip(tree).step_by(self.trees.len());
         for (leaf, &found) in leaves.iter_mut().zip(of_tree) {

@@ -36,7 +36,7 @@ impl LinearModel {
     /// P = 2n(m + 1) coefficients. The result does not depend on the number of threads.
     ///
     /// # Errors
-    /// Features that are not finite, a number of features, labels or rows that does not match,
+    /// Infinite features, a number of features, labels or rows that does not match,
     /// [`ComparisonError::TooFewRankings`] for a single ranking of more than two labels, [`Error::Interrupted`], or
     /// threads that cannot be started.
     pub fn information(
@@ -54,7 +54,7 @@ impl LinearModel {
                 right_shape: (rankings.len(), rankings.labels()),
             });
         }
-        let size = 2 * rankings.labels() * (values.ncols() + 1);
+        let size = 2 * rankings.labels() * (self.inputs() + 1);
         require_memory::<f64>("the information matrix", &[size, size, 4])?;
         let scores = self.raw_scores(values, interrupt)?;
         let inputs = self.scale.apply(values);

@@ -3,7 +3,7 @@
 use ndarray::{Array2, ArrayView2, Axis};
 
 use crate::error::{Error, Result};
-use crate::features::check_finite;
+use crate::features::check_values;
 use crate::latent::compared_labels;
 use crate::pairs::PairCounts;
 use crate::rankings::Rankings;
@@ -21,7 +21,7 @@ const LARGEST_SCORE: f64 = 25.0;
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinearModel {
     pub(crate) scale: Standardiser,
-    /// For each feature, then for the intercept: n utilities, n tie terms.
+    /// For each feature, each indicator of missing values, then for the intercept: n utilities, n tie terms.
     pub(crate) coefficients: Vec<f64>,
     /// Per label: whether the training rankings compare it with another label.
     pub(crate) compared: Vec<bool>,
@@ -33,7 +33,7 @@ impl LinearModel {
     /// Fits the model. Rows of weight 0 are left out. The result does not depend on the number of threads.
     ///
     /// # Errors
-    /// Features that are not finite, a different number of rows, too many labels for counting pairs,
+    /// Infinite features, a different number of rows, too many labels for counting pairs,
     /// [`Error::Interrupted`], or threads that cannot be started.
     pub fn fit(
         values: ArrayView2<'_, f64>,
@@ -50,7 +50,7 @@ impl LinearModel {
                 rankings: rankings.len(),
             });
         }
-        check_finite(values)?;
+        check_values(values)?;
         let weights = rankings.weights();
         let positive: Vec<usize> = (0..rankings.len())
             .filter(|&row| weights.get(row) > 0.0)
@@ -72,6 +72,17 @@ impl LinearModel {
     /// Number of features.
     #[must_use]
     pub fn features(&self) -> usize {
+        self.scale.features()
+    }
+
+    /// The features with an indicator of missing values, ascending: those with missing values in training.
+    #[must_use]
+    pub fn indicators(&self) -> &[u32] {
+        &self.scale.indicators
+    }
+
+    /// Number of features and indicators.
+    pub(crate) fn inputs(&self) -> usize {
         self.scale.means.len()
     }
 
@@ -93,22 +104,24 @@ impl LinearModel {
         self.converged
     }
 
-    /// Coefficients of the standardised features, one row per score (n utilities, n tie terms), and the intercepts.
+    /// Coefficients of the standardised features, then of the indicators of missing values, one row per score (n
+    /// utilities, n tie terms), and the intercepts.
     #[must_use]
     pub fn coefficients(&self) -> (Array2<f64>, Vec<f64>) {
         let outputs = 2 * self.labels();
-        let shrink = 1.0 / (self.features() as f64).sqrt();
+        let shrink = 1.0 / (self.inputs() as f64).sqrt();
         let at = |(output, feature): (usize, usize)| {
             self.coefficients[feature * outputs + output] * shrink
         };
-        let intercepts = self.coefficients[self.features() * outputs..].to_vec();
+        let intercepts = self.coefficients[self.inputs() * outputs..].to_vec();
         (
-            Array2::from_shape_fn((outputs, self.features()), at),
+            Array2::from_shape_fn((outputs, self.inputs()), at),
             intercepts,
         )
     }
 
-    /// Mean and standard deviation of each feature. A constant feature has deviation 0 and no influence.
+    /// Mean and standard deviation of each feature, then of each indicator. A constant feature has deviation 0 and no
+    /// influence.
     #[must_use]
     pub fn scale(&self) -> (&[f64], &[f64]) {
         (&self.scale.means, &self.scale.deviations)
@@ -117,7 +130,7 @@ impl LinearModel {
     /// Scores of rows: n utilities, then n tie terms per row, clipped to −25 to 25.
     ///
     /// # Errors
-    /// A number of features that differs from training, a value that is not finite, [`Error::Interrupted`].
+    /// A number of features that differs from training, an infinite value, [`Error::Interrupted`].
     pub fn scores(
         &self,
         values: ArrayView2<'_, f64>,
@@ -140,12 +153,9 @@ impl LinearModel {
                 expected: self.features(),
             });
         }
-        check_finite(values)?;
+        check_values(values)?;
         let outputs = 2 * self.labels();
-        require_memory::<f64>(
-            "the scores",
-            &[values.nrows(), outputs + values.ncols() + 1],
-        )?;
+        require_memory::<f64>("the scores", &[values.nrows(), outputs + self.inputs() + 1])?;
         let inputs = self.scale.apply(values);
         let mut scores = Array2::zeros((values.nrows(), outputs));
         let mut meter = WorkMeter::new(interrupt);
@@ -181,9 +191,9 @@ fn fit_weighted(
     interrupt: &Interrupt,
 ) -> Result<LinearModel> {
     let options = params.options();
-    check_memory(values.dim(), rankings.labels())?;
-    let compared = compared_labels(&PairCounts::from_rankings(rankings, interrupt)?);
     let scale = Standardiser::new(values, rankings.weights());
+    check_memory((values.nrows(), scale.means.len()), rankings.labels())?;
+    let compared = compared_labels(&PairCounts::from_rankings(rankings, interrupt)?);
     let inputs = scale.apply(values);
     let goal = StoppingCriterion {
         gradient: options.tolerance * rankings.weights().total(),

@@ -38,6 +38,10 @@ impl PairModel for LatentScores<'_> {
         2 * self.compared.len()
     }
 
+    fn accepts_missing(&self) -> bool {
+        false
+    }
+
     fn write_shares(&self, block: RowBlock<'_>, out: &mut [f64], _: &Interrupt) -> Result<()> {
         self.write(block.values.chunks_exact(self.features()), out);
         Ok(())

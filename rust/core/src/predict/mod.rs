@@ -11,7 +11,7 @@ use std::ops::Range;
 use ndarray::{ArrayView2, Axis};
 
 use crate::error::{Error, Result};
-use crate::features::check_finite;
+use crate::features::{check_finite, check_values};
 use crate::pairs::{pair_count, PairShares};
 use crate::run::{self, Interrupt, Jobs, Work};
 
@@ -33,8 +33,10 @@ const NUMBERS_PER_BLOCK: usize = 1 << 21;
 /// Consecutive rows that are predicted together.
 #[derive(Debug, Clone, Copy)]
 pub struct RowBlock<'a> {
-    /// Finite features of the rows, row by row.
+    /// Features of the rows, row by row; no value is infinite.
     pub values: &'a [f64],
+    /// Whether values may be missing (NaN).
+    pub has_missing: bool,
     /// Index of the first row among all rows that are predicted.
     pub first: usize,
     /// Number of rows.
@@ -56,6 +58,11 @@ pub trait PairModel: Sync {
 
     /// Number of features.
     fn features(&self) -> usize;
+
+    /// Whether features may be missing (NaN).
+    fn accepts_missing(&self) -> bool {
+        true
+    }
 
     /// Number of rows per block that makes the work per block small against the work per row.
     fn block_rows(&self) -> usize {
@@ -79,7 +86,7 @@ pub trait PairModel: Sync {
 /// of a thread. The result does not depend on the number of threads.
 ///
 /// # Errors
-/// Another number of features than the model has, a NaN or infinite value, errors of the model and of `f`, and
+/// Another number of features than the model has, an infinite value or a NaN that the model does not accept, errors of the model and of `f`, and
 /// [`Error::Interrupted`].
 pub fn map_shares<S, T: Send>(
     model: &dyn PairModel,
@@ -94,7 +101,10 @@ pub fn map_shares<S, T: Send>(
             expected: model.features(),
         });
     }
-    check_finite(values)?;
+    let has_missing = check_values(values)?;
+    if has_missing && !model.accepts_missing() {
+        check_finite(values)?;
+    }
     let numbers = 3 * pair_count(model.labels());
     let block_rows = rows_per_block(model, values.nrows(), jobs.n_jobs);
     let scratch = || (state(), vec![], PairShares::unknown(model.labels()));
@@ -112,6 +122,7 @@ pub fn map_shares<S, T: Send>(
             let part = part.as_standard_layout();
             let block = RowBlock {
                 values: part.as_slice().unwrap_or_default(),
+                has_missing,
                 first,
                 rows,
             };

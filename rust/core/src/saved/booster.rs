@@ -24,6 +24,8 @@ impl SavedModel for Booster {
         section.array("thresholds", &shape, nodes.clone().map(|n| n.threshold));
         section.unsigned("features", &shape, nodes.clone().map(|node| node.feature));
         section.unsigned("children", &shape, nodes.map(|node| node.child));
+        let sides = self.trees.iter().flat_map(|tree| &tree.missing_left);
+        section.array("missing_left", &shape, sides.copied());
         let values = self.trees.iter().flat_map(|tree| &tree.values).copied();
         section.array("values", &[values.clone().count()], values);
         let covers = self.trees.iter().flat_map(|tree| &tree.covers).copied();
@@ -66,7 +68,11 @@ fn read_trees(
     let mut values = section.vector::<f32>("values")?.into_iter();
     let mut covers = section.vector::<f64>("covers")?.into_iter();
     let nodes = read_nodes(section)?;
-    let mut nodes = nodes.into_iter();
+    let sides: Vec<bool> = section.vector("missing_left")?;
+    if sides.len() != nodes.len() {
+        return Err(section.problem("the arrays of the nodes have different lengths"));
+    }
+    let (mut nodes, mut sides) = (nodes.into_iter(), sides.into_iter());
     if node_counts.len() != value_counts.len() {
         return Err(section.problem("expected as many counts of values as of nodes"));
     }
@@ -78,6 +84,7 @@ fn read_trees(
         }
         let tree = ScoreTree::new(
             nodes.by_ref().take(node_count).collect(),
+            sides.by_ref().take(node_count).collect(),
             values.by_ref().take(value_count).collect(),
             covers.by_ref().take(leaf_count).collect(),
         );
@@ -127,12 +134,15 @@ fn check(
     }
     for (index, node) in nodes {
         if *node == FlatNode::leaf(index) {
+            if !tree.missing_left[index] {
+                return Err("a leaf sends missing values to another node");
+            }
             continue;
         }
         let child = node.child as usize;
-        if node.feature as usize >= features || !node.threshold.is_finite() {
+        if node.feature as usize >= features || node.threshold.is_nan() {
             return Err(
-                "a node splits a feature that does not exist, or a threshold is not finite",
+                "a node splits a feature that does not exist, or a threshold is not a number",
             );
         }
         if child <= index || child + 1 >= tree.nodes.len() {

@@ -12,7 +12,11 @@ impl SavedModel for LinearModel {
         section.vector("compared", &self.compared);
         section.vector("means", &self.scale.means);
         section.vector("deviations", &self.scale.deviations);
-        let shape = [self.features() + 1, 2 * self.labels()];
+        if !self.indicators().is_empty() {
+            let indicators = self.indicators().iter().copied();
+            section.unsigned("indicators", &[self.indicators().len()], indicators);
+        }
+        let shape = [self.inputs() + 1, 2 * self.labels()];
         section.array("coefficients", &shape, self.coefficients.iter().copied());
         section.number("steps", self.steps as u64);
         section.number("converged", u64::from(self.converged));
@@ -23,11 +27,21 @@ impl SavedModel for LinearModel {
         let means: Vec<f64> = section.vector("means")?;
         let deviations: Vec<f64> = section.vector("deviations")?;
         let (shape, coefficients) = section.array::<f64>("coefficients")?;
-        let (features, labels) = (means.len(), compared.len());
+        let indicators: Vec<u32> = match section.has("indicators") {
+            true => section.unsigned("indicators")?,
+            false => Vec::new(),
+        };
+        let (inputs, labels) = (means.len(), compared.len());
+        let features = inputs.saturating_sub(indicators.len());
+        let are_features = indicators.windows(2).all(|w| w[0] < w[1])
+            && indicators
+                .last()
+                .is_none_or(|&last| (last as usize) < features);
         let possible = features > 0
+            && are_features
             && (2..=MAX_LABELS).contains(&labels)
-            && deviations.len() == features
-            && shape == [features + 1, 2 * labels];
+            && deviations.len() == inputs
+            && shape == [inputs + 1, 2 * labels];
         if !possible {
             return Err(section.problem("the numbers of features or labels do not agree"));
         }
@@ -36,7 +50,11 @@ impl SavedModel for LinearModel {
             return Err(section.problem("a coefficient or a scale is not finite"));
         }
         Ok(Self {
-            scale: Standardiser { means, deviations },
+            scale: Standardiser {
+                means,
+                deviations,
+                indicators,
+            },
             coefficients,
             compared,
             steps: section.number("steps")?,

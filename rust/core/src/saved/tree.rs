@@ -4,7 +4,7 @@ use super::rankings::{read_rankings, write_rankings};
 use super::{SavedModel, Section, SectionWriter};
 use crate::error::Result;
 use crate::rankings::{Rankings, MAX_LABELS};
-use crate::tree::{FittedTree, PreorderNode, SoftRouting, Subtree, Tree, LEAF};
+use crate::tree::{FittedTree, MissingSide, PreorderNode, SoftRouting, Subtree, Tree, LEAF};
 
 impl SavedModel for FittedTree {
     const NAME: &'static str = "tree";
@@ -50,6 +50,10 @@ fn read_windows(section: &mut Section<'_, '_>, tree: &Tree) -> Result<SoftRoutin
     let windows: Vec<[f64; 2]> = ends.chunks_exact(2).map(|end| [end[0], end[1]]).collect();
     for (index, &[low, high]) in windows.iter().enumerate() {
         if let Some(split) = tree.split(index as u32) {
+            if split.thresholds.iter().any(|t| t.is_infinite()) {
+                // The node separates values from missing ones: no row is near the threshold.
+                continue;
+            }
             let contains = |&threshold: &f64| low <= threshold && threshold <= high;
             let is_interval = low.is_finite() && high.is_finite() && low < high;
             if split.thresholds.len() != 1 || !is_interval || !split.thresholds.iter().all(contains)
@@ -95,6 +99,11 @@ pub(super) fn write_trees<'t>(
     section.vector("thresholds", &thresholds);
     let rows = trees.clone().flat_map(|tree| &tree.rows).copied();
     section.unsigned("rows", &[rows.clone().count()], rows);
+    // Trees on complete features do not need the sides.
+    if trees.clone().any(Tree::has_learnt_missing_sides) {
+        let is_left = |node: &PreorderNode| node.missing == MissingSide::Left;
+        section.array("node_missing_left", &shape, nodes.iter().map(is_left));
+    }
 }
 
 /// The arrays of [`write_trees`], from which the trees are taken one after the other.
@@ -106,6 +115,7 @@ struct TreeArrays {
     threshold_counts: std::vec::IntoIter<u32>,
     thresholds: std::vec::IntoIter<f64>,
     leaf_rows: std::vec::IntoIter<u32>,
+    sides: std::vec::IntoIter<MissingSide>,
 }
 
 impl TreeArrays {
@@ -118,9 +128,11 @@ impl TreeArrays {
             threshold_counts: section.unsigned("node_thresholds")?.into_iter(),
             thresholds: section.vector("thresholds")?.into_iter(),
             leaf_rows: section.unsigned("rows")?.into_iter(),
+            sides: read_sides(section)?.into_iter(),
         };
         let nodes = arrays.rows.len();
         let same = arrays.weights.len() == nodes
+            && (arrays.sides.len() == nodes || !section.has("node_missing_left"))
             && arrays.impurities.len() == nodes
             && arrays.features.len() == nodes
             && arrays.threshold_counts.len() == nodes;
@@ -138,6 +150,7 @@ impl TreeArrays {
             impurity: self.impurities.next()?,
             feature: self.features.next()?.wrapping_sub(1),
             thresholds: self.threshold_counts.next()?,
+            missing: self.sides.next().unwrap_or_default(),
         })
     }
 
@@ -159,6 +172,15 @@ impl TreeArrays {
     fn is_empty(&self) -> bool {
         self.rows.len() == 0 && self.thresholds.len() == 0 && self.leaf_rows.len() == 0
     }
+}
+
+/// Per node the side of missing values; empty for trees that send them to the heavier side.
+fn read_sides(section: &mut Section<'_, '_>) -> Result<Vec<MissingSide>> {
+    if !section.has("node_missing_left") {
+        return Ok(Vec::new());
+    }
+    let sides: Vec<bool> = section.vector("node_missing_left")?;
+    Ok(sides.into_iter().map(MissingSide::learnt).collect())
 }
 
 fn take<T>(values: &mut std::vec::IntoIter<T>, count: u64) -> Option<Vec<T>> {
@@ -249,7 +271,9 @@ fn check_node(
     let own = thresholds
         .split_off(..node.thresholds as usize)
         .ok_or("there are too few thresholds")?;
-    if !own.iter().all(|t| t.is_finite()) || !own.windows(2).all(|w| w[0] < w[1]) {
+    // An infinite threshold separates values from missing ones, and is the only one of its node.
+    let is_valid = |t: &f64| t.is_finite() || (t.is_infinite() && own.len() == 1);
+    if !own.iter().all(is_valid) || !own.windows(2).all(|w| w[0] < w[1]) {
         return Err("the thresholds of a node are not finite and ascending");
     }
     Ok(())

@@ -3,12 +3,13 @@
 use ndarray::{Array2, Array3, ArrayView2, Axis, Slice};
 
 use crate::error::{Error, Result};
-use crate::features::check_finite;
+use crate::features::check_values;
 use crate::linear::LinearModel;
 use crate::run::{require_memory, Interrupt, WorkMeter};
 
 /// The terms of the utilities. A term is 0 at the mean of its feature, and constant where the standardised feature is
-/// clipped. Shapley values of a sum of one-feature terms are the terms themselves.
+/// clipped. Shapley values of a sum of one-feature terms are the terms themselves. The term of an indicator of missing
+/// values belongs to its feature.
 pub(super) fn shap_values(
     model: &LinearModel,
     values: ArrayView2<'_, f64>,
@@ -21,19 +22,20 @@ pub(super) fn shap_values(
             expected: features,
         });
     }
-    check_finite(values)?;
+    check_values(values)?;
     // The terms and the standardised features.
-    require_memory::<f64>("the SHAP values", &[rows, features + 1, labels + 1])?;
+    require_memory::<f64>("the SHAP values", &[rows, model.inputs() + 1, labels + 1])?;
     let inputs = model.scale.apply(values);
     let mut terms = Array3::zeros((rows, features, labels));
     let mut meter = WorkMeter::new(interrupt);
     for (inputs, mut terms) in inputs.rows().into_iter().zip(terms.outer_iter_mut()) {
         meter.add((features * labels) as u64)?;
         let coefficients = model.coefficients.chunks_exact(2 * labels);
-        for ((input, coefficients), terms) in inputs.iter().zip(coefficients).zip(terms.rows_mut())
-        {
-            for (term, coefficient) in terms.into_iter().zip(coefficients) {
-                *term = input * coefficient;
+        let indicated = model.indicators().iter().map(|&feature| feature as usize);
+        let owners = (0..features).chain(indicated);
+        for ((input, coefficients), feature) in inputs.iter().zip(coefficients).zip(owners) {
+            for (term, coefficient) in terms.row_mut(feature).iter_mut().zip(coefficients) {
+                *term += input * coefficient;
             }
         }
     }
@@ -43,7 +45,7 @@ pub(super) fn shap_values(
 /// Intercepts of the utilities.
 pub(super) fn base_values(model: &LinearModel) -> Vec<f64> {
     let labels = model.labels();
-    model.coefficients[model.features() * 2 * labels..][..labels].to_vec()
+    model.coefficients[model.inputs() * 2 * labels..][..labels].to_vec()
 }
 
 /// Utilities without clipping.

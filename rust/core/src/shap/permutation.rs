@@ -71,7 +71,7 @@ pub fn permutation_shap(
     }
     let (rows, features, labels) = (values.nrows(), model.features(), model.labels());
     require_memory::<f64>("the SHAP values", &[rows, features + 2, labels, 2])?;
-    // Both calls check the number of features and that all values are finite.
+    // Both calls check the number of features and that no value is infinite.
     let known = borda_scores(model, background, jobs)?;
     let scores = borda_scores(model, values, jobs)?;
     let base = known
@@ -192,6 +192,7 @@ impl RowExplainer<'_> {
             predicted.resize(rows.len() * numbers, 0.0);
             let block = RowBlock {
                 values: &mixed,
+                has_missing: mixed.iter().any(|value| value.is_nan()),
                 first: 0,
                 rows: rows.len(),
             };

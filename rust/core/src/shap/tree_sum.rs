@@ -5,7 +5,7 @@ use std::ops::Range;
 use ndarray::{Array2, Array3, ArrayView2};
 
 use crate::error::{Error, Result};
-use crate::features::check_finite;
+use crate::features::check_values;
 use crate::run::{self, require_memory, Interrupt, Jobs, Pool};
 
 use super::path_tree::{node_covers, number_leaves, PathTree, SplitTree};
@@ -59,14 +59,14 @@ fn check_rows(features: usize, values: ArrayView2<'_, f64>) -> Result<Vec<f64>> 
         });
     }
     require_memory::<f64>("the features", &[values.nrows(), values.ncols()])?;
-    check_finite(values)?;
+    check_values(values)?;
     Ok(values.iter().copied().collect())
 }
 
 /// SHAP values of rows: rows × features × labels.
 ///
 /// # Errors
-/// Another number of features than the model has, a value that is not finite, errors of the trees, [`Error::Memory`],
+/// Another number of features than the model has, an infinite value, errors of the trees, [`Error::Memory`],
 /// [`Error::Interrupted`], or threads that cannot be started.
 pub(super) fn shap_values(
     model: &impl TreeSum,

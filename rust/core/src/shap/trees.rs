@@ -9,6 +9,7 @@ use crate::forest::Forest;
 use crate::pairs::PairOrderMatrix;
 use crate::rankings::Rankings;
 use crate::run::Interrupt;
+use crate::tree::walker::goes_right;
 use crate::tree::{FittedTree, ShareWalk, Shrinkage, Tree};
 use crate::weights::Weights;
 
@@ -59,7 +60,9 @@ impl SplitTree for ScoreTree {
     }
 
     fn child_of(&self, node: usize, row: &[f64]) -> usize {
-        self.nodes[node].child_of(row) as usize
+        let flat = &self.nodes[node];
+        let value = row[flat.feature as usize];
+        flat.child as usize + usize::from(goes_right(flat, node, value, &self.missing_left))
     }
 
     fn cover(&self, leaf: usize) -> f64 {

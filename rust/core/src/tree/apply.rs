@@ -3,11 +3,11 @@
 use ndarray::ArrayView2;
 
 use crate::error::{Error, Result};
-use crate::features::check_finite;
+use crate::features::check_values;
 use crate::run::{require_memory, Interrupt};
 
 use super::model::Tree;
-use super::walker::{find_leaves, BATCH_ROWS, LANES};
+use super::walker::{find_leaves, goes_right, FlatNode, BATCH_ROWS, LANES};
 
 /// Rows between two checks of the interrupt: about a millisecond.
 const BLOCK_ROWS: usize = 1 << 14;
@@ -16,7 +16,7 @@ impl Tree {
     /// The leaf of each row.
     ///
     /// # Errors
-    /// A number of features that differs from training, a NaN or infinite value, or [`Error::Interrupted`].
+    /// A number of features that differs from training, an infinite value, or [`Error::Interrupted`].
     pub fn apply(&self, values: ArrayView2<'_, f64>, interrupt: &Interrupt) -> Result<Vec<u32>> {
         let (rows, columns) = values.dim();
         if columns != self.features {
@@ -29,22 +29,24 @@ impl Tree {
         if !values.is_standard_layout() {
             require_memory::<f64>("the features", &[rows, columns])?;
         }
-        check_finite(values)?;
+        let has_missing = check_values(values)?;
         let values = values.as_standard_layout();
         let mut leaves = vec![0; rows];
         if let Some(values) = values.as_slice() {
             let blocks = values.chunks((BLOCK_ROWS * columns).max(1));
             for (values, leaves) in blocks.zip(leaves.chunks_mut(BLOCK_ROWS)) {
                 interrupt.check()?;
-                self.write_leaves(values, leaves);
+                self.write_leaves(values, has_missing, leaves);
             }
         }
         Ok(leaves)
     }
 
-    /// Writes the leaf of each row to `leaves`; `values` holds finite features row by row.
-    pub(crate) fn write_leaves(&self, values: &[f64], leaves: &mut [u32]) {
+    /// Writes the leaf of each row to `leaves`; `values` holds features row by row, without missing values unless
+    /// `has_missing`.
+    pub(crate) fn write_leaves(&self, values: &[f64], has_missing: bool, leaves: &mut [u32]) {
         let columns = self.features.max(1);
+        let missing_left = has_missing.then_some(self.missing_left.as_slice());
         let batches = values.chunks(BATCH_ROWS * columns);
         for (values, leaves) in batches.zip(leaves.chunks_mut(BATCH_ROWS)) {
             if self.flat_nodes.is_empty() {
@@ -52,7 +54,7 @@ impl Tree {
                     *leaf = self.find_leaf(row);
                 }
             } else {
-                find_leaves(&self.flat_nodes, columns, values, leaves);
+                find_leaves(&self.flat_nodes, missing_left, columns, values, leaves);
             }
         }
     }
@@ -66,15 +68,15 @@ impl Tree {
                 }
                 continue;
             }
-            leaves.fill(0);
-            let mut is_moving = true;
-            while is_moving {
-                is_moving = false;
-                for (at, tree) in leaves.iter_mut().zip(trees) {
-                    let next = tree.flat_nodes[*at as usize].child_of(row);
-                    is_moving |= next != *at;
-                    *at = next;
-                }
+            if row.iter().any(|value| value.is_nan()) {
+                walk_trees_together(trees, leaves, |tree, index, node| {
+                    let value = row[node.feature as usize];
+                    goes_right(node, index, value, &tree.missing_left)
+                });
+            } else {
+                walk_trees_together(trees, leaves, |_, _, node| {
+                    row[node.feature as usize] > node.threshold
+                });
             }
         }
     }
@@ -115,6 +117,28 @@ impl Tree {
             index = split.child_of(row);
         }
         index
+    }
+}
+
+/// Writes the leaf of a row in each binary tree; `goes_right` decides at each node, given the tree, the index of the node
+/// and the node.
+#[inline(always)]
+fn walk_trees_together(
+    trees: &[&Tree],
+    leaves: &mut [u32],
+    goes_right: impl Fn(&Tree, usize, &FlatNode) -> bool,
+) {
+    leaves.fill(0);
+    let mut is_moving = true;
+    while is_moving {
+        is_moving = false;
+        for (at, tree) in leaves.iter_mut().zip(trees) {
+            let index = *at as usize;
+            let node = tree.flat_nodes[index];
+            let next = node.child + u32::from(goes_right(tree, index, &node));
+            is_moving |= next != *at;
+            *at = next;
+        }
     }
 }
 
@@ -170,7 +194,7 @@ mod tests {
         let (_, [tree, _]) = trees();
         let apply = |x: Array2<f64>| tree.apply(x.view(), &Interrupt::never());
         assert!(apply(array![[1.0]]).is_err());
-        assert!(apply(array![[1.0, f64::NAN]]).is_err());
+        assert!(apply(array![[1.0, f64::INFINITY]]).is_err());
         assert!(apply(Array2::zeros((0, 2))).unwrap().is_empty());
     }
 

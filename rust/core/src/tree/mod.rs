@@ -26,6 +26,7 @@ mod draw;
 mod fitted;
 mod grow;
 mod leaves;
+mod missing_side;
 mod model;
 mod node;
 mod params;
@@ -37,6 +38,7 @@ pub(crate) use leaves::{
     anchor_stride, step_up, AnchorPlan, AnchoredTree, ClimbEnd, ClimbedNode, ShareWalk,
     ANCHOR_LANES, LEAST_EXPONENTS, NEGLIGIBLE,
 };
+pub(crate) use missing_side::MissingSide;
 
 pub use fitted::FittedTree;
 pub use leaves::{Routing, Shrinkage, SoftRouting, TreePredictor};

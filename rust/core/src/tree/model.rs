@@ -7,6 +7,7 @@ use crate::rankings::Rankings;
 use crate::run::Interrupt;
 
 use super::grow::{grow, PreorderNode, SharedEncoding, Subtree, LEAF};
+use super::missing_side::{choose_missing_sides, MissingSide};
 use super::node::{NodeSplit, TreeNode};
 use super::params::TreeParams;
 use super::split::criterion::Consensus;
@@ -29,6 +30,8 @@ pub struct Tree {
     pub(crate) rows: Vec<u32>,
     /// Compact copy of the nodes for prediction; empty for multiway trees.
     pub(super) flat_nodes: Vec<FlatNode>,
+    /// Per node: see [`choose_missing_sides`].
+    pub(crate) missing_left: Vec<bool>,
 }
 
 impl Tree {
@@ -77,6 +80,7 @@ impl Tree {
         grown: Subtree,
     ) -> Self {
         let mut nodes = vec![TreeNode::UNSET; grown.nodes.len()];
+        let mut sides = vec![MissingSide::default(); grown.nodes.len()];
         // Per node with pending children: (index of its next child, number of pending children, its own index).
         let mut open: Vec<(u32, u32, u32)> = vec![(0, 1, 0)];
         let (mut next_index, mut first_threshold, mut first_row) = (1, 0, 0);
@@ -100,6 +104,7 @@ impl Tree {
             } else {
                 from.thresholds + 1
             };
+            sides[index as usize] = from.missing;
             nodes[index as usize] = TreeNode {
                 rows: from.rows,
                 weight: from.weight,
@@ -120,15 +125,15 @@ impl Tree {
                 first_threshold += from.thresholds;
             }
         }
-        let flat_nodes = FlatNode::flatten(&nodes, &grown.thresholds);
         Self {
             features,
             labels,
             training_rows,
+            missing_left: choose_missing_sides(&nodes, &sides),
+            flat_nodes: FlatNode::flatten(&nodes, &grown.thresholds),
             nodes,
             thresholds: grown.thresholds,
             rows: grown.rows,
-            flat_nodes,
         }
     }
 
@@ -144,6 +149,7 @@ impl Tree {
                 impurity: node.impurity,
                 feature: node.feature,
                 thresholds: node.children.saturating_sub(1),
+                missing: MissingSide::learnt(self.missing_left[index as usize]),
             });
             stack.extend((node.first_child..node.first_child + node.children).rev());
         }
@@ -189,6 +195,7 @@ impl Tree {
             feature: node.feature,
             thresholds: &self.thresholds[start..start + node.children as usize - 1],
             first_child: node.first_child,
+            missing_left: self.missing_left[index as usize],
         })
     }
 

@@ -25,7 +25,7 @@ pub struct TreeNode {
 }
 
 /// How an inner node sends rows to its children: child i, with index `first_child + i`, takes the values above
-/// `thresholds[i - 1]` and up to `thresholds[i]`.
+/// `thresholds[i - 1]` and up to `thresholds[i]`. A threshold of +∞ separates the values from the missing ones.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NodeSplit<'a> {
     /// Index of the feature.
@@ -34,15 +34,30 @@ pub struct NodeSplit<'a> {
     pub thresholds: &'a [f64],
     /// Index of the first child.
     pub first_child: u32,
+    /// Whether a missing value (NaN) goes to the first child; otherwise it goes to the last.
+    pub missing_left: bool,
 }
 
 impl NodeSplit<'_> {
+    /// The child that takes rows with this value.
+    #[must_use]
+    pub fn child(&self, value: f64) -> u32 {
+        let child = if value.is_nan() {
+            if self.missing_left {
+                0
+            } else {
+                self.thresholds.len()
+            }
+        } else {
+            self.thresholds.partition_point(|&t| value > t)
+        };
+        self.first_child + child as u32
+    }
+
     /// Index of the child that a row goes to.
     #[must_use]
     pub fn child_of(&self, row: &[f64]) -> u32 {
-        let value = row[self.feature as usize];
-        let child = self.thresholds.partition_point(|&t| value > t);
-        self.first_child + child as u32
+        self.child(row[self.feature as usize])
     }
 }
 

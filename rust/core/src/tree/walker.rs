@@ -39,12 +39,6 @@ impl FlatNode {
         self.child as usize == index
     }
 
-    /// Index of the child that a row goes to; a leaf's own index.
-    #[inline(always)]
-    pub(crate) fn child_of(&self, row: &[f64]) -> u32 {
-        self.child + u32::from(row[self.feature as usize] > self.threshold)
-    }
-
     /// The flat nodes of a binary tree; empty if a node has more than two children.
     pub(super) fn flatten(nodes: &[TreeNode], thresholds: &[f64]) -> Vec<Self> {
         if nodes.iter().any(|node| node.children > 2) {
@@ -80,13 +74,49 @@ pub(crate) fn find_leaf(
     }
 }
 
-/// Finds the leaves of at most [`BATCH_ROWS`] rows of finite values. Takes a few steps with all active rows, drops
-/// those that have reached a leaf, and repeats.
-pub(crate) fn find_leaves(nodes: &[FlatNode], features: usize, values: &[f64], leaves: &mut [u32]) {
+/// Whether a row with this value goes to the right child; `missing_left` says per node whether a missing value (NaN)
+/// goes left. It must be true for leaves.
+#[inline(always)]
+pub(crate) fn goes_right(node: &FlatNode, index: usize, value: f64, missing_left: &[bool]) -> bool {
+    (value > node.threshold) | (value.is_nan() & !missing_left[index])
+}
+
+/// Finds the leaves of at most [`BATCH_ROWS`] rows of values. With `missing_left` (see [`goes_right`]) values may be
+/// missing; without, all must be finite.
+pub(crate) fn find_leaves(
+    nodes: &[FlatNode],
+    missing_left: Option<&[bool]>,
+    features: usize,
+    values: &[f64],
+    leaves: &mut [u32],
+) {
+    match missing_left {
+        None => walk_together(nodes, features, values, leaves, |node, _, value| {
+            value > node.threshold
+        }),
+        Some(missing_left) => {
+            walk_together(nodes, features, values, leaves, |node, index, value| {
+                goes_right(node, index, value, missing_left)
+            });
+        }
+    }
+}
+
+/// Takes a few steps with all active rows, drops those that have reached a leaf, and repeats.
+#[inline(always)]
+fn walk_together(
+    nodes: &[FlatNode],
+    features: usize,
+    values: &[f64],
+    leaves: &mut [u32],
+    goes_right: impl Fn(&FlatNode, usize, f64) -> bool,
+) {
     // Fewer rows would leave most lanes unused.
     if leaves.len() < LANES / 4 {
         for (row, leaf) in values.chunks_exact(features).zip(leaves) {
-            let found = find_leaf(nodes, |_, node| row[node.feature as usize] > node.threshold);
+            let found = find_leaf(nodes, |index, node| {
+                goes_right(node, index, row[node.feature as usize])
+            });
             *leaf = found as u32;
         }
         return;
@@ -109,9 +139,10 @@ pub(crate) fn find_leaves(nodes: &[FlatNode], features: usize, values: &[f64], l
             for _ in 0..STEPS_PER_CHECK {
                 before = at;
                 for (at, &first) in at.iter_mut().zip(&firsts) {
-                    let node = nodes[*at as usize];
+                    let index = *at as usize;
+                    let node = nodes[index];
                     let value = values[first + node.feature as usize];
-                    *at = node.child + u32::from(value > node.threshold);
+                    *at = node.child + u32::from(goes_right(&node, index, value));
                 }
             }
             for lane in 0..lanes {
@@ -145,11 +176,40 @@ mod tests {
         for rows in [0, 1, 3, 4, 16, 17, 400] {
             let values: Vec<f64> = (0..2 * rows).map(|i| f64::from(i % 23) / 2.0).collect();
             let mut leaves = vec![7; rows as usize];
-            find_leaves(&nodes, 2, &values, &mut leaves);
+            find_leaves(&nodes, None, 2, &values, &mut leaves);
+            let mut again = leaves.clone();
+            find_leaves(&nodes, Some(&[true; 19]), 2, &values, &mut again);
+            assert_eq!(again, leaves);
             for (row, &leaf) in values.chunks_exact(2).zip(&leaves) {
                 let expected = (0..9).find(|&depth| row[depth % 2] <= depth as f64);
                 assert_eq!(leaf as usize, expected.map_or(18, |depth| 2 * depth + 1));
             }
+        }
+    }
+
+    #[test]
+    fn missing_values_go_to_the_side_of_each_node() {
+        // Node 0 sends missing values right, node 2 sends them left.
+        let inner = |feature, child| FlatNode {
+            threshold: 0.0,
+            feature,
+            child,
+        };
+        let nodes = [
+            inner(0, 1),
+            FlatNode::leaf(1),
+            inner(1, 3),
+            FlatNode::leaf(3),
+            FlatNode::leaf(4),
+        ];
+        let missing_left = [false, true, true, true, true];
+        let nan = f64::NAN;
+        let one = [[-1.0, nan], [nan, 1.0], [nan, nan], [1.0, nan]];
+        for copies in [0, 1, 8] {
+            let values: Vec<f64> = one.repeat(copies).into_flattened();
+            let mut leaves = vec![0; 4 * copies];
+            find_leaves(&nodes, Some(&missing_left), 2, &values, &mut leaves);
+            assert_eq!(leaves, [1, 4, 3, 3].repeat(copies));
         }
     }
 }

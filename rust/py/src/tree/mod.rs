@@ -1,6 +1,7 @@
 //! Bindings of `bucketrank_core::tree`.
 
 mod leaf_tables;
+mod node_table;
 mod options;
 
 use std::collections::HashMap;
@@ -227,12 +228,12 @@ impl Tree {
         let nodes = self.fitted.tree().nodes();
         let numbers = |of: fn(&TreeNode) -> f64| nodes.iter().map(of).collect::<Vec<f64>>();
         let result = PyDict::new(py);
-        for (name, column) in self.node_columns() {
+        for (name, column) in node_table::integer_columns(self.fitted.tree()) {
             result.set_item(name, column.into_pyarray(py))?;
         }
         result.set_item("weight", numbers(|node| node.weight).into_pyarray(py))?;
         result.set_item("impurity", numbers(|node| node.impurity).into_pyarray(py))?;
-        result.set_item("thresholds", self.thresholds())?;
+        result.set_item("thresholds", node_table::thresholds(self.fitted.tree()))?;
         Ok(result)
     }
 
@@ -257,6 +258,12 @@ impl Tree {
     #[getter]
     fn is_soft(&self) -> bool {
         self.fitted.soft_routing().is_some()
+    }
+
+    /// Whether a node sends missing values to its lighter side, as only a tree grown with missing values does.
+    #[getter]
+    fn learnt_missing(&self) -> bool {
+        self.fitted.tree().has_learnt_missing_sides()
     }
 
     /// Depth of the deepest leaf.
@@ -300,31 +307,6 @@ impl Tree {
             ))
             .into()),
         }
-    }
-
-    /// The integer columns of the node table.
-    fn node_columns(&self) -> [(&'static str, Vec<i64>); 6] {
-        let tree = self.fitted.tree();
-        let indices = 0..tree.nodes().len() as u32;
-        let column = |of: &dyn Fn(u32) -> i64| indices.clone().map(of).collect();
-        let feature = |i| tree.split(i).map_or(-1, |split| split.feature.into());
-        [
-            ("parent", column(&|i| tree.node(i).parent.into())),
-            ("depth", column(&|i| tree.node(i).depth.into())),
-            ("feature", column(&feature)),
-            ("first_child", column(&|i| tree.children(i).start.into())),
-            ("children", column(&|i| tree.children(i).len() as i64)),
-            ("rows", column(&|i| tree.node(i).rows.into())),
-        ]
-    }
-
-    /// The thresholds of each node; empty for a leaf.
-    fn thresholds(&self) -> Vec<Vec<f64>> {
-        let tree = self.fitted.tree();
-        let splits = (0..tree.nodes().len() as u32).map(|node| tree.split(node));
-        splits
-            .map(|split| split.map_or(vec![], |split| split.thresholds.to_vec()))
-            .collect()
     }
 
     fn nodes_in(&self, nodes: &PyReadonlyArray1<'_, i64>) -> Result<Vec<u32>> {

@@ -4,12 +4,14 @@
 //! which would be inexact for fractional weights.
 
 use crate::error::Result;
-use crate::features::Features;
+use crate::features::{Features, MISSING_RANK};
 use crate::pairs::PairCounts;
 use crate::rankings::Rankings;
 use crate::run::WorkMeter;
 
+use super::sorted_rows::{Cuts, SortedRows};
 use crate::tree::draw::{draw_features, random_threshold, TOLERANCE};
+use crate::tree::missing_side::MissingSide;
 use crate::tree::params::{Splitter, TreeOptions};
 use crate::tree::split::criterion::{Consensus, Cost, Impurity, Sample};
 
@@ -20,6 +22,7 @@ pub(crate) struct MultiwaySplit {
     pub(crate) thresholds: Vec<f64>,
     /// The largest value rank of each child but the last.
     pub(crate) last_ranks: Vec<u32>,
+    pub(crate) missing: MissingSide,
 }
 
 /// Statistics of a node.
@@ -97,43 +100,77 @@ impl<'a> GeneralSearch<'a> {
             sorted.extend_from_slice(rows);
             // Equal values are sorted by row, so that sums of fractional weights do not depend on the order of `rows`.
             sorted.sort_unstable_by_key(|&row| (ranks[row as usize], row));
-            let searched = match self.options.splitter {
-                Splitter::BestBinary => {
-                    self.search_binary(feature as usize, &sorted, node, meter, &mut best)
-                }
-                Splitter::RandomBinary => {
-                    let cuts = self.random_cut(feature, &sorted, seed);
-                    self.evaluate_multiway(feature as usize, &sorted, node, meter, &cuts, &mut best)
-                }
-                Splitter::EqualFrequency { max_splits } => {
-                    let cuts = self.equal_frequency_cuts(feature as usize, &sorted, max_splits);
-                    self.evaluate_multiway(feature as usize, &sorted, node, meter, &cuts, &mut best)
-                }
-                Splitter::EqualWidth { max_splits } => {
-                    let cuts = self.equal_width_cuts(feature as usize, &sorted, max_splits);
-                    self.evaluate_multiway(feature as usize, &sorted, node, meter, &cuts, &mut best)
-                }
+            let present = sorted.partition_point(|&row| ranks[row as usize] != MISSING_RANK);
+            let missing = sorted.len() - present;
+            let sides: &[bool] = if missing > 0 {
+                &[false, true]
+            } else {
+                &[false]
             };
+            let searched = sides.iter().try_for_each(|&missing_left| {
+                if missing_left {
+                    sorted.rotate_left(present);
+                }
+                let order = SortedRows {
+                    feature: feature as usize,
+                    rows: &sorted,
+                    missing,
+                    missing_left,
+                };
+                self.search_order(&order, node, seed, meter, &mut best)
+            });
             self.sorted = sorted;
             searched?;
         }
         Ok(best.map(|(_, split)| split))
     }
 
+    /// Evaluates the candidates of a feature, with missing values on one side, and keeps the best split in `best`.
+    fn search_order(
+        &mut self,
+        order: &SortedRows<'_>,
+        node: &NodeStats,
+        seed: u64,
+        meter: &mut WorkMeter,
+        best: &mut Option<(f64, MultiwaySplit)>,
+    ) -> Result<()> {
+        let present = order.present();
+        let cuts = match self.options.splitter {
+            Splitter::BestBinary => return self.search_binary(order, node, meter, best),
+            Splitter::RandomBinary => self.random_cut(order.feature, present, seed),
+            Splitter::EqualFrequency { max_splits } => {
+                self.equal_frequency_cuts(order.feature, present, max_splits)
+            }
+            Splitter::EqualWidth { max_splits } => {
+                self.equal_width_cuts(order.feature, present, max_splits)
+            }
+        };
+        let is_random = self.options.splitter == Splitter::RandomBinary;
+        let separates_missing = order.missing > 0 && !order.missing_left;
+        let is_constant = cuts.is_empty();
+        self.evaluate_multiway(order, node, meter, &order.shift(cuts), best)?;
+        if separates_missing && (is_constant || !is_random) {
+            let cut = (present.len(), f64::INFINITY);
+            self.evaluate_multiway(order, node, meter, &[cut], best)?;
+        }
+        Ok(())
+    }
+
     /// Evaluates all thresholds of a feature and keeps the best split in `best`.
     fn search_binary(
         &mut self,
-        feature: usize,
-        sorted: &[u32],
+        order: &SortedRows<'_>,
         node: &NodeStats,
         meter: &mut WorkMeter,
         best: &mut Option<(f64, MultiwaySplit)>,
     ) -> Result<()> {
+        let (feature, sorted) = (order.feature, order.rows);
         let ranks = self.features.ranks(feature);
         let rank = |i: usize| ranks[sorted[i] as usize];
         let min_rows = self.options.min_samples_leaf;
+        // With missing values first, the cut after them was a candidate with missing values last.
         let cuts: Vec<usize> = (min_rows..(sorted.len() + 1).saturating_sub(min_rows))
-            .filter(|&i| rank(i - 1) < rank(i))
+            .filter(|&i| rank(i - 1) != rank(i) && rank(i - 1) != MISSING_RANK)
             .collect();
         if cuts.is_empty() {
             return Ok(());
@@ -152,6 +189,7 @@ impl<'a> GeneralSearch<'a> {
                     feature,
                     thresholds: vec![self.features.threshold(feature, lower, upper)],
                     last_ranks: vec![lower],
+                    missing: order.missing_side(),
                 };
                 *best = Some((improvement, split));
             }
@@ -162,13 +200,13 @@ impl<'a> GeneralSearch<'a> {
     /// Evaluates the split of a feature at all `cuts` (position in `sorted`, threshold) at once.
     fn evaluate_multiway(
         &mut self,
-        feature: usize,
-        sorted: &[u32],
+        order: &SortedRows<'_>,
         node: &NodeStats,
         meter: &mut WorkMeter,
         cuts: &[(usize, f64)],
         best: &mut Option<(f64, MultiwaySplit)>,
     ) -> Result<()> {
+        let (feature, sorted) = (order.feature, order.rows);
         let starts = std::iter::once(0).chain(cuts.iter().map(|cut| cut.0));
         let ends = cuts
             .iter()
@@ -190,6 +228,7 @@ impl<'a> GeneralSearch<'a> {
                     .iter()
                     .map(|cut| ranks[sorted[cut.0 - 1] as usize])
                     .collect(),
+                missing: order.missing_side(),
             };
             *best = Some((improvement, split));
         }
@@ -231,24 +270,22 @@ impl<'a> GeneralSearch<'a> {
         Ok(costs)
     }
 
-    /// The cut at the random threshold of a feature.
-    fn random_cut(&self, feature: u32, sorted: &[u32], seed: u64) -> [(usize, f64); 1] {
-        let ranks = self.features.ranks(feature as usize);
-        let values = self.features.distinct(feature as usize);
+    /// The cut at the random threshold of a feature; none if the rows have equal values.
+    fn random_cut(&self, feature: usize, sorted: &[u32], seed: u64) -> Cuts {
+        let ranks = self.features.ranks(feature);
+        let values = self.features.distinct(feature);
         let value = |row: u32| values[ranks[row as usize] as usize];
-        let ends = (value(sorted[0]), value(sorted[sorted.len() - 1]));
-        let threshold = random_threshold(seed, feature, ends);
+        let (low, high) = (value(sorted[0]), value(sorted[sorted.len() - 1]));
+        if low == high {
+            return Vec::new();
+        }
+        let threshold = random_threshold(seed, feature as u32, (low, high));
         let cut = sorted.partition_point(|&row| value(row) <= threshold);
-        [(cut, threshold)]
+        vec![(cut, threshold)]
     }
 
     /// Cuts after each value at which the cumulative weight reaches the next multiple of 1 / `max_splits` of the total.
-    fn equal_frequency_cuts(
-        &self,
-        feature: usize,
-        sorted: &[u32],
-        max_splits: usize,
-    ) -> Vec<(usize, f64)> {
+    fn equal_frequency_cuts(&self, feature: usize, sorted: &[u32], max_splits: usize) -> Cuts {
         let ranks = self.features.ranks(feature);
         let total = self.weight(sorted);
         let mut cuts = Vec::new();
@@ -272,17 +309,12 @@ impl<'a> GeneralSearch<'a> {
 
     /// Cuts at equally spaced thresholds between the smallest and the largest value, except thresholds that would leave
     /// a child empty.
-    fn equal_width_cuts(
-        &self,
-        feature: usize,
-        sorted: &[u32],
-        max_splits: usize,
-    ) -> Vec<(usize, f64)> {
+    fn equal_width_cuts(&self, feature: usize, sorted: &[u32], max_splits: usize) -> Cuts {
         let ranks = self.features.ranks(feature);
         let values = self.features.distinct(feature);
         let value = |i: usize| values[ranks[sorted[i] as usize] as usize];
         let (low, high) = (value(0), value(sorted.len() - 1));
-        let mut cuts: Vec<(usize, f64)> = Vec::new();
+        let mut cuts: Cuts = Vec::new();
         let mut position = 0;
         for j in 1..max_splits {
             let share = j as f64 / max_splits as f64;

@@ -3,9 +3,10 @@
 mod bitset;
 mod coded;
 mod general;
+mod sorted_rows;
 
 use crate::error::{Error, Result};
-use crate::features::Features;
+use crate::features::{Features, MISSING_RANK};
 use crate::pairs::check_label_count;
 use crate::rankings::Rankings;
 use crate::run::{Interrupt, WorkMeter};
@@ -15,6 +16,7 @@ use crate::random::child_seed;
 use crate::tree::split::criterion::Consensus;
 
 use self::general::{GeneralSearch, MultiwaySplit};
+use crate::tree::missing_side::MissingSide;
 use crate::tree::params::{TreeOptions, TreeParams};
 
 /// The feature of a leaf.
@@ -30,6 +32,8 @@ pub(crate) struct PreorderNode {
     pub(crate) feature: u32,
     /// Number of thresholds: one fewer than children.
     pub(crate) thresholds: u32,
+    /// Unused for a leaf.
+    pub(crate) missing: MissingSide,
 }
 
 /// A subtree in preorder: its nodes, the thresholds of its inner nodes and the rows of its leaves, each in the order of
@@ -123,6 +127,9 @@ pub(crate) fn grow_general(
             thresholds: split
                 .as_ref()
                 .map_or(0, |split| split.thresholds.len() as u32),
+            missing: split
+                .as_ref()
+                .map_or_else(MissingSide::default, |split| split.missing),
         });
         match split {
             None => grown.rows.extend_from_slice(&node.rows),
@@ -149,7 +156,11 @@ fn partition(features: &Features, rows: &[u32], split: &MultiwaySplit) -> Vec<Ve
     let mut children = vec![Vec::new(); split.last_ranks.len() + 1];
     for &row in rows {
         let rank = ranks[row as usize];
-        let child = split.last_ranks.partition_point(|&last| last < rank);
+        let child = if rank == MISSING_RANK && split.missing == MissingSide::Left {
+            0
+        } else {
+            split.last_ranks.partition_point(|&last| last < rank)
+        };
         children[child].push(row);
     }
     children

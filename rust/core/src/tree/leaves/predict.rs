@@ -122,7 +122,7 @@ impl TreePredictor<'_> {
             })?;
         } else {
             let mut leaves = vec![0; block.rows];
-            tree.write_leaves(block.values, &mut leaves);
+            tree.write_leaves(block.values, block.has_missing, &mut leaves);
             let rows = leaves.into_iter().zip(0..);
             visits.extend(rows.map(|(leaf, row)| (leaf, row, 1.0)));
         }

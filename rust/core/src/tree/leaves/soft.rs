@@ -3,7 +3,7 @@
 use ndarray::{ArrayView1, ArrayView2};
 
 use crate::error::{Error, Result};
-use crate::features::{check_finite, Features};
+use crate::features::{check_values, Features, MISSING_RANK};
 
 use crate::tree::model::Tree;
 
@@ -14,10 +14,11 @@ const MIN_SHARE: f64 = 0.005;
 ///
 /// Let c be the number of rows of the smaller child. The lower end is the value ⌈c/2⌉ positions before the largest value
 /// in the sorted values of the left child (at least its smallest value); the upper end is the value ⌈c/2⌉ positions
-/// after the smallest value of the right child (at most its largest value).
+/// after the smallest value of the right child (at most its largest value). Rows with a missing value are not counted;
+/// they follow one branch, the learnt one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SoftRouting {
-    /// Lower and upper end per node; both 0 for a leaf.
+    /// Lower and upper end per node; both 0 for a leaf and for a node that separates values from missing ones.
     pub(crate) windows: Vec<[f64; 2]>,
 }
 
@@ -45,11 +46,22 @@ impl SoftRouting {
             }
             let feature = split.feature as usize;
             let (ranks, distinct) = (features.ranks(feature), features.distinct(feature));
+            if split.thresholds[0].is_infinite() {
+                continue;
+            }
             let [left, right] = [split.first_child, split.first_child + 1];
-            let offset = tree.node(left).rows.min(tree.node(right).rows).div_ceil(2) as usize;
+            let present = |child: u32| {
+                let rows = tree.node_rows(child).iter();
+                rows.map(|&row| ranks[row as usize])
+                    .filter(|&rank| rank != MISSING_RANK)
+            };
+            let offset = present(left)
+                .count()
+                .min(present(right).count())
+                .div_ceil(2);
             let mut nth = |child: u32, from_left: bool| {
                 values.clear();
-                values.extend(tree.node_rows(child).iter().map(|&row| ranks[row as usize]));
+                values.extend(present(child));
                 let last = values.len() - 1;
                 let position = if from_left {
                     offset.min(last)
@@ -81,7 +93,7 @@ impl SoftRouting {
                 expected: tree.features(),
             });
         }
-        check_finite(values)?;
+        check_values(values)?;
         let mut stack = Vec::new();
         for (row, values) in values.rows().into_iter().enumerate() {
             stack.push((0, 1.0));
@@ -105,7 +117,9 @@ impl SoftRouting {
         let split = tree.split(node)?;
         let (value, threshold) = (row[split.feature as usize], split.thresholds[0]);
         let [low, high] = self.windows[node as usize];
-        let share = if value <= low {
+        let share = if value.is_nan() || threshold.is_infinite() {
+            f64::from(split.child(value) == split.first_child)
+        } else if value <= low {
             1.0
         } else if value >= high {
             0.0

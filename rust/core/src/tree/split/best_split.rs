@@ -1,6 +1,7 @@
 //! [`BestSplit`]: the best split among candidates found in any order.
 
 use crate::tree::draw::TOLERANCE;
+use crate::tree::missing_side::MissingSide;
 
 /// A binary split between two values of a feature.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -8,6 +9,7 @@ pub(crate) struct SplitCandidate {
     pub(crate) feature: u32,
     /// Ranks of the largest value on the left and the smallest value on the right.
     pub(crate) ranks: (u32, u32),
+    pub(crate) missing: MissingSide,
     pub(crate) improvement: f64,
 }
 
@@ -55,13 +57,18 @@ impl BestSplit {
         }
     }
 
-    /// Chooses the split, independently of the order in which candidates were added: by ascending feature and
-    /// threshold, a candidate replaces the current one only if it is better by more than [`TOLERANCE`].
+    /// Chooses the split, independently of the order in which candidates were added: by ascending feature, missing
+    /// values on the right before missing values on the left, and ascending threshold, a candidate replaces the current one only if it is better by more than [`TOLERANCE`].
     pub(crate) fn choose(mut self) -> Option<SplitCandidate> {
         let best = self.best;
         self.near.retain(|near| near.improvement >= best - MARGIN);
-        self.near
-            .sort_unstable_by_key(|near| (near.feature, near.ranks.0));
+        self.near.sort_unstable_by_key(|near| {
+            (
+                near.feature,
+                near.missing == MissingSide::Left,
+                near.ranks.0,
+            )
+        });
         self.near.into_iter().reduce(|best, next| {
             if next.improvement > best.improvement + TOLERANCE {
                 next
@@ -81,6 +88,7 @@ mod tests {
         let candidate = |feature, rank, improvement| SplitCandidate {
             feature,
             ranks: (rank, rank + 1),
+            missing: MissingSide::Heavier,
             improvement,
         };
         let all = [

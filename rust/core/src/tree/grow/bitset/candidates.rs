@@ -1,6 +1,8 @@
 //! Candidate cuts of a small node: the cuts of the drawn features, at all thresholds or at random thresholds.
 
+use super::row_cut::RowCut;
 use super::{BitsetGrower, SmallNode};
+use crate::features::MISSING_RANK;
 use crate::tree::draw::{draw_features, random_threshold};
 
 impl BitsetGrower<'_> {
@@ -17,7 +19,7 @@ impl BitsetGrower<'_> {
         if self.is_random {
             let cuts = self.random_cuts.iter().map(|&(at, _)| at as u32);
             self.candidates
-                .extend(cuts.filter(|&at| is_drawn(self.cuts[at as usize].feature)));
+                .extend(cuts.filter(|&at| is_drawn(self.cuts[at as usize].column.feature())));
         } else if all {
             self.candidates
                 .extend(node.cuts as u32..self.cuts.len() as u32);
@@ -50,9 +52,10 @@ impl BitsetGrower<'_> {
         }
         let mut end = node.cuts as u32;
         self.feature_ends.clear();
-        for cuts in self.cuts[node.cuts..].chunk_by(|a, b| a.feature == b.feature) {
+        let same_feature = |a: &RowCut, b: &RowCut| a.column.feature() == b.column.feature();
+        for cuts in self.cuts[node.cuts..].chunk_by(same_feature) {
             end += cuts.len() as u32;
-            self.feature_ends.push((cuts[0].feature, end));
+            self.feature_ends.push((cuts[0].column.feature(), end));
         }
         self.drawn_features.clear();
         self.drawn_features
@@ -64,18 +67,33 @@ impl BitsetGrower<'_> {
         );
     }
 
-    /// Finds the cut at the random threshold of each feature.
+    /// Finds the cut at the random threshold of each feature, for both sides of missing values. A feature whose values
+    /// are equal, except for missing ones, has the cut between the two.
     fn find_random_cuts(&mut self, node: &SmallNode) {
         // With two rows all cuts are equally good, and the first is chosen.
         let first_only = node.rows.count_ones() == 2 && self.options.max_features.is_none();
         self.random_cuts.clear();
         let mut start = node.cuts;
-        for cuts in self.cuts[node.cuts..].chunk_by(|a, b| a.feature == b.feature) {
-            let (first, last) = (cuts[0], cuts[cuts.len() - 1]);
-            let values = self.features.distinct(first.feature as usize);
-            let ends = (values[first.lower as usize], values[last.upper as usize]);
-            let threshold = random_threshold(node.seed, first.feature, ends);
-            let at = cuts.partition_point(|cut| values[cut.upper as usize] <= threshold);
+        for cuts in self.cuts[node.cuts..].chunk_by(|a, b| a.column == b.column) {
+            let feature = cuts[0].column.feature();
+            // The cut between all values and the missing ones is the first or the last.
+            let skipped = usize::from(cuts[0].lower == MISSING_RANK);
+            let ends_missing = usize::from(cuts[cuts.len() - 1].upper == MISSING_RANK);
+            let between = &cuts[skipped..(cuts.len() - ends_missing).max(skipped)];
+            let (at, threshold) = match (between.first(), between.last()) {
+                (Some(first), Some(last)) => {
+                    let values = self.features.distinct(feature as usize);
+                    let ends = (values[first.lower as usize], values[last.upper as usize]);
+                    let threshold = random_threshold(node.seed, feature, ends);
+                    let at = between.partition_point(|cut| values[cut.upper as usize] <= threshold);
+                    (skipped + at, threshold)
+                }
+                _ => (
+                    0,
+                    self.features
+                        .threshold(feature as usize, cuts[0].lower, cuts[0].upper),
+                ),
+            };
             self.random_cuts.push((start + at, threshold));
             if first_only {
                 break;

@@ -6,19 +6,22 @@
 
 mod candidates;
 mod pair_sets;
+mod row_cut;
 mod small_score_tables;
 
 use crate::error::Result;
-use crate::features::Features;
+use crate::features::{Features, MISSING_RANK};
 use crate::run::WorkMeter;
 
 use self::pair_sets::{bits_of_rows, ColumnMerger, PairSets, RowSetIndex};
+use self::row_cut::{restrict_cuts, CutColumn, RowCut};
 use self::small_score_tables::SmallScoreTables;
 use crate::random::child_seed;
 use crate::tree::draw::TOLERANCE;
 use crate::tree::grow::coded::large_node::{rank, row, LargeNode};
 use crate::tree::grow::coded::score_tables::ScoreTables;
 use crate::tree::grow::{PreorderNode, Subtree, LEAF};
+use crate::tree::missing_side::MissingSide;
 use crate::tree::params::{Splitter, TreeOptions};
 
 /// Rows of the largest node of this engine.
@@ -26,18 +29,6 @@ pub(crate) const MAX_ROWS: usize = 64;
 
 /// Up to this many columns, scoring a partition is cheaper than looking it up.
 const MAX_CHEAP_COLUMNS: usize = 3;
-
-/// A candidate split between two consecutive values of a feature.
-#[derive(Debug, Clone, Copy, Default)]
-struct RowCut {
-    /// The rows of the node on the left side.
-    left: u64,
-    feature: u32,
-    /// Rank of the largest value on the left side.
-    lower: u32,
-    /// Rank of the smallest value on the right side.
-    upper: u32,
-}
 
 /// Grows small subtrees, reusing its buffers between them.
 pub(crate) struct BitsetGrower<'a> {
@@ -69,6 +60,8 @@ pub(crate) struct BitsetGrower<'a> {
     row_bits: Vec<u64>,
     /// The lowest bit of each row.
     first_bits: u64,
+    /// The features with missing values in the current subtree, ascending, and the rows in which they are missing.
+    missing_rows: Vec<(u32, u64)>,
 }
 
 /// A node of at most 64 rows.
@@ -107,6 +100,7 @@ impl<'a> BitsetGrower<'a> {
             improvements: Vec::new(),
             row_bits: Vec::new(),
             first_bits: 0,
+            missing_rows: Vec::new(),
         }
     }
 
@@ -155,23 +149,56 @@ impl<'a> BitsetGrower<'a> {
             self.row_bits[row(entry)] = bits;
             self.first_bits |= bits & bits.wrapping_neg();
         }
+        self.missing_rows.clear();
         for (index, &feature) in node.features.iter().enumerate() {
             let sorted = node.sorted(index);
-            let mut left = 0;
-            let mut lower = rank(sorted[0]);
-            for &entry in sorted {
-                let upper = rank(entry);
-                if upper != lower {
-                    self.cuts.push(RowCut {
-                        left,
-                        feature,
-                        lower,
-                        upper,
-                    });
-                    lower = upper;
-                }
-                left |= self.row_bits[row(entry)];
+            self.read_column_cuts(CutColumn::new(feature, false), sorted.iter());
+            let present = sorted.partition_point(|&entry| rank(entry) != MISSING_RANK);
+            let (present, missing) = sorted.split_at(present);
+            if !missing.is_empty() {
+                let rows = missing.iter().map(|&entry| self.row_bits[row(entry)]);
+                self.missing_rows
+                    .push((feature, rows.fold(0, |all, bits| all | bits)));
+                let column = CutColumn::new(feature, true);
+                self.read_column_cuts(column, missing.iter().chain(present));
             }
+        }
+    }
+
+    /// Lists the cuts of a column, given the rows in its order.
+    fn read_column_cuts<'e>(
+        &mut self,
+        column: CutColumn,
+        mut sorted: impl Iterator<Item = &'e u64>,
+    ) {
+        let Some(&first) = sorted.next() else {
+            return;
+        };
+        let (mut left, mut lower) = (self.row_bits[row(first)], rank(first));
+        for &entry in sorted {
+            let upper = rank(entry);
+            if upper != lower {
+                self.cuts.push(RowCut {
+                    left,
+                    column,
+                    lower,
+                    upper,
+                });
+                lower = upper;
+            }
+            left |= self.row_bits[row(entry)];
+        }
+    }
+
+    /// The side of missing values at a cut of a node.
+    fn missing_side(&self, node: &SmallNode, cut: &RowCut) -> MissingSide {
+        let is_missing = |&(feature, rows): &(u32, u64)| {
+            feature == cut.column.feature() && rows & node.rows != 0
+        };
+        if self.missing_rows.iter().any(is_missing) {
+            MissingSide::learnt(cut.column.missing_left())
+        } else {
+            MissingSide::Heavier
         }
     }
 
@@ -203,8 +230,11 @@ impl<'a> BitsetGrower<'a> {
             rows: rows as u32,
             weight: rows as f64,
             impurity: self.scores.impurity(rows, node_score),
-            feature: split.map_or(LEAF, |(cut, _)| cut.feature),
+            feature: split.map_or(LEAF, |(cut, _)| cut.column.feature()),
             thresholds: u32::from(split.is_some()),
+            missing: split.map_or(MissingSide::Heavier, |(cut, _)| {
+                self.missing_side(node, &cut)
+            }),
         });
         let Some((split, at)) = split else {
             let mut left = node.rows;
@@ -220,8 +250,8 @@ impl<'a> BitsetGrower<'a> {
             .find(|cut| self.is_random && cut.0 == at);
         out.thresholds.push(drawn.map_or_else(
             || {
-                self.features
-                    .threshold(split.feature as usize, split.lower, split.upper)
+                let feature = split.column.feature() as usize;
+                self.features.threshold(feature, split.lower, split.upper)
             },
             |&(_, threshold)| threshold,
         ));
@@ -267,28 +297,12 @@ impl<'a> BitsetGrower<'a> {
         self.cuts
             .resize(2 * child.cuts - node.cuts + 1, RowCut::default());
         let (parent_cuts, child_cuts) = self.cuts.split_at_mut(child.cuts);
-        let mut found = 0;
-        // No feature has this index.
-        let mut last = RowCut {
-            feature: u32::MAX,
-            ..RowCut::default()
+        let parent_cuts = &parent_cuts[node.cuts..];
+        let found = if self.missing_rows.is_empty() {
+            restrict_cuts::<false>(parent_cuts, child.rows, child_cuts)
+        } else {
+            restrict_cuts::<true>(parent_cuts, child.rows, child_cuts)
         };
-        for cut in &parent_cuts[node.cuts..] {
-            let left = cut.left & child.rows;
-            let separates = left != 0 && left != child.rows;
-            // Several cuts of the parent can partition the child in the same way: they become one cut with a wider gap.
-            let same = left == last.left && cut.feature == last.feature;
-            let next = RowCut {
-                left,
-                lower: if same { last.lower } else { cut.lower },
-                ..*cut
-            };
-            // Branch-free: every cut is written, and overwritten by the next unless it separates the child's rows.
-            found -= usize::from(same);
-            child_cuts[found] = next;
-            found += usize::from(separates);
-            last = if separates { next } else { last };
-        }
         self.cuts.truncate(child.cuts + found);
     }
 

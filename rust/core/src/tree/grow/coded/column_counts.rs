@@ -87,6 +87,20 @@ impl ColumnCounts {
         }
     }
 
+    /// Adds the counts of other rows.
+    #[inline(always)]
+    pub(crate) fn add_counts(&mut self, other: &Self) {
+        for (counts, other) in [
+            (&mut self.before, &other.before),
+            (&mut self.after, &other.after),
+            (&mut self.seen, &other.seen),
+        ] {
+            for (count, other) in counts.iter_mut().zip(other) {
+                *count += other;
+            }
+        }
+    }
+
     /// Replaces the counts of a subset of the rows by those of the remaining rows.
     #[inline(always)]
     pub(crate) fn complement(&mut self, totals: &Self) {

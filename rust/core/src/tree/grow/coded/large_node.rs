@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::features::Features;
+use crate::features::{Features, MISSING_RANK};
 
 use super::column_counts::ColumnCounts;
 use super::pair_codes::PairCodes;
 use crate::random::child_seed;
 use crate::tree::grow::bitset;
+use crate::tree::missing_side::MissingSide;
 use crate::tree::split::best_split::SplitCandidate;
 
 /// A node that is not yet split, with its rows in the sorted order of every feature.
@@ -96,7 +97,13 @@ impl LargeNode {
         let feature_index = self.features.partition_point(|&f| f < split.feature);
         let rows = self.len();
         let sorted = self.sorted(feature_index);
-        let left_rows = sorted.partition_point(|&entry| rank(entry) <= split.ranks.0);
+        let left_values = sorted.partition_point(|&entry| rank(entry) <= split.ranks.0);
+        // Missing values are last.
+        let left_missing = match split.missing {
+            MissingSide::Left => sorted.partition_point(|&entry| rank(entry) != MISSING_RANK),
+            MissingSide::Right | MissingSide::Heavier => rows,
+        };
+        let left_rows = left_values + rows - left_missing;
         let left_is_larger = 2 * left_rows >= rows;
         let mut in_larger = std::mem::take(&mut spare.sides);
         // A power of two: masked indices are always in bounds and need no check.
@@ -104,7 +111,8 @@ impl LargeNode {
         in_larger.resize(min_len.max(in_larger.len()), false);
         let mask = in_larger.len() - 1;
         for (at, &entry) in sorted.iter().enumerate() {
-            in_larger[row(entry)] = (at < left_rows) == left_is_larger;
+            let is_left = at < left_values || at >= left_missing;
+            in_larger[row(entry)] = is_left == left_is_larger;
         }
         let larger_rows = left_rows.max(rows - left_rows);
         let mut larger = ChildOrders::new(larger_rows, self.features.len(), self.order);
@@ -272,16 +280,19 @@ impl ChildOrders {
 /// Sorts the rows by the rank of a feature (counting sort).
 fn sort_by_rank(features: &Features, feature: usize, rows: &[u32], order: &mut [u64]) {
     let ranks = features.ranks(feature);
-    let mut next = vec![0_u32; features.distinct(feature).len() + 1];
+    let distinct = features.distinct(feature).len();
+    // Missing values come after all values.
+    let index = |rank: u32| (rank as usize).min(distinct);
+    let mut next = vec![0_u32; distinct + 2];
     for &row in rows {
-        next[ranks[row as usize] as usize + 1] += 1;
+        next[index(ranks[row as usize]) + 1] += 1;
     }
     for i in 1..next.len() {
         next[i] += next[i - 1];
     }
     for &row in rows {
         let rank = ranks[row as usize];
-        let at = &mut next[rank as usize];
+        let at = &mut next[index(rank)];
         order[*at as usize] = u64::from(rank) << 32 | u64::from(row);
         *at += 1;
     }
@@ -311,6 +322,7 @@ mod tests {
         let split = SplitCandidate {
             feature: 0,
             ranks: (1, 2),
+            missing: MissingSide::Heavier,
             improvement: 0.0,
         };
         let [left, mut right] = root.split(&split, &mut SpareBuffers::default());

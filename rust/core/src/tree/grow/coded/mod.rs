@@ -5,7 +5,9 @@
 
 mod aligned_bytes;
 mod column_counts;
+mod cut_rule;
 pub(crate) mod large_node;
+mod missing_first;
 pub(crate) mod pair_codes;
 mod random_threshold;
 mod repeated_rows;
@@ -31,6 +33,7 @@ use self::upper_bound::UpperBound;
 use crate::tree::draw::draw_features;
 use crate::tree::grow::bitset::{self, BitsetGrower};
 use crate::tree::grow::{GrowTask, PreorderNode, Subtree, LEAF};
+use crate::tree::missing_side::MissingSide;
 use crate::tree::params::{Criterion, Splitter};
 use crate::tree::split::best_split::{BestSplit, SplitCandidate};
 
@@ -256,6 +259,7 @@ impl CodedGrower<'_> {
             impurity: self.scores.impurity(rows, node_score),
             feature: split.map_or(LEAF, |split| split.feature),
             thresholds: u32::from(split.is_some()),
+            missing: split.map_or(MissingSide::Heavier, |split| split.missing),
         });
         match split {
             None => {

@@ -7,36 +7,50 @@ use crate::simd::{dispatch, Kernel};
 
 use super::column_counts::ColumnCounts;
 use super::large_node::{rank, LargeNode};
+use super::missing_first::SortedFeature;
 use super::repeated_rows::cut_range;
 use super::split_search::SplitSearch;
 use crate::tree::draw::random_threshold;
+use crate::tree::missing_side::MissingSide;
 use crate::tree::split::best_split::BestSplit;
 
-/// Draws the threshold of one of the node's features, reproducibly from the node's seed.
+/// Draws the threshold of one of the node's features, reproducibly from the node's seed. If all values that are not
+/// missing are equal, +∞ separates them from the missing ones.
 pub(crate) fn draw_threshold(features: &Features, node: &LargeNode, feature: usize) -> f64 {
-    let sorted = node.sorted(feature);
+    let order = node.sorted_feature(feature);
+    let present = &order.entries[..order.present()];
     let values = features.distinct(node.features[feature] as usize);
     let value = |entry: u64| values[rank(entry) as usize];
-    let ends = (value(sorted[0]), value(sorted[sorted.len() - 1]));
-    random_threshold(node.seed, node.features[feature], ends)
+    let (low, high) = (value(present[0]), value(present[present.len() - 1]));
+    if low == high {
+        return f64::INFINITY;
+    }
+    random_threshold(node.seed, node.features[feature], (low, high))
 }
 
 impl SplitSearch<'_> {
-    /// Evaluates the random threshold of one of the node's features and keeps the best in `best`.
+    /// Evaluates the random threshold of a sorted feature and keeps the best in `best`.
     pub(crate) fn search_random_threshold(
         &self,
         features: &Features,
-        feature: usize,
+        order: SortedFeature<'_>,
         left: &mut ColumnCounts,
         best: &mut BestSplit,
         meter: &mut WorkMeter,
     ) -> Result<()> {
-        let sorted = self.node.sorted(feature);
-        let values = features.distinct(self.node.features[feature] as usize);
-        let threshold = draw_threshold(features, self.node, feature);
-        let cut = sorted.partition_point(|&entry| values[rank(entry) as usize] <= threshold);
-        let rows = sorted.len();
-        let (first, last) = cut_range(sorted, self.min_samples_leaf);
+        let values = features.distinct(self.node.features[order.feature] as usize);
+        let threshold = draw_threshold(features, self.node, order.feature);
+        let rows = order.entries.len();
+        let missing_first = match order.missing {
+            // The cut between the values and the missing ones was a candidate with missing values last.
+            MissingSide::Left if threshold.is_infinite() => return Ok(()),
+            MissingSide::Left => rows - order.present(),
+            MissingSide::Heavier | MissingSide::Right => 0,
+        };
+        let present = &order.entries[missing_first..missing_first + order.present()];
+        let is_left = |&entry: &u64| values[rank(entry) as usize] <= threshold;
+        let cut = missing_first + present.partition_point(is_left);
+        let (first, last) = cut_range(order.entries, self.min_samples_leaf);
         if cut < first || cut > last {
             return Ok(());
         }
@@ -44,7 +58,7 @@ impl SplitSearch<'_> {
         meter.add((cut.min(rows - cut) / 4 * columns / 4 + 4 * columns) as u64)?;
         dispatch(ScoreRandomCut {
             search: self,
-            feature,
+            order,
             cut,
             left,
             best,
@@ -55,7 +69,7 @@ impl SplitSearch<'_> {
 
 struct ScoreRandomCut<'a> {
     search: &'a SplitSearch<'a>,
-    feature: usize,
+    order: SortedFeature<'a>,
     cut: usize,
     /// Buffer for the counts of the left side.
     left: &'a mut ColumnCounts,
@@ -69,12 +83,12 @@ impl Kernel for ScoreRandomCut<'_> {
     fn run(self) {
         let Self {
             search,
-            feature,
+            order,
             cut,
             left,
             best,
         } = self;
-        let sorted = search.node.sorted(feature);
+        let sorted = order.entries;
         let pair_codes = &*search.node.pair_codes;
         left.reset(pair_codes);
         // Only the smaller side is counted; the other is the totals minus it.
@@ -85,7 +99,7 @@ impl Kernel for ScoreRandomCut<'_> {
             left.complement(&search.node.totals);
         }
         if !search.is_pruned(cut, left, best) {
-            search.evaluate_cut((feature, cut), left, best);
+            search.evaluate_cut((order, cut), left, best);
         }
     }
 }

@@ -3,7 +3,9 @@
 //! A cut is a position in the sorted order of a feature between two distinct values, that is, a candidate threshold.
 
 use super::column_counts::ColumnCounts;
+use super::cut_rule::{AllRows, CutRule};
 use super::large_node::{rank, LargeNode};
+use super::missing_first::SortedFeature;
 use super::pair_codes::PairCodes;
 use super::repeated_rows::cut_range;
 use super::score_tables::{ScoreTables, SideScores};
@@ -12,6 +14,7 @@ use crate::error::Result;
 use crate::features::Features;
 use crate::run::WorkMeter;
 use crate::simd::{dispatch, Kernel};
+use crate::tree::missing_side::MissingSide;
 use crate::tree::split::best_split::{BestSplit, SplitCandidate, MARGIN};
 
 /// Searches the cuts of one large node for the best split.
@@ -33,7 +36,7 @@ pub(crate) struct SplitSearch<'a> {
 #[derive(Default)]
 pub(crate) struct SearchBuffers {
     /// All cuts of the feature, ascending, preceded by 0 and followed by the number of rows.
-    cuts: Vec<u32>,
+    pub(super) cuts: Vec<u32>,
     /// The cuts at which counts are stored, ascending from 0.
     checkpoints: Vec<u32>,
     /// Per checkpoint the counts of the rows before it.
@@ -43,6 +46,8 @@ pub(crate) struct SearchBuffers {
     /// Counts of the rows before the lower end of an interval on the stack, for lower ends that are not checkpoints.
     interval_counts: Vec<ColumnCounts>,
     stack: Vec<Interval>,
+    /// The members of a node with missing values first.
+    pub(super) rotated: Vec<u64>,
 }
 
 /// Approximate number of checkpoints per feature.
@@ -65,7 +70,8 @@ struct Interval {
 }
 
 impl SplitSearch<'_> {
-    /// Evaluates the cuts of one of the node's features and keeps the best in `best`.
+    /// Evaluates the cuts of one of the node's features and keeps the best in `best`. If values are missing, every cut
+    /// is evaluated with them on the right side and on the left side.
     ///
     /// For complete rankings, adding rows never decreases weight × entropy. Between two cuts a < b, the left side
     /// therefore scores at least its score at a, and the right side at least its score at b. This bounds the
@@ -81,46 +87,61 @@ impl SplitSearch<'_> {
         best: &mut BestSplit,
         meter: &mut WorkMeter,
     ) -> Result<()> {
-        if let Some(features) = self.random_thresholds {
-            return self.search_random_threshold(
-                features,
-                feature,
-                buffers.scratch_counts(),
-                best,
-                meter,
-            );
+        let order = self.node.sorted_feature(feature);
+        if order.missing == MissingSide::Heavier {
+            return self.search_order(order, buffers, best, meter);
         }
-        let sorted = self.node.sorted(feature);
-        buffers.find_cuts(sorted, self.min_samples_leaf);
+        if self.random_thresholds.is_none() && matches!(self.scores, ScoreTables::Complete(_)) {
+            return self.search_both_sides(order, buffers, best, meter);
+        }
+        self.search_order(order, buffers, best, meter)?;
+        self.search_missing_left(order, buffers, best, meter)
+    }
+
+    /// Evaluates the cuts of a sorted feature.
+    pub(super) fn search_order(
+        &self,
+        order: SortedFeature<'_>,
+        buffers: &mut SearchBuffers,
+        best: &mut BestSplit,
+        meter: &mut WorkMeter,
+    ) -> Result<()> {
+        if let Some(features) = self.random_thresholds {
+            let counts = buffers.scratch_counts();
+            return self.search_random_threshold(features, order, counts, best, meter);
+        }
+        buffers.find_cuts(order.entries, self.min_samples_leaf);
+        if order.missing == MissingSide::Left {
+            buffers.drop_missing_cut(order.entries.len() - order.present());
+        }
         if buffers.cuts.len() < 3 {
             return Ok(());
         }
-        let work = sorted.len() + buffers.cuts.len() * self.node.pair_codes.columns() / 4;
+        let work = order.entries.len() + buffers.cuts.len() * self.node.pair_codes.columns() / 4;
         meter.add(work as u64)?;
-        dispatch(SearchFeature {
+        dispatch(SearchOrder {
             search: self,
-            feature,
+            order,
             buffers,
             best,
             meter,
         })
     }
 
-    /// Bisects the cuts, pruning intervals by their bound. The counts at a cut are updated from those at the previous
-    /// checkpoint or at the lower end of the interval, whichever is closer, so a row is counted at most once per level
-    /// of bisection.
+    /// Bisects the cuts of sorted rows with these totals, pruning intervals by their bound. The counts at a cut are
+    /// updated from those at the previous checkpoint or at the lower end of the interval, whichever is closer, so a row
+    /// is counted at most once per level of bisection.
     #[inline(always)]
-    fn bisect_cuts(
+    pub(super) fn bisect_cuts(
         &self,
-        feature: usize,
+        (sorted, totals): (&[u64], &ColumnCounts),
+        rule: &mut impl CutRule,
         buffers: &mut SearchBuffers,
         best: &mut BestSplit,
         meter: &mut WorkMeter,
     ) -> Result<()> {
-        let sorted = self.node.sorted(feature);
-        let rows = sorted.len();
         let pair_codes = &*self.node.pair_codes;
-        buffers.count_checkpoints(pair_codes, sorted, &self.node.totals, meter)?;
+        buffers.count_checkpoints(pair_codes, sorted, totals, meter)?;
         let SearchBuffers {
             cuts,
             checkpoints,
@@ -128,6 +149,7 @@ impl SplitSearch<'_> {
             checkpoint_of,
             interval_counts,
             stack,
+            ..
         } = buffers;
         stack.clear();
         stack.push(Interval {
@@ -146,10 +168,7 @@ impl SplitSearch<'_> {
             if high - low < 2 {
                 continue;
             }
-            let bound = self
-                .scores
-                .improvement(rows, self.node_score, 0, side_scores);
-            if bound < best.improvement() - MARGIN {
+            if rule.bound(side_scores) < best.improvement() - MARGIN {
                 continue;
             }
             let middle = usize::midpoint(low, high);
@@ -174,12 +193,12 @@ impl SplitSearch<'_> {
                 next[0].set_to_sum(from, pair_codes, &sorted[start..cut]);
                 &next[0]
             };
-            let scores_at_cut = if high - low <= MAX_PRUNED_CUTS && self.is_pruned(cut, left, best)
+            let scores_at_cut = if high - low <= MAX_PRUNED_CUTS && rule.is_pruned(cut, left, best)
             {
                 // The bounds of the whole interval hold in both halves.
                 side_scores
             } else {
-                self.evaluate_cut((feature, cut), left, best)
+                rule.evaluate(cut, left, best)
             };
             stack.push(Interval {
                 high: middle,
@@ -200,12 +219,12 @@ impl SplitSearch<'_> {
     #[inline(always)]
     fn scan_cuts(
         &self,
-        feature: usize,
+        order: SortedFeature<'_>,
         buffers: &mut SearchBuffers,
         best: &mut BestSplit,
         meter: &mut WorkMeter,
     ) -> Result<()> {
-        let sorted = self.node.sorted(feature);
+        let sorted = order.entries;
         let pair_codes = &*self.node.pair_codes;
         let cuts = std::mem::take(&mut buffers.cuts);
         let left = buffers.scratch_counts();
@@ -215,7 +234,7 @@ impl SplitSearch<'_> {
             // Computing two rounded entropies takes about three times as long as two table lookups.
             meter.add(3 * estimated_work(pair_codes, cut - last))?;
             left.add(pair_codes, &sorted[last..cut]);
-            self.evaluate_cut((feature, cut), left, best);
+            self.evaluate_cut((order, cut), left, best);
         }
         buffers.cuts = cuts;
         Ok(())
@@ -233,11 +252,11 @@ impl SplitSearch<'_> {
     #[inline(always)]
     pub(crate) fn evaluate_cut(
         &self,
-        (feature, cut): (usize, usize),
+        (order, cut): (SortedFeature<'_>, usize),
         left: &ColumnCounts,
         best: &mut BestSplit,
     ) -> SideScores {
-        let sorted = self.node.sorted(feature);
+        let sorted = order.entries;
         let rows = sorted.len();
         let scores_at_cut = self.scores.score_sides(
             &self.node.pair_codes,
@@ -245,8 +264,9 @@ impl SplitSearch<'_> {
             (cut, left),
         );
         best.add(SplitCandidate {
-            feature: self.node.features[feature],
+            feature: self.node.features[order.feature],
             ranks: (rank(sorted[cut - 1]), rank(sorted[cut])),
+            missing: order.missing,
             improvement: self
                 .scores
                 .improvement(rows, self.node_score, cut, scores_at_cut),
@@ -260,30 +280,31 @@ fn estimated_work(pair_codes: &PairCodes, added: usize) -> u64 {
     (pair_codes.columns() * (added / 16 + 1)) as u64
 }
 
-struct SearchFeature<'a> {
+struct SearchOrder<'a> {
     search: &'a SplitSearch<'a>,
-    feature: usize,
+    order: SortedFeature<'a>,
     buffers: &'a mut SearchBuffers,
     best: &'a mut BestSplit,
     meter: &'a mut WorkMeter,
 }
 
-impl Kernel for SearchFeature<'_> {
+impl Kernel for SearchOrder<'_> {
     type Output = Result<()>;
 
     #[inline(always)]
     fn run(self) -> Result<()> {
         let Self {
             search,
-            feature,
+            order,
             buffers,
             best,
             meter,
         } = self;
         if matches!(search.scores, ScoreTables::Complete(_)) {
-            search.bisect_cuts(feature, buffers, best, meter)
+            let rows = (order.entries, &search.node.totals);
+            search.bisect_cuts(rows, &mut AllRows { search, order }, buffers, best, meter)
         } else {
-            search.scan_cuts(feature, buffers, best, meter)
+            search.scan_cuts(order, buffers, best, meter)
         }
     }
 }
@@ -356,7 +377,7 @@ impl SearchBuffers {
     }
 
     /// Lists the cuts that leave `min_samples_leaf` rows on both sides.
-    fn find_cuts(&mut self, sorted: &[u64], min_samples_leaf: usize) {
+    pub(super) fn find_cuts(&mut self, sorted: &[u64], min_samples_leaf: usize) {
         let rows = sorted.len();
         let (first, last) = cut_range(sorted, min_samples_leaf);
         self.cuts.clear();

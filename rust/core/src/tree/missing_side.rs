@@ -1,0 +1,50 @@
+//! [`MissingSide`]: where nodes send rows whose value is missing.
+
+use super::model::Tree;
+use super::node::TreeNode;
+
+/// Where an inner node sends rows whose value is missing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum MissingSide {
+    /// To the last child or, if its weight is smaller, to the first: no value was missing in the node.
+    #[default]
+    Heavier,
+    /// To the first child.
+    Left,
+    /// To the last child.
+    Right,
+}
+
+impl MissingSide {
+    /// The side that was learnt in a node in which a value is missing.
+    pub(crate) fn learnt(missing_left: bool) -> Self {
+        if missing_left {
+            Self::Left
+        } else {
+            Self::Right
+        }
+    }
+}
+
+impl Tree {
+    /// Whether a node sends missing values to its lighter side, as only a tree grown with missing values does.
+    #[must_use]
+    pub fn has_learnt_missing_sides(&self) -> bool {
+        let sides = vec![MissingSide::Heavier; self.nodes.len()];
+        self.missing_left != choose_missing_sides(&self.nodes, &sides)
+    }
+}
+
+/// Per node: whether a missing value goes to the first child; true for leaves.
+pub(super) fn choose_missing_sides(nodes: &[TreeNode], sides: &[MissingSide]) -> Vec<bool> {
+    let goes_left = |(node, side): (&TreeNode, &MissingSide)| match side {
+        _ if node.is_leaf() => true,
+        MissingSide::Left => true,
+        MissingSide::Right => false,
+        MissingSide::Heavier => {
+            let weight = |child: u32| nodes[child as usize].weight;
+            weight(node.first_child) > weight(node.first_child + node.children - 1)
+        }
+    };
+    nodes.iter().zip(sides).map(goes_left).collect()
+}
