@@ -4,7 +4,7 @@ use ndarray::{ArrayView2, Axis};
 
 use crate::boost::Booster;
 use crate::error::{Error, Result};
-use crate::features::{check_finite, Features};
+use crate::features::{check_values, Features};
 use crate::forest::Forest;
 use crate::linear::LinearModel;
 use crate::rankings::Rankings;
@@ -57,7 +57,7 @@ pub struct FailedComponent {
 /// finite, has weight 0 and is reported in [`FittedMixture::failed`].
 ///
 /// # Errors
-/// Features that are not finite, a different number of rows, parameters that do not fit the data, too many labels,
+/// Infinite features, a different number of rows, parameters that do not fit the data, too many labels,
 /// [`Error::Interrupted`], [`Error::Memory`], or threads that cannot be started.
 pub fn fit_mixture(
     values: ArrayView2<'_, f64>,
@@ -71,7 +71,7 @@ pub fn fit_mixture(
             rankings: rankings.len(),
         });
     }
-    check_finite(values)?;
+    check_values(values)?;
     let (values, rankings) = without_weight_0(values, rankings);
     let values = values.view();
     params.check(rankings.len())?;

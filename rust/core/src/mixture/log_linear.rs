@@ -71,7 +71,7 @@ pub(super) fn log_ratios([before, tied, after]: [Lanes; 3]) -> [Lanes; 2] {
         |shares: Lanes| -> Lanes { from_fn(|l| if shares[l] > FLOOR { shares[l] } else { FLOOR }) };
     let (before, tied, after) = (floor(before), floor(tied), floor(after));
     let x = logarithms(from_fn(|l| before[l] / after[l]));
-    let twice = logarithms(from_fn(|l| tied[l] * tied[l] / (before[l] * after[l])));
+    let twice: Lanes = logarithms(from_fn(|l| tied[l] * tied[l] / (before[l] * after[l])));
     [x, from_fn(|l| 0.5 * twice[l])]
 }
 
