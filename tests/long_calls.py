@@ -73,13 +73,13 @@ LONG_CALLS: dict[str, Callable[[], Call]] = {
     "to_dense_ranks": lambda: partial(br.to_dense_ranks, rankings(40_000, 1000).astype(float)),
     "pair_order_matrix": lambda: partial(br.pair_order_matrix, rankings(15_000, 1000)),
     "kendall_distance": lambda: partial(
-        br.kendall_distance, rankings(40_000, 1000), rankings(40_000, 1000)
+        br.kendall_distance, rankings(10_000, 1000), rankings(10_000, 1000)
     ),
-    "rbo": lambda: partial(br.rbo, rankings(40_000, 1000), rankings(40_000, 1000)),
+    "rbo": lambda: partial(br.rbo, rankings(10_000, 1000), rankings(10_000, 1000)),
     "tau_x, missing labels": lambda: partial(
         br.tau_x,
-        np.where(rankings(40_000, 1000) > 999, np.nan, rankings(40_000, 1000)),
-        rankings(40_000, 1000),
+        np.where(rankings(10_000, 1000) > 999, np.nan, rankings(10_000, 1000)),
+        rankings(10_000, 1000),
         missing="ignore",
     ),
     "Borda.aggregate": lambda: partial(
