@@ -96,9 +96,9 @@ class PartialLabelRankingTree(ScoreRanker):
     `min_samples_leaf` and soft routing, which count rows. Shrinkage compares weights with its strength: weights of 1/60
     are weak evidence, and are shrunk more than weights of 1. Splits are compared in ascending order of feature, with
     missing values on the right before missing values on the left, and in ascending order of threshold. A later split is
-    chosen only if it is better by more than 1e-12, so the tree does not depend on the order of the rows. Without missing
-    values in a node, a missing value goes to the heavier child at prediction. With missing labels the best split may
-    increase the impurity; nodes are split nevertheless.
+    chosen only if it is better by more than 1e-12, so the tree does not depend on the order of the rows. Without
+    missing values in a node, a missing value goes to the heavier child at prediction. With missing labels the best
+    split may increase the impurity; nodes are split nevertheless.
 
     References
     ----------

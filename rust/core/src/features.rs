@@ -209,9 +209,12 @@ impl RankedColumn {
         let present: Vec<f64> = column.iter().filter(is_present).copied().collect();
         let Self { values, ranks, .. } = rank(&present);
         let mut ranks = ranks.into_iter();
-        let next_rank = |value: &f64| match value.is_nan() {
-            true => MISSING_RANK,
-            false => ranks.next().unwrap_or(MISSING_RANK),
+        let next_rank = |value: &f64| {
+            if value.is_nan() {
+                MISSING_RANK
+            } else {
+                ranks.next().unwrap_or(MISSING_RANK)
+            }
         };
         Self {
             ranks: column.iter().map(next_rank).collect(),

@@ -242,8 +242,10 @@ fn assert_equals_reference(
     Ok(())
 }
 
-/// Feature and side of missing values, thresholds, number of rows and impurity of each node.
-fn shape(tree: &Tree) -> Vec<(Option<(u32, bool)>, Vec<f64>, u32, f64)> {
+/// Feature and side of missing values, thresholds, number of rows and impurity of a node.
+type NodeShape = (Option<(u32, bool)>, Vec<f64>, u32, f64);
+
+fn shape(tree: &Tree) -> Vec<NodeShape> {
     (0..tree.nodes().len() as u32)
         .map(|index| {
             let split = tree.split(index);

@@ -45,7 +45,7 @@ impl LeftBins {
 
     #[inline(always)]
     pub(super) fn contains(self, bin: u8) -> bool {
-        (bin <= self.last) | (bin == self.missing)
+        bin <= self.last || bin == self.missing
     }
 }
 

@@ -227,8 +227,8 @@ mod tests {
         HeldOutScores::new(&rows, &parts, model, |()| &COMPARED[..])
     }
 
-    fn forest(shares: &[f64]) -> Option<Vec<Shares>> {
-        Some(shares.iter().map(|&b| [b, 0.0, 1.0 - b]).collect())
+    fn forest(shares: &[f64]) -> Vec<Shares> {
+        shares.iter().map(|&b| [b, 0.0, 1.0 - b]).collect()
     }
 
     fn observed(rows: usize, weights: Option<&[f64]>) -> ObservedPairs {
@@ -241,7 +241,7 @@ mod tests {
     fn the_most_likely_stage_is_chosen_and_broken_components_have_no_weight() {
         let evidence = |linear| Evidence {
             observed: observed(2, None),
-            forest: forest(&[0.5, 0.5]),
+            forest: Some(forest(&[0.5, 0.5])),
             booster: Some(held_out(&[&[0.4, 0.4], &[0.9, 0.8], &[0.95, 0.1]])),
             linear,
         };
@@ -260,7 +260,7 @@ mod tests {
         );
         let nothing = Evidence {
             observed: observed(2, None),
-            forest: forest(&[f64::NAN, 0.5]),
+            forest: Some(forest(&[f64::NAN, 0.5])),
             booster: None,
             linear: None,
         };
@@ -280,7 +280,7 @@ mod tests {
             let (first, last) = (by_row(0.9, 0.2), by_row(0.3, 0.8));
             let evidence = Evidence {
                 observed: observed(rows, weights),
-                forest: forest(&by_row(0.3, 0.9)),
+                forest: Some(forest(&by_row(0.3, 0.9))),
                 booster: Some(held_out(&[&first, &last])),
                 linear: Some(held_out(&[&by_row(0.95, 0.1)])),
             };

@@ -132,10 +132,10 @@ pub fn fit_mixture(
 }
 
 /// The rows of positive weight.
-fn without_weight_0<'a>(
-    values: ArrayView2<'a, f64>,
+fn without_weight_0(
+    values: ArrayView2<'_, f64>,
     rankings: Rankings,
-) -> (ndarray::CowArray<'a, f64, ndarray::Ix2>, Rankings) {
+) -> (ndarray::CowArray<'_, f64, ndarray::Ix2>, Rankings) {
     let has_weight = |&row: &usize| rankings.weights().get(row) > 0.0;
     let kept: Vec<usize> = (0..rankings.len()).filter(has_weight).collect();
     if kept.len() == rankings.len() {

@@ -241,8 +241,9 @@ mod tests {
             logs: [&order, &tie],
             tie_offset: numbers.tie_offset,
         });
-        for pair in 0..pairs {
-            let expected = pool(&[components[0][pair], components[1][pair]], &numbers);
+        let both = components[0].iter().zip(&components[1]);
+        for (pair, (&first, &second)) in both.enumerate() {
+            let expected = pool(&[first, second], &numbers);
             for (plane, expected) in expected.into_iter().enumerate() {
                 let place = plane * pairs + pair;
                 let expected = 0.5 * (linear[place] + expected);

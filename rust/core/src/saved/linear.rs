@@ -27,9 +27,10 @@ impl SavedModel for LinearModel {
         let means: Vec<f64> = section.vector("means")?;
         let deviations: Vec<f64> = section.vector("deviations")?;
         let (shape, coefficients) = section.array::<f64>("coefficients")?;
-        let indicators: Vec<u32> = match section.has("indicators") {
-            true => section.unsigned("indicators")?,
-            false => Vec::new(),
+        let indicators: Vec<u32> = if section.has("indicators") {
+            section.unsigned("indicators")?
+        } else {
+            Vec::new()
         };
         let (inputs, labels) = (means.len(), compared.len());
         let features = inputs.saturating_sub(indicators.len());

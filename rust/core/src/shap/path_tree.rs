@@ -149,7 +149,10 @@ impl PathTree {
     /// Estimated time to explain one row, in nanoseconds.
     pub(super) fn nanoseconds_per_row(&self) -> usize {
         let per_element = self.points + self.labels;
-        (self.steps.len() * self.points + self.elements.len() * per_element) / 2
+        usize::midpoint(
+            self.steps.len() * self.points,
+            self.elements.len() * per_element,
+        )
     }
 
     fn add_steps(&mut self, tree: &impl SplitTree) {

@@ -91,7 +91,7 @@ pub fn permutation_shap(
     };
     let predictions = orders.len() * features.saturating_sub(1) * background.nrows();
     let nanoseconds = predictions.saturating_mul(NANOSECONDS_PER_ROW + 4 * pair_count(labels));
-    let explained = run::map(
+    let blocks = run::map(
         jobs,
         Work::new(rows, nanoseconds),
         || (),
@@ -102,7 +102,7 @@ pub fn permutation_shap(
         },
     )?;
     let shape = (rows, features, labels);
-    let values = Array3::from_shape_vec(shape, explained.concat()).unwrap_or_default();
+    let values = Array3::from_shape_vec(shape, blocks.concat()).unwrap_or_default();
     Ok(PermutationShap { values, base })
 }
 

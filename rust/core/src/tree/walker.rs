@@ -78,7 +78,7 @@ pub(crate) fn find_leaf(
 /// goes left. It must be true for leaves.
 #[inline(always)]
 pub(crate) fn goes_right(node: &FlatNode, index: usize, value: f64, missing_left: &[bool]) -> bool {
-    (value > node.threshold) | (value.is_nan() & !missing_left[index])
+    (value > node.threshold) | (value.is_nan() && !missing_left[index])
 }
 
 /// Finds the leaves of at most [`BATCH_ROWS`] rows of values. With `missing_left` (see [`goes_right`]) values may be

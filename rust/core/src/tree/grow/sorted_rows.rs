@@ -28,7 +28,9 @@ impl SortedRows<'_> {
     /// Adds to positions among the rows with a value the missing rows before them.
     pub(super) fn shift(&self, mut cuts: Cuts) -> Cuts {
         let offset = if self.missing_left { self.missing } else { 0 };
-        cuts.iter_mut().for_each(|cut| cut.0 += offset);
+        for cut in &mut cuts {
+            cut.0 += offset;
+        }
         cuts
     }
 
