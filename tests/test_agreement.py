@@ -117,9 +117,8 @@ def test_overlap_is_that_of_the_definition(
 @pytest.mark.parametrize(
     ("ties", "p", "expected"),
     [
-        # Computed by hand from the formulas of M. Corsi and J. Urbano, "The treatment of ties in rank-biased overlap",
-        # SIGIR 2024, for the colours of their documentation: red (blue green) yellow pink, against
-        # (blue red) yellow (green pink).
+        # Computed by a separate transcription of the formulas of M. Corsi and J. Urbano, "The treatment of ties in
+        # rank-biased overlap", SIGIR 2024: red (blue green) yellow pink against (blue red) yellow (green pink).
         ("a", 0.9, 0.8913875),
         ("b", 0.9, 0.9269447),
         ("w", 0.9, 0.9135667),
@@ -128,7 +127,7 @@ def test_overlap_is_that_of_the_definition(
         ("w", 0.5, 0.7347222),
     ],
 )
-def test_overlap_with_ties_by_hand(ties: Any, p: float, expected: float) -> None:
+def test_overlap_with_ties_of_fixed_examples(ties: Any, p: float, expected: float) -> None:
     # blue, green, pink, red, yellow
     first, second = [2, 2, 4, 1, 3], [1, 3, 3, 1, 2]
     assert br.rbo([first], [second], p=p, ties=ties) == pytest.approx(expected, abs=5e-8)
@@ -136,7 +135,7 @@ def test_overlap_with_ties_by_hand(ties: Any, p: float, expected: float) -> None
 
 def test_overlap_of_a_published_example() -> None:
     # Extrapolated overlap of W. Webber, A. Moffat and J. Zobel (2010) of 1 2 3 4 5 and 2 3 4 1 5, as printed in the
-    # documentation of two packages: 0.828.
+    # documentation of another package: 0.828.
     for ties in ("a", "b", "w"):
         found = br.rbo([[1, 2, 3, 4, 5]], [[4, 1, 2, 3, 5]], p=0.9, ties=ties)
         assert found == pytest.approx(0.828)
