@@ -164,8 +164,8 @@ def test_an_invalid_row_beyond_the_first_block_has_the_right_number() -> None:
     with pytest.raises(ValueError, match="row 140001, label 1: position -3"):
         Dataset("long", np.zeros((150_000, 1)), Y)
     X = np.zeros((150_000, 1))
-    X[140_002, 0] = NAN
-    with pytest.raises(ValueError, match="row 140002, column 0: nan"):
+    X[140_002, 0] = math.inf
+    with pytest.raises(ValueError, match="row 140002, column 0: inf"):
         Dataset("long", X, np.ones((150_000, 2)))
 
 

@@ -90,8 +90,7 @@ def test_masked_features_are_missing(masked: Any) -> None:
 
 
 def test_masked_datasets_and_scores_are_missing() -> None:
-    with pytest.raises(ValueError, match="row 3, column 0: nan"):
-        Dataset("a", MASKED, Y)
+    np.testing.assert_array_equal(np.isnan(Dataset("a", MASKED, Y).X), X == 3)
     with pytest.raises(ValueError, match="method 2 on dataset 1 is nan"):
         ScoreTable(np.ma.MaskedArray([[1.0, 2], [3, 4]], mask=[[False, True], [False, False]]))
     with pytest.raises(ValueError, match="outside"):
