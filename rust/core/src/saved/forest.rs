@@ -1,7 +1,8 @@
 //! Forests in a container: rankings, trees, and the kind and seed of each tree.
 
 use super::rankings::{read_rankings, write_rankings};
-use super::tree::{read_trees, write_trees};
+use super::tree::read_trees;
+use super::tree_arrays::write_trees;
 use super::{SavedModel, Section, SectionWriter};
 use crate::error::Result;
 use crate::forest::{bootstrap_draws, Forest, ForestTree, TreeKind};

@@ -8,6 +8,7 @@ mod forest;
 mod linear;
 mod rankings;
 mod tree;
+mod tree_arrays;
 mod writer;
 
 pub use container::{check_header, Container, Section, HEADER_BYTES};

@@ -1,10 +1,11 @@
-//! Trees in a container: the nodes of all trees in preorder, their thresholds and the rows of their leaves.
+//! Trees in a container, checked when they are read.
 
 use super::rankings::{read_rankings, write_rankings};
+use super::tree_arrays::{write_trees, TreeArrays};
 use super::{SavedModel, Section, SectionWriter};
 use crate::error::Result;
 use crate::rankings::{Rankings, MAX_LABELS};
-use crate::tree::{FittedTree, MissingSide, PreorderNode, SoftRouting, Subtree, Tree, LEAF};
+use crate::tree::{FittedTree, PreorderNode, SoftRouting, Subtree, Tree, LEAF};
 
 impl SavedModel for FittedTree {
     const NAME: &'static str = "tree";
@@ -64,128 +65,6 @@ fn read_windows(section: &mut Section<'_, '_>, tree: &Tree) -> Result<SoftRoutin
         }
     }
     Ok(SoftRouting { windows })
-}
-
-/// Writes trees on the same rankings.
-pub(super) fn write_trees<'t>(
-    trees: impl ExactSizeIterator<Item = &'t Tree> + Clone,
-    section: &mut SectionWriter<'_>,
-) {
-    let nodes: Vec<PreorderNode> = trees.clone().flat_map(Tree::preorder).collect();
-    let counts = trees.clone().map(|tree| tree.nodes().len() as u64);
-    section.unsigned("nodes_per_tree", &[trees.len()], counts);
-    let shape = [nodes.len()];
-    section.unsigned("node_rows", &shape, nodes.iter().map(|node| node.rows));
-    let weights: Vec<f64> = nodes.iter().map(|node| node.weight).collect();
-    section.reals("node_weights", &weights);
-    section.array(
-        "node_impurities",
-        &shape,
-        nodes.iter().map(|node| node.impurity),
-    );
-    // 0 means a leaf, so that the features fit into a narrow type.
-    let features = nodes.iter().map(|node| node.feature.wrapping_add(1));
-    section.unsigned("node_features", &shape, features);
-    section.unsigned(
-        "node_thresholds",
-        &shape,
-        nodes.iter().map(|node| node.thresholds),
-    );
-    let thresholds: Vec<f64> = trees
-        .clone()
-        .flat_map(|tree| &tree.thresholds)
-        .copied()
-        .collect();
-    section.vector("thresholds", &thresholds);
-    let rows = trees.clone().flat_map(|tree| &tree.rows).copied();
-    section.unsigned("rows", &[rows.clone().count()], rows);
-    // Trees on complete features do not need the sides.
-    if trees.clone().any(Tree::has_learnt_missing_sides) {
-        let is_left = |node: &PreorderNode| node.missing == MissingSide::Left;
-        section.array("node_missing_left", &shape, nodes.iter().map(is_left));
-    }
-}
-
-/// The arrays of [`write_trees`], from which the trees are taken one after the other.
-struct TreeArrays {
-    rows: std::vec::IntoIter<u32>,
-    weights: std::vec::IntoIter<f64>,
-    impurities: std::vec::IntoIter<f64>,
-    features: std::vec::IntoIter<u32>,
-    threshold_counts: std::vec::IntoIter<u32>,
-    thresholds: std::vec::IntoIter<f64>,
-    leaf_rows: std::vec::IntoIter<u32>,
-    sides: std::vec::IntoIter<MissingSide>,
-}
-
-impl TreeArrays {
-    fn read(section: &mut Section<'_, '_>) -> Result<Self> {
-        let arrays = Self {
-            rows: section.unsigned("node_rows")?.into_iter(),
-            weights: section.reals("node_weights")?.into_iter(),
-            impurities: section.vector("node_impurities")?.into_iter(),
-            features: section.unsigned("node_features")?.into_iter(),
-            threshold_counts: section.unsigned("node_thresholds")?.into_iter(),
-            thresholds: section.vector("thresholds")?.into_iter(),
-            leaf_rows: section.unsigned("rows")?.into_iter(),
-            sides: read_sides(section)?.into_iter(),
-        };
-        let nodes = arrays.rows.len();
-        let same = arrays.weights.len() == nodes
-            && (arrays.sides.len() == nodes || !section.has("node_missing_left"))
-            && arrays.impurities.len() == nodes
-            && arrays.features.len() == nodes
-            && arrays.threshold_counts.len() == nodes;
-        if same {
-            Ok(arrays)
-        } else {
-            Err(section.problem("the arrays of the nodes have different lengths"))
-        }
-    }
-
-    fn next_node(&mut self) -> Option<PreorderNode> {
-        Some(PreorderNode {
-            rows: self.rows.next()?,
-            weight: self.weights.next()?,
-            impurity: self.impurities.next()?,
-            feature: self.features.next()?.wrapping_sub(1),
-            thresholds: self.threshold_counts.next()?,
-            missing: self.sides.next().unwrap_or_default(),
-        })
-    }
-
-    /// The next tree; `None` when the arrays are too short.
-    fn next_tree(&mut self, nodes: usize) -> Option<Subtree> {
-        if nodes > self.rows.len() {
-            return None;
-        }
-        let nodes: Vec<PreorderNode> = (0..nodes).map_while(|_| self.next_node()).collect();
-        let thresholds = nodes.iter().map(|node| u64::from(node.thresholds)).sum();
-        let rows = u64::from(nodes.first()?.rows);
-        Some(Subtree {
-            thresholds: take(&mut self.thresholds, thresholds)?,
-            rows: take(&mut self.leaf_rows, rows)?,
-            nodes,
-        })
-    }
-
-    fn is_empty(&self) -> bool {
-        self.rows.len() == 0 && self.thresholds.len() == 0 && self.leaf_rows.len() == 0
-    }
-}
-
-/// Per node the side of missing values; empty for trees that send them to the heavier side.
-fn read_sides(section: &mut Section<'_, '_>) -> Result<Vec<MissingSide>> {
-    if !section.has("node_missing_left") {
-        return Ok(Vec::new());
-    }
-    let sides: Vec<bool> = section.vector("node_missing_left")?;
-    Ok(sides.into_iter().map(MissingSide::learnt).collect())
-}
-
-fn take<T>(values: &mut std::vec::IntoIter<T>, count: u64) -> Option<Vec<T>> {
-    let count = usize::try_from(count).ok()?;
-    (count <= values.len()).then(|| values.by_ref().take(count).collect())
 }
 
 /// Reads trees on these rankings and checks each of them.
