@@ -1,4 +1,4 @@
-//! [`ShareIndex`]: stored shares, with which a forest predicts without counting its training rows again; and its cache.
+//! [`ShareIndex`]: what a forest needs to predict without counting its training rows again, and its cache.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::pairs::{pair_count, PackedPairCodes};
 use crate::rankings::Rankings;
 use crate::run::{self, Jobs, Work};
-use crate::tree::{anchor_stride, AnchorPlan, AnchoredTree, LEAST_EXPONENTS};
+use crate::tree::{anchor_stride, coarse_stride, AnchorPlan, AnchoredTree, LEAST_EXPONENTS};
 use crate::weights::Weights;
 
 use super::share_sums::unit;
@@ -17,21 +17,28 @@ use super::Forest;
 /// Memory of all anchors together, in bytes.
 const ANCHOR_BUDGET: usize = 64 << 20;
 
+/// Part of the budget that coarse anchors may take.
+const COARSE_PART: [usize; 2] = [3, 4];
+
+/// Possible fractions of coarse anchors, largest first. One byte per share has an error of at most 1/510, so the largest
+/// fraction adds at most 4e-7 to the error of a share; smaller ones take fewer anchors.
+const COARSE_FRACTIONS: [f32; 5] = [2e-4, 5e-5, 1.25e-5, 3e-6, 8e-7];
+
 /// Weights and strengths for which the path from a leaf to its anchor can be computed in single precision.
 const SINGLE_PRECISION: std::ops::RangeInclusive<f64> = 1e-20..=1e20;
 
 /// The anchored trees of a forest for one strength of the m-estimate.
-///
-/// Anchors are nodes whose shares are stored; the shares of a leaf are computed from those of the anchor above it.
 ///
 /// Memory on top of the forest: 64 MB for anchors, 16 bytes per node, 8 bytes per tree and training row, three
 /// bits per distinct ranking and pair of labels.
 #[derive(Debug)]
 pub(super) struct ShareIndex {
     pub(super) strength: f64,
-    /// The number 1 in fixed point, for the shares of one tree.
+    /// Fixed-point one of a tree.
     pub(super) unit: i32,
     pub(super) trees: Vec<AnchoredTree>,
+    /// Largest fraction that a coarse anchor contributes to the shares of a leaf; 0 without coarse anchors.
+    pub(super) coarse_fraction: f32,
     /// The distinct training rankings; none if every leaf is an anchor.
     pub(super) codes: PackedPairCodes,
     pub(super) distinct_rankings: usize,
@@ -43,26 +50,21 @@ impl ShareIndex {
     /// # Errors
     /// [`Error::Interrupted`](crate::error::Error::Interrupted).
     pub(super) fn new(forest: &Forest, strength: f64, jobs: Jobs<'_>) -> Result<Self> {
-        let least = choose_least(forest, strength, ANCHOR_BUDGET, jobs)?;
-        Self::with_least(forest, strength, least, jobs)
+        let sizes = AnchorSizes::choose(forest, strength, ANCHOR_BUDGET, jobs)?;
+        Self::with_sizes(forest, strength, sizes, jobs)
     }
 
-    /// As [`Self::new`], with anchors of at least `least` rows.
-    pub(super) fn with_least(
+    /// As [`Self::new`], with these anchors.
+    pub(super) fn with_sizes(
         forest: &Forest,
         strength: f64,
-        least: u32,
+        sizes: AnchorSizes,
         jobs: Jobs<'_>,
     ) -> Result<Self> {
         let rankings = &forest.rankings;
-        let distinct = DistinctRankings::new(rankings, least > 1);
-        let plan = AnchorPlan {
-            rankings,
-            ranking_of: &distinct.ranking_of,
-            strength,
-            least,
-            unit: unit(forest.members.len()),
-        };
+        let mut plan = sizes.plan(forest, strength);
+        let distinct = DistinctRankings::new(rankings, plan.has_tails());
+        plan.ranking_of = &distinct.ranking_of;
         let anchor = |(): &mut (), tree: usize| {
             let member = &forest.members[tree];
             let weights = forest.weights(member.kind, member.seed);
@@ -76,43 +78,121 @@ impl ShareIndex {
             strength,
             unit: plan.unit,
             trees,
+            coarse_fraction: sizes.coarse_fraction,
             codes: PackedPairCodes::new(rankings.labels(), distinct.positions),
             distinct_rankings,
         })
     }
 }
 
-/// The smallest number of rows of an anchor, a power of two, for which all anchors fit in `budget` bytes.
-fn choose_least(forest: &Forest, strength: f64, budget: usize, jobs: Jobs<'_>) -> Result<u32> {
+/// Sizes of the anchors of a forest; see [`AnchorPlan`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct AnchorSizes {
+    pub(super) least: u32,
+    pub(super) coarse_fraction: f32,
+}
+
+impl AnchorSizes {
+    /// Every leaf is an exact anchor.
+    pub(super) const LEAVES: Self = Self {
+        least: 1,
+        coarse_fraction: 0.0,
+    };
+
+    fn plan(self, forest: &Forest, strength: f64) -> AnchorPlan<'_> {
+        AnchorPlan {
+            rankings: &forest.rankings,
+            ranking_of: &[],
+            strength,
+            least: self.least,
+            coarse_fraction: self.coarse_fraction,
+            unit: unit(forest.members.len()),
+        }
+    }
+
+    /// All leaves if they fit the budget, in bytes. Otherwise the largest fraction of coarse anchors that fits its part of
+    /// the budget, and the smallest power of two of `least` that fits the rest.
+    fn choose(forest: &Forest, strength: f64, budget: usize, jobs: Jobs<'_>) -> Result<Self> {
+        if !is_moderate(forest, strength) {
+            return Ok(Self::LEAVES);
+        }
+        let labels = forest.rankings.labels();
+        let exact_bytes = anchor_stride(labels) * size_of::<i32>();
+        let leaves: usize = forest.members.iter().map(|m| m.tree.leaves()).sum();
+        if leaves.saturating_mul(exact_bytes) <= budget {
+            return Ok(Self::LEAVES);
+        }
+        let [parts, of] = COARSE_PART;
+        for coarse_fraction in COARSE_FRACTIONS {
+            let counts = AnchorCounts::new(forest, strength, coarse_fraction, jobs)?;
+            let coarse = counts.coarse.saturating_mul(coarse_stride(labels));
+            if coarse <= budget / of * parts {
+                let left = budget - coarse;
+                return Ok(Self {
+                    least: counts.least(left / exact_bytes),
+                    coarse_fraction,
+                });
+            }
+        }
+        let counts = AnchorCounts::new(forest, strength, 0.0, jobs)?;
+        Ok(Self {
+            least: counts.least(budget / exact_bytes),
+            coarse_fraction: 0.0,
+        })
+    }
+}
+
+/// Whether the weights and the strength allow single precision.
+fn is_moderate(forest: &Forest, strength: f64) -> bool {
     let is_moderate = |weight: f64| weight == 0.0 || SINGLE_PRECISION.contains(&weight);
     let weights_are_moderate = match forest.rankings.weights() {
         Weights::Unit(_) => true,
         Weights::Each(weights) => weights.iter().copied().all(is_moderate),
     };
-    if !(weights_are_moderate && is_moderate(strength)) {
-        return Ok(1);
+    weights_are_moderate && is_moderate(strength)
+}
+
+/// Numbers of anchors of all trees.
+struct AnchorCounts {
+    coarse: usize,
+    /// Exact anchors for each power of two of `least`.
+    exact: [usize; LEAST_EXPONENTS],
+}
+
+impl AnchorCounts {
+    fn new(forest: &Forest, strength: f64, coarse_fraction: f32, jobs: Jobs<'_>) -> Result<Self> {
+        let sizes = AnchorSizes {
+            coarse_fraction,
+            ..AnchorSizes::LEAVES
+        };
+        let plan = sizes.plan(forest, strength);
+        let work = Work::new(forest.members.len(), 20 * forest.rankings.len());
+        let count = |(): &mut (), tree: usize| {
+            let tree = &forest.members[tree].tree;
+            let fractions = plan.fractions(tree);
+            Ok(Self {
+                coarse: fractions.coarse_anchors(),
+                exact: AnchorPlan::exact_counts(tree, &fractions),
+            })
+        };
+        let mut sums = Self {
+            coarse: 0,
+            exact: [0; LEAST_EXPONENTS],
+        };
+        for counts in run::map(jobs, work, || (), count)? {
+            sums.coarse += counts.coarse;
+            for (sum, count) in sums.exact.iter_mut().zip(counts.exact) {
+                *sum += count;
+            }
+        }
+        Ok(sums)
     }
-    let plan = AnchorPlan {
-        rankings: &forest.rankings,
-        ranking_of: &[],
-        strength,
-        least: 1,
-        unit: 1,
-    };
-    let work = Work::new(forest.members.len(), 20 * forest.rankings.len());
-    let counts = run::map(
-        jobs,
-        work,
-        || (),
-        |(), tree| Ok(plan.anchor_counts(&forest.members[tree].tree)),
-    )?;
-    let bytes_per_anchor = anchor_stride(forest.rankings.labels()) * size_of::<i32>();
-    let fits = |exponent: &usize| {
-        let anchors: usize = counts.iter().map(|counts| counts[*exponent]).sum();
-        anchors.saturating_mul(bytes_per_anchor) <= budget
-    };
-    let exponent = (0..LEAST_EXPONENTS).find(fits);
-    Ok(1 << exponent.unwrap_or(LEAST_EXPONENTS - 1))
+
+    /// The smallest power of two with at most `limit` exact anchors.
+    fn least(&self, limit: usize) -> u32 {
+        let exponent = self.exact.iter().position(|&count| count <= limit);
+        1 << exponent.unwrap_or(LEAST_EXPONENTS - 1)
+    }
 }
 
 /// The distinct rankings of the training data.
@@ -236,18 +316,19 @@ mod tests {
             seed: 1,
         };
         forest.grow(&features, &options, 4, jobs).unwrap();
-        let least = |budget| choose_least(&forest, 0.5, budget, jobs).unwrap();
-        assert_eq!(least(ANCHOR_BUDGET), 1);
+        let choose = |budget| AnchorSizes::choose(&forest, 0.5, budget, jobs).unwrap();
+        assert_eq!(choose(ANCHOR_BUDGET), AnchorSizes::LEAVES);
         // 3 pairs of 2 numbers per anchor, padded to 16 numbers of 4 bytes.
         let leaves: usize = (0..4).map(|t| forest.tree(t).unwrap().leaves()).sum();
-        assert_eq!(least(64 * leaves), 1);
-        assert!(least(64 * leaves - 1) > 1);
-        let mut before = 1;
+        assert_eq!(choose(64 * leaves), AnchorSizes::LEAVES);
+        assert!(choose(64 * leaves - 1).least > 1);
+        let mut before = f32::INFINITY;
         for budget in [12800, 6400, 3200, 1600, 0] {
-            let index = ShareIndex::with_least(&forest, 0.5, least(budget), jobs).unwrap();
-            let anchors: usize = index.trees.iter().map(AnchoredTree::anchors).sum();
-            assert!(64 * anchors <= budget && least(budget) >= before);
-            before = least(budget);
+            let sizes = choose(budget);
+            let index = ShareIndex::with_sizes(&forest, 0.5, sizes, jobs).unwrap();
+            let bytes: usize = index.trees.iter().map(AnchoredTree::anchor_bytes).sum();
+            assert!(bytes <= budget && sizes.coarse_fraction <= before);
+            before = sizes.coarse_fraction;
         }
     }
 }

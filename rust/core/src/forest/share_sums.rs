@@ -2,12 +2,14 @@
 
 use crate::pairs::PackedPairCodes;
 use crate::simd::{dispatch, Kernel};
-use crate::tree::{anchor_stride, ANCHOR_LANES};
+use crate::tree::{anchor_stride, coarse_stride, ANCHOR_LANES, COARSE_LANES, COARSE_ONE};
 
-/// The number 1 in fixed point, for the mean over all trees. Sums of all trees stay below 2³¹.
+use super::share_index::ShareIndex;
+
+/// Fixed-point one of the mean over all trees. Sums of all trees stay below 2³¹.
 const ONE: usize = 1 << 30;
 
-/// The number 1 in fixed point, for the shares of a single tree.
+/// Fixed-point one of a single tree.
 pub(super) fn unit(trees: usize) -> i32 {
     (ONE / trees.max(1)) as i32
 }
@@ -19,25 +21,35 @@ pub(super) struct ShareSums {
     /// Sums of rankings, padded to whole code words.
     before: Vec<i32>,
     after: Vec<i32>,
-    /// Sums of anchors: the planes before and after, and padding.
+    /// Sums of exact anchors: the planes before and after, and padding.
     anchored: Vec<i32>,
+    /// Sums of coarse anchors, in the same layout with other padding; empty without coarse anchors.
+    coarse: Vec<i32>,
+    /// Fixed-point one of the fractions of coarse anchors.
+    coarse_one: f32,
     /// Sum of before, tied and after, the same for all pairs.
     total: i32,
 }
 
 impl ShareSums {
-    /// Sums of 0.
-    pub(super) fn new(unit: i32, labels: usize, codes: &PackedPairCodes) -> Self {
+    /// Sums of 0, for the predictions of a forest with this index.
+    pub(super) fn new(index: &ShareIndex, labels: usize) -> Self {
+        let has_coarse = index.coarse_fraction > 0.0;
+        let coarse = coarse_stride(labels) * usize::from(has_coarse);
+        // Fractions of all trees times a byte stay below 2³¹.
+        let largest = index.coarse_fraction * index.trees.len() as f32 * f32::from(COARSE_ONE);
         Self {
-            unit: unit as f32,
-            before: vec![0; codes.stride()],
-            after: vec![0; codes.stride()],
+            unit: index.unit as f32,
+            before: vec![0; index.codes.stride()],
+            after: vec![0; index.codes.stride()],
             anchored: vec![0; anchor_stride(labels)],
+            coarse: vec![0; coarse],
+            coarse_one: if has_coarse { 2e9 / largest } else { 1.0 },
             total: 0,
         }
     }
 
-    /// A share of one tree in fixed point.
+    /// A part of a tree's shares in fixed point.
     #[inline]
     pub(super) fn fixed(&self, share: f32) -> i32 {
         to_fixed(share, self.unit)
@@ -47,6 +59,7 @@ impl ShareSums {
     pub(super) fn start(&mut self, anchors: &AnchorSums, row: usize) {
         self.before.fill(0);
         self.after.fill(0);
+        self.coarse.fill(0);
         let sums = &anchors.sums[row * anchors.stride..][..anchors.stride];
         self.anchored.copy_from_slice(sums);
         self.total = anchors.counts[row] * self.unit as i32;
@@ -62,7 +75,21 @@ impl ShareSums {
         });
     }
 
-    /// Adds a fraction of the prior, in which before, tied and after have a share of ⅓ each.
+    /// The fraction of a coarse anchor in fixed point; counts it in the total.
+    pub(super) fn start_coarse(&mut self, fraction: f32) -> i32 {
+        self.total += self.fixed(fraction);
+        to_fixed(fraction, self.coarse_one)
+    }
+
+    /// Adds fractions of the shares of coarse anchors.
+    pub(super) fn add_coarse(&mut self, anchors: &[(&[u8], i32)]) {
+        dispatch(AddCoarseKernel {
+            sums: &mut self.coarse,
+            anchors,
+        });
+    }
+
+    /// Adds a fraction of shares of ⅓.
     pub(super) fn add_prior(&mut self, fraction: f32) {
         let third = self.fixed(fraction / 3.0);
         self.total += 3 * third;
@@ -94,7 +121,10 @@ impl ShareSums {
     }
 }
 
-/// Rounds a non-negative share to fixed point.
+/// Anchors whose first numbers are read before they are added.
+const TOUCHED_ANCHORS: usize = 64;
+
+/// Rounds a number that is not negative.
 #[inline(always)]
 fn to_fixed(share: f32, unit: f32) -> i32 {
     (share * unit + 0.5) as i32
@@ -129,7 +159,6 @@ impl AnchorSums {
     }
 }
 
-/// Adds shares of anchors to the sums of their rows.
 struct AddAnchorsKernel<'a> {
     sums: &'a mut AnchorSums,
     anchors: &'a [(usize, &'a [i32])],
@@ -145,20 +174,59 @@ impl Kernel for AddAnchorsKernel<'_> {
             sums,
             counts,
         } = self.sums;
-        for &(row, anchor) in self.anchors {
-            counts[row] += 1;
-            let sums = sums[row * *stride..][..*stride].as_chunks_mut::<ANCHOR_LANES>();
-            let anchor = anchor.as_chunks::<ANCHOR_LANES>();
-            for (sums, shares) in sums.0.iter_mut().zip(anchor.0) {
-                for (sum, share) in sums.iter_mut().zip(shares) {
-                    *sum += share;
+        for anchors in self.anchors.chunks(TOUCHED_ANCHORS) {
+            touch(
+                anchors
+                    .iter()
+                    .flat_map(|(_, anchor)| anchor.iter().step_by(ANCHOR_LANES)),
+            );
+            for &(row, anchor) in anchors {
+                counts[row] += 1;
+                let sums = sums[row * *stride..][..*stride].as_chunks_mut::<ANCHOR_LANES>();
+                let anchor = anchor.as_chunks::<ANCHOR_LANES>();
+                for (sums, shares) in sums.0.iter_mut().zip(anchor.0) {
+                    for (sum, share) in sums.iter_mut().zip(shares) {
+                        *sum += share;
+                    }
                 }
             }
         }
     }
 }
 
-/// Adds a fraction of the shares of an anchor.
+/// Reads values that are needed soon: reads that do not wait for each other load many cache lines at the same time.
+#[inline(always)]
+pub(super) fn touch<'a>(values: impl Iterator<Item = &'a i32>) {
+    std::hint::black_box(values.fold(0, |all, value| all | value));
+}
+
+/// Adds to the sums 32 numbers at a time, which stay in registers while all anchors are read.
+struct AddCoarseKernel<'a> {
+    sums: &'a mut [i32],
+    anchors: &'a [(&'a [u8], i32)],
+}
+
+impl Kernel for AddCoarseKernel<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let chunks = self.sums.as_chunks_mut::<COARSE_LANES>().0;
+        for (chunk, sums) in chunks.iter_mut().enumerate() {
+            let mut lanes = *sums;
+            for &(anchor, fraction) in self.anchors {
+                let Some(shares) = anchor.as_chunks::<COARSE_LANES>().0.get(chunk) else {
+                    continue;
+                };
+                for lane in 0..COARSE_LANES {
+                    lanes[lane] += i32::from(shares[lane]) * fraction;
+                }
+            }
+            *sums = lanes;
+        }
+    }
+}
+
 struct AddFractionKernel<'a> {
     sums: &'a mut [i32],
     anchor: &'a [i32],
@@ -176,7 +244,6 @@ impl Kernel for AddFractionKernel<'_> {
     }
 }
 
-/// Adds the shares of one tree, in fixed point.
 struct AddSharesKernel<'a> {
     sums: &'a mut [i32],
     shares: &'a [f32],
@@ -194,7 +261,6 @@ impl Kernel for AddSharesKernel<'_> {
     }
 }
 
-/// Divides the sums of each pair by their total.
 struct WriteSharesKernel<'a> {
     sums: &'a ShareSums,
     shares: &'a mut [f64],
@@ -212,9 +278,21 @@ impl Kernel for WriteSharesKernel<'_> {
         let (anchor_before, rest) = self.sums.anchored.split_at(pairs);
         let anchor_after = &rest[..pairs];
         let total = self.sums.total;
+        // Without coarse anchors any numbers of the right length do, times 0.
+        let has_coarse = !self.sums.coarse.is_empty();
+        let coarse = if has_coarse {
+            &self.sums.coarse
+        } else {
+            &self.sums.anchored
+        };
+        let (coarse_before, rest) = coarse.split_at(pairs);
+        let coarse_after = &rest[..pairs];
+        let scale = self.sums.unit / (f32::from(COARSE_ONE) * self.sums.coarse_one);
+        let scale = if has_coarse { scale } else { 0.0 };
         for pair in 0..pairs {
-            let b = before[pair] + anchor_before[pair];
-            let a = after[pair] + anchor_after[pair];
+            let b =
+                before[pair] + anchor_before[pair] + to_fixed(coarse_before[pair] as f32, scale);
+            let a = after[pair] + anchor_after[pair] + to_fixed(coarse_after[pair] as f32, scale);
             // Rounding of before and after can exceed the total.
             let tied = if total > b + a { total - b - a } else { 0 };
             let sum = f64::from(b + a + tied);

@@ -20,6 +20,9 @@ use super::{Forest, TreeKind};
 /// Below this many rows, walking through many trees at once is faster than many rows at once.
 const FEW_ROWS: usize = 8;
 
+/// Rows per block: the nodes and anchors of a tree stay in cache while the rows of a block walk through it.
+const BLOCK_ROWS: usize = 1024;
+
 /// Which trees vote for a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Voters<'a> {
@@ -71,6 +74,10 @@ impl PairModel for ForestPredictor<'_> {
         self.forest.features
     }
 
+    fn block_rows(&self) -> usize {
+        BLOCK_ROWS
+    }
+
     fn write_shares(
         &self,
         block: RowBlock<'_>,
@@ -80,7 +87,7 @@ impl PairModel for ForestPredictor<'_> {
         let mut anchors = AnchorSums::new(self.labels(), block.rows);
         let mut pending: Vec<Vec<(usize, u32)>> = vec![Vec::new(); block.rows];
         self.find_leaves(block, interrupt, &mut anchors, &mut pending)?;
-        let mut sums = ShareSums::new(self.index.unit, self.labels(), &self.index.codes);
+        let mut sums = ShareSums::new(&self.index, self.labels());
         let mut tails = TailSums::new(&self.index, self.forest.rankings.is_complete());
         let by_row = shares.chunks_exact_mut(3 * pair_count(self.labels()));
         for ((row, shares), leaves) in by_row.enumerate().zip(&pending) {

@@ -36,6 +36,10 @@ pub(crate) struct PackedPairCodes {
     positions: Vec<u16>,
     /// Empty if the codes would take too much memory.
     stored: Vec<CodeWord>,
+    /// Per code word: which rankings rank both labels. Empty if all do, or as `stored`.
+    stored_seen: Vec<u32>,
+    /// Whether every ranking ranks all labels.
+    is_complete: bool,
 }
 
 /// Relations of [`LANES`] pairs, one bit each.
@@ -43,8 +47,6 @@ pub(crate) struct PackedPairCodes {
 struct CodeWord {
     before: u32,
     after: u32,
-    /// The ranking ranks both labels.
-    seen: u32,
 }
 
 impl PackedPairCodes {
@@ -59,15 +61,23 @@ impl PackedPairCodes {
         let mut codes = Self {
             labels,
             words,
+            is_complete: !positions.contains(&MISSING),
             positions,
             stored: Vec::new(),
+            stored_seen: Vec::new(),
         };
-        if rankings.saturating_mul(words * size_of::<CodeWord>()) <= max_bytes {
+        let bytes_per_word = size_of::<CodeWord>() + size_of::<u32>();
+        if rankings.saturating_mul(words * bytes_per_word) <= max_bytes {
             let mut stored = Vec::with_capacity(rankings * words);
+            let mut seen = Vec::new();
             for ranking in 0..rankings as u32 {
-                codes.push_words(ranking, &mut stored);
+                codes.push_words(ranking, &mut stored, &mut seen);
+                if codes.is_complete {
+                    seen.clear();
+                }
             }
             codes.stored = stored;
+            codes.stored_seen = seen;
         }
         codes
     }
@@ -87,7 +97,7 @@ impl PackedPairCodes {
     /// Sums of integers do not depend on the order of the rankings.
     pub(crate) fn add_complete(&self, rankings: &[(u32, i32)], sums: [&mut [i32]; 2]) {
         let [before, after] = sums;
-        self.each_group(rankings, |words, rankings| {
+        self.each_group(rankings, |words, _, rankings| {
             dispatch(AddComplete {
                 words,
                 rankings,
@@ -99,9 +109,10 @@ impl PackedPairCodes {
     /// Adds the weights of rankings to the planes before, after and seen of the pairs that they rank.
     pub(crate) fn add_incomplete(&self, rankings: &[(u32, f32)], sums: [&mut [f32]; 3]) {
         let [before, after, seen] = sums;
-        self.each_group(rankings, |words, rankings| {
+        self.each_group(rankings, |words, seen_words, rankings| {
             dispatch(AddIncomplete {
                 words,
+                seen_words,
                 rankings,
                 sums: [&mut *before, &mut *after, &mut *seen],
             });
@@ -113,42 +124,53 @@ impl PackedPairCodes {
     fn each_group<W: Copy>(
         &self,
         rankings: &[(u32, W)],
-        mut add: impl FnMut(&[CodeWord], &[(u32, W)]),
+        mut add: impl FnMut(&[CodeWord], &[u32], &[(u32, W)]),
     ) {
         let group = (GROUP_BYTES / size_of::<CodeWord>() / self.words.max(1)).max(1);
         let mut words = Vec::with_capacity(group.min(rankings.len()) * self.words);
+        let mut seen_words = Vec::new();
         for rankings in rankings.chunks(group) {
             words.clear();
+            seen_words.clear();
             for &(ranking, _) in rankings {
                 let start = ranking as usize * self.words;
-                match self.stored.get(start..start + self.words) {
-                    Some(stored) => words.extend_from_slice(stored),
-                    None => self.push_words(ranking, &mut words),
+                let range = start..start + self.words;
+                match self.stored.get(range.clone()) {
+                    Some(stored) => {
+                        words.extend_from_slice(stored);
+                        seen_words.extend_from_slice(self.stored_seen.get(range).unwrap_or(&[]));
+                    }
+                    None => self.push_words(ranking, &mut words, &mut seen_words),
                 }
             }
-            add(&words, rankings);
+            if self.is_complete {
+                seen_words.clear();
+            }
+            add(&words, &seen_words, rankings);
         }
     }
 
     /// Computes the code words of one ranking.
-    fn push_words(&self, ranking: u32, words: &mut Vec<CodeWord>) {
+    fn push_words(&self, ranking: u32, words: &mut Vec<CodeWord>, seen_words: &mut Vec<u32>) {
         let positions = &self.positions[ranking as usize * self.labels..][..self.labels];
-        let (mut word, mut lane) = (CodeWord::default(), 0);
+        let (mut word, mut seen_word, mut lane) = (CodeWord::default(), 0, 0);
         for (u, &own) in positions.iter().enumerate() {
             for &other in &positions[u + 1..] {
                 let seen = own != MISSING && other != MISSING;
                 word.before |= u32::from(seen && own < other) << lane;
                 word.after |= u32::from(seen && own > other) << lane;
-                word.seen |= u32::from(seen) << lane;
+                seen_word |= u32::from(seen) << lane;
                 lane += 1;
                 if lane == LANES {
                     words.push(std::mem::take(&mut word));
+                    seen_words.push(std::mem::take(&mut seen_word));
                     lane = 0;
                 }
             }
         }
         if lane > 0 {
             words.push(word);
+            seen_words.push(seen_word);
         }
     }
 }
@@ -172,6 +194,8 @@ impl Kernel for AddComplete<'_> {
 
 struct AddIncomplete<'a> {
     words: &'a [CodeWord],
+    /// Empty if every ranking ranks all labels.
+    seen_words: &'a [u32],
     rankings: &'a [(u32, f32)],
     sums: [&'a mut [f32]; 3],
 }
@@ -184,18 +208,23 @@ impl Kernel for AddIncomplete<'_> {
         let [before, after, seen] = self.sums;
         add_plane(before, self.words, self.rankings, |word| word.before);
         add_plane(after, self.words, self.rankings, |word| word.after);
-        add_plane(seen, self.words, self.rankings, |word| word.seen);
+        if self.seen_words.is_empty() {
+            let all: f32 = self.rankings.iter().map(|(_, weight)| weight).sum();
+            seen.iter_mut().for_each(|sum| *sum += all);
+        } else {
+            add_plane(seen, self.seen_words, self.rankings, |&word| word);
+        }
     }
 }
 
 /// Adds the weights of the rankings to the pairs whose bit is set. One plane at a time: the sums of two planes do not fit
 /// the registers.
 #[inline(always)]
-fn add_plane<W: Copy + Default + AddAssign>(
+fn add_plane<C, W: Copy + Default + AddAssign>(
     plane: &mut [W],
-    words: &[CodeWord],
+    words: &[C],
     rankings: &[(u32, W)],
-    bits_of: impl Fn(&CodeWord) -> u32,
+    bits_of: impl Fn(&C) -> u32,
 ) {
     let chunks = plane.as_chunks_mut::<LANES>().0;
     let words_per_ranking = chunks.len();
@@ -231,8 +260,13 @@ mod tests {
 
     #[test]
     fn stored_and_computed_words_add_up_to_the_definition() {
-        let positions = positions();
-        assert!(positions.contains(&MISSING));
+        assert!(positions().contains(&MISSING));
+        assert_sums_match(positions());
+        // The next position of each label is not missing.
+        assert_sums_match(positions().iter().map(|position| position + 1).collect());
+    }
+
+    fn assert_sums_match(positions: Vec<u16>) {
         let rankings: Vec<(u32, i32)> = (0..40).map(|r| (r, 3 + 7 * r as i32)).collect();
         let real: Vec<(u32, f32)> = rankings.iter().map(|&(r, w)| (r, w as f32)).collect();
         for limit in [0, MAX_STORED_BYTES] {

@@ -38,7 +38,11 @@ pub(super) fn write_trees<'t>(
     // Trees on complete features do not need the sides.
     if trees.clone().any(Tree::has_learnt_missing_sides) {
         let is_left = |node: &PreorderNode| node.missing == MissingSide::Left;
-        section.array("node_missing_left", &[nodes.len()], nodes.iter().map(is_left));
+        section.array(
+            "node_missing_left",
+            &[nodes.len()],
+            nodes.iter().map(is_left),
+        );
     }
 }
 

@@ -35,8 +35,8 @@ pub(crate) mod walker;
 
 pub(crate) use grow::{PreorderNode, SharedEncoding, Subtree, LEAF};
 pub(crate) use leaves::{
-    anchor_stride, step_up, AnchorPlan, AnchoredTree, ClimbEnd, ClimbedNode, ShareWalk,
-    ANCHOR_LANES, LEAST_EXPONENTS, NEGLIGIBLE,
+    anchor_stride, coarse_stride, step_up, AnchorPlan, AnchoredTree, ClimbEnd, ClimbedNode,
+    ShareWalk, Step, TailRow, ANCHOR_LANES, COARSE_LANES, COARSE_ONE, LEAST_EXPONENTS, NEGLIGIBLE,
 };
 pub(crate) use missing_side::MissingSide;
 

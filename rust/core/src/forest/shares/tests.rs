@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::features::Features;
+use crate::forest::share_index::AnchorSizes;
 use crate::forest::{ForestOptions, ForestVariant};
 use crate::missing::{drop_labels, to_dense_ranks};
 use crate::rankings::{Rankings, MISSING};
@@ -109,13 +110,19 @@ fn assert_shares_match(forest: &Forest, x: &Array2<f64>, strengths: &[f64]) {
         for voters in [Voters::All, Voters::OutOfBag] {
             let expected = exact_shares(forest, x, strength, voters);
             for least in [1, 4, 32, 1 << 20] {
-                let index = ShareIndex::with_least(forest, strength, least, jobs(1)).unwrap();
-                let found = anchored_shares(forest, x, index, voters);
-                let difference = largest_difference(&found, &expected);
-                assert!(
-                    difference <= TOLERANCE,
-                    "{strength} {voters:?} {least}: {difference}"
-                );
+                for coarse_fraction in [0.0, 2e-4, 3e-6] {
+                    let sizes = AnchorSizes {
+                        least,
+                        coarse_fraction,
+                    };
+                    let index = ShareIndex::with_sizes(forest, strength, sizes, jobs(1)).unwrap();
+                    let found = anchored_shares(forest, x, index, voters);
+                    let difference = largest_difference(&found, &expected);
+                    assert!(
+                        difference <= TOLERANCE,
+                        "{strength} {voters:?} {sizes:?}: {difference}"
+                    );
+                }
             }
         }
     }

@@ -3,44 +3,45 @@
 //! Some nodes, the anchors, store their smoothed shares. The shares of a leaf are those of the anchor above it,
 //! corrected by the few training rows between both: f = 1 at the leaf; each node on the way up contributes its weights
 //! times q = f / (N + m) and leaves f = q · m to its parent, where N is the weight of the node and m the strength.
+//!
+//! An exact anchor can end the way of any leaf. A coarse anchor stores one byte per share; it is made where only a small
+//! fraction f is left, so that its rounding errors are multiplied by f.
 
 use crate::error::Result;
 use crate::pairs::pair_count;
-use crate::rankings::Rankings;
 use crate::weights::Weights;
 
+use super::anchor_plan::{AnchorKind, AnchorPlan};
 use super::shrinkage::Shrinkage;
 use super::walk::ShareWalk;
 use crate::tree::model::Tree;
 
-/// Fractions below this are neglected on the path from a leaf to its anchor; it bounds the error of the shares.
+/// Fraction of the shares of a leaf that is not followed further up: it bounds the error of the shares.
 pub(crate) const NEGLIGIBLE: f32 = 4e-7;
 
-/// Number of possible values of `AnchorPlan::least`: the powers of two from 1 to 2³¹.
-pub(crate) const LEAST_EXPONENTS: usize = 32;
+/// Marks the slot of an exact anchor in `ClimbNode::parent`.
+const EXACT: u32 = 1 << 31;
 
-/// Marks the slot of an anchor in `ClimbNode::parent`.
-const ANCHOR: u32 = 1 << 31;
+/// Marks the slot of a coarse anchor in `ClimbNode::parent`.
+const COARSE: u32 = 1 << 30;
 
-/// The shares of an anchor are padded to a multiple of this, in numbers.
+/// The largest share of a coarse anchor.
+pub(crate) const COARSE_ONE: u8 = u8::MAX;
+
+/// The shares of an exact anchor are padded to a multiple of this, in numbers.
 pub(crate) const ANCHOR_LANES: usize = 16;
 
-/// Length of the shares of an anchor, with padding.
+/// The shares of a coarse anchor are padded to a multiple of this, in bytes.
+pub(crate) const COARSE_LANES: usize = 32;
+
+/// Length of the shares of an exact anchor, with padding.
 pub(crate) fn anchor_stride(labels: usize) -> usize {
     (2 * pair_count(labels)).next_multiple_of(ANCHOR_LANES)
 }
 
-/// How the trees of a model are anchored.
-pub(crate) struct AnchorPlan<'a> {
-    pub(crate) rankings: &'a Rankings,
-    /// Per training row: index of its ranking among the distinct rankings.
-    pub(crate) ranking_of: &'a [u32],
-    /// Strength of the m-estimate.
-    pub(crate) strength: f64,
-    /// Anchors are the lowest nodes with at least this many rows; with 1 they are the leaves.
-    pub(crate) least: u32,
-    /// The number 1 in fixed point, for the stored shares.
-    pub(crate) unit: i32,
+/// Length of the shares of a coarse anchor, with padding.
+pub(crate) fn coarse_stride(labels: usize) -> usize {
+    (2 * pair_count(labels)).next_multiple_of(COARSE_LANES)
 }
 
 /// A tree with anchors.
@@ -49,16 +50,20 @@ pub(crate) struct AnchoredTree {
     nodes: Vec<ClimbNode>,
     /// Training rows in the order of the leaves; empty if every leaf is an anchor.
     rows: Vec<TailRow>,
-    /// Per anchor the planes before and after, in fixed point, and the padding.
-    anchors: Vec<i32>,
-    /// Length of the shares of an anchor.
-    stride: usize,
+    /// Per exact anchor the planes before and after, in fixed point, and the padding.
+    exact: Vec<i32>,
+    /// Length of the shares of an exact anchor.
+    exact_stride: usize,
+    /// Per coarse anchor the planes before and after, and the padding.
+    coarse: Vec<u8>,
+    /// Length of the shares of a coarse anchor.
+    coarse_stride: usize,
 }
 
-/// A node in the compact layout for paths from leaves to anchors.
+/// A node in the compact layout of the way up.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct ClimbNode {
-    /// Index of the parent, or [`ANCHOR`] and the slot of the node's shares.
+    /// Index of the parent, or [`EXACT`] or [`COARSE`] and the slot of the node's shares.
     parent: u32,
     first_row: u32,
     rows: u32,
@@ -83,65 +88,118 @@ pub(crate) struct ClimbedNode {
     pub(crate) weight: f32,
 }
 
-/// End of a climb from a leaf.
+/// What ends the way up from a leaf.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum ClimbEnd<'a> {
-    /// An anchor, with its shares: the planes before and after, and padding.
-    Anchor(&'a [i32]),
+    /// An exact anchor, with its shares: the planes before and after, and padding.
+    Exact(&'a [i32]),
+    /// A coarse anchor, with its shares.
+    Coarse(&'a [u8]),
     /// The root, which is no anchor: its parent has shares of ⅓.
     Root,
     /// The caller stopped.
     Stopped,
 }
 
+/// One step on the way up from a leaf.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Step<'a> {
+    /// A node that is no anchor, and its parent; `None` for the root.
+    Up(ClimbedNode, Option<u32>),
+    /// The node ends the way.
+    End(ClimbEnd<'a>),
+}
+
 impl AnchoredTree {
     /// Computes the shares of the anchors. `weights` are those that the tree was grown with.
     pub(crate) fn new(tree: &Tree, weights: &Weights, plan: &AnchorPlan<'_>) -> Result<Self> {
-        let anchors = plan.anchors(tree);
         let mut nodes: Vec<ClimbNode> = tree.nodes().iter().map(ClimbNode::new).collect();
-        for (&anchor, slot) in anchors.iter().zip(0..) {
-            nodes[anchor as usize].parent = ANCHOR | slot;
+        let anchors = plan.anchors(tree);
+        let (mut exact, mut coarse) = (0, 0);
+        for &(anchor, kind) in &anchors {
+            let (mark, next) = match kind {
+                AnchorKind::Exact => (EXACT, &mut exact),
+                AnchorKind::Coarse => (COARSE, &mut coarse),
+            };
+            nodes[anchor as usize].parent = mark | *next;
+            *next += 1;
         }
-        let stride = anchor_stride(tree.labels());
-        let mut shares_of = vec![0; anchors.len() * stride];
-        let shrinkage = Shrinkage::MEstimate {
-            strength: plan.strength,
-        };
-        let unit = f64::from(plan.unit);
-        let chosen = anchors.iter().copied();
-        let walk = ShareWalk::new(tree, plan.rankings, weights, shrinkage, chosen);
-        walk.visit(|node, shares| {
-            let slot = nodes[node as usize].parent & !ANCHOR;
-            let to = &mut shares_of[slot as usize * stride..][..stride];
-            let [before, _, after] = shares.planes();
-            for (to, share) in to.iter_mut().zip(before.iter().chain(after)) {
-                *to = (share * unit).round() as i32;
-            }
-            Ok(())
-        })?;
         let tail_row = |&row: &u32| TailRow {
             ranking: plan.ranking_of[row as usize],
             weight: weights.get(row as usize) as f32,
         };
-        let has_tails = plan.least > 1;
-        let rows = tree.node_rows(0).iter().filter(|_| has_tails);
-        Ok(Self {
+        let rows = tree.node_rows(0).iter().filter(|_| plan.has_tails());
+        let exact_stride = anchor_stride(tree.labels());
+        let coarse_stride = coarse_stride(tree.labels());
+        let mut anchored = Self {
             nodes,
             rows: rows.map(tail_row).collect(),
-            anchors: shares_of,
-            stride,
-        })
+            exact: vec![0; exact as usize * exact_stride],
+            exact_stride,
+            coarse: vec![0; coarse as usize * coarse_stride],
+            coarse_stride,
+        };
+        let shrinkage = Shrinkage::MEstimate {
+            strength: plan.strength,
+        };
+        let chosen = anchors.iter().map(|&(node, _)| node);
+        let walk = ShareWalk::new(tree, plan.rankings, weights, shrinkage, chosen);
+        walk.visit(|node, shares| {
+            let [before, _, after] = shares.planes();
+            anchored.store(node, before.iter().chain(after).copied(), plan.unit);
+            Ok(())
+        })?;
+        Ok(anchored)
+    }
+
+    /// Stores the shares of an anchor.
+    fn store(&mut self, node: u32, shares: impl Iterator<Item = f64>, unit: i32) {
+        let mark = self.nodes[node as usize].parent;
+        if mark & EXACT != 0 {
+            let start = (mark & !EXACT) as usize * self.exact_stride;
+            for (to, share) in self.exact[start..].iter_mut().zip(shares) {
+                *to = (share * f64::from(unit)).round() as i32;
+            }
+        } else {
+            let start = (mark & !COARSE) as usize * self.coarse_stride;
+            for (to, share) in self.coarse[start..].iter_mut().zip(shares) {
+                *to = (share * f64::from(COARSE_ONE)).round() as u8;
+            }
+        }
     }
 
     /// The shares of a leaf that is an anchor.
     #[inline]
     pub(crate) fn leaf_anchor(&self, leaf: u32) -> Option<&[i32]> {
         let parent = self.nodes[leaf as usize].parent;
-        (parent & ANCHOR != 0).then(|| self.anchor(parent & !ANCHOR))
+        (parent & EXACT != 0).then(|| self.exact(parent & !EXACT))
     }
 
-    fn anchor(&self, slot: u32) -> &[i32] {
-        &self.anchors[slot as usize * self.stride..][..self.stride]
+    fn exact(&self, slot: u32) -> &[i32] {
+        &self.exact[slot as usize * self.exact_stride..][..self.exact_stride]
+    }
+
+    fn coarse(&self, slot: u32) -> &[u8] {
+        &self.coarse[slot as usize * self.coarse_stride..][..self.coarse_stride]
+    }
+
+    /// The node with this index, and its parent or what ends the way up.
+    #[inline(always)]
+    pub(crate) fn step(&self, index: u32) -> Step<'_> {
+        let node = self.nodes[index as usize];
+        if node.parent & EXACT != 0 {
+            return Step::End(ClimbEnd::Exact(self.exact(node.parent & !EXACT)));
+        }
+        if node.parent & COARSE != 0 {
+            return Step::End(ClimbEnd::Coarse(self.coarse(node.parent & !COARSE)));
+        }
+        let level = ClimbedNode {
+            start: node.first_row,
+            end: node.first_row + node.rows,
+            weight: node.weight,
+        };
+        let parent = (index > 0).then_some(node.parent);
+        Step::Up(level, parent)
     }
 
     /// Calls `visit` with each node from a leaf up to its anchor, which is not visited, or until it returns false.
@@ -152,29 +210,19 @@ impl AnchoredTree {
     ) -> ClimbEnd<'_> {
         let mut index = leaf;
         loop {
-            let node = self.nodes[index as usize];
-            if node.parent & ANCHOR != 0 {
-                return ClimbEnd::Anchor(self.anchor(node.parent & !ANCHOR));
+            match self.step(index) {
+                Step::End(top) => return top,
+                Step::Up(level, _) if !visit(level) => return ClimbEnd::Stopped,
+                Step::Up(_, None) => return ClimbEnd::Root,
+                Step::Up(_, Some(parent)) => index = parent,
             }
-            let level = ClimbedNode {
-                start: node.first_row,
-                end: node.first_row + node.rows,
-                weight: node.weight,
-            };
-            if !visit(level) {
-                return ClimbEnd::Stopped;
-            }
-            if index == 0 {
-                return ClimbEnd::Root;
-            }
-            index = node.parent;
         }
     }
 
-    /// Number of anchors.
+    /// Memory of the anchors, in bytes.
     #[cfg(test)]
-    pub(crate) fn anchors(&self) -> usize {
-        self.anchors.len() / self.stride
+    pub(crate) fn anchor_bytes(&self) -> usize {
+        size_of_val(&*self.exact) + self.coarse.len()
     }
 
     /// The training rows of a range of a [`ClimbedNode`].
@@ -194,75 +242,9 @@ impl ClimbNode {
     }
 }
 
-impl AnchorPlan<'_> {
-    /// Number of anchors of a tree for each `least` = 1, 2, 4, …; that of the plan is ignored.
-    pub(crate) fn anchor_counts(&self, tree: &Tree) -> [usize; LEAST_EXPONENTS] {
-        let remainders = self.remainders(tree);
-        let mut counts = [0; LEAST_EXPONENTS];
-        for index in 0..tree.nodes().len() as u32 {
-            let [low, high] = anchor_exponents(tree, index, &remainders);
-            for count in &mut counts[low.min(high)..high] {
-                *count += 1;
-            }
-        }
-        counts
-    }
-
-    /// The anchors of a tree, ascending.
-    fn anchors(&self, tree: &Tree) -> Vec<u32> {
-        let remainders = self.remainders(tree);
-        let exponent = self.least.ilog2() as usize;
-        let is_anchor = |&index: &u32| {
-            let [low, high] = anchor_exponents(tree, index, &remainders);
-            (low..high).contains(&exponent)
-        };
-        (0..tree.nodes().len() as u32).filter(is_anchor).collect()
-    }
-
-    /// Per node: the largest fraction that its parent contributes to the shares of a leaf below it.
-    fn remainders(&self, tree: &Tree) -> Vec<f32> {
-        if !self.rankings.is_complete() {
-            // A pair that no row below ranks takes its shares from the parent.
-            return vec![1.0; tree.nodes().len()];
-        }
-        let mut remainders = vec![0.0_f32; tree.nodes().len()];
-        for index in (0..tree.nodes().len()).rev() {
-            let node = &tree.nodes()[index];
-            let above = if node.is_leaf() {
-                1.0
-            } else {
-                remainders[index]
-            };
-            let [_, remainder] = step_up(above, node.weight as f32, self.strength as f32);
-            remainders[index] = remainder;
-            let parent = &mut remainders[node.parent as usize];
-            if index > 0 && remainder > *parent {
-                *parent = remainder;
-            }
-        }
-        remainders
-    }
-}
-
 /// The factor of a node's weights in the shares of a leaf, and the fraction that is left to its parent.
 #[inline]
 pub(crate) fn step_up(fraction: f32, weight: f32, strength: f32) -> [f32; 2] {
     let factor = fraction / (weight + strength);
     [factor, factor * strength]
-}
-
-/// Range of the exponents of `least` for which a node is an anchor: from the first, up to but not including the second.
-///
-/// A leaf is an anchor if it has at least `least` rows. An inner node is one if it has at least `least` rows, and a child
-/// with fewer rows whose leaves need its shares.
-fn anchor_exponents(tree: &Tree, index: u32, remainders: &[f32]) -> [usize; 2] {
-    let node = tree.node(index);
-    let end = |rows: u32| rows.max(1).ilog2() as usize + 1;
-    if node.is_leaf() {
-        return [0, end(node.rows)];
-    }
-    let needed = |child: &u32| remainders[*child as usize] >= NEGLIGIBLE;
-    let children = tree.children(index).filter(needed);
-    let smallest = children.map(|child| tree.node(child).rows).min();
-    smallest.map_or([0, 0], |rows| [end(rows), end(node.rows)])
 }

@@ -1,5 +1,6 @@
 //! Pair shares of the leaves: shrinkage towards the ancestors, soft routing and consensus.
 
+mod anchor_plan;
 mod anchors;
 mod node_shares;
 mod predict;
@@ -8,9 +9,10 @@ mod shrinkage;
 pub(crate) mod soft;
 mod walk;
 
+pub(crate) use anchor_plan::{AnchorPlan, LEAST_EXPONENTS};
 pub(crate) use anchors::{
-    anchor_stride, step_up, AnchorPlan, AnchoredTree, ClimbEnd, ClimbedNode, ANCHOR_LANES,
-    LEAST_EXPONENTS, NEGLIGIBLE,
+    anchor_stride, coarse_stride, step_up, AnchoredTree, ClimbEnd, ClimbedNode, Step, TailRow,
+    ANCHOR_LANES, COARSE_LANES, COARSE_ONE, NEGLIGIBLE,
 };
 pub(crate) use walk::ShareWalk;
 

@@ -1,0 +1,140 @@
+//! [`AnchorPlan`]: which nodes of a tree are anchors.
+
+use crate::rankings::Rankings;
+
+use super::anchors::{step_up, NEGLIGIBLE};
+use crate::tree::model::Tree;
+
+/// Number of possible values of `AnchorPlan::least`: the powers of two from 1 to 2³¹.
+pub(crate) const LEAST_EXPONENTS: usize = 32;
+
+/// How the trees of a model are anchored.
+#[derive(Clone, Copy)]
+pub(crate) struct AnchorPlan<'a> {
+    pub(crate) rankings: &'a Rankings,
+    /// Per training row: index of its ranking among the distinct rankings.
+    pub(crate) ranking_of: &'a [u32],
+    /// Strength of the m-estimate.
+    pub(crate) strength: f64,
+    /// Exact anchors are the lowest nodes with at least this many rows; with 1 they are the leaves.
+    pub(crate) least: u32,
+    /// Coarse anchors are the lowest nodes that contribute at most this fraction to every leaf below them; 0 for none.
+    pub(crate) coarse_fraction: f32,
+    /// Fixed-point one of the exact anchors.
+    pub(crate) unit: i32,
+}
+
+/// How the shares of an anchor are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AnchorKind {
+    Exact,
+    Coarse,
+}
+
+/// The ways up from the leaves of a tree, for one `coarse_fraction`.
+pub(crate) struct ClimbFractions {
+    /// Per node: the largest fraction that its parent contributes to the shares of a leaf below it; 0 if all ways end
+    /// at or below the node.
+    remainders: Vec<f32>,
+    /// Per node: whether it is a coarse anchor.
+    is_coarse: Vec<bool>,
+}
+
+impl ClimbFractions {
+    /// Number of coarse anchors.
+    pub(crate) fn coarse_anchors(&self) -> usize {
+        self.is_coarse.iter().filter(|&&coarse| coarse).count()
+    }
+}
+
+impl AnchorPlan<'_> {
+    /// Whether some leaves are no anchors.
+    pub(crate) fn has_tails(&self) -> bool {
+        self.least > 1
+    }
+
+    /// Number of exact anchors of a tree for each `least` = 1, 2, 4, …; that of the plan is ignored.
+    pub(crate) fn exact_counts(
+        tree: &Tree,
+        fractions: &ClimbFractions,
+    ) -> [usize; LEAST_EXPONENTS] {
+        let mut counts = [0; LEAST_EXPONENTS];
+        for index in 0..tree.nodes().len() as u32 {
+            let [low, high] = exact_exponents(tree, index, fractions);
+            for count in &mut counts[low.min(high)..high] {
+                *count += 1;
+            }
+        }
+        counts
+    }
+
+    /// The anchors of a tree, ascending.
+    pub(super) fn anchors(&self, tree: &Tree) -> Vec<(u32, AnchorKind)> {
+        let fractions = self.fractions(tree);
+        let exponent = self.least.ilog2() as usize;
+        let kind = |index: u32| {
+            if fractions.is_coarse[index as usize] {
+                return Some(AnchorKind::Coarse);
+            }
+            let [low, high] = exact_exponents(tree, index, &fractions);
+            (low..high).contains(&exponent).then_some(AnchorKind::Exact)
+        };
+        let nodes = 0..tree.nodes().len() as u32;
+        nodes
+            .filter_map(|index| Some((index, kind(index)?)))
+            .collect()
+    }
+
+    /// Follows the ways up from all leaves.
+    pub(crate) fn fractions(&self, tree: &Tree) -> ClimbFractions {
+        let nodes = tree.nodes().len();
+        let mut fractions = ClimbFractions {
+            remainders: vec![0.0; nodes],
+            is_coarse: vec![false; nodes],
+        };
+        if !self.rankings.is_complete() {
+            // A pair that no row below ranks takes its shares from the parent.
+            fractions.remainders.fill(1.0);
+            return fractions;
+        }
+        for index in (0..nodes).rev() {
+            let node = &tree.nodes()[index];
+            let above = if node.is_leaf() {
+                1.0
+            } else {
+                fractions.remainders[index]
+            };
+            fractions.is_coarse[index] =
+                !node.is_leaf() && above >= NEGLIGIBLE && above <= self.coarse_fraction;
+            if fractions.is_coarse[index] {
+                fractions.remainders[index] = 0.0;
+                continue;
+            }
+            let [_, remainder] = step_up(above, node.weight as f32, self.strength as f32);
+            fractions.remainders[index] = remainder;
+            let parent = &mut fractions.remainders[node.parent as usize];
+            if index > 0 && remainder > *parent {
+                *parent = remainder;
+            }
+        }
+        fractions
+    }
+}
+
+/// The exponents of `least`, from the first inclusive to the second exclusive, for which a node is an exact anchor. Leaves
+/// of at least `least` rows are anchors, and inner nodes of at least `least` rows with a smaller child below which a leaf
+/// needs the anchor.
+fn exact_exponents(tree: &Tree, index: u32, fractions: &ClimbFractions) -> [usize; 2] {
+    let node = tree.node(index);
+    let end = |rows: u32| rows.max(1).ilog2() as usize + 1;
+    if node.is_leaf() {
+        return [0, end(node.rows)];
+    }
+    if fractions.is_coarse[index as usize] {
+        return [0, 0];
+    }
+    let needed = |child: &u32| fractions.remainders[*child as usize] >= NEGLIGIBLE;
+    let children = tree.children(index).filter(needed);
+    let smallest = children.map(|child| tree.node(child).rows).min();
+    smallest.map_or([0, 0], |rows| [end(rows), end(node.rows)])
+}
