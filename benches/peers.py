@@ -24,6 +24,7 @@ from peer_boards import boards  # noqa: E402
 from peer_boosting import boosting  # noqa: E402
 from peer_consensus import consensus  # noqa: E402
 from peer_forests import forests  # noqa: E402
+from peer_serving import serving  # noqa: E402
 from peer_shap import shap_values  # noqa: E402
 from peer_study import study  # noqa: E402
 from peer_trees import large_trees, trees  # noqa: E402
@@ -345,6 +346,7 @@ SECTIONS: dict[str, Callable[[], None]] = {
     "trees": trees,
     "boosting": boosting,
     "forests": forests,
+    "serving": serving,
     "large_trees": large_trees,
     "shap": shap_values,
     "study": study,

@@ -1,0 +1,100 @@
+"""Predictions of a forest, one thread: our ranking of all labels compared with scikit-learn's forests.
+
+Two peers: the multi-output forest on the codes of all pairs of labels, asked by `predict_proba`, and the forest that
+predicts the top label only. The multi-output forest of 100 trees on letter would take minutes and gigabytes, so its
+time is extrapolated from forests of 2 and 6 trees, fitted on all rows.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from peer_forests import PEER_TREES, TREES, extrapolated
+from peer_trees import named_or_generated, pair_codes
+from sklearn.ensemble import RandomForestClassifier
+
+import bucketrank as br
+
+TURNS = 7
+"""Number of alternating measurements; the best of each side counts."""
+
+ONE_ROW_CALLS = 20
+
+
+def best_seconds(*calls: Any) -> list[float]:
+    """Best wall time of each call, measured alternately."""
+    best = [float("inf")] * len(calls)
+    for _ in range(TURNS):
+        for index, call in enumerate(calls):
+            start = time.perf_counter()
+            call()
+            best[index] = min(best[index], time.perf_counter() - start)
+    return best
+
+
+def fitted(name: str) -> tuple[Any, Any, Any, Any]:
+    """Features, rankings, our forest and the forest for the top label."""
+    X, Y = named_or_generated(name)
+    ours = br.PartialLabelRankingForest(n_estimators=TREES, n_jobs=2, random_state=0).fit(X, Y)
+    top = RandomForestClassifier(TREES, n_jobs=2, random_state=0).fit(X, Y.argmin(axis=1))
+    for model in (ours, top):
+        model.set_params(n_jobs=1)
+    start = time.perf_counter()
+    ours.predict(X[:1])
+    print(f"    {name}: first prediction {time.perf_counter() - start:.2f} s")
+    return X, Y, ours, top
+
+
+def report(name: str, ours: float, peer: float, ratio: float, goal: str, reached: bool) -> None:
+    verdict = "ok" if reached else "MISSED"
+    print(
+        f"    {name:<48}{ours * 1e3:>10.3f} ms {peer * 1e3:>10.3f} ms {ratio:>8.3f}x  "
+        f"goal {goal} {verdict}"
+    )
+
+
+def serving() -> None:
+    print(f"\npredictions of forests of {TREES} trees, one thread: ours and the peer's")
+    letter()
+    for name, goal in (("segment", 0.4), ("vowel", 0.5)):
+        X, _, forest, top = fitted(name)
+        rows = np.resize(X, (1000, X.shape[1]))  # vowel has fewer rows: they are repeated
+        ours, peer = best_seconds(
+            lambda f=forest, r=rows: f.predict(r), lambda t=top, r=rows: t.predict(r)
+        )  # type: ignore[misc]
+        name = f"{name}, {len(rows)} rows / top-label forest"
+        report(name, ours, peer, ours / peer, f"at most {goal}x", ours <= goal * peer)
+
+
+def letter() -> None:
+    X, Y, forest, top = fitted("letter")
+    rows, codes = X[:2000], pair_codes(Y)
+    peers = [
+        RandomForestClassifier(
+            trees, criterion="entropy", max_features="sqrt", n_jobs=1, random_state=0
+        ).fit(X, codes)
+        for trees in PEER_TREES
+    ]
+    calls = [lambda p=p: p.predict_proba(rows) for p in peers]  # type: ignore[misc]
+    ours, few, more = best_seconds(lambda: forest.predict(rows), *calls)
+    peer = extrapolated([(few, few), (more, more)])[0]
+    name = f"letter, {len(rows)} rows / multi-output forest"
+    report(name, ours, peer, peer / ours, "at least 12x, aim 25x", peer >= 12 * ours)
+
+    def one_by_one(model: Any) -> None:
+        for row in range(ONE_ROW_CALLS):
+            model.predict(rows[row : row + 1])
+
+    ours, peer = best_seconds(lambda: one_by_one(forest), lambda: one_by_one(top))
+    ours, peer = ours / ONE_ROW_CALLS, peer / ONE_ROW_CALLS
+    name = "letter, one row / top-label forest"
+    report(name, ours, peer, ours / peer, "at most .12x, aim .04x", ours <= 0.12 * peer)
+    size = len(forest.forest_.to_bytes()) / 1e6
+    verdict = "ok" if size <= 60 else "MISSED"
+    print(f"    letter, saved forest: {size:.1f} MB, goal 60, aim 40 {verdict}")
+
+
+if __name__ == "__main__":
+    serving()
