@@ -206,6 +206,9 @@ def _calls(model: Any) -> dict[str, Callable[[], Any]]:
         "predict_tie_terms": lambda: model.predict_tie_terms(X),
         "predict_utilities": lambda: model.predict_utilities(X),
         "score": lambda: model.score(X, Y),
+        "predict_label_scores": lambda: model.predict_label_scores(X),
+        "shap_base_values": lambda: model.shap_base_values(*_background(model, X)),
+        "shap_values": lambda: model.shap_values(X, *_background(model, X)),
         "set_fit_request": lambda: _with_routing(copy.copy(model).set_fit_request),
         "set_output": lambda: copy.copy(model).set_output(transform="pandas").predict(X),
         "set_params": lambda: (
@@ -230,6 +233,11 @@ def _calls(model: Any) -> dict[str, Callable[[], Any]]:
         others["export_text"] = lambda: br.export_text(model)
         others["export_graphviz"] = lambda: br.export_graphviz(model)
     return {**owned, **others}
+
+
+def _background(model: Any, X: Any) -> tuple[Any, ...]:
+    """Return the background rows, which only the mixture needs."""
+    return (X,) if isinstance(model, br.PartialLabelRanker) else ()
 
 
 def _with_routing(request: Callable[..., Any]) -> Any:

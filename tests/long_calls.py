@@ -121,7 +121,7 @@ LONG_CALLS: dict[str, Callable[[], Call]] = {
         br.PartialLabelRankingTree, "predict"
     ),
     "PartialLabelRankingTree.predict, lottery": lambda: predict_unsplit(
-        br.PartialLabelRankingTree, "predict", labels=700, aggregator="maximal_lottery"
+        br.PartialLabelRankingTree, "predict", labels=1500, aggregator="maximal_lottery"
     ),
     "PartialLabelRankingTree.predict_pair_order": lambda: predict_unsplit(
         br.PartialLabelRankingTree, "predict_pair_order"

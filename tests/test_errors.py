@@ -168,7 +168,7 @@ def test_copies_and_pickles_keep_the_attributes(
         lambda: drop_labels([[1, 2]], 1.5, 0),
         lambda: Borda(beta=-1.0),
         lambda: PartialLabelRankingTree(min_samples_leaf=0).fit(X, [[1, 2], [2, 1]]),
-        lambda: PartialLabelRankingTree().fit([[1.0], [NAN]], [[1, 2], [2, 1]]),
+        lambda: PartialLabelRankingTree().fit([[1.0], [math.inf]], [[1, 2], [2, 1]]),
     ],
 )
 def test_invalid_parameters_and_features_are_not_ranking_errors(provoke: Callable[[], Any]) -> None:

@@ -23,6 +23,7 @@ import pytest
 import bucketrank as br
 from bucketrank import figures, statistics
 from bucketrank.__main__ import main
+from bucketrank.calibration import reliability_curve
 from bucketrank.datasets import Dataset, describe
 from bucketrank.experiments import Study, compare
 from bucketrank.tables import Column, Table
@@ -82,10 +83,12 @@ def board(hostile: bool) -> br.Leaderboard:
 
 
 @cache
-def tree(hostile: bool) -> br.PartialLabelRankingTree:
+def tree(hostile: bool, first: int = 0) -> br.PartialLabelRankingTree:
+    """Return a tree whose labels and features have these names, beginning with the name of index `first`."""
     import pandas as pd
 
     names = NAMES if hostile else HARMLESS
+    names = [*names[first:], *names[:first]]
     X = pd.DataFrame(np.eye(len(names)) + np.arange(len(names))[:, None], columns=names)
     Y = np.tile(np.arange(1, len(names) + 1), (len(names), 1))
     Y[::2] = Y[::2, ::-1]
@@ -131,6 +134,11 @@ def scores(hostile: bool) -> Any:
 
 def curves(hostile: bool) -> Any:
     return {name: [0.1, 0.2 + i / 99] for i, name in enumerate(NAMES if hostile else HARMLESS)}
+
+
+def reliability(hostile: bool) -> Any:
+    curve = reliability_curve([[1, 2], [2, 1]], [[[0.8, 0.1, 0.1]], [[0.2, 0.2, 0.6]]])
+    return dict.fromkeys(NAMES if hostile else HARMLESS, curve)
 
 
 TESTS: dict[str, Callable[[Any], Any]] = {
@@ -219,7 +227,20 @@ OUTPUTS: dict[str, dict[str, Callable[[bool], str]]] = {
         ),
         "intervals": draw(lambda h, ax: board(h).plot(ax=ax)),
         "pairs": draw(lambda h, ax: board(h).plot("pairs", ax=ax)),
-        "tree": draw(lambda h, ax: br.plot_tree(tree(h), ax=ax)),
+        # A node shows only its first labels.
+        "tree": draw(lambda h, ax: br.plot_tree(tree(h, NAMES.index("$x$")), ax=ax)),
+        "label effects": draw(
+            lambda h, ax: figures.plot_label_effects(
+                np.array([[0.3, -0.1]] * len(NAMES)),
+                "a",
+                NAMES[5] if h else HARMLESS[5],
+                labels=["a", NAMES[5] if h else HARMLESS[5]],
+                features=NAMES if h else HARMLESS,
+                max_features=len(NAMES),
+                ax=ax,
+            )
+        ),
+        "reliability": draw(lambda h, ax: figures.plot_reliability(reliability(h), ax=ax)),
     },
     "dot": {"export_graphviz": lambda h: br.export_graphviz(tree(h))},
 }

@@ -195,8 +195,8 @@ def test_bad_parameters(params: dict[str, Any], error: type[Exception], message:
 def test_bad_input() -> None:
     X, Y = data()
     bad = X.copy()
-    bad[2, 1] = np.nan
-    with pytest.raises(ValueError, match=r"X, row 2, column 1: NaN"):
+    bad[2, 1] = np.inf
+    with pytest.raises(ValueError, match=r"X, row 2, column 1: inf"):
         Forest(n_estimators=2).fit(bad, Y)
     with pytest.raises(ValueError, match=r"X has 59 rows but y has 60"):
         Forest(n_estimators=2).fit(X[1:], Y)

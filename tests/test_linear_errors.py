@@ -279,8 +279,8 @@ def test_a_singular_matrix_is_an_error() -> None:
 
 def test_invalid_data_has_the_same_error_as_without_standard_errors() -> None:
     linear = PartialLabelRankingLinear(standard_errors=True)
-    with pytest.raises(ValueError, match="X, row 0, column 0: NaN"):
-        linear.fit([[np.nan], [1.0]], [[1, 2], [2, 1]])
+    with pytest.raises(ValueError, match="X, row 0, column 0: inf"):
+        linear.fit([[np.inf], [1.0]], [[1, 2], [2, 1]])
     with pytest.raises(ValueError, match="X has 2 rows but y has 1"):
         linear.fit([[0.0], [1.0]], [[1, 2]])
     assert not hasattr(linear, "coef_")

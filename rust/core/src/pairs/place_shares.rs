@@ -25,15 +25,20 @@ impl PlaceShares {
         }
     }
 
-    /// Places of rows that rank two labels each.
+    /// Places of rows that rank one or two labels each.
     pub(crate) fn of_comparisons(counts: &PairCounts) -> Self {
         let mut shares = Self::empty(counts.labels());
         for u in 0..counts.labels() {
+            let (mut first, mut second) = (0.0, 0.0);
             for v in (0..counts.labels()).filter(|&v| v != u) {
                 let half = counts.tied(u, v) / 2.0;
-                shares.weights[u * shares.labels] += counts.before(u, v) + half;
-                shares.weights[u * shares.labels + 1] += counts.before(v, u) + half;
+                first += counts.before(u, v) + half;
+                second += counts.before(v, u) + half;
             }
+            // The other rows rank this label alone, in the first place.
+            let alone = (counts.ranked(u) - first - second).max(0.0);
+            shares.weights[u * shares.labels] = first + alone;
+            shares.weights[u * shares.labels + 1] = second;
         }
         shares
     }
