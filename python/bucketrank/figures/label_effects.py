@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bucketrank._validation import NUMBERS, as_number_array, at_least, label_names
-from bucketrank.figures.style import new_axes
+from bucketrank.figures.style import name_text, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,11 +82,13 @@ def plot_label_effects(
         bars.append(("no feature known", float(scores[a] - scores[b])))
     axes = new_axes(ax, (7.2, 1.6 + 0.34 * len(bars)), "plot_label_effects")
     _draw(axes, bars, with_base=base is not None)
-    pair = f"{names[a]} above {names[b]}"
+    above, below = name_text(names[a]), name_text(names[b])
     total = sum(effect for _, effect in bars)
-    axes.set_title(f"{pair}: score difference {_signed(total)}", fontsize="medium", loc="left")
+    axes.set_title(
+        f"{above} above {below}: score difference {_signed(total)}", fontsize="medium", loc="left"
+    )
     axes.set_xlabel(
-        f"\N{LEFTWARDS ARROW} in favour of {names[b]}      in favour of {names[a]} \N{RIGHTWARDS ARROW}"
+        f"\N{LEFTWARDS ARROW} in favour of {below}      in favour of {above} \N{RIGHTWARDS ARROW}"
     )
     return axes
 
@@ -106,7 +108,7 @@ def _numbers(values: Any, name: str, length: int) -> NDArray[np.float64]:
 
 
 def _feature_texts(features: Sequence[Hashable] | None, row: Any, count: int) -> list[str]:
-    names = [str(name) for name in (range(count) if features is None else features)]
+    names = [name_text(name) for name in (range(count) if features is None else features)]
     if len(names) != count:
         raise ValueError(f"features has {len(names)} names; expected {count}")
     if row is None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from bucketrank.calibration import ReliabilityCurve
-from bucketrank.figures.style import legend_above, light_grid, looks, new_axes
+from bucketrank.figures.style import legend_above, light_grid, looks, name_text, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +53,9 @@ def plot_reliability(
         filled = curve.weight > 0
         options = look.options()
         marker = options.pop("marker")
-        label = f"{name}, error {curve.error:.3f}" if name else f"error {curve.error:.3f}"
+        label = (
+            f"{name_text(name)}, error {curve.error:.3f}" if name else f"error {curve.error:.3f}"
+        )
         axes.plot(curve.predicted[filled], curve.observed[filled], label=label, **options)
         sizes = 15 + 85 * curve.weight[filled] / curve.weight.max()
         axes.scatter(
