@@ -140,6 +140,18 @@ def _is_components(value: Any, state: _State) -> bool:
     )
 
 
+def _are_categories(value: Any, state: _State) -> bool:
+    kinds = {str, bool, int, float}
+    return type(value) is dict and all(
+        type(feature) is int
+        and 0 <= feature < state["n_features_in_"]
+        and type(own) is list
+        and len(own) <= 255
+        and {*map(type, own)} <= kinds
+        for feature, own in value.items()
+    )
+
+
 def _are_features(value: Any, state: _State) -> bool:
     is_vector = type(value) is np.ndarray and value.dtype == np.int64 and value.ndim == 1
     return is_vector and bool(((value >= 0) & (value < state["n_features_in_"])).all())
@@ -192,6 +204,7 @@ _COMMON = _Schema(
         "n_features_in_": _whole(1),
         "n_labels_in_": _whole(2),
         "label_names_in_": _names("n_labels_in_"),
+        "categories_": _Field("lists of categories by feature", _are_categories),
         "aggregator_": _Field("an aggregator", lambda value, _: isinstance(value, Aggregator)),
     },
     {
@@ -341,7 +354,8 @@ def _parameters(kind: Any) -> dict[str, _Field]:
 
 def _of_annotation(hint: Any) -> _Field:
     """Return the field of a parameter; an int is accepted for a float, but a bool is no number."""
-    kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    hints = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    kinds = tuple(typing.get_origin(kind) or kind for kind in hints)
     kinds += (int,) if float in kinds else ()
 
     def accepts(value: Any, _: _State) -> bool:

@@ -9,9 +9,9 @@ import math
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,6 +112,47 @@ class CsvTable:
         if values is not None and (allow_missing or not np.isnan(values[0]).any()):
             return values
         return self._read_cells(features, labels, row, allow_missing=allow_missing)
+
+    def read_with_text(
+        self,
+        features: Sequence[int],
+        labels: Sequence[int],
+        text: Collection[int] | None = None,
+    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Read features, which may be strings, and positions.
+
+        Parameters
+        ----------
+        features, labels : sequence of int
+            Indices of the feature columns and of the label columns.
+        text : collection of int, optional
+            Indices of the columns that are read as strings; by default the features with a cell that is neither a
+            number nor missing.
+
+        Returns
+        -------
+        X, Y : ndarray
+            Features as numbers, or as objects if there are strings; a missing value is NaN or None.
+        """
+        if not text:
+            values = self._read_fast(features, labels)
+            if values is not None:
+                return values
+        rows = [cells for _, cells in itertools.islice(_records(self.name, self._text), 1, None)]
+        if text is None:
+            text = {i for i in features if any(map(_is_text, (row[i : i + 1] for row in rows)))}
+        numbers = [i for i in features if i not in text]
+        X, Y = self._read_cells(numbers, labels, "instance", allow_missing=True)
+        if not text:
+            return X, Y
+        table = np.empty((len(rows), len(features)), dtype=object)
+        for place, i in enumerate(features):
+            if i in text:
+                words = [row[i].strip() for row in rows]
+                table[:, place] = [None if word.lower() in _MISSING else word for word in words]
+            else:
+                table[:, place] = X[:, numbers.index(i)]
+        return table, Y
 
     def _read_fast(
         self, features: Sequence[int], labels: Sequence[int]
@@ -298,6 +339,12 @@ def _column_names(name: str, line: int, cells: Sequence[str]) -> list[str]:
             f"{name}, line {line}: only numbers; expected a header with the names of the columns"
         )
     return names
+
+
+def _is_text(cells: Sequence[str]) -> bool:
+    """Whether a cell is neither a number nor missing; an absent cell is reported elsewhere."""
+    words = [cell.strip() for cell in cells]
+    return any(not _is_number(word) and word.lower() not in _MISSING for word in words)
 
 
 def _is_number(word: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from bucketrank.tables import escape_text
 
 EPILOG = """\
 The file is a CSV table with a header: A1, A2, ... are features, and L1, L2, ... the positions of labels (1 is best,
-equal positions are ties, an empty cell is a missing label). An empty cell of a feature is a missing value. If the
-columns have other names, list the label columns with --labels; all others are features.
+equal positions are ties, an empty cell is a missing label). An empty cell of a feature is a missing value,
+and a feature with cells that are not numbers holds categories. If the columns have other names, list the label columns
+with --labels; all others are features.
 
 examples:
   bucketrank fit data.csv --out model.bin
@@ -51,20 +53,21 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read the data, fit the model and save it."""
-    from bucketrank.datasets import read_csv
+    from bucketrank.datasets.files import open_table
     from bucketrank.saving import save_model
 
     estimator = make_estimator(options.method, random_state=options.seed, n_jobs=options.jobs)
     # Check first that the model can be saved, because a fit may take long.
     out = check_writable(options.out)
-    data = read_csv(options.file, label_columns=options.labels)
-    model = estimator.fit(data.X, data.Y)
+    table, roles = open_table(Path(options.file), options.labels)
+    X, Y = table.read_with_text(roles.features, roles.labels)
+    model = estimator.fit(X, Y)
     # bucketrank predict finds the feature columns by name and writes the label names as header.
-    model.feature_names_in_ = np.array(data.feature_names, dtype=object)
-    model.label_names_in_ = np.array(data.label_names, dtype=object)
+    model.feature_names_in_ = np.array([table.header[i] for i in roles.features], dtype=object)
+    model.label_names_in_ = np.array([table.header[i] for i in roles.labels], dtype=object)
     save_model(model, out)
     print(
-        f"{type(model).__name__} of {data.n_samples} rows, {data.X.shape[1]} features and "
-        f"{data.n_labels} labels saved to {escape_text(str(options.out))}"
+        f"{type(model).__name__} of {len(X)} rows, {X.shape[1]} features and "
+        f"{Y.shape[1]} labels saved to {escape_text(str(options.out))}"
     )
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from bucketrank.tables import escape_text, to_csv_text
 
 EPILOG = """\
 The file is a CSV table with a header; the features of the model are found by their names, and other columns are
-ignored. An empty cell is a missing value.
+ignored. An empty cell, and a category that the training data did not have, is a missing value.
 
 examples:
   bucketrank predict model.bin new.csv
@@ -57,7 +58,10 @@ def run(options: argparse.Namespace) -> int:
     else:
         # X has the right columns but no feature names; predict would warn about their absence.
         del model.feature_names_in_
-    X = read_features(options.file, [str(name) for name in names])
+    categories = {
+        names[feature] for feature, own in model.categories_.items() if str in map(type, own)
+    }
+    X = read_features(options.file, [str(name) for name in names], categories)
     positions = model.set_output(transform="default").predict(X)
     labels = model.label_names_in_.tolist()
     if options.format == "text":
@@ -71,8 +75,8 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def read_features(path: str, names: list[str]) -> NDArray[np.float64]:
-    """Read the columns with these names, in this order."""
+def read_features(path: str, names: list[str], categories: Collection[str]) -> NDArray[Any]:
+    """Read the columns with these names, in this order; `categories` are the names of columns of strings."""
     table = CsvTable(*read_input(path))
     for name in names:
         if name not in table.header:
@@ -80,5 +84,6 @@ def read_features(path: str, names: list[str]) -> NDArray[np.float64]:
                 f"no column {name!r}; expected a column for each feature of the model"
             )
     columns = [table.header.index(name) for name in names]
-    X, _ = table.read(columns, [], allow_missing=True)
+    text = {table.header.index(name) for name in categories}
+    X, _ = table.read_with_text(columns, [], text)
     return X

@@ -68,6 +68,26 @@ def read_csv(
            [ 1., nan]])
     """
     file = Path(path)
+    table, roles = open_table(file, label_columns, feature_columns)
+    header = table.header
+    X, Y = table.read(roles.features, roles.labels, allow_missing=True)
+    X.flags.writeable = False
+    return Dataset(
+        name=file.stem if name is None else name,
+        X=X,
+        Y=Y,
+        feature_names=tuple(header[column] for column in roles.features),
+        label_names=tuple(header[column] for column in roles.labels),
+        source=str(file),
+    )
+
+
+def open_table(
+    file: Path,
+    label_columns: Sequence[str] | None = None,
+    feature_columns: Sequence[str] | None = None,
+) -> tuple[CsvTable, Roles]:
+    """Open a CSV file and decide which of its columns are features and which are labels."""
     shown = str(file)
     if file.is_dir():
         raise BadFileError(f"{shown}: found a folder; expected a file, or use read_folder")
@@ -77,21 +97,10 @@ def read_csv(
             f"read_preflib, bucketrank aggregate {shown} or bucketrank leaderboard {shown}"
         )
     table = CsvTable(shown, read_text(file))
-    header = table.header
     try:
-        roles = choose_columns(header, label_columns, feature_columns)
+        return table, choose_columns(table.header, label_columns, feature_columns)
     except ValueError as error:
         raise table.header_error(error) from None
-    X, Y = table.read(roles.features, roles.labels, allow_missing=True)
-    X.flags.writeable = False
-    return Dataset(
-        name=file.stem if name is None else name,
-        X=X,
-        Y=Y,
-        feature_names=tuple(header[column] for column in roles.features),
-        label_names=tuple(header[column] for column in roles.labels),
-        source=shown,
-    )
 
 
 def read_folder(path: str | os.PathLike[str]) -> list[Dataset]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,12 +22,31 @@ from bucketrank._validation import (
     label_names,
 )
 from bucketrank.aggregation import Aggregator, as_aggregator
+from bucketrank.estimators.categories import (
+    Categories,
+    FeatureColumns,
+    encode,
+    find_categorical,
+    order_categories,
+)
 from bucketrank.estimators.output import CONTAINERS, in_container
 from bucketrank.metrics import tau_x
 
 _Self = TypeVar("_Self", bound="LabelRanker")
 
 _CONTAINER = "_container"
+
+
+class TrainingData(NamedTuple):
+    """Checked arguments of a fit."""
+
+    values: NDArray[np.float64]
+    """Features; a categorical feature holds the position of its category in the learnt order."""
+    positions: Positions
+    names: list[Any]
+    """Names of the labels."""
+    categories: Categories
+    """The categories of each categorical feature in the learnt order."""
 
 
 class LabelRanker(BaseEstimator):
@@ -38,6 +57,7 @@ class LabelRanker(BaseEstimator):
     n_jobs: int | None
     n_features_in_: int
     n_labels_in_: int
+    categories_: Categories
     label_names_in_: NDArray[np.object_]
 
     @abstractmethod
@@ -207,16 +227,47 @@ class LabelRanker(BaseEstimator):
         tags.target_tags.single_output = False
         return tags
 
-    def _training_data(self, X: Any, y: Any) -> tuple[NDArray[np.float64], Positions, list[Any]]:
-        """Return features, positions and the names of the labels."""
+    def _training_data(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None
+    ) -> TrainingData:
+        """Return features, positions, the names of the labels and the categories of the features."""
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None; "
                 "expected rankings, one row per ranking, one column per label"
             )
-        values = X if is_plain_features(X) else _checked_features(X, self)
+        chosen = getattr(self, "categorical_features", None)
+        is_default = chosen is None or (isinstance(chosen, str) and chosen == "from_dtype")
+        columns = None if is_plain_features(X) and is_default else FeatureColumns(X)
+        found = [] if columns is None else find_categorical(columns, chosen)
+        if columns is None or not found:
+            values = X if is_plain_features(X) else _checked_features(X, self)
+            positions, names = self._target(y)
+            return TrainingData(
+                values, positions, label_names(positions, names, positions.shape[1]), {}
+            )
         positions, names = self._target(y)
-        return values, positions, label_names(positions, names, positions.shape[1])
+        texts = {column: columns.values(column) for column in found}
+        categories = {
+            column: order_categories(values, columns.place(column), positions, sample_weight)
+            for column, values in texts.items()
+        }
+        values = self._encoded(columns, texts, categories)
+        labels = label_names(positions, names, positions.shape[1])
+        return TrainingData(values, positions, labels, categories)
+
+    def _encoded(
+        self, columns: FeatureColumns, texts: Categories, categories: Categories
+    ) -> NDArray[np.float64]:
+        """Return features with the positions of categories in place of the categories."""
+        rows = len(next(iter(texts.values())))
+        values = np.empty((rows, columns.count))
+        others = [column for column in range(columns.count) if column not in categories]
+        if others:
+            values[:, others] = _checked_features(columns.without(list(categories)), self)
+        for column, own in categories.items():
+            values[:, column] = encode(texts[column], own, columns.place(column))
+        return values
 
     @staticmethod
     def _target(y: Any) -> tuple[Positions, list[Any] | None]:
@@ -227,7 +278,13 @@ class LabelRanker(BaseEstimator):
         """
         return as_positions(y, "y"), frame_labels(y)
 
-    def _remember(self, X: Any, names: list[Any], aggregator: Aggregator) -> None:
+    def _remember(
+        self,
+        X: Any,
+        names: list[Any],
+        aggregator: Aggregator,
+        categories: Categories | None = None,
+    ) -> None:
         """Store the fitted attributes; called at the end of a fit, so a failed fit changes nothing."""
         if is_plain_features(X):
             self.n_features_in_ = X.shape[1]
@@ -236,6 +293,7 @@ class LabelRanker(BaseEstimator):
             validate_data(self, X, skip_check_array=True)
         self.n_labels_in_ = len(names)
         self.label_names_in_ = _name_array(names)
+        self.categories_ = categories or {}
         self.aggregator_ = aggregator
 
     def _features(self, X: Any) -> NDArray[np.float64]:
@@ -246,15 +304,28 @@ class LabelRanker(BaseEstimator):
             and "aggregator_" in known
             and "feature_names_in_" not in known
             and X.shape[1] == self.n_features_in_
+            and not self.categories_
         )
         if is_usual:
             plain: NDArray[np.float64] = X
             return plain
         check_is_fitted(self)
+        if self.categories_:
+            return self._features_with_categories(X)
         values: NDArray[np.float64] = validate_data(
             self, as_feature_table(X), reset=False, dtype=np.float64, ensure_all_finite=False
         )
         return values
+
+    def _features_with_categories(self, X: Any) -> NDArray[np.float64]:
+        """Return a table with categories as an array for the core."""
+        columns = FeatureColumns(X)
+        if columns.count == 0:
+            # scikit-learn reports what is wrong with the table.
+            _checked_features(X, self)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        texts = {column: columns.values(column) for column in self.categories_}
+        return self._encoded(columns, texts, self.categories_)
 
     def _in_container(self, values: NDArray[Any], X: Any) -> Any:
         """Return one row per row of `X` and one column per label in the container chosen by `set_output`."""

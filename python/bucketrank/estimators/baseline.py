@@ -74,7 +74,7 @@ class PartialLabelRankingBaseline(LabelRanker):
         PartialLabelRankingBaseline
             The fitted estimator.
         """
-        values, positions, names = self._training_data(X, y)
+        values, positions, names, _ = self._training_data(X, y)
         strategy = one_of(self.strategy, "strategy", STRATEGIES)
         aggregator = as_aggregator(self.aggregator)
         # A tree with only a root keeps the rankings for any aggregator.

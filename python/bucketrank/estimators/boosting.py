@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -69,6 +69,10 @@ class PartialLabelRankingBooster(LatentRanker):
         Number of threads; None means 1, and -1 means one per core. The model does not depend on it.
     verbose : int, default 0
         Print a line every `verbose` rounds; 0 prints nothing.
+    categorical_features : {"from_dtype"}, list or None, default "from_dtype"
+        The features that are categories: columns of strings and of the dtypes category and string ("from_dtype"), a
+        list of names or indices, a list of booleans, or none (None). A feature has at most 255 categories; a category
+        that was not in the training data is a missing value.
 
     Attributes
     ----------
@@ -82,6 +86,8 @@ class PartialLabelRankingBooster(LatentRanker):
         Share of each feature in the total gain of all splits.
     aggregator_ : Aggregator
         The aggregator used for predictions.
+    categories_ : dict
+        For each categorical feature, by index, its categories in the learnt order; empty without categories.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -131,6 +137,7 @@ class PartialLabelRankingBooster(LatentRanker):
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        categorical_features: str | Sequence[Any] | NDArray[Any] | None = "from_dtype",
     ) -> None:
         self.aggregator = aggregator
         self.rounds = rounds
@@ -145,6 +152,7 @@ class PartialLabelRankingBooster(LatentRanker):
         self.patience = patience
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.categorical_features = categorical_features
         self.verbose = verbose
 
     def fit(self: _Self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> _Self:
@@ -164,7 +172,7 @@ class PartialLabelRankingBooster(LatentRanker):
         PartialLabelRankingBooster
             The fitted estimator. An error or Ctrl-C leaves it unchanged.
         """
-        values, positions, names = self._training_data(X, y)
+        values, positions, names, categories = self._training_data(X, y, sample_weight)
         aggregator = self._usable(as_aggregator(self.aggregator))
         aggregator._check_label_count(positions.shape[1])
         options = self._options()
@@ -186,7 +194,7 @@ class PartialLabelRankingBooster(LatentRanker):
         )
         for last_round in unprinted:
             print_round(*last_round)
-        self._remember(X, names, aggregator)
+        self._remember(X, names, aggregator, categories)
         return self._keep(booster)
 
     def _keep(self: _Self, booster: _core.Booster) -> _Self:

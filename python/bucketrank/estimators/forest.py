@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import warnings
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -81,6 +82,10 @@ class PartialLabelRankingForest(ScoreRanker):
         Seed of all draws. Tree i depends on the seed and on i only.
     n_jobs : int, optional
         Number of threads; None means 1, and -1 means one per core. The forest does not depend on it.
+    categorical_features : {"from_dtype"}, list or None, default "from_dtype"
+        The features that are categories: columns of strings and of the dtypes category and string ("from_dtype"), a
+        list of names or indices, a list of booleans, or none (None). A feature has at most 255 categories; a category
+        that was not in the training data is a missing value.
 
     Attributes
     ----------
@@ -94,6 +99,8 @@ class PartialLabelRankingForest(ScoreRanker):
         Out-of-bag score, with ``oob_score=True`` or ``oob_guard=True``.
     feature_importances_ : ndarray of shape (n_features,)
         Mean share of each feature in the decrease of impurity.
+    categories_ : dict
+        For each categorical feature, by index, its categories in the learnt order; empty without categories.
     n_features_in_, n_labels_in_ : int
         Numbers of features and labels.
     feature_names_in_, label_names_in_ : ndarray
@@ -135,6 +142,7 @@ class PartialLabelRankingForest(ScoreRanker):
         warm_start: bool = False,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
+        categorical_features: str | Sequence[Any] | NDArray[Any] | None = "from_dtype",
     ) -> None:
         self.aggregator = aggregator
         self.n_estimators = n_estimators
@@ -149,6 +157,7 @@ class PartialLabelRankingForest(ScoreRanker):
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.categorical_features = categorical_features
 
     def fit(self: _Self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> _Self:
         """Grow the trees.
@@ -167,7 +176,7 @@ class PartialLabelRankingForest(ScoreRanker):
         PartialLabelRankingForest
             The fitted estimator. An error or Ctrl-C leaves it unchanged.
         """
-        values, positions, names = self._training_data(X, y)
+        values, positions, names, categories = self._training_data(X, y, sample_weight)
         aggregator = _check(as_aggregator(self.aggregator))
         aggregator._check_label_count(positions.shape[1])
         strength = self._strength()
@@ -190,7 +199,7 @@ class PartialLabelRankingForest(ScoreRanker):
             options["seed"] = self._seed
         forest = started.grown(values, options, self.variant, n_trees)
         score, strength = self._out_of_bag(forest, values, positions, weights, aggregator, strength)
-        self._remember(X, names, aggregator)
+        self._remember(X, names, aggregator, categories)
         self._keep(forest, options["seed"], data)
         self.shrinkage_strength_ = strength
         # Drop the score of an earlier fit.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -52,6 +53,10 @@ class PartialLabelRankingLinear(LatentRanker):
         n_labels · (n_features + 1) ≤ 4000.
     n_jobs : int, optional
         Number of threads; None means 1, and -1 means one per core. The model does not depend on it.
+    categorical_features : {"from_dtype"}, list or None, default "from_dtype"
+        The features that are categories: columns of strings and of the dtypes category and string ("from_dtype"), a
+        list of names or indices, a list of booleans, or none (None). A feature has at most 255 categories; a category
+        that was not in the training data is a missing value.
 
     Attributes
     ----------
@@ -87,6 +92,8 @@ class PartialLabelRankingLinear(LatentRanker):
         The fitted model.
     aggregator_ : Aggregator
         The aggregator used for predictions.
+    categories_ : dict
+        For each categorical feature, by index, its categories in the learnt order; empty without categories.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -136,6 +143,7 @@ class PartialLabelRankingLinear(LatentRanker):
         max_steps: int = _DEFAULTS["max_steps"],
         standard_errors: bool = False,
         n_jobs: int | None = None,
+        categorical_features: str | Sequence[Any] | NDArray[Any] | None = "from_dtype",
     ) -> None:
         self.aggregator = aggregator
         self.ridge = ridge
@@ -144,6 +152,7 @@ class PartialLabelRankingLinear(LatentRanker):
         self.max_steps = max_steps
         self.standard_errors = standard_errors
         self.n_jobs = n_jobs
+        self.categorical_features = categorical_features
 
     def fit(self: _Self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> _Self:
         """Fit the model.
@@ -162,7 +171,7 @@ class PartialLabelRankingLinear(LatentRanker):
         PartialLabelRankingLinear
             The fitted estimator. An error or Ctrl-C leaves it unchanged.
         """
-        values, positions, names = self._training_data(X, y)
+        values, positions, names, categories = self._training_data(X, y, sample_weight)
         aggregator = self._usable(as_aggregator(self.aggregator))
         aggregator._check_label_count(positions.shape[1])
         options = self._options()
@@ -185,7 +194,7 @@ class PartialLabelRankingLinear(LatentRanker):
                 model.compared_labels(),
                 ridges=(options["ridge"], options["intercept_ridge"]),
             )
-        self._remember(X, names, aggregator)
+        self._remember(X, names, aggregator, categories)
         return self._keep(model, errors)
 
     def _options(self) -> _LinearOptions:

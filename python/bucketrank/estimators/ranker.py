@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -93,6 +93,10 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         Seed of all draws.
     n_jobs : int, optional
         Number of threads; None means 1, and -1 means one per core. The model does not depend on it.
+    categorical_features : {"from_dtype"}, list or None, default "from_dtype"
+        The features that are categories: columns of strings and of the dtypes category and string ("from_dtype"), a
+        list of names or indices, a list of booleans, or none (None). A feature has at most 255 categories; a category
+        that was not in the training data is a missing value.
 
     Attributes
     ----------
@@ -113,6 +117,8 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         of the booster, absolute coefficients of the linear model, each as shares of their sum over all features.
     aggregator_ : Aggregator
         The aggregator used for predictions.
+    categories_ : dict
+        For each categorical feature, by index, its categories in the learnt order; empty without categories.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -153,6 +159,7 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         n_parts: int = 5,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
+        categorical_features: str | Sequence[Any] | NDArray[Any] | None = "from_dtype",
     ) -> None:
         self.aggregator = aggregator
         self.fast = fast
@@ -162,6 +169,7 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         self.n_parts = n_parts
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.categorical_features = categorical_features
 
     def fit(self: _Self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> _Self:
         """Fit all components and choose their weights.
@@ -190,7 +198,7 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         if self.max_depth > deepest:
             raise ValueError(f"max_depth is {self.max_depth}; expected at most {deepest}")
         resolve_n_jobs(self.n_jobs)
-        values, positions, names = self._training_data(X, y)
+        values, positions, names, categories = self._training_data(X, y, sample_weight)
         aggregator = self._usable(as_aggregator(self.aggregator))
         aggregator._check_label_count(positions.shape[1])
         if positions.shape[1] > _core.LIMITS["pair_labels"]:
@@ -205,7 +213,7 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
             warnings.warn(f"the {name} {why}", stacklevel=2)
         if not any(fit["weights"]):
             raise ValueError("every component failed; the warnings say why")
-        self._remember(X, names, aggregator)
+        self._remember(X, names, aggregator, categories)
         if weights is not None:
             kept = weights > 0
             values, positions, weights = values[kept], positions[kept], weights[kept]

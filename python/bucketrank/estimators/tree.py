@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -72,6 +73,10 @@ class PartialLabelRankingTree(ScoreRanker):
         Seed of the draws of features and thresholds.
     n_jobs : int, optional
         Number of threads; None means 1, and -1 means one per core. The tree does not depend on it.
+    categorical_features : {"from_dtype"}, list or None, default "from_dtype"
+        The features that are categories: columns of strings and of the dtypes category and string ("from_dtype"), a
+        list of names or indices, a list of booleans, or none (None). A feature has at most 255 categories; a category
+        that was not in the training data is a missing value.
 
     Attributes
     ----------
@@ -81,6 +86,8 @@ class PartialLabelRankingTree(ScoreRanker):
         The grown tree. ``tree_.nodes()`` gives its nodes as arrays.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the decrease of impurity.
+    categories_ : dict
+        For each categorical feature, by index, its categories in the learnt order; empty without categories.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -131,6 +138,7 @@ class PartialLabelRankingTree(ScoreRanker):
         routing: str = "hard",
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
+        categorical_features: str | Sequence[Any] | NDArray[Any] | None = "from_dtype",
     ) -> None:
         self.aggregator = aggregator
         self.criterion = criterion
@@ -145,6 +153,7 @@ class PartialLabelRankingTree(ScoreRanker):
         self.routing = routing
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.categorical_features = categorical_features
 
     @classmethod
     def paper(cls: type[_Self], aggregator: str | Aggregator = "borda", **params: Any) -> _Self:
@@ -193,7 +202,7 @@ class PartialLabelRankingTree(ScoreRanker):
         PartialLabelRankingTree
             The fitted estimator. An error or Ctrl-C leaves it unchanged.
         """
-        values, positions, names = self._training_data(X, y)
+        values, positions, names, categories = self._training_data(X, y, sample_weight)
         smoothing = smoothing_of(self)
         aggregator = _check(as_aggregator(self.aggregator), smoothing)
         aggregator._check_label_count(positions.shape[1])
@@ -203,7 +212,7 @@ class PartialLabelRankingTree(ScoreRanker):
         tree = _core.Tree.fit(
             values, positions, as_weights(sample_weight), aggregator._spec(), options
         )
-        self._remember(X, names, aggregator)
+        self._remember(X, names, aggregator, categories)
         self._smoothing = smoothing
         self._soft = options["soft"]
         self.tree_ = tree

@@ -12,6 +12,7 @@
 pub mod aggregate;
 pub mod boost;
 pub mod bucket_order;
+pub mod categories;
 mod cholesky;
 pub mod comparisons;
 #[doc(hidden)]

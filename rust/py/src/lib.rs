@@ -58,7 +58,9 @@ mod _core {
         fit_mixture, mixture_consensus, mixture_pair_shares, mixture_shap_values,
     };
     #[pymodule_export]
-    use crate::rankings::{drop_labels, pair_order_matrix, parse_positions, to_dense_ranks};
+    use crate::rankings::{
+        drop_labels, order_categories, pair_order_matrix, parse_positions, to_dense_ranks,
+    };
     #[pymodule_export]
     use crate::saved::{check_saved_header, pack, unpack};
     #[pymodule_export]

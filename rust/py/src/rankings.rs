@@ -1,9 +1,10 @@
 //! Bindings of `bucketrank_core::{rankings, pairs, missing}`.
 
+use bucketrank_core::categories::{self, MISSING_CATEGORY};
 use bucketrank_core::missing;
 use bucketrank_core::pairs::{PairCounts, PairOrderMatrix};
 use ndarray::ArrayView2;
-use numpy::{PyArray2, ToPyArray};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, ToPyArray};
 use pyo3::prelude::*;
 
 use crate::border::arrays::{rankings_to_array, MaybeWeights, OrderTable, Positions, View};
@@ -38,6 +39,26 @@ pub fn drop_labels<'py>(
     let rankings = y.rankings(py)?;
     let dropped = py.detach(|| missing::drop_labels(&rankings, fraction, seed))?;
     rankings_to_array(py, &dropped)
+}
+
+/// The position of each category in the order of their rankings; negative codes are missing.
+#[pyfunction]
+pub fn order_categories<'py>(
+    py: Python<'py>,
+    codes: PyReadonlyArray1<'py, i64>,
+    categories: usize,
+    y: Positions<'py>,
+    weights: MaybeWeights<'py>,
+) -> Result<Bound<'py, PyArray1<i64>>> {
+    let rankings = y.weighted(py, &weights)?;
+    let code = |&code: &i64| u32::try_from(code).unwrap_or(MISSING_CATEGORY);
+    let codes: Vec<u32> = codes.as_array().iter().map(code).collect();
+    let order = py.detach(|| categories::order_categories(&codes, categories, &rankings))?;
+    Ok(order
+        .into_iter()
+        .map(i64::from)
+        .collect::<Vec<_>>()
+        .into_pyarray(py))
 }
 
 /// The pair order matrix C.

@@ -1,0 +1,249 @@
+"""Categorical features: which columns hold categories, and their values as positions in a learnt order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bucketrank import _core
+from bucketrank._validation import Positions, as_weights, describe_value, is_frame, is_pandas
+
+Categories: TypeAlias = dict[int, list[Any]]
+"""Values by the index of the feature."""
+
+MAX_CATEGORIES = 255
+"""Largest number of categories of a feature."""
+
+_TEXT_DTYPES = ("category", "object", "string", "str", "Categorical", "Enum", "String", "Object")
+
+
+class FeatureColumns:
+    """The columns of a table of features.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame
+        A table.
+    """
+
+    def __init__(self, X: Any) -> None:
+        self._frame = X if is_frame(X) else None
+        if self._frame is not None:
+            self.names: list[Any] | None = list(X.columns)
+            self.count = len(self.names)
+            return
+        self.names = None
+        self._array = X if isinstance(X, np.ndarray) else _object_table(X)
+        self.count = self._array.shape[1] if self._array.ndim == 2 else 0
+
+    def place(self, column: int) -> str:
+        """Return how messages name a column."""
+        return f"X, column {column if self.names is None else repr(self.names[column])}"
+
+    def holds_text(self, column: int) -> bool:
+        """Whether the type of a column is one of categories or strings; numbers and booleans are numbers."""
+        if self._frame is None:
+            if self._array.dtype.kind in "US":
+                return True
+            if self._array.dtype.kind != "O":
+                return False
+            return any(isinstance(value, str) for value in self._array[:, column].tolist())
+        series = self._series(column)
+        kind = str(series.dtype).partition("(")[0]
+        if kind not in _TEXT_DTYPES:
+            return False
+        if kind in ("category", "object", "Object"):
+            values = self.values(column)
+            return kind == "category" or any(isinstance(value, (str, bool)) for value in values)
+        return True
+
+    def values(self, column: int) -> list[Any]:
+        """Return the values of a column as plain Python values; None for a missing one."""
+        if self._frame is None:
+            values = self._array[:, column].tolist()
+        elif is_pandas(self._frame):
+            series = self._series(column)
+            known = series.notna().to_numpy()
+            listed = series.astype(object).tolist()
+            values = [
+                value if is_known else None for value, is_known in zip(listed, known, strict=True)
+            ]
+        else:
+            values = self._series(column).to_list()
+        return [_plain(value) for value in values]
+
+    def without(self, columns: Sequence[int]) -> Any:
+        """Return the table of the other columns."""
+        others = [column for column in range(self.count) if column not in set(columns)]
+        if self._frame is None:
+            return self._array[:, others]
+        if is_pandas(self._frame):
+            return self._frame.iloc[:, others]
+        assert self.names is not None
+        return self._frame.select([self.names[column] for column in others])
+
+    def _series(self, column: int) -> Any:
+        assert self._frame is not None
+        assert self.names is not None
+        return (
+            self._frame.iloc[:, column]
+            if is_pandas(self._frame)
+            else self._frame[self.names[column]]
+        )
+
+
+def find_categorical(columns: FeatureColumns, chosen: Any) -> list[int]:
+    """Return the indices of the categorical features, ascending.
+
+    Parameters
+    ----------
+    columns : FeatureColumns
+        The table.
+    chosen : {"from_dtype"}, sequence or None
+        The parameter `categorical_features` of an estimator.
+    """
+    if chosen is None:
+        return []
+    if isinstance(chosen, str):
+        if chosen != "from_dtype":
+            raise ValueError(
+                f"categorical_features is {chosen!r}; "
+                "expected 'from_dtype', None, or a list of names, indices or booleans"
+            )
+        return [column for column in range(columns.count) if columns.holds_text(column)]
+    try:
+        entries = list(chosen)
+    except TypeError:
+        raise TypeError(
+            f"categorical_features is {describe_value(chosen)}; "
+            "expected 'from_dtype', None, or a list of names, indices or booleans"
+        ) from None
+    if entries and all(isinstance(entry, (bool, np.bool_)) for entry in entries):
+        if len(entries) != columns.count:
+            raise ValueError(
+                f"categorical_features has {len(entries)} booleans; expected {columns.count}, one per feature"
+            )
+        return [column for column, entry in enumerate(entries) if entry]
+    return sorted({_column_of(columns, entry) for entry in entries})
+
+
+def _column_of(columns: FeatureColumns, entry: Any) -> int:
+    if isinstance(entry, str):
+        if columns.names is None:
+            raise ValueError(
+                f"categorical_features names {entry!r}, but X has no column names; expected indices or booleans"
+            )
+        if entry not in columns.names:
+            raise ValueError(f"categorical_features names {entry!r}, which is not a column of X")
+        return columns.names.index(entry)
+    if isinstance(entry, (bool, np.bool_)) or not isinstance(entry, (int, np.integer)):
+        raise TypeError(
+            f"categorical_features has the entry {entry!r:.60}; expected names, indices or booleans, not a mixture"
+        )
+    if not 0 <= entry < columns.count:
+        raise ValueError(
+            f"categorical_features has the index {entry}; expected 0 to {columns.count - 1}"
+        )
+    return int(entry)
+
+
+def list_categories(values: list[Any], place: str) -> list[Any]:
+    """Return the distinct values that are not missing, sorted; they must be of one type."""
+    kind = ""
+    found = set()
+    for row, value in enumerate(values):
+        if value is None:
+            continue
+        own = _kind(value)
+        if not own:
+            raise TypeError(
+                f"{place}, row {row}: {describe_value(value)}; expected a string, a number or a boolean"
+            )
+        if kind and own != kind:
+            raise TypeError(
+                f"{place}, row {row}: {value!r:.60} is a {own}, but the categories before it are of type {kind}; "
+                "expected categories of one type"
+            )
+        kind = own
+        found.add(value)
+    if len(found) > MAX_CATEGORIES:
+        raise ValueError(
+            f"{place}: {len(found)} categories; expected at most {MAX_CATEGORIES}. "
+            "Merge rare categories, or encode the feature as numbers"
+        )
+    return sorted(found)
+
+
+def encode(values: list[Any], categories: list[Any], place: str) -> NDArray[np.float64]:
+    """Return the position of each value in `categories`; NaN for a missing or unknown one."""
+    kinds = {_kind(category) for category in categories}
+    index = {category: float(position) for position, category in enumerate(categories)}
+    missing = float("nan")
+    codes = np.array([index.get(value, missing) for value in values])
+    for row in np.flatnonzero(np.isnan(codes)).tolist():
+        value = values[row]
+        if value is not None and kinds and _kind(value) not in kinds:
+            raise TypeError(
+                f"{place}, row {row}: {describe_value(value)}; "
+                f"expected a category of type {' or '.join(sorted(kinds))}, as in the fit"
+            )
+    return codes
+
+
+def order_categories(
+    values: list[Any], place: str, positions: Positions, sample_weight: ArrayLike | None
+) -> list[Any]:
+    """Return the categories of a column in the order of their rankings."""
+    known = list_categories(values, place)
+    if not known:
+        return known
+    if len(values) != len(positions):
+        raise ValueError(
+            f"X has {len(values)} rows but y has {len(positions)}; expected one ranking per row of features"
+        )
+    codes = encode(values, known, place)
+    whole = np.where(np.isnan(codes), -1, codes).astype(np.int64)
+    weights = as_weights(sample_weight)
+    ranks = _core.order_categories(whole, len(known), positions, weights)
+    ordered = [None] * len(known)
+    for category, rank in zip(known, ranks.tolist(), strict=True):
+        ordered[rank] = category
+    return ordered
+
+
+def _kind(value: Any) -> str:
+    """Return the type of a category as a word; empty for a value that cannot be one."""
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, bool):
+        return "boolean"
+    return "number" if isinstance(value, (int, float)) else ""
+
+
+def _plain(value: Any) -> Any:
+    """Return a plain Python value; None for NaN, NaT and NA."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if isinstance(value, float) and value != value:
+        return None
+    return str(value) if isinstance(value, str) else value
+
+
+def _object_table(X: Any) -> NDArray[Any]:
+    """Return a list of rows as an array of objects, which keeps strings and numbers apart."""
+    has_rows = isinstance(X, (list, tuple)) and all(isinstance(row, (list, tuple)) for row in X)
+    if has_rows and len({len(row) for row in X}) == 1:
+        table = np.empty((len(X), len(X[0])), dtype=object)
+        for row, values in enumerate(X):
+            table[row] = values
+        return table
+    try:
+        return np.asarray(X)
+    except ValueError:
+        # scikit-learn reports rows of different lengths.
+        return np.empty(0)

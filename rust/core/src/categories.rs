@@ -1,0 +1,257 @@
+//! [`order_categories`]: the order of the categories of a feature by their rankings.
+//!
+//! A split of a categorical feature sends a set of categories left. Of the 2^(k-1) - 1 sets of k categories the trees
+//! consider the k - 1 that are prefixes of one order. For a numeric target the order by the mean of the target contains
+//! the best set (Fisher 1958, "On grouping for maximum homogeneity"). For rankings the categories are ordered by the first
+//! principal component of their mean label relations, which is the direction in which categories differ most.
+
+use crate::error::{Error, Result};
+use crate::pairs::label_relations;
+use crate::rankings::Rankings;
+
+/// Code of a missing category.
+pub const MISSING_CATEGORY: u32 = u32::MAX;
+
+/// Largest number of categories of a feature.
+pub const MAX_CATEGORIES: usize = 255;
+
+/// Rounds of the power iteration. Convergence is geometric; a direction that has not converged after these is one of
+/// several that explain the same variance.
+const MAX_ROUNDS: usize = 500;
+
+/// Components that differ by less than this share of their range are equal, so that rounding does not decide.
+const TOLERANCE: f64 = 1e-9;
+
+/// The position of each category, from 0, in the order of the first principal component of their mean label relations.
+///
+/// The mean label relations of a category are, per label, the weighted mean over its rows of the number of labels
+/// ranked after it minus the number ranked before it, and of the number tied with it. Categories count by their
+/// weight. The component points to the side with the larger skewness; equal components are ordered by descending weight
+/// and by code. The order depends neither on the order of the labels nor, unless categories are exactly symmetric, on
+/// the codes. Categories without rows come last. O(rows · labels² + categories · labels) per round.
+///
+/// # Errors
+/// [`Error::RowCounts`] for another number of codes than rankings, and [`Error::Parameter`] for more than
+/// [`MAX_CATEGORIES`] categories or a code that is not below `categories` nor [`MISSING_CATEGORY`].
+///
+/// # Examples
+/// ```
+/// use bucketrank_core::{categories::order_categories, rankings::Rankings};
+/// use ndarray::array;
+///
+/// let y = array![[1, 2, 3], [3, 2, 1], [1, 3, 2], [3, 2, 1], [1, 2, 3_i64]];
+/// let rankings = Rankings::new(y.view(), None)?;
+/// // Category 1 ranks the labels in the opposite order of the others.
+/// assert_eq!(order_categories(&[0, 1, 2, 1, 0], 3, &rankings)?, [0, 2, 1]);
+/// # Ok::<(), bucketrank_core::error::Error>(())
+/// ```
+pub fn order_categories(codes: &[u32], categories: usize, rankings: &Rankings) -> Result<Vec<u32>> {
+    check(codes, categories, rankings)?;
+    let means = CategoryMeans::new(codes, categories, rankings);
+    let components = means.first_component();
+    let largest = components.iter().fold(0.0_f64, |m, c| m.max(c.abs()));
+    // Rounded to multiples of the tolerance, so that equality is transitive.
+    let step = (largest * TOLERANCE).max(f64::MIN_POSITIVE);
+    let key = |category: usize| (components[category] / step).round();
+    let mut order: Vec<usize> = (0..categories).collect();
+    order.sort_by(|&a, &b| {
+        let is_empty = |category: usize| means.weights[category] <= 0.0;
+        is_empty(a)
+            .cmp(&is_empty(b))
+            .then(key(a).total_cmp(&key(b)))
+            .then(means.weights[b].total_cmp(&means.weights[a]))
+    });
+    let mut positions = vec![0; categories];
+    for (position, &category) in order.iter().enumerate() {
+        positions[category] = position as u32;
+    }
+    Ok(positions)
+}
+
+fn check(codes: &[u32], categories: usize, rankings: &Rankings) -> Result<()> {
+    if codes.len() != rankings.len() {
+        return Err(Error::RowCounts {
+            features: codes.len(),
+            rankings: rankings.len(),
+        });
+    }
+    if categories > MAX_CATEGORIES {
+        return Err(Error::Parameter {
+            name: "categories",
+            found: categories as f64,
+            expected: "at most 255 categories",
+        });
+    }
+    let is_invalid = |&&code: &&u32| code != MISSING_CATEGORY && code as usize >= categories;
+    match codes.iter().find(is_invalid) {
+        None => Ok(()),
+        Some(&code) => Err(Error::Parameter {
+            name: "code",
+            found: f64::from(code),
+            expected: "a code below the number of categories",
+        }),
+    }
+}
+
+/// Weights of the categories and their mean label relations, centred.
+struct CategoryMeans {
+    weights: Vec<f64>,
+    /// One row per category; 0 for a category without rows.
+    rows: Vec<Vec<f64>>,
+}
+
+impl CategoryMeans {
+    fn new(codes: &[u32], categories: usize, rankings: &Rankings) -> Self {
+        let relations: Vec<f64> = label_relations(rankings);
+        let width = 2 * rankings.labels();
+        let mut weights = vec![0.0; categories];
+        let mut rows = vec![vec![0.0; width]; categories];
+        let known = codes.iter().zip(relations.chunks_exact(width)).enumerate();
+        for (row, (&code, relations)) in known.filter(|(_, (&code, _))| code != MISSING_CATEGORY) {
+            let weight = rankings.weights().get(row);
+            weights[code as usize] += weight;
+            for (sum, relation) in rows[code as usize].iter_mut().zip(relations) {
+                *sum += weight * relation;
+            }
+        }
+        let total: f64 = weights.iter().sum();
+        let mut centre = vec![0.0; width];
+        for (row, &weight) in rows.iter_mut().zip(&weights) {
+            for (sum, centre) in row.iter_mut().zip(&mut centre) {
+                *centre += *sum / total.max(f64::MIN_POSITIVE);
+                *sum /= weight.max(f64::MIN_POSITIVE);
+            }
+        }
+        for (row, _) in rows.iter_mut().zip(&weights).filter(|(_, &w)| w > 0.0) {
+            for (mean, centre) in row.iter_mut().zip(&centre) {
+                *mean -= centre;
+            }
+        }
+        Self { weights, rows }
+    }
+
+    /// The component of each category in the direction of largest weighted variance, by power iteration. Starts at the
+    /// category that contributes most to the variance, which does not depend on the codes.
+    fn first_component(&self) -> Vec<f64> {
+        let contribution =
+            |category: &usize| self.weights[*category] * square(&self.rows[*category]);
+        let start = (0..self.rows.len())
+            .max_by(|a, b| contribution(a).total_cmp(&contribution(b)))
+            .map_or(Vec::new(), |category| self.rows[category].clone());
+        let mut direction = start;
+        let mut components = self.project(&direction);
+        for _ in 0..MAX_ROUNDS {
+            let mut next = vec![0.0; direction.len()];
+            for ((row, weight), component) in self.rows.iter().zip(&self.weights).zip(&components) {
+                for (sum, value) in next.iter_mut().zip(row) {
+                    *sum += weight * component * value;
+                }
+            }
+            let length = square(&next).sqrt();
+            if length <= 0.0 {
+                break;
+            }
+            next.iter_mut().for_each(|value| *value /= length);
+            let change: f64 = next
+                .iter()
+                .zip(&direction)
+                .map(|(a, b)| (a - b).powi(2))
+                .sum();
+            direction = next;
+            components = self.project(&direction);
+            if change < 1e-24 {
+                break;
+            }
+        }
+        self.orient(components)
+    }
+
+    fn project(&self, direction: &[f64]) -> Vec<f64> {
+        let dot = |row: &Vec<f64>| row.iter().zip(direction).map(|(a, b)| a * b).sum();
+        self.rows.iter().map(dot).collect()
+    }
+
+    /// Chooses the sign with a positive weighted sum of cubes.
+    fn orient(&self, mut components: Vec<f64>) -> Vec<f64> {
+        let cubes = components.iter().zip(&self.weights);
+        let skewness: f64 = cubes.map(|(c, weight)| weight * c.powi(3)).sum();
+        if skewness < 0.0 {
+            components
+                .iter_mut()
+                .for_each(|component| *component *= -1.0);
+        }
+        components
+    }
+}
+
+fn square(values: &[f64]) -> f64 {
+    values.iter().map(|value| value * value).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::{array, Array2, Axis};
+
+    /// Category c prefers the label c mod 5, with noise.
+    fn example() -> (Vec<u32>, Array2<i64>) {
+        let codes: Vec<u32> = (0..240).map(|row| (row * row + row / 7) % 12).collect();
+        let y = Array2::from_shape_fn((240, 4), |(row, label)| {
+            let distance = (i64::from(codes[row]) - 3 * label as i64).abs();
+            distance + (row * (label + 3) % 5) as i64
+        });
+        let dense = crate::missing::to_dense_ranks(y.mapv(|v| v as f64).view()).unwrap();
+        let y = Array2::from_shape_fn(y.dim(), |(row, label)| i64::from(dense.row(row)[label]));
+        (codes, y)
+    }
+
+    fn order(codes: &[u32], categories: usize, y: &Array2<i64>) -> Vec<u32> {
+        let rankings = Rankings::new(y.view(), None).unwrap();
+        order_categories(codes, categories, &rankings).unwrap()
+    }
+
+    #[test]
+    fn the_order_recovers_a_hidden_scale() {
+        let (codes, y) = example();
+        let found = order(&codes, 12, &y);
+        let ascending: Vec<u32> = (0..12).collect();
+        let descending: Vec<u32> = (0..12).rev().collect();
+        assert!(found == ascending || found == descending, "{found:?}");
+    }
+
+    #[test]
+    fn codes_labels_and_rows_can_be_permuted() {
+        let (codes, y) = example();
+        let found = order(&codes, 12, &y);
+        let recode = |code: u32| (code * 5 + 3) % 12;
+        let recoded: Vec<u32> = codes.iter().map(|&code| recode(code)).collect();
+        let again = order(&recoded, 12, &y);
+        assert!((0..12).all(|code| again[recode(code) as usize] == found[code as usize]));
+        assert_eq!(order(&codes, 12, &y.select(Axis(1), &[2, 0, 3, 1])), found);
+        let rows: Vec<usize> = (0..240).map(|row| row * 77 % 240).collect();
+        let moved: Vec<u32> = rows.iter().map(|&row| codes[row]).collect();
+        assert_eq!(order(&moved, 12, &y.select(Axis(0), &rows)), found);
+    }
+
+    #[test]
+    fn missing_and_empty_categories_have_no_influence() {
+        let y = array![[1, 2], [2, 1], [1, 2], [2, 1]];
+        let found = order(&[3, 1, MISSING_CATEGORY, 1], 5, &y);
+        assert_eq!((found[1], found[3]), (0, 1));
+        let mut empty = [found[0], found[2], found[4]];
+        empty.sort_unstable();
+        assert_eq!(empty, [2, 3, 4]);
+        assert_eq!(order(&[MISSING_CATEGORY; 4], 0, &y), [0_u32; 0]);
+        let equal = array![[1, 2], [1, 2], [1, 2], [1, 2]];
+        assert_eq!(order(&[0, 1, 1, 2], 3, &equal), [1, 0, 2]);
+    }
+
+    #[test]
+    fn invalid_codes_are_rejected() {
+        let y = array![[1, 2], [2, 1_i64]];
+        let rankings = Rankings::new(y.view(), None).unwrap();
+        assert!(order_categories(&[0, 3], 3, &rankings).is_err());
+        assert!(order_categories(&[0], 3, &rankings).is_err());
+        assert!(order_categories(&[0, 1], 256, &rankings).is_err());
+    }
+}
