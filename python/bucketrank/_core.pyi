@@ -315,6 +315,7 @@ class _Nodes(TypedDict):
     rows: NDArray[np.int64]
     weight: NDArray[np.float64]
     impurity: NDArray[np.float64]
+    missing_left: NDArray[np.int64]
     thresholds: list[list[float]]
 
 @final
