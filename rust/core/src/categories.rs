@@ -151,7 +151,9 @@ impl CategoryMeans {
             if length <= 0.0 {
                 break;
             }
-            next.iter_mut().for_each(|value| *value /= length);
+            for value in &mut next {
+                *value /= length;
+            }
             let change: f64 = next
                 .iter()
                 .zip(&direction)
@@ -176,9 +178,9 @@ impl CategoryMeans {
         let cubes = components.iter().zip(&self.weights);
         let skewness: f64 = cubes.map(|(c, weight)| weight * c.powi(3)).sum();
         if skewness < 0.0 {
-            components
-                .iter_mut()
-                .for_each(|component| *component *= -1.0);
+            for component in &mut components {
+                *component *= -1.0;
+            }
         }
         components
     }

@@ -210,7 +210,9 @@ impl Kernel for AddIncomplete<'_> {
         add_plane(after, self.words, self.rankings, |word| word.after);
         if self.seen_words.is_empty() {
             let all: f32 = self.rankings.iter().map(|(_, weight)| weight).sum();
-            seen.iter_mut().for_each(|sum| *sum += all);
+            for sum in seen.iter_mut() {
+                *sum += all;
+            }
         } else {
             add_plane(seen, self.seen_words, self.rankings, |&word| word);
         }
