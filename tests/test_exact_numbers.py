@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 import bucketrank as br
-from bucketrank.csv_reader import BadFileError, CsvTable
+from bucketrank.csv_reader import CsvTable
+from bucketrank.csv_records import BadFileError
 from bucketrank.datasets import Dataset, rank_scores
 from bucketrank.statistics import ScoreTable, holm_adjusted, wilcoxon
 

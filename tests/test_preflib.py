@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import bucketrank as br
 from bucketrank.__main__ import main
-from bucketrank.csv_reader import BadFileError
+from bucketrank.csv_records import BadFileError
 from strategies import profiles
 
 HEADER = """# FILE NAME: example.toi

@@ -9,7 +9,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bucketrank import _core
+from bucketrank.csv_records import BadFileError, decode, records
 from bucketrank.errors import RankingError
 
 _MISSING = {"", "nan", "na", "n/a", "null", "none", "?"}
@@ -30,24 +31,6 @@ _MISSING_CELL = re.compile(
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|\+?inf(inity)?", re.ASCII | re.IGNORECASE)
 _INFINITE = re.compile("inf", re.IGNORECASE)
-_LINE_END = re.compile(r"\r\n|\r|\n")
-_PLAIN = re.compile(r"[^,\r\n]*")
-_QUOTED = re.compile(r'"(?:[^"]|"")*')
-"""A quoted cell up to its closing quote; inside, a quote is written twice."""
-
-
-class BadFileError(ValueError):
-    """A file that cannot be read; the message names file, place and reason.
-
-    Examples
-    --------
-    >>> from bucketrank.datasets import BadFileError, read_csv
-    >>> try:
-    ...     read_csv("no such file.csv")
-    ... except BadFileError as error:
-    ...     print(type(error).__bases__[0].__name__)
-    ValueError
-    """
 
 
 class CsvColumn(NamedTuple):
@@ -72,7 +55,7 @@ class CsvTable:
     """
 
     def __init__(self, name: str, text: str) -> None:
-        first = next(_records(name, text), None)
+        first = next(records(name, text), None)
         if first is None:
             raise BadFileError(f"{name}: the file is empty; expected a header and rows of numbers")
         self.name = name
@@ -138,7 +121,7 @@ class CsvTable:
             values = self._read_fast(features, labels)
             if values is not None:
                 return values
-        rows = [cells for _, cells in itertools.islice(_records(self.name, self._text), 1, None)]
+        rows = [cells for _, cells in itertools.islice(records(self.name, self._text), 1, None)]
         if text is None:
             text = {i for i in features if any(map(_is_text, (row[i : i + 1] for row in rows)))}
         numbers = [i for i in features if i not in text]
@@ -189,7 +172,7 @@ class CsvTable:
         """Read cell by cell; supports quoted cells and unused columns, and reports the place of an error."""
         columns = [CsvColumn(number, name) for number, name in enumerate(self.header, start=1)]
         numbers, X, Y = [], [], []
-        for line, cells in itertools.islice(_records(self.name, self._text), 1, None):
+        for line, cells in itertools.islice(records(self.name, self._text), 1, None):
             _check_width(self.name, line, cells, len(columns))
             X.append(
                 [
@@ -219,7 +202,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
         raw = Path(path).read_bytes()
     except OSError as error:
         raise BadFileError(f"{path}: {error.strerror or error}") from None
-    return _decode(str(path), raw)
+    return decode(str(path), raw)
 
 
 def read_input(path: str) -> tuple[str, str]:
@@ -229,7 +212,7 @@ def read_input(path: str) -> tuple[str, str]:
     name = "standard input"
     if sys.stdin is None:
         raise BadFileError(f"{name} is closed; expected a CSV table or rankings")
-    return name, _decode(name, sys.stdin.buffer.read())
+    return name, decode(name, sys.stdin.buffer.read())
 
 
 def is_position_row(line: str) -> bool:
@@ -254,69 +237,6 @@ def _load(body: str) -> NDArray[np.float64] | None:
         return np.loadtxt(io.StringIO(body), delimiter=",", comments=None, quotechar='"', ndmin=2)
     except ValueError:
         return None
-
-
-def _decode(name: str, raw: bytes) -> str:
-    """Decode UTF-8 with or without a byte order mark."""
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        # Positions in the error start after the byte order mark.
-        before = error.object[: error.start].decode()
-        *above, last = _LINE_END.split(before)
-        raise BadFileError(
-            f"{name}, line {len(above) + 1}, column {len(last) + 1} (byte {len(last.encode()) + 1} of the line): "
-            f"0x{error.object[error.start]:02x} is not UTF-8; expected text in UTF-8"
-        ) from None
-
-
-def _records(name: str, text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield line number and cells of each line that is not blank."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    read = 0
-    try:
-        for cells in reader:
-            read = reader.line_num
-            if len(cells) > 1 or any(cell.strip() for cell in cells):
-                yield read, cells
-    except csv.Error as error:
-        lines = itertools.islice(io.StringIO(text, newline=""), read, None)
-        where, problem = _bad_cell("".join(lines), read + 1) or (f"line {read + 1}", str(error))
-        raise BadFileError(f"{name}, {where}: {problem}") from None
-
-
-def _bad_cell(rest: str, line: int) -> tuple[str, str] | None:
-    """Return place and problem of the first invalid cell in the first record of `rest`."""
-    start = 0
-    for column in itertools.count(1):
-        quoted = rest.startswith('"', start)
-        end = _end(_QUOTED if quoted else _PLAIN, rest, start)
-        problem = _problem(rest[start:end], rest[end : end + 2], quoted=quoted)
-        if problem:
-            above = len(_LINE_END.findall(rest, 0, start))
-            return f"line {line + above}, column {column}", problem
-        end += quoted
-        if rest[end : end + 1] != ",":
-            break
-        start = end + 1
-    return None
-
-
-def _problem(cell: str, behind: str, *, quoted: bool) -> str:
-    """Return the problem of a cell, given the two characters after it; empty if it is valid."""
-    if quoted and not behind:
-        return "a quote is opened but never closed; expected a closing quote"
-    if quoted and behind[1:] not in ("", ",", "\r", "\n"):
-        return f"{behind[1]!r} after a closing quote; expected a comma or the end of the line"
-    limit = csv.field_size_limit()
-    if len(cell) > limit:
-        return f"a cell of {len(cell)} characters; expected at most {limit}"
-    return ""
-
-
-def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
-    found = pattern.match(text, start)
-    return start if found is None else found.end()
 
 
 def _column_names(name: str, line: int, cells: Sequence[str]) -> list[str]:

@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from bucketrank import _core
 from bucketrank._files import write_file
 from bucketrank._validation import Positions, as_positions, as_weights, label_names, with_missing
-from bucketrank.csv_reader import BadFileError, read_text
+from bucketrank.csv_reader import read_text
+from bucketrank.csv_records import BadFileError
 
 __all__ = ["PREFLIB_TYPES", "WeightedRankings", "read_preflib", "write_preflib"]
 

@@ -10,7 +10,7 @@ from bucketrank._files import check_writable
 from bucketrank.aggregation import METHODS
 from bucketrank.commands.reading import read_rankings
 from bucketrank.commands.writing import missing_package_is_exit_code_1, print_or_write
-from bucketrank.csv_reader import BadFileError
+from bucketrank.csv_records import BadFileError
 from bucketrank.preflib import PREFLIB_TYPES
 from bucketrank.tables import to_json_text
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from bucketrank import _core
 from bucketrank._validation import with_missing
-from bucketrank.csv_reader import BadFileError, CsvTable, is_position_row, read_input
+from bucketrank.csv_reader import CsvTable, is_position_row, read_input
+from bucketrank.csv_records import BadFileError
 from bucketrank.errors import RankingError
 from bucketrank.notation import from_text
 from bucketrank.preflib import WeightedRankings, is_preflib, parse_preflib

@@ -185,7 +185,7 @@ def read_battles(
     2
     """
     from bucketrank._optional import pandas
-    from bucketrank.csv_reader import BadFileError
+    from bucketrank.csv_records import BadFileError
 
     pd = pandas("read_battles")
     name = str(path)

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from bucketrank.csv_reader import BadFileError, CsvColumn, CsvTable, read_text
+from bucketrank.csv_reader import CsvColumn, CsvTable, read_text
+from bucketrank.csv_records import BadFileError
 from bucketrank.datasets.dataset import Dataset
 from bucketrank.preflib import PREFLIB_TYPES
 

@@ -22,6 +22,7 @@ from bucketrank._validation import (
     resolve_n_jobs,
 )
 from bucketrank.aggregation import Aggregator, as_aggregator
+from bucketrank.estimators.aggregator_checks import check_for_forest
 from bucketrank.estimators.base import pair_order_of
 from bucketrank.estimators.explained import ScoreRanker
 from bucketrank.estimators.tree_parameters import forest_options
@@ -177,7 +178,7 @@ class PartialLabelRankingForest(ScoreRanker):
             The fitted estimator. An error or Ctrl-C leaves it unchanged.
         """
         values, positions, names, categories = self._training_data(X, y, sample_weight)
-        aggregator = _check(as_aggregator(self.aggregator))
+        aggregator = check_for_forest(as_aggregator(self.aggregator))
         aggregator._check_label_count(positions.shape[1])
         strength = self._strength()
         n_trees = self._n_trees()
@@ -315,7 +316,7 @@ class PartialLabelRankingForest(ScoreRanker):
         return (self.forest_, self.shrinkage_strength_)
 
     def _usable(self, aggregator: Aggregator) -> Aggregator:
-        return _check(aggregator)
+        return check_for_forest(aggregator)
 
     def _strength(self) -> float:
         strength = as_real(self.shrinkage_strength, "shrinkage_strength")
@@ -393,17 +394,3 @@ def hash_data(
     arrays = (values, positions, np.ones(len(positions)) if weights is None else weights)
     plain = (np.asarray(array, dtype=np.float64).tobytes() for array in arrays)
     return [hashlib.blake2b(array, digest_size=16).hexdigest() for array in plain]
-
-
-def _check(aggregator: Aggregator) -> Aggregator:
-    """Raise when the aggregator needs rankings: a forest only has averaged shares."""
-    if aggregator._needs == "rankings":
-        raise ValueError(
-            f"{aggregator!r} needs rankings, but a forest averages shares of before, tied and after; "
-            "expected TauX, Borda, Copeland, BucketPivot, MarkovChain(variant=4) or MaximalLottery"
-        )
-    if getattr(aggregator, "beta", None) == "auto":
-        raise ValueError(
-            f"{aggregator!r} chooses its beta for a tree; expected a number for a forest"
-        )
-    return aggregator

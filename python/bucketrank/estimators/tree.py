@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from bucketrank import _core
 from bucketrank._validation import Positions, as_weights, as_whole, resolve_n_jobs, with_missing
 from bucketrank.aggregation import Aggregator, as_aggregator
+from bucketrank.estimators.aggregator_checks import check_for_tree
 from bucketrank.estimators.base import pair_order_of
 from bucketrank.estimators.beta_search import needs_beta, with_chosen_beta
 from bucketrank.estimators.explained import ScoreRanker
@@ -204,7 +205,7 @@ class PartialLabelRankingTree(ScoreRanker):
         """
         values, positions, names, categories = self._training_data(X, y, sample_weight)
         smoothing = smoothing_of(self)
-        aggregator = _check(as_aggregator(self.aggregator), smoothing)
+        aggregator = check_for_tree(as_aggregator(self.aggregator), smoothing)
         aggregator._check_label_count(positions.shape[1])
         options = tree_options(self, values.shape, positions.shape[1])
         if needs_beta(aggregator):
@@ -388,14 +389,4 @@ class PartialLabelRankingTree(ScoreRanker):
 
     def _usable(self, aggregator: Aggregator) -> Aggregator:
         check_is_fitted(self)
-        return _check(aggregator, self._smoothing)
-
-
-def _check(aggregator: Aggregator, smoothing: tuple[str, float] | None) -> Aggregator:
-    """Raise when the aggregator needs rankings but leaves only have smoothed shares."""
-    if smoothing is not None and aggregator._needs == "rankings":
-        raise ValueError(
-            f"{aggregator!r} needs rankings, but leaves with shrinkage or soft routing only have shares of before, "
-            "tied and after; expected TauX, Borda, Copeland, BucketPivot, MarkovChain(variant=4) or MaximalLottery"
-        )
-    return aggregator
+        return check_for_tree(aggregator, self._smoothing)

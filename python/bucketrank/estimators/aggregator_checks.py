@@ -1,0 +1,31 @@
+"""Aggregators that trees and forests accept: smoothed or averaged shares do not determine whole rankings."""
+
+from __future__ import annotations
+
+from bucketrank.aggregation import Aggregator
+
+__all__ = ["check_for_forest", "check_for_tree"]
+
+
+def check_for_tree(aggregator: Aggregator, smoothing: tuple[str, float] | None) -> Aggregator:
+    """Raise when the aggregator needs rankings but leaves only have smoothed shares."""
+    if smoothing is not None and aggregator._needs == "rankings":
+        raise ValueError(
+            f"{aggregator!r} needs rankings, but leaves with shrinkage or soft routing only have shares of before, "
+            "tied and after; expected TauX, Borda, Copeland, BucketPivot, MarkovChain(variant=4) or MaximalLottery"
+        )
+    return aggregator
+
+
+def check_for_forest(aggregator: Aggregator) -> Aggregator:
+    """Raise when the aggregator needs rankings: a forest only has averaged shares."""
+    if aggregator._needs == "rankings":
+        raise ValueError(
+            f"{aggregator!r} needs rankings, but a forest averages shares of before, tied and after; "
+            "expected TauX, Borda, Copeland, BucketPivot, MarkovChain(variant=4) or MaximalLottery"
+        )
+    if getattr(aggregator, "beta", None) == "auto":
+        raise ValueError(
+            f"{aggregator!r} chooses its beta for a tree; expected a number for a forest"
+        )
+    return aggregator
