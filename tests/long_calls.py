@@ -85,6 +85,8 @@ LONG_CALLS: dict[str, Callable[[], Call]] = {
     "Borda.aggregate": lambda: partial(
         br.Borda().aggregate, rankings(15_000, 1000), np.full(15_000, 0.5)
     ),
+    "Davidson.aggregate": lambda: partial(br.Davidson().aggregate, rankings(2000, 512)),
+    "Davidson.explain": lambda: partial(br.Davidson().explain, rankings(2000, 512)),
     "MaximalLottery.aggregate": lambda: partial(
         br.MaximalLottery().aggregate, rankings(15_000, 1000)
     ),

@@ -122,7 +122,7 @@ pub fn fit_davidson<'py>(
         let (effects, unit) = (options.effects(), unit_kind(options.by_group));
         let sample = views.read(effects, unit, interrupt)?.sample;
         let robust = options.is_robust(&sample);
-        let fit = DavidsonFit::new(davidson, &sample, error_kind(robust))?;
+        let fit = DavidsonFit::new(davidson, &sample, error_kind(robust), interrupt)?;
         Ok((fit, robust))
     })?;
     Ok(fit_to_dict(py, fit, robust)?)

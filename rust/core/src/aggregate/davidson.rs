@@ -110,7 +110,7 @@ impl Aggregate for Davidson {
 
     fn aggregate(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<BucketOrder> {
         let counts = Self::counts(evidence)?;
-        let posterior = Posterior::fit(counts, self.ties, self.ridge)?;
+        let posterior = Posterior::fit(counts, self.ties, self.ridge, &workspace.interrupt)?;
         self.order(counts, &posterior.scores, workspace)
     }
 
@@ -118,9 +118,11 @@ impl Aggregate for Davidson {
         let counts = Self::counts(evidence)?;
         let (contests, tallies) = Contests::of_counts(counts);
         let model = ContestModel::new(&contests, &tallies, self.ties, self.ridge);
-        let Posterior { scores } = Posterior::fit_contests(&model, &tallies)?;
+        let Posterior { scores } = Posterior::fit_contests(&model, &tallies, &workspace.interrupt)?;
         let source = ErrorSource::Information;
-        let matrix = covariance(&model, &tallies, &scores, &compared_labels(counts), source)?;
+        let compared = compared_labels(counts);
+        let interrupt = &workspace.interrupt;
+        let matrix = covariance(&model, &tallies, &scores, &compared, source, interrupt)?;
         let errors: Vec<f64> = matrix.diag().iter().map(|v| v.max(0.0).sqrt()).collect();
         let halves = |values: &[f64]| {
             let (utilities, tie_terms) = values.split_at(counts.labels());

@@ -7,6 +7,7 @@ use crate::bucket_order::BucketOrder;
 use crate::comparisons::ContestSample;
 use crate::error::Result;
 use crate::latent::{compared_labels, covariance, ContestModel, ErrorSource, Posterior, TieRule};
+use crate::run::Interrupt;
 
 /// Whether standard errors take the comparisons of a unit as independent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -38,7 +39,12 @@ impl DavidsonFit {
     ///
     /// # Errors
     /// As [`Posterior::fit_contests`] and [`covariance`].
-    pub fn new(davidson: Davidson, sample: &ContestSample, errors: ErrorKind) -> Result<Self> {
+    pub fn new(
+        davidson: Davidson,
+        sample: &ContestSample,
+        errors: ErrorKind,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
         let ContestSample {
             counts,
             contests,
@@ -46,7 +52,7 @@ impl DavidsonFit {
             units,
         } = sample;
         let model = ContestModel::new(contests, tallies, davidson.ties(), davidson.ridge());
-        let Posterior { scores } = Posterior::fit_contests(&model, tallies)?;
+        let Posterior { scores } = Posterior::fit_contests(&model, tallies, interrupt)?;
         let source = match errors {
             ErrorKind::Information => ErrorSource::Information,
             ErrorKind::Robust => ErrorSource::Units(units),
@@ -57,9 +63,10 @@ impl DavidsonFit {
         } else {
             n
         };
+        let compared = compared_labels(counts);
         Ok(Self {
             order: davidson.order(counts, &scores, &mut Workspace::default())?,
-            covariance: covariance(&model, tallies, &scores, &compared_labels(counts), source)?,
+            covariance: covariance(&model, tallies, &scores, &compared, source, interrupt)?,
             utilities: scores[..n].to_vec(),
             tie_terms: scores[n..n + ties].to_vec(),
             effects: scores[n + ties..].to_vec(),

@@ -4,6 +4,7 @@ use ndarray::Array2;
 
 use crate::comparisons::{Tallies, Units};
 use crate::error::{ComparisonError, Error, Result};
+use crate::run::Interrupt;
 
 use super::contest_model::ContestModel;
 use super::posterior::factor;
@@ -23,14 +24,15 @@ pub enum ErrorSource<'a> {
 /// likelihood does not depend on a common shift, whose prior variance would dominate. O(size³).
 ///
 /// # Errors
-/// [`ComparisonError::TooFewUnits`] for fewer than two units;
-/// [`Error::Unsolved`](crate::error::Error::Unsolved) when the second derivatives have no inverse.
+/// [`ComparisonError::TooFewUnits`] for fewer than two units; [`Error::Unsolved`] when the second derivatives have no
+/// inverse; [`Error::Interrupted`].
 pub fn covariance(
     model: &ContestModel<'_>,
     tallies: &Tallies,
     scores: &[f64],
     compared: &[bool],
     source: ErrorSource<'_>,
+    interrupt: &Interrupt,
 ) -> Result<Array2<f64>> {
     let size = model.size();
     let labels: Vec<usize> = (0..compared.len()).filter(|&u| compared[u]).collect();
@@ -45,21 +47,23 @@ pub fn covariance(
         }
     }
     let factor = factor(matrix, size)?;
-    let solve_rows = |rows: &mut Array2<f64>| {
+    let solve_rows = |rows: &mut Array2<f64>| -> Result<()> {
         for mut row in rows.rows_mut() {
+            interrupt.check()?;
             if let Some(row) = row.as_slice_mut() {
                 factor.solve(row);
             }
         }
+        Ok(())
     };
     let mut result = match source {
         ErrorSource::Information => Array2::eye(size),
-        ErrorSource::Units(units) => outer_products(model, units, scores)?,
+        ErrorSource::Units(units) => outer_products(model, units, scores, interrupt)?,
     };
-    solve_rows(&mut result);
+    solve_rows(&mut result)?;
     if matches!(source, ErrorSource::Units(_)) {
         result = result.t().as_standard_layout().into_owned();
-        solve_rows(&mut result);
+        solve_rows(&mut result)?;
     }
     centre(&mut result, &labels);
     // Symmetric up to rounding: make it exact.
@@ -68,7 +72,12 @@ pub fn covariance(
 }
 
 /// M of [`ErrorSource::Units`].
-fn outer_products(model: &ContestModel<'_>, units: &Units, scores: &[f64]) -> Result<Array2<f64>> {
+fn outer_products(
+    model: &ContestModel<'_>,
+    units: &Units,
+    scores: &[f64],
+    interrupt: &Interrupt,
+) -> Result<Array2<f64>> {
     let total = units.total();
     if total < 2 {
         return Err(Error::Comparison(ComparisonError::TooFewUnits {
@@ -81,6 +90,9 @@ fn outer_products(model: &ContestModel<'_>, units: &Units, scores: &[f64]) -> Re
     let mut touched: Vec<usize> = Vec::new();
     model.for_each_unit(units, scores, |copies, slopes| {
         touched.clear();
+        if interrupt.check().is_err() {
+            return;
+        }
         touched.extend((0..slopes.len()).filter(|&i| slopes[i] != 0.0));
         let factor = correction * copies as f64;
         for &i in &touched {
@@ -89,6 +101,7 @@ fn outer_products(model: &ContestModel<'_>, units: &Units, scores: &[f64]) -> Re
             }
         }
     });
+    interrupt.check()?;
     for entry in sum.diag_mut() {
         *entry += model.ridge();
     }

@@ -4,6 +4,7 @@ use crate::cholesky::Cholesky;
 use crate::comparisons::{Contests, Tallies};
 use crate::error::{Error, Result};
 use crate::pairs::PairCounts;
+use crate::run::Interrupt;
 
 use super::contest_model::{ContestModel, TieRule};
 
@@ -34,22 +35,30 @@ impl Posterior {
     ///
     /// # Errors
     /// As [`Self::fit_contests`].
-    pub fn fit(counts: &PairCounts, ties: TieRule, ridge: f64) -> Result<Self> {
+    pub fn fit(
+        counts: &PairCounts,
+        ties: TieRule,
+        ridge: f64,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
         check_labels(counts.labels())?;
         let (contests, tallies) = Contests::of_counts(counts);
-        Self::fit_contests(
-            &ContestModel::new(&contests, &tallies, ties, ridge),
-            &tallies,
-        )
+        let model = ContestModel::new(&contests, &tallies, ties, ridge);
+        Self::fit_contests(&model, &tallies, interrupt)
     }
 
     /// Fits by damped Newton steps until the gradient vanishes to [`GRADIENT_TOLERANCE`].
     ///
     /// # Errors
-    /// [`Error::TooManyLabels`] above [`MAX_POSTERIOR_LABELS`], or [`Error::Unsolved`] without convergence.
-    pub fn fit_contests(model: &ContestModel<'_>, tallies: &Tallies) -> Result<Self> {
+    /// [`Error::TooManyLabels`] above [`MAX_POSTERIOR_LABELS`], [`Error::Unsolved`] without convergence, or
+    /// [`Error::Interrupted`].
+    pub fn fit_contests(
+        model: &ContestModel<'_>,
+        tallies: &Tallies,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
         check_labels(model.labels())?;
-        let scores = minimise(model, tallies, vec![0.0; model.size()])?;
+        let scores = minimise(model, tallies, vec![0.0; model.size()], interrupt)?;
         Ok(Self { scores })
     }
 }
@@ -86,8 +95,13 @@ impl WarmStart {
     /// each; Newton's method takes over when they reduce the gradient too slowly.
     ///
     /// # Errors
-    /// [`Error::Unsolved`] without convergence.
-    pub(crate) fn refit(&self, model: &ContestModel<'_>, tallies: &Tallies) -> Result<Vec<f64>> {
+    /// [`Error::Unsolved`] without convergence, or [`Error::Interrupted`].
+    pub(crate) fn refit(
+        &self,
+        model: &ContestModel<'_>,
+        tallies: &Tallies,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<f64>> {
         let tolerance = gradient_tolerance(model, tallies);
         let mut scores = self.scores.clone();
         let mut gradient = vec![0.0; scores.len()];
@@ -106,16 +120,22 @@ impl WarmStart {
             self.factor.solve(&mut gradient);
             move_by(&mut scores, &gradient, 1.0);
         }
-        minimise(model, tallies, self.scores.clone())
+        minimise(model, tallies, self.scores.clone(), interrupt)
     }
 }
 
 /// Minimises the objective by damped Newton steps.
-fn minimise(model: &ContestModel<'_>, tallies: &Tallies, mut scores: Vec<f64>) -> Result<Vec<f64>> {
+fn minimise(
+    model: &ContestModel<'_>,
+    tallies: &Tallies,
+    mut scores: Vec<f64>,
+    interrupt: &Interrupt,
+) -> Result<Vec<f64>> {
     let tolerance = gradient_tolerance(model, tallies);
     let mut value = model.objective(tallies, &scores);
     let mut gradient = vec![0.0; scores.len()];
     for _ in 0..MAX_STEPS {
+        interrupt.check()?;
         model.write_gradient(tallies, &scores, &mut gradient);
         let has_converged = largest_entry(&gradient) <= tolerance;
         let mut step = gradient.clone();
@@ -226,7 +246,6 @@ mod tests {
     use crate::comparisons::Units;
     use crate::latent::compared_labels;
     use crate::rankings::Rankings;
-    use crate::run::Interrupt;
     use ndarray::{array, Array2};
 
     fn rankings() -> Rankings {
@@ -248,10 +267,18 @@ mod tests {
     fn fit(counts: &PairCounts, ridge: f64) -> (Vec<f64>, Vec<f64>) {
         let (contests, tallies) = Contests::of_counts(counts);
         let model = ContestModel::new(&contests, &tallies, TieRule::Modelled, ridge);
-        let fitted = Posterior::fit(counts, TieRule::Modelled, ridge).unwrap();
+        let fitted = Posterior::fit(counts, TieRule::Modelled, ridge, &Interrupt::never()).unwrap();
         let compared = compared_labels(counts);
         let source = ErrorSource::Information;
-        let matrix = covariance(&model, &tallies, &fitted.scores, &compared, source).unwrap();
+        let matrix = covariance(
+            &model,
+            &tallies,
+            &fitted.scores,
+            &compared,
+            source,
+            &Interrupt::never(),
+        )
+        .unwrap();
         let errors = matrix
             .diag()
             .iter()
@@ -269,7 +296,7 @@ mod tests {
             (0.1, TieRule::Half),
             (10.0, TieRule::Modelled),
         ] {
-            let fitted = Posterior::fit(&counts, ties, ridge).unwrap();
+            let fitted = Posterior::fit(&counts, ties, ridge, &Interrupt::never()).unwrap();
             let model = ContestModel::new(&contests, &tallies, ties, ridge);
             let mut gradient = vec![0.0; model.size()];
             model.write_gradient(&tallies, &fitted.scores, &mut gradient);
@@ -285,14 +312,16 @@ mod tests {
         let counts = count(&rankings());
         let (contests, tallies) = Contests::of_counts(&counts);
         let model = ContestModel::new(&contests, &tallies, TieRule::Modelled, 0.1);
-        let start = Posterior::fit_contests(&model, &tallies).unwrap();
+        let start = Posterior::fit_contests(&model, &tallies, &Interrupt::never()).unwrap();
         let warm = WarmStart::new(&model, &tallies, &start.scores).unwrap();
         for change in [0.05, 1.0, 1e4] {
             let mut other = tallies.clone();
             other[0][2] += change;
             other[3][1] += change / 3.0;
-            let expected = Posterior::fit_contests(&model, &other).unwrap().scores;
-            let found = warm.refit(&model, &other).unwrap();
+            let expected = Posterior::fit_contests(&model, &other, &Interrupt::never())
+                .unwrap()
+                .scores;
+            let found = warm.refit(&model, &other, &Interrupt::never()).unwrap();
             for (found, expected) in found.iter().zip(expected) {
                 assert!(
                     (found - expected).abs() < 1e-7,
@@ -311,7 +340,15 @@ mod tests {
             let model = ContestModel::new(&contests, &tallies, TieRule::Modelled, ridge);
             let whole = Cholesky::new(model.hessian(&tallies, &scores), 8).unwrap();
             let source = ErrorSource::Information;
-            let found = covariance(&model, &tallies, &scores, &[true; 4], source).unwrap();
+            let found = covariance(
+                &model,
+                &tallies,
+                &scores,
+                &[true; 4],
+                source,
+                &Interrupt::never(),
+            )
+            .unwrap();
             for i in 0..8 {
                 let mut unit = [0.0; 8];
                 unit[i] = 1.0;
@@ -332,7 +369,7 @@ mod tests {
         let counts = count(&rankings);
         let (contests, tallies) = Contests::of_counts(&counts);
         let model = ContestModel::new(&contests, &tallies, TieRule::Modelled, 0.1);
-        let fitted = Posterior::fit_contests(&model, &tallies).unwrap();
+        let fitted = Posterior::fit_contests(&model, &tallies, &Interrupt::never()).unwrap();
         let errors = |rankings: &Rankings| {
             let units = Units::of_rankings(rankings, &contests);
             covariance(
@@ -341,6 +378,7 @@ mod tests {
                 &fitted.scores,
                 &[true; 4],
                 ErrorSource::Units(&units),
+                &Interrupt::never(),
             )
         };
         let rows = [0, 1, 1, 2, 3, 4, 4, 4];

@@ -81,13 +81,14 @@ pub fn resample_scores(
         (BoardMethod::Davidson(davidson), _) => {
             let (ties, ridge) = (davidson.ties(), davidson.ridge());
             let model = ContestModel::new(&sample.contests, &sample.tallies, ties, ridge);
-            let Posterior { scores } = Posterior::fit_contests(&model, &sample.tallies)?;
-            options.interrupt.check()?;
+            let Posterior { scores } =
+                Posterior::fit_contests(&model, &sample.tallies, options.interrupt)?;
             let method = ModelScores {
                 sample,
                 components: connected_components(&sample.counts),
                 warm: WarmStart::new(&model, &sample.tallies, &scores)?,
                 model,
+                interrupt: options.interrupt,
             };
             let scores = scores[..model.labels()].to_vec();
             method.collect(scores, UTILITY_TOLERANCE, options, progress)
@@ -204,6 +205,7 @@ struct ModelScores<'a> {
     components: Vec<usize>,
     model: ContestModel<'a>,
     warm: WarmStart,
+    interrupt: &'a Interrupt,
 }
 
 impl ModelScores<'_> {
@@ -248,7 +250,8 @@ impl ResampledScores for ModelScores<'_> {
     fn draw(&self, generator: &mut Generator, tallies: &mut Tallies) -> Result<Vec<f64>> {
         draw_tallies(&self.sample.units, generator, tallies);
         let centre = self.draw_centre(generator);
-        let mut scores = self.warm.refit(&self.model.with_centre(&centre), tallies)?;
+        let model = self.model.with_centre(&centre);
+        let mut scores = self.warm.refit(&model, tallies, self.interrupt)?;
         scores.truncate(self.model.labels());
         Ok(scores)
     }
