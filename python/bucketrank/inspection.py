@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn import inspection
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
@@ -72,6 +72,24 @@ class LabelScores(RegressorMixin, BaseEstimator):
         orders = pair_order_of(self.ranker.predict_pair_shares(X), n_labels)
         # Without the 0.5 of the diagonal.
         return np.asarray((orders.sum(axis=2) - 0.5) / (n_labels - 1))
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Return the mean τ_X of the ranker's predictions, as its own ``score``.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Features of the ranker.
+        y : array-like or DataFrame of shape (n_samples, n_labels)
+            Positions.
+        sample_weight : array-like of shape (n_samples,), optional
+            Non-negative weights of the rows.
+
+        Returns
+        -------
+        float
+        """
+        return float(self.ranker.score(X, y, sample_weight))
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
