@@ -8,8 +8,6 @@ import itertools
 import re
 from collections.abc import Iterator
 
-__all__ = ["BadFileError", "decode", "records"]
-
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _PLAIN = re.compile(r"[^,\r\n]*")
 _QUOTED = re.compile(r'"(?:[^"]|"")*')
