@@ -25,7 +25,7 @@ PAGES = sorted(
     if not any(path.is_relative_to(DOCS / folder) for folder in (*BUILT, "measured"))
 )
 # Modules that are not public.
-INTERNAL = {"commands", "csv_reader", "estimators", "suggest"}
+INTERNAL = {"commands", "csv_reader", "csv_records", "estimators", "suggest"}
 
 
 def public_modules() -> list[str]:
