@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
@@ -13,9 +13,9 @@ const POLL_INTERVAL: u64 = Duration::from_millis(20).as_nanos() as u64;
 
 /// A token that long work checks every few milliseconds. All clones share one state.
 ///
-/// Any thread may [request](Self::request) the interruption. A host that must be polled for signals, such as Python,
-/// passes a callback to [`Self::polling`]: [`check`](Self::check) calls it at most every 20 ms, and only on the thread
-/// that created the token. While other threads work, the scheduler checks the token on that thread.
+/// Any thread may [request](Self::request) the interruption. A [`Host`] that must be polled for signals, such as Python,
+/// creates the token with [`HostToken`]: [`check`](Self::check) polls it at most every 20 ms, and only on the thread that
+/// created the token. While other threads work, the scheduler checks the token on that thread.
 ///
 /// # Examples
 /// ```
@@ -28,51 +28,71 @@ const POLL_INTERVAL: u64 = Duration::from_millis(20).as_nanos() as u64;
 /// assert!(shared.check().is_err());
 /// ```
 #[derive(Clone, Default)]
-pub struct Interrupt(Option<Arc<State>>);
+pub struct Interrupt(Option<Arc<State<dyn Host>>>);
 
-struct State {
-    requested: AtomicBool,
-    host: Option<Host>,
+/// The program that calls the work.
+pub trait Host: Send + Sync + 'static {
+    /// Whether the work is to be interrupted.
+    fn poll(&self) -> bool;
 }
 
-/// The poll callback of a host, the thread that may call it, and the time of the next call.
-struct Host {
+impl<F: Fn() -> bool + Send + Sync + 'static> Host for F {
+    fn poll(&self) -> bool {
+        self()
+    }
+}
+
+/// A token with its host. Both share one allocation, because small calls take about a microsecond.
+pub struct HostToken<H>(Arc<State<H>>);
+
+impl<H: Host> HostToken<H> {
+    /// A token that polls `host` on the current thread.
+    pub fn new(host: H) -> Self {
+        Self(Arc::new(State {
+            requested: AtomicBool::new(false),
+            owner: thread::current().id(),
+            started: OnceLock::new(),
+            next_poll: AtomicU64::new(POLL_INTERVAL),
+            host,
+        }))
+    }
+
+    /// The token.
+    #[must_use]
+    pub fn interrupt(&self) -> Interrupt {
+        Interrupt(Some(Arc::<State<H>>::clone(&self.0)))
+    }
+
+    /// The host.
+    #[must_use]
+    pub fn host(&self) -> &H {
+        &self.0.host
+    }
+}
+
+/// The shared state of a token.
+struct State<H: ?Sized> {
+    requested: AtomicBool,
+    /// The thread that may poll the host.
     owner: ThreadId,
-    created: Instant,
-    /// Nanoseconds after `created`.
+    /// Time of the first check.
+    started: OnceLock<Instant>,
+    /// Time of the next poll, in nanoseconds after `started`.
     next_poll: AtomicU64,
-    poll: Box<dyn Fn() -> bool + Send + Sync>,
+    host: H,
 }
 
 impl Interrupt {
     /// A token that is interrupted by [`Self::request`] only.
     #[must_use]
     pub fn new() -> Self {
-        Self::with_host(None)
+        HostToken::new(|| false).interrupt()
     }
 
     /// A token for work that cannot be interrupted: requests have no effect, and checks cost nothing.
     #[must_use]
     pub const fn never() -> Self {
         Self(None)
-    }
-
-    /// A token that also calls `poll`, only on the current thread; the work is interrupted when `poll` returns true.
-    #[must_use]
-    pub fn polling(poll: impl Fn() -> bool + Send + Sync + 'static) -> Self {
-        Self::with_host(Some(Host {
-            owner: thread::current().id(),
-            created: Instant::now(),
-            next_poll: AtomicU64::new(POLL_INTERVAL),
-            poll: Box::new(poll),
-        }))
-    }
-
-    fn with_host(host: Option<Host>) -> Self {
-        Self(Some(Arc::new(State {
-            requested: AtomicBool::new(false),
-            host,
-        })))
     }
 
     /// Interrupts the work.
@@ -91,10 +111,8 @@ impl Interrupt {
         let Some(state) = &self.0 else {
             return Ok(());
         };
-        if let Some(host) = &state.host {
-            if host.owner == thread::current().id() && host.is_due() && (host.poll)() {
-                self.request();
-            }
+        if state.owner == thread::current().id() && state.is_poll_due() && state.host.poll() {
+            self.request();
         }
         if state.requested.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
@@ -103,10 +121,11 @@ impl Interrupt {
     }
 }
 
-impl Host {
+impl<H: ?Sized> State<H> {
     /// Whether the next poll is due; if so, schedules the one after it.
-    fn is_due(&self) -> bool {
-        let now = self.created.elapsed().as_nanos() as u64;
+    fn is_poll_due(&self) -> bool {
+        let started = self.started.get_or_init(Instant::now);
+        let now = started.elapsed().as_nanos() as u64;
         if now < self.next_poll.load(Ordering::Relaxed) {
             return false;
         }
@@ -191,7 +210,8 @@ mod tests {
     fn the_host_is_polled_on_its_own_thread_and_not_too_often() {
         let polls = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&polls);
-        let interrupt = Interrupt::polling(move || counted.fetch_add(1, Ordering::Relaxed) == 1);
+        let host = HostToken::new(move || counted.fetch_add(1, Ordering::Relaxed) == 1);
+        let interrupt = host.interrupt();
         for _ in 0..1000 {
             interrupt.check().unwrap();
         }

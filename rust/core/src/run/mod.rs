@@ -6,6 +6,6 @@ mod interrupt;
 mod memory;
 mod pool;
 
-pub use interrupt::{Interrupt, WorkMeter};
+pub use interrupt::{Host, HostToken, Interrupt, WorkMeter};
 pub use memory::require_memory;
 pub use pool::{map, scope, stream, Jobs, Pool, Work, NANOSECONDS_PER_THREAD};

@@ -1,17 +1,27 @@
 //! [`run`]: long work, detached from the interpreter, that Ctrl-C can interrupt.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use bucketrank_core::error::Result;
-use bucketrank_core::run::{Interrupt, Jobs};
+use bucketrank_core::run::{Host, HostToken, Interrupt, Jobs};
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 
 use super::errors;
 
 /// The first exception of a signal handler or of a callback, which is raised when the work has ended.
-#[derive(Clone, Default)]
-pub struct Raised(Arc<Mutex<Option<PyErr>>>);
+#[derive(Default)]
+pub struct Raised(Mutex<Option<PyErr>>);
+
+impl Host for Raised {
+    /// Runs the signal handlers of Python and keeps their exception.
+    fn poll(&self) -> bool {
+        // The path of the method, which clippy suggests, does not compile: its lifetime is not general enough.
+        #[allow(clippy::redundant_closure_for_method_calls)]
+        let signals = Python::attach(|py| py.check_signals());
+        signals.map_err(|error| self.keep(error)).is_err()
+    }
+}
 
 impl Raised {
     /// Calls back into Python; an exception interrupts the work.
@@ -68,21 +78,11 @@ pub fn run_with_callbacks<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(&Interrupt, &Raised) -> Result<T> + Send,
 ) -> errors::Result<T> {
-    let raised = Raised::default();
-    let interrupt = interrupt_on_signals(raised.clone());
-    let result = py.detach(|| work(&interrupt, &raised));
+    let token = HostToken::new(Raised::default());
+    let (interrupt, raised) = (token.interrupt(), token.host());
+    let result = py.detach(|| work(&interrupt, raised));
     match raised.take() {
         Some(error) => Err(error.into()),
         None => Ok(result?),
     }
-}
-
-/// A token that polls the signals of Python; `raised` keeps the exception.
-fn interrupt_on_signals(raised: Raised) -> Interrupt {
-    Interrupt::polling(move || {
-        // The path of the method, which clippy suggests, does not compile: its lifetime is not general enough.
-        #[allow(clippy::redundant_closure_for_method_calls)]
-        let signals = Python::attach(|py| py.check_signals());
-        signals.map_err(|error| raised.keep(error)).is_err()
-    })
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::run::HostToken;
 
 static NEVER: Interrupt = Interrupt::never();
 
@@ -9,7 +10,7 @@ fn jobs(n_jobs: usize, interrupt: &Interrupt) -> Jobs<'_> {
 /// A host that interrupts at the third poll.
 fn later() -> Interrupt {
     let polls = AtomicUsize::new(0);
-    Interrupt::polling(move || polls.fetch_add(1, Ordering::Relaxed) == 2)
+    HostToken::new(move || polls.fetch_add(1, Ordering::Relaxed) == 2).interrupt()
 }
 
 #[test]
