@@ -46,7 +46,8 @@ fn rankings(rows: usize, labels: usize, seed: u64) -> Rankings {
     let values = Array2::from_shape_fn((rows, labels), |(_, label)| {
         (label as f64 + spread * rng.random::<f64>()).round()
     });
-    bucketrank_core::missing::to_dense_ranks(values.view()).expect("finite values")
+    bucketrank_core::missing::to_dense_ranks(values.view(), &Interrupt::never())
+        .expect("finite values")
 }
 
 /// Independent uniform shares without a Condorcet winner: if there is one, the result of its comparison with the next

@@ -2,6 +2,7 @@
 
 use bucketrank_benches::rankings;
 use bucketrank_core::metrics::{tau_x, tau_x_of_arrays};
+use bucketrank_core::run::Interrupt;
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
 use ndarray::Array2;
 
@@ -19,7 +20,7 @@ fn bench_tau_x(criterion: &mut Criterion) {
         let predicted = rankings(rows, labels, 10, 0.0, 2);
         group.throughput(Throughput::Elements(rows as u64));
         group.bench_function(BenchmarkId::new("rows", format!("{rows}x{labels}")), |b| {
-            b.iter(|| tau_x(&truth, &predicted));
+            b.iter(|| tau_x(&truth, &predicted, &Interrupt::never()));
         });
     }
     group.finish();
@@ -37,10 +38,17 @@ fn bench_tau_x_of_arrays(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("tau_x_of_arrays");
     group.throughput(Throughput::Elements(rows as u64));
     group.bench_function("i64", |b| {
-        b.iter(|| tau_x_of_arrays(truth.view(), predicted.view(), None));
+        b.iter(|| tau_x_of_arrays(truth.view(), predicted.view(), None, &Interrupt::never()));
     });
     group.bench_function("f64", |b| {
-        b.iter(|| tau_x_of_arrays(real_truth.view(), real_predicted.view(), None));
+        b.iter(|| {
+            tau_x_of_arrays(
+                real_truth.view(),
+                real_predicted.view(),
+                None,
+                &Interrupt::never(),
+            )
+        });
     });
     group.finish();
 }

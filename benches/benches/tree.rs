@@ -39,7 +39,7 @@ fn generate_data() -> (Array2<f64>, Rankings) {
             y[[row, other]] = (distance / 2.0).floor().min(7.0);
         }
     }
-    let rankings = to_dense_ranks(y.view()).expect("distances can be ranked");
+    let rankings = to_dense_ranks(y.view(), &Interrupt::never()).expect("distances can be ranked");
     (x, rankings)
 }
 

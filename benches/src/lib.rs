@@ -2,6 +2,7 @@
 
 use bucketrank_core::missing::{drop_labels, to_dense_ranks};
 use bucketrank_core::rankings::Rankings;
+use bucketrank_core::run::Interrupt;
 use ndarray::Array2;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -14,6 +15,6 @@ use rand_pcg::Pcg64;
 pub fn rankings(rows: usize, labels: usize, values: i64, missing: f64, seed: u64) -> Rankings {
     let mut rng = Pcg64::seed_from_u64(seed);
     let y = Array2::from_shape_simple_fn((rows, labels), || rng.random_range(0..values));
-    let complete = to_dense_ranks(y.view()).expect("a table of numbers");
+    let complete = to_dense_ranks(y.view(), &Interrupt::never()).expect("a table of numbers");
     drop_labels(&complete, missing, seed).expect("a share")
 }

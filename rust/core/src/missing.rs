@@ -66,16 +66,8 @@ impl Rankable for i64 {
 /// stays missing and `+inf` is last. O(n log n) per row.
 ///
 /// # Errors
-/// An empty array, fewer than two or too many labels, minus infinity, or [`Error::Memory`].
-pub fn to_dense_ranks<V: Rankable>(values: ArrayView2<'_, V>) -> Result<Rankings> {
-    rank_rows(values, &Interrupt::never())
-}
-
-/// As [`to_dense_ranks`], for large arrays: ends early when interrupted.
-///
-/// # Errors
-/// As [`to_dense_ranks`], and [`Error::Interrupted`].
-pub fn rank_rows<V: Rankable>(
+/// An empty array, fewer than two or too many labels, minus infinity, [`Error::Memory`] or [`Error::Interrupted`].
+pub fn to_dense_ranks<V: Rankable>(
     values: ArrayView2<'_, V>,
     interrupt: &Interrupt,
 ) -> Result<Rankings> {
@@ -194,7 +186,7 @@ mod tests {
     #[test]
     fn ranks_numbers_densely() {
         let values = array![[0.5, -2.0, 0.5, f64::NAN], [f64::INFINITY, 7.0, -0.0, 0.0]];
-        let rankings = to_dense_ranks(values.view()).unwrap();
+        let rankings = to_dense_ranks(values.view(), &Interrupt::never()).unwrap();
         assert_eq!(rankings.row(0), [2, 1, 2, 0]);
         assert_eq!(rankings.row(1), [3, 2, 1, 1]);
     }

@@ -28,10 +28,10 @@ fn random_values(rng: &mut Pcg64) -> Array2<f64> {
 }
 
 fn explain(aggregator: &Aggregator, values: &Array2<f64>) -> Explanation {
-    let y: Rankings = to_dense_ranks(values.view()).unwrap();
+    let y: Rankings = to_dense_ranks(values.view(), &Interrupt::never()).unwrap();
     let evidence = Evidence::from_rankings(&y, aggregator.needs(), &Interrupt::never()).unwrap();
     aggregator
-        .explain_in(&evidence, &mut Workspace::default())
+        .explain(&evidence, &mut Workspace::default())
         .unwrap()
 }
 

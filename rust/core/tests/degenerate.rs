@@ -50,7 +50,9 @@ fn assert_finite_details(y: &Rankings) {
     let others = others.into_iter().filter(|_| y.labels() <= 64);
     let all = all_aggregators().into_iter().chain(tau_x);
     for aggregator in all.chain(davidson).chain(others) {
-        let explained = aggregator.explain(&evidence).unwrap();
+        let explained = aggregator
+            .explain(&evidence, &mut Workspace::default())
+            .unwrap();
         let numbers = match explained.details {
             Details::Scores { scores }
             | Details::Kemeny { scores, .. }
@@ -177,7 +179,11 @@ fn nearly_disconnected_groups_have_exact_probabilities() {
     let y = Rankings::new(y.view(), Some(&[1.0, 1.0, 1e-12, 3e-12])).unwrap();
     let evidence = Evidence::from_rankings(&y, Needs::Rankings, &Interrupt::never()).unwrap();
     let chain = Aggregator::MarkovChain(MarkovChain::new(3).unwrap());
-    let Details::MarkovChain { stationary, .. } = chain.explain(&evidence).unwrap().details else {
+    let Details::MarkovChain { stationary, .. } = chain
+        .explain(&evidence, &mut Workspace::default())
+        .unwrap()
+        .details
+    else {
         panic!("details of another method");
     };
     // Transitions between the groups have the ratio 1 : 4, so the groups have probability 4/5 and 1/5, spread evenly.
@@ -191,7 +197,7 @@ fn nearly_disconnected_groups_have_exact_probabilities() {
 fn two_hundred_labels_take_less_than_a_second() {
     let mut rng = Pcg64::seed_from_u64(3);
     let values = Array2::from_shape_fn((12, 200), |_| rng.random_range(0.0..60.0_f64).round());
-    let complete = to_dense_ranks(values.view()).unwrap();
+    let complete = to_dense_ranks(values.view(), &Interrupt::never()).unwrap();
     let halves = Array2::from_shape_fn((6, 200), |(row, label)| {
         if (row < 3) == (label < 100) {
             values[[row, label]]
@@ -202,15 +208,17 @@ fn two_hundred_labels_take_less_than_a_second() {
     let inputs = [
         drop_labels(&complete, 0.6, 1).unwrap(),
         drop_labels(&complete, 0.95, 1).unwrap(),
-        to_dense_ranks(halves.view()).unwrap(),
-        to_dense_ranks(Array2::<f64>::zeros((1, 200)).view()).unwrap(),
+        to_dense_ranks(halves.view(), &Interrupt::never()).unwrap(),
+        to_dense_ranks(Array2::<f64>::zeros((1, 200)).view(), &Interrupt::never()).unwrap(),
         complete,
     ];
     for y in &inputs {
         let evidence = Evidence::from_rankings(y, Needs::Rankings, &Interrupt::never()).unwrap();
         for aggregator in all_aggregators() {
             let start = Instant::now();
-            aggregator.explain(&evidence).unwrap();
+            aggregator
+                .explain(&evidence, &mut Workspace::default())
+                .unwrap();
             let taken = start.elapsed();
             assert!(taken < Duration::from_secs(1), "{aggregator:?}: {taken:?}");
         }
@@ -224,7 +232,11 @@ fn lottery_of_a_large_degenerate_game_is_equivariant() {
     let lottery = |y: &Rankings| {
         let evidence = Evidence::from_rankings(y, Needs::PairOrder, &Interrupt::never()).unwrap();
         let lottery = Aggregator::MaximalLottery(MaximalLottery);
-        match lottery.explain(&evidence).unwrap().details {
+        match lottery
+            .explain(&evidence, &mut Workspace::default())
+            .unwrap()
+            .details
+        {
             Details::MaximalLottery {
                 probabilities,
                 unique,
@@ -245,8 +257,9 @@ fn lottery_of_a_large_degenerate_game_is_equivariant() {
             }
         });
         let reversed = Array2::from_shape_fn(values.dim(), |(r, l)| values[[r, labels - 1 - l]]);
-        let (mut p, unique) = lottery(&to_dense_ranks(values.view()).unwrap());
-        let (q, also_unique) = lottery(&to_dense_ranks(reversed.view()).unwrap());
+        let (mut p, unique) = lottery(&to_dense_ranks(values.view(), &Interrupt::never()).unwrap());
+        let (q, also_unique) =
+            lottery(&to_dense_ranks(reversed.view(), &Interrupt::never()).unwrap());
         p.reverse();
         assert_eq!(unique, also_unique);
         assert!(p.iter().zip(&q).all(|(p, q)| (p - q).abs() < 1e-9));

@@ -22,7 +22,7 @@ fn data(rows: usize) -> (Array2<f64>, Rankings) {
     let y = Array2::from_shape_fn((rows, 5), |(i, j)| {
         ((x[[i, 0]] as usize * (j + 1) + i % 3 * j) % 7) as f64
     });
-    (x, to_dense_ranks(y.view()).unwrap())
+    (x, to_dense_ranks(y.view(), &Interrupt::never()).unwrap())
 }
 
 fn jobs(n_jobs: usize) -> Jobs<'static> {

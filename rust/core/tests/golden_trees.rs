@@ -51,7 +51,7 @@ fn trees_equal_the_reference() {
                 }
             }
         }
-        let rankings = to_dense_ranks(y.view()).unwrap();
+        let rankings = to_dense_ranks(y.view(), &Interrupt::never()).unwrap();
         let params = TreeParams::new(TreeOptions {
             min_samples_split: case["min_samples_split"].as_u64().unwrap() as usize,
             ..TreeOptions::default()

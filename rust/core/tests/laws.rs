@@ -90,7 +90,7 @@ fn values(missing: f64) -> impl Strategy<Value = Array2<f64>> {
 }
 
 fn rank_with_weights(values: &Array2<f64>, weights: &[f64]) -> Rankings {
-    let dense = to_dense_ranks(values.view()).unwrap();
+    let dense = to_dense_ranks(values.view(), &Interrupt::never()).unwrap();
     let positions = Array2::from_shape_fn(values.dim(), |(r, l)| match dense.row(r)[l] {
         MISSING => f64::NAN,
         position => f64::from(position),
@@ -108,7 +108,11 @@ fn restrict_permutation(permutation: &[usize], n: usize) -> Vec<usize> {
 }
 
 fn lottery(evidence: &Evidence) -> (Vec<f64>, f64, bool) {
-    match LOTTERY.explain(evidence).unwrap().details {
+    match LOTTERY
+        .explain(evidence, &mut Workspace::default())
+        .unwrap()
+        .details
+    {
         Details::MaximalLottery {
             probabilities,
             margin,
@@ -145,7 +149,7 @@ proptest! {
 
     #[test]
     fn result_is_a_bucket_order(values in values(0.3)) {
-        let y = to_dense_ranks(values.view()).unwrap();
+        let y = to_dense_ranks(values.view(), &Interrupt::never()).unwrap();
         for aggregator in all_aggregators() {
             let order = consensus(&aggregator, &y);
             prop_assert_eq!(order.positions().len(), y.labels());
@@ -158,10 +162,10 @@ proptest! {
 
     #[test]
     fn explanations_agree_with_results(values in values(0.3)) {
-        let y = to_dense_ranks(values.view()).unwrap();
+        let y = to_dense_ranks(values.view(), &Interrupt::never()).unwrap();
         let evidence = Evidence::from_rankings(&y, Needs::Rankings, &Interrupt::never()).unwrap();
         for aggregator in all_aggregators() {
-            let explained = aggregator.explain(&evidence).unwrap();
+            let explained = aggregator.explain(&evidence, &mut Workspace::default()).unwrap();
             prop_assert_eq!(explained.order, consensus(&aggregator, &y));
             match explained.details {
                 Details::MarkovChain { stationary, residual } => {
@@ -193,7 +197,7 @@ proptest! {
     fn results_are_equivariant_to_relabelling(values in values(0.3), full in permutation()) {
         let permutation = restrict_permutation(&full, values.ncols());
         let relabelled = Array2::from_shape_fn(values.dim(), |(r, l)| values[[r, permutation[l]]]);
-        let (y, relabelled) = (to_dense_ranks(values.view()).unwrap(), to_dense_ranks(relabelled.view()).unwrap());
+        let (y, relabelled) = (to_dense_ranks(values.view(), &Interrupt::never()).unwrap(), to_dense_ranks(relabelled.view(), &Interrupt::never()).unwrap());
         for aggregator in neutral_aggregators() {
             let order = consensus(&aggregator, &y);
             let expected: Vec<u16> = permutation.iter().map(|&u| order.positions()[u]).collect();
@@ -205,7 +209,7 @@ proptest! {
     #[test]
     fn unanimous_rankings_are_the_consensus(values in prop::collection::vec(0..6_u8, 2..9), copies in 1..5_usize) {
         let row = Array2::from_shape_fn((1, values.len()), |(_, l)| f64::from(values[l]));
-        let row = to_dense_ranks(row.view()).unwrap().row(0).to_vec();
+        let row = to_dense_ranks(row.view(), &Interrupt::never()).unwrap().row(0).to_vec();
         let y = Array2::from_shape_fn((copies, row.len()), |(_, l)| i64::from(row[l]));
         let y = Rankings::new(y.view(), None).unwrap();
         for aggregator in [borda(0.0), borda(0.9), copeland(0.0), copeland(0.4), pivot(0.0), pivot(0.25), pivot(0.49),
@@ -218,7 +222,7 @@ proptest! {
 
     #[test]
     fn reversed_rankings_give_the_reversed_order(values in values(0.3)) {
-        let (y, reversed) = (to_dense_ranks(values.view()).unwrap(), to_dense_ranks((-&values).view()).unwrap());
+        let (y, reversed) = (to_dense_ranks(values.view(), &Interrupt::never()).unwrap(), to_dense_ranks((-&values).view(), &Interrupt::never()).unwrap());
         for aggregator in [borda(0.0), borda(0.9), copeland(0.0), copeland(0.4), Aggregator::Schulze(Schulze),
             Aggregator::RankedPairs(RankedPairs)] {
             let order = consensus(&aggregator, &y);
@@ -235,7 +239,7 @@ proptest! {
         prop_assume!(!rows.is_empty());
         let repeated = Array2::from_shape_fn((rows.len(), values.ncols()), |(r, l)| values[[rows[r], l]]);
         let weights: Vec<f64> = copies.iter().map(|&k| k as f64).collect();
-        let (y, repeated) = (rank_with_weights(&values, &weights), to_dense_ranks(repeated.view()).unwrap());
+        let (y, repeated) = (rank_with_weights(&values, &weights), to_dense_ranks(repeated.view(), &Interrupt::never()).unwrap());
         for aggregator in all_aggregators() {
             prop_assert_eq!(consensus(&aggregator, &y), consensus(&aggregator, &repeated), "{:?}", aggregator);
         }
@@ -243,7 +247,7 @@ proptest! {
 
     #[test]
     fn larger_searches_have_larger_expected_tau_x(values in values(0.3), beta in 0.0..2.0_f64) {
-        let y = to_dense_ranks(values.view()).unwrap();
+        let y = to_dense_ranks(values.view(), &Interrupt::never()).unwrap();
         let evidence = Evidence::from_rankings(&y, Needs::Rankings, &Interrupt::never()).unwrap();
         let shares = evidence.pair_shares().unwrap();
         let expected = |aggregator: Aggregator| shares.expected_tau_x(&consensus(&aggregator, &y));
@@ -262,7 +266,7 @@ proptest! {
         let tied = Array2::from_shape_fn((rows + ties, labels), |(r, l)| {
             if r < rows { values[[r, l]] } else { 0.0 }
         });
-        let y = to_dense_ranks(tied.view()).unwrap();
+        let y = to_dense_ranks(tied.view(), &Interrupt::never()).unwrap();
         for search in SEARCHES {
             prop_assert_eq!(consensus(&tau_x(search), &y), BucketOrder::all_tied(labels));
         }
@@ -270,7 +274,7 @@ proptest! {
 
     #[test]
     fn large_beta_ties_all(values in values(0.3)) {
-        let y = to_dense_ranks(values.view()).unwrap();
+        let y = to_dense_ranks(values.view(), &Interrupt::never()).unwrap();
         for aggregator in [borda(1e3), borda(1e300), copeland(0.5), copeland(7.0)] {
             prop_assert_eq!(consensus(&aggregator, &y), BucketOrder::all_tied(y.labels()));
         }
@@ -278,7 +282,7 @@ proptest! {
 
     #[test]
     fn condorcet_winner_is_first(values in values(0.2)) {
-        let y = to_dense_ranks(values.view()).unwrap();
+        let y = to_dense_ranks(values.view(), &Interrupt::never()).unwrap();
         let evidence = Evidence::from_rankings(&y, Needs::PairOrder, &Interrupt::never()).unwrap();
         if let Some(winner) = condorcet_winner(evidence.pair_order()) {
             for aggregator in [copeland(0.0), chain(4), LOTTERY, Aggregator::Schulze(Schulze), Aggregator::RankedPairs(RankedPairs)] {
@@ -291,7 +295,7 @@ proptest! {
 
     #[test]
     fn lottery_solves_the_game(values in values(0.3)) {
-        let y = to_dense_ranks(values.view()).unwrap();
+        let y = to_dense_ranks(values.view(), &Interrupt::never()).unwrap();
         let evidence = Evidence::from_rankings(&y, Needs::PairOrder, &Interrupt::never()).unwrap();
         let c = evidence.pair_order();
         let (p, margin, _) = lottery(&evidence);
@@ -309,7 +313,7 @@ proptest! {
         // The copy of label 0 is tied with it wherever label 0 is ranked.
         let (rows, labels) = values.dim();
         let doubled = Array2::from_shape_fn((rows, labels + 1), |(r, l)| values[[r, l % labels]]);
-        let y = to_dense_ranks(doubled.view()).unwrap();
+        let y = to_dense_ranks(doubled.view(), &Interrupt::never()).unwrap();
         for aggregator in neutral_aggregators() {
             let order = consensus(&aggregator, &y);
             prop_assert_eq!(order.positions()[0], order.positions()[labels], "{:?}", aggregator);
@@ -321,8 +325,8 @@ proptest! {
     #[test]
     fn evidence_of_a_subset_of_rows_equals_that_of_a_smaller_set(values in values(0.3), last in 1..9_usize) {
         let last = last.min(values.nrows());
-        let y = to_dense_ranks(values.view()).unwrap();
-        let part = to_dense_ranks(values.view().split_at(ndarray::Axis(0), last).0).unwrap();
+        let y = to_dense_ranks(values.view(), &Interrupt::never()).unwrap();
+        let part = to_dense_ranks(values.view().split_at(ndarray::Axis(0), last).0, &Interrupt::never()).unwrap();
         let mut evidence = Evidence::new(y.labels(), Needs::Rankings).unwrap();
         let mut few = Evidence::new(y.labels(), Needs::Shares).unwrap();
         evidence.fill(&y, 0..y.len(), &Interrupt::never()).unwrap();
@@ -344,7 +348,11 @@ fn results_do_not_depend_on_the_number_of_threads() {
         .map(|seed| {
             let value =
                 |(r, l): (usize, usize)| f64::from((seed * 7 + 13 * r as u32 * l as u32) % 5);
-            to_dense_ranks(Array2::from_shape_fn((4, 30), value).view()).unwrap()
+            to_dense_ranks(
+                Array2::from_shape_fn((4, 30), value).view(),
+                &Interrupt::never(),
+            )
+            .unwrap()
         })
         .collect();
     for aggregator in all_aggregators() {

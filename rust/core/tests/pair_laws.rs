@@ -33,13 +33,17 @@ fn with_weights(rankings: &Rankings, weights: &[f64]) -> Rankings {
 }
 
 fn permute_labels(values: &Array2<f64>, order: &[usize]) -> Rankings {
-    to_dense_ranks(values.select(ndarray::Axis(1), order).view()).unwrap()
+    to_dense_ranks(
+        values.select(ndarray::Axis(1), order).view(),
+        &Interrupt::never(),
+    )
+    .unwrap()
 }
 
 proptest! {
     #[test]
     fn integer_weights_equal_copies(y in values(true), seed in any::<u64>()) {
-        let rankings = to_dense_ranks(y.view()).unwrap();
+        let rankings = to_dense_ranks(y.view(), &Interrupt::never()).unwrap();
         let weights: Vec<usize> = (0..rankings.len()).map(|row| (seed >> (row % 60)) as usize % 3).collect();
         prop_assume!(weights.iter().any(|&w| w > 0));
         let real: Vec<f64> = weights.iter().map(|&w| w as f64).collect();
@@ -55,7 +59,7 @@ proptest! {
 
     #[test]
     fn fast_unit_counts_equal_row_by_row_counts(y in values(true)) {
-        let rankings = to_dense_ranks(y.view()).unwrap();
+        let rankings = to_dense_ranks(y.view(), &Interrupt::never()).unwrap();
         let mut slow = PairCounts::empty(rankings.labels()).unwrap();
         for row in rankings.rows() {
             slow.add(row, 1.0);
@@ -65,7 +69,7 @@ proptest! {
 
     #[test]
     fn pair_order_is_complementary(y in values(true)) {
-        let rankings = to_dense_ranks(y.view()).unwrap();
+        let rankings = to_dense_ranks(y.view(), &Interrupt::never()).unwrap();
         let c = PairOrderMatrix::from_counts(&PairCounts::from_rankings(&rankings, &Interrupt::never()).unwrap());
         for u in 0..c.labels() {
             for v in 0..c.labels() {
@@ -78,24 +82,24 @@ proptest! {
     #[test]
     fn tau_x_is_bounded_and_invariant_to_label_order(y in values(false), z in any::<prop::sample::Index>()) {
         let n = y.ncols();
-        let a = to_dense_ranks(y.view()).unwrap();
+        let a = to_dense_ranks(y.view(), &Interrupt::never()).unwrap();
         let shift = z.index(n);
         let order: Vec<usize> = (0..n).map(|label| (label + shift) % n).collect();
         let b = permute_labels(&y, &order);
-        prop_assert_eq!(tau_x(&a, &a).unwrap(), 1.0);
-        let value = tau_x(&a, &b).unwrap();
+        prop_assert_eq!(tau_x(&a, &a, &Interrupt::never()).unwrap(), 1.0);
+        let value = tau_x(&a, &b, &Interrupt::never()).unwrap();
         prop_assert!((-1.0..=1.0).contains(&value));
         // Invariant under the same permutation of the labels of both sides.
         let (pa, pb) = (permute_labels(&y, &order), {
             let twice: Vec<usize> = order.iter().map(|&label| order[label]).collect();
             permute_labels(&y, &twice)
         });
-        prop_assert_eq!(tau_x_rows(&pa, &pb).unwrap(), tau_x_rows(&a, &b).unwrap());
+        prop_assert_eq!(tau_x_rows(&pa, &pb, &Interrupt::never()).unwrap(), tau_x_rows(&a, &b, &Interrupt::never()).unwrap());
     }
 
     #[test]
     fn dropping_keeps_the_order_of_remaining_labels(y in values(true), fraction in 0.0..=1.0_f64, seed in any::<u64>()) {
-        let rankings = to_dense_ranks(y.view()).unwrap();
+        let rankings = to_dense_ranks(y.view(), &Interrupt::never()).unwrap();
         let dropped = drop_labels(&rankings, fraction, seed).unwrap();
         for (old, new) in rankings.rows().zip(dropped.rows()) {
             for u in 0..old.len() {

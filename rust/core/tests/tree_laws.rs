@@ -25,7 +25,7 @@ impl Dataset {
     }
 
     fn rankings(&self, weights: Option<&[f64]>) -> Rankings {
-        let dense = to_dense_ranks(self.y.view()).unwrap();
+        let dense = to_dense_ranks(self.y.view(), &Interrupt::never()).unwrap();
         let positions =
             Array2::from_shape_fn(self.y.dim(), |(row, label)| match dense.row(row)[label] {
                 0 => f64::NAN,

@@ -3,22 +3,23 @@
 use std::borrow::Cow;
 
 use bucketrank_core::aggregate::{
-    self as core, aggregate_each, estimate_cost, Aggregator, BatchOptions, Evidence, Workspace,
+    self as core, aggregate_each, estimate_cost, Aggregator, BatchOptions, Evidence, Needs,
+    Workspace,
 };
 use bucketrank_core::bucket_order::BucketOrder;
-use bucketrank_core::error;
+use bucketrank_core::error::{self, InputPart};
 use bucketrank_core::pairs::{PairOrderMatrix, PairShares};
-use bucketrank_core::run::require_memory;
+use bucketrank_core::run::{require_memory, Interrupt};
 use ndarray::{ArrayView2, ArrayView3};
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray3, PyUntypedArrayMethods};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray3};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::border::aggregator::AggregatorSpec;
 use crate::border::arrays::{
-    order_table, whole_numbers, Matrix, MaybeWeights, OrderTable, Positions, View,
+    order_table, weights_to_vec, whole_numbers, Matrix, MaybeWeights, OrderTable, Positions, View,
 };
-use crate::border::errors::{BorderError, Result};
+use crate::border::errors::Result;
 use crate::border::run::run;
 use crate::border::sets::Sets;
 use crate::explanation::to_dict;
@@ -34,12 +35,12 @@ pub fn aggregate<'py>(
     y: Positions<'py>,
     weights: MaybeWeights<'py>,
 ) -> Result<Order<'py>> {
-    let aggregator = spec.aggregator()?;
-    let rankings = y.weighted(py, &weights)?;
-    let order = run(py, |interrupt| {
-        let evidence = Evidence::from_rankings(&rankings, aggregator.needs(), interrupt)?;
-        aggregator.aggregate(&evidence, &mut Workspace::with_interrupt(interrupt))
-    })?;
+    let order = apply(
+        py,
+        &spec,
+        read_evidence(&y, &weights)?,
+        Aggregator::aggregate,
+    )?;
     Ok(positions_of(py, &order))
 }
 
@@ -51,13 +52,37 @@ pub fn explain<'py>(
     y: Positions<'py>,
     weights: MaybeWeights<'py>,
 ) -> Result<Bound<'py, PyDict>> {
-    let aggregator = spec.aggregator()?;
-    let rankings = y.weighted(py, &weights)?;
-    let explanation = run(py, |interrupt| {
-        let evidence = Evidence::from_rankings(&rankings, aggregator.needs(), interrupt)?;
-        aggregator.explain_in(&evidence, &mut Workspace::with_interrupt(interrupt))
-    })?;
+    let explanation = apply(py, &spec, read_evidence(&y, &weights)?, Aggregator::explain)?;
     Ok(to_dict(py, explanation)?)
+}
+
+/// Applies a method of the aggregator to evidence.
+pub fn apply<T: Send>(
+    py: Python<'_>,
+    spec: &AggregatorSpec,
+    evidence: impl FnOnce(Needs, &Interrupt) -> error::Result<Evidence> + Send,
+    method: fn(&Aggregator, &Evidence, &mut Workspace) -> error::Result<T>,
+) -> Result<T> {
+    let aggregator = spec.aggregator()?;
+    run(py, |interrupt| {
+        let evidence = evidence(aggregator.needs(), interrupt)?;
+        method(
+            &aggregator,
+            &evidence,
+            &mut Workspace::with_interrupt(interrupt),
+        )
+    })
+}
+
+/// Reads the evidence of weighted rankings.
+fn read_evidence<'a>(
+    y: &'a Positions<'_>,
+    weights: &MaybeWeights<'_>,
+) -> Result<impl FnOnce(Needs, &Interrupt) -> error::Result<Evidence> + Send + use<'a>> {
+    let (view, weights) = (y.view(), weights_to_vec(weights)?);
+    Ok(move |needs, interrupt: &Interrupt| {
+        Evidence::from_rankings(&view.read(weights.as_deref())?, needs, interrupt)
+    })
 }
 
 /// The consensus of each of many sets of rankings of the same labels.
@@ -68,19 +93,12 @@ pub fn aggregate_many<'py>(
     sets: Sets<'py>,
     n_jobs: usize,
 ) -> Result<OrderTable<'py>> {
-    let aggregator = spec.aggregator()?;
     let views = sets.views()?;
-    let cost = largest_cost(&aggregator, &views);
-    let orders = run(py, |interrupt| {
-        let options = BatchOptions {
-            aggregator: &aggregator,
-            n_jobs,
-            interrupt,
-        };
-        let read_set = |set: usize| views[set].read(None).map(Cow::Owned);
-        aggregate_each(options, views.len(), cost, read_set)
-    })?;
-    Ok(to_table(py, &orders))
+    let read_set = |set: usize| views[set].read(None).map(Cow::Owned);
+    aggregate_batch(py, &spec, n_jobs, |batch| {
+        let cost = largest_cost(batch.aggregator, &views);
+        aggregate_each(batch, views.len(), cost, read_set)
+    })
 }
 
 /// Estimated cost of the most expensive set.
@@ -97,12 +115,9 @@ pub fn aggregate_pair_order<'py>(
     spec: AggregatorSpec,
     matrix: Matrix<'py>,
 ) -> Result<Order<'py>> {
-    let aggregator = spec.aggregator()?;
     let view = matrix.as_array();
-    let order = run(py, |interrupt| {
-        let evidence = Evidence::from_pair_order(PairOrderMatrix::new(view)?);
-        aggregator.aggregate(&evidence, &mut Workspace::with_interrupt(interrupt))
-    })?;
+    let evidence = |_, _: &Interrupt| PairOrderMatrix::new(view).map(Evidence::from_pair_order);
+    let order = apply(py, &spec, evidence, Aggregator::aggregate)?;
     Ok(positions_of(py, &order))
 }
 
@@ -114,9 +129,9 @@ pub fn aggregate_pair_orders<'py>(
     matrices: PyReadonlyArray3<'py, f64>,
     n_jobs: usize,
 ) -> Result<OrderTable<'py>> {
-    require_tables(&matrices)?;
-    let matrices = checked(py, matrices.as_array(), "matrix", PairOrderMatrix::new)?;
-    aggregate_statistics(py, &spec, n_jobs, |batch| {
+    let matrices = matrices.as_array();
+    aggregate_batch(py, &spec, n_jobs, |batch| {
+        let matrices = check_each(matrices, InputPart::Matrix, PairOrderMatrix::new)?;
         core::aggregate_pair_orders(batch, &matrices)
     })
 }
@@ -129,45 +144,35 @@ pub fn aggregate_pair_shares<'py>(
     tables: PyReadonlyArray3<'py, f64>,
     n_jobs: usize,
 ) -> Result<OrderTable<'py>> {
-    require_tables(&tables)?;
-    let tables = checked(py, tables.as_array(), "table", PairShares::new)?;
-    aggregate_statistics(py, &spec, n_jobs, |batch| {
+    let tables = tables.as_array();
+    aggregate_batch(py, &spec, n_jobs, |batch| {
+        let tables = check_each(tables, InputPart::Table, PairShares::new)?;
         core::aggregate_pair_shares(batch, &tables)
     })
 }
 
-/// Checks that copies of many statistics can be allocated.
-fn require_tables(tables: &PyReadonlyArray3<'_, f64>) -> Result<()> {
-    require_memory::<f64>("the statistics of pairs", &[tables.len(), 2])?;
-    Ok(())
-}
-
 /// Checks each matrix or table; an error names the first invalid one.
-fn checked<T: Send>(
-    py: Python<'_>,
+fn check_each<T>(
     tables: ArrayView3<'_, f64>,
-    name: &str,
-    check: impl Fn(ArrayView2<'_, f64>) -> error::Result<T> + Sync,
-) -> Result<Vec<T>> {
-    py.detach(|| {
-        let each = tables.outer_iter().enumerate();
-        each.map(|(index, table)| {
-            check(table).map_err(|error| BorderError::within(&format!("{name} {index}: "), &error))
-        })
+    part: fn(usize) -> InputPart,
+    check: fn(ArrayView2<'_, f64>) -> error::Result<T>,
+) -> error::Result<Vec<T>> {
+    require_memory::<f64>("the statistics of pairs", &[tables.len(), 2])?;
+    let each = tables.outer_iter().enumerate();
+    each.map(|(index, table)| check(table).map_err(|error| error.in_part(part(index))))
         .collect()
-    })
 }
 
-fn aggregate_statistics<'py>(
+fn aggregate_batch<'py>(
     py: Python<'py>,
     spec: &AggregatorSpec,
     n_jobs: usize,
     aggregate: impl FnOnce(BatchOptions<'_>) -> error::Result<Vec<BucketOrder>> + Send,
 ) -> Result<OrderTable<'py>> {
-    let aggregator = spec.aggregator()?;
+    let aggregator = &spec.aggregator()?;
     let orders = run(py, |interrupt| {
         aggregate(BatchOptions {
-            aggregator: &aggregator,
+            aggregator,
             n_jobs,
             interrupt,
         })

@@ -3,13 +3,15 @@
 use bucketrank_core::boost::{
     BoostOptions, BoostParams, Booster as Fitted, EarlyStopping, Observer,
 };
-use bucketrank_core::saved::SavedModel as _;
+use bucketrank_core::run::Interrupt;
+use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
 use crate::border::arrays::{Matrix, MaybeWeights, Positions};
 use crate::border::errors::Result;
+use crate::border::models;
 use crate::border::params::{check_bounded_count, count};
 use crate::border::run::{run_jobs, run_with_callbacks};
 
@@ -60,6 +62,16 @@ impl BoosterSpec<'_> {
     }
 }
 
+fn observer<'a>(
+    interrupt: &'a Interrupt,
+    on_round: &'a (dyn Fn(usize, Option<f64>) + Sync),
+) -> Observer<'a> {
+    Observer {
+        interrupt,
+        on_round,
+    }
+}
+
 /// A fitted booster.
 #[pyclass(frozen, module = "bucketrank._core")]
 pub struct Booster {
@@ -79,16 +91,10 @@ impl Booster {
         on_round: Option<Py<PyAny>>,
     ) -> Result<Self> {
         let params = options.params()?;
-        let rankings = y.weighted(py, &weights)?;
-        let values = x.as_array();
+        let (values, rankings) = (x.as_array(), y.read(py, &weights)?);
         let fitted = run_with_callbacks(py, |interrupt, raised| {
-            let on_round = &|round: usize, score: Option<f64>| {
-                raised.report(interrupt, on_round.as_ref(), (round, score));
-            };
-            let observer = Observer {
-                interrupt,
-                on_round,
-            };
+            let report = |round, score| raised.report(interrupt, on_round.as_ref(), (round, score));
+            let observer = observer(interrupt, &report);
             Fitted::fit(values, &rankings, &params, &observer)
         })?;
         Ok(Self { fitted })
@@ -106,10 +112,8 @@ impl Booster {
         let stages = run_jobs(py, n_jobs, |jobs| {
             self.fitted.staged_scores(values, &rounds, jobs)
         })?;
-        let each = stages.into_iter();
-        Ok(each
-            .map(|scores| scores.mapv(f64::from).into_pyarray(py))
-            .collect())
+        let to_array = |scores: Array2<f32>| scores.mapv(f64::from).into_pyarray(py);
+        Ok(stages.into_iter().map(to_array).collect())
     }
 
     /// Per label, whether the training rankings compare it with another label.
@@ -140,20 +144,18 @@ impl Booster {
     }
 
     /// The booster as bytes, with a format version and a checksum.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let bytes = py.detach(|| self.fitted.to_bytes());
-        PyBytes::new(py, &bytes)
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyBytes>> {
+        models::to_bytes(py, &self.fitted)
     }
 
     /// Reads the bytes of `to_bytes`; any other bytes are an error.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, data: &[u8]) -> Result<Self> {
-        let fitted = py.detach(|| Fitted::from_bytes(data))?;
+        let fitted = models::from_bytes(py, data)?;
         Ok(Self { fitted })
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let read = py.get_type::<Self>().getattr("from_bytes")?;
-        (read, (self.to_bytes(py),)).into_pyobject(py)
+        models::reduce::<Self>(py, self.to_bytes(py)?)
     }
 }

@@ -1,15 +1,16 @@
 //! Bindings of `bucketrank_core::comparisons`, and aggregation from counts of pairs.
 
-use bucketrank_core::aggregate::{Aggregator, DavidsonFit, ErrorKind, Evidence, Workspace};
+use bucketrank_core::aggregate::{Aggregator, Davidson, DavidsonFit, ErrorKind, Evidence};
 use bucketrank_core::comparisons::{self as core, Comparisons, ContestSample, Effects};
 use bucketrank_core::pairs::PairCounts;
 use bucketrank_core::rankings::MISSING;
+use bucketrank_core::run::Interrupt;
 use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::aggregate::positions_of;
+use crate::aggregate::{apply, positions_of};
 use crate::border::aggregator::AggregatorSpec;
 use crate::border::arrays::{whole_numbers, write_shares, MaybeWeights, Positions};
 use crate::border::board_data::{unit_kind, BoardInput, ComparisonInput, CountInput};
@@ -38,7 +39,7 @@ pub fn count_rankings<'py>(
     y: Positions<'py>,
     weights: MaybeWeights<'py>,
 ) -> Result<(Counts<'py>, usize)> {
-    let rankings = y.weighted(py, &weights)?;
+    let rankings = y.read(py, &weights)?;
     let ranked = |row: &[u16]| row.iter().filter(|&&position| position != MISSING).count();
     let largest = rankings.rows().map(ranked).max().unwrap_or(0);
     let counts = run(py, |interrupt| {
@@ -62,11 +63,9 @@ pub fn aggregate_counts<'py>(
     spec: AggregatorSpec,
     counts: CountInput<'py>,
 ) -> Result<Bound<'py, PyArray1<i64>>> {
-    let (aggregator, counts) = (spec.aggregator()?, counts.counts()?);
-    let order = run(py, |interrupt| {
-        let evidence = Evidence::from_counts(counts, aggregator.needs())?;
-        aggregator.aggregate(&evidence, &mut Workspace::with_interrupt(interrupt))
-    })?;
+    let counts = counts.counts()?;
+    let evidence = |needs, _: &Interrupt| Evidence::from_counts(counts, needs);
+    let order = apply(py, &spec, evidence, Aggregator::aggregate)?;
     Ok(positions_of(py, &order))
 }
 
@@ -77,11 +76,9 @@ pub fn explain_counts<'py>(
     spec: AggregatorSpec,
     counts: CountInput<'py>,
 ) -> Result<Bound<'py, PyDict>> {
-    let (aggregator, counts) = (spec.aggregator()?, counts.counts()?);
-    let explanation = run(py, |interrupt| {
-        let evidence = Evidence::from_counts(counts, aggregator.needs())?;
-        aggregator.explain_in(&evidence, &mut Workspace::with_interrupt(interrupt))
-    })?;
+    let counts = counts.counts()?;
+    let evidence = |needs, _: &Interrupt| Evidence::from_counts(counts, needs);
+    let explanation = apply(py, &spec, evidence, Aggregator::explain)?;
     Ok(to_dict(py, explanation)?)
 }
 
@@ -92,7 +89,7 @@ pub fn connected_components<'py>(
     counts: CountInput<'py>,
 ) -> Result<Bound<'py, PyArray1<i64>>> {
     let counts = counts.counts()?;
-    let components = py.detach(|| core::connected_components(&counts));
+    let components = run(py, |_| Ok(core::connected_components(&counts)))?;
     Ok(whole_numbers(py, components))
 }
 
@@ -114,10 +111,7 @@ pub fn fit_davidson<'py>(
     data: BoardInput<'py>,
     options: FitOptions,
 ) -> Result<Bound<'py, PyDict>> {
-    let Aggregator::Davidson(davidson) = spec.aggregator()? else {
-        return Err(BorderError::value("expected Davidson's model".into()));
-    };
-    let views = data.views()?;
+    let (davidson, views) = (davidson(&spec)?, data.views()?);
     let (fit, robust) = run(py, |interrupt| {
         let (effects, unit) = (options.effects(), unit_kind(options.by_group));
         let sample = views.read(effects, unit, interrupt)?.sample;
@@ -126,6 +120,13 @@ pub fn fit_davidson<'py>(
         Ok((fit, robust))
     })?;
     Ok(fit_to_dict(py, fit, robust)?)
+}
+
+fn davidson(spec: &AggregatorSpec) -> Result<Davidson> {
+    match spec.aggregator()? {
+        Aggregator::Davidson(davidson) => Ok(davidson),
+        _ => Err(BorderError::value("expected Davidson's model".into())),
+    }
 }
 
 fn error_kind(robust: bool) -> ErrorKind {

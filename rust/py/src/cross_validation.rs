@@ -1,7 +1,7 @@
 //! Bindings of `bucketrank_core::cross_validation`.
 
 use bucketrank_core::aggregate::Aggregator;
-use bucketrank_core::cross_validation::{self as core, Evaluation, Job, Split};
+use bucketrank_core::cross_validation::{self as core, Evaluation, FailedJob, Job, Split};
 use bucketrank_core::tree::TreeParams;
 use numpy::PyArray1;
 use pyo3::exceptions::PyIndexError;
@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use crate::border::aggregator::AggregatorSpec;
 use crate::border::arrays::{whole_numbers, Matrix, MaybeWeights, Positions};
 use crate::border::errors::Result;
-use crate::border::run::run_with_callbacks;
+use crate::border::run::{run, run_with_callbacks};
 use crate::tree::TreeSpec;
 
 /// Data to cross-validate on, checked once.
@@ -27,9 +27,9 @@ impl Problem {
         weights: MaybeWeights<'py>,
         seed: u64,
     ) -> Result<Self> {
-        let rankings = y.weighted(py, &weights)?;
+        let rankings = y.read(py, &weights)?;
         let values = x.as_array();
-        let problem = py.detach(|| core::Problem::new(values, rankings, seed))?;
+        let problem = run(py, |_| core::Problem::new(values, rankings, seed))?;
         Ok(Self(problem))
     }
 }
@@ -96,11 +96,12 @@ impl Methods {
     /// The jobs of all tasks.
     fn jobs<'a>(
         &'a self,
-        problems: &[&'a Problem],
+        problems: &'a [Bound<'_, Problem>],
         n_folds: u32,
         tasks: &[Task],
     ) -> Result<Vec<Job<'a>>> {
-        let jobs = tasks.iter().map(|task| self.job(problems, n_folds, task));
+        let problems: Vec<&Problem> = problems.iter().map(Bound::get).collect();
+        let jobs = tasks.iter().map(|task| self.job(&problems, n_folds, task));
         let jobs: Option<Vec<Job<'_>>> = jobs.collect();
         Ok(jobs.ok_or_else(|| PyIndexError::new_err("an index of a task is out of range"))?)
     }
@@ -135,16 +136,13 @@ pub fn cross_validate<'py>(
     finished: Py<PyAny>,
 ) -> Result<Option<(usize, String)>> {
     let methods = methods.methods()?;
-    let problems: Vec<&Problem> = problems.iter().map(Bound::get).collect();
     let jobs = methods.jobs(&problems, n_folds, &tasks)?;
     let done = run_with_callbacks(py, |interrupt, raised| {
-        let mut report = |job: usize, evaluation: Evaluation| {
-            raised.call(interrupt, &finished, (job, to_tuple(&evaluation)));
-        };
+        let mut report = |job, row| raised.call(interrupt, &finished, (job, to_tuple(&row)));
         core::cross_validate(&jobs, n_jobs, interrupt, &mut report)
     })?;
-    let failed = done.err();
-    Ok(failed.map(|failed| (failed.job, failed.error.to_string())))
+    let failure = |failed: FailedJob| (failed.job, failed.error.to_string());
+    Ok(done.err().map(failure))
 }
 
 /// Leaves, depth, seconds for the tree, mean number of true buckets; for each aggregator τ_X, mean number of

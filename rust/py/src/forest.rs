@@ -3,8 +3,6 @@
 use bucketrank_core::error;
 use bucketrank_core::features::Features;
 use bucketrank_core::forest::{Forest as CoreForest, ForestOptions, ForestVariant, Voters};
-use bucketrank_core::pairs::PairShares;
-use bucketrank_core::saved::SavedModel as _;
 use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
@@ -12,10 +10,11 @@ use pyo3::types::{PyBytes, PyTuple};
 
 use crate::border::aggregator::AggregatorSpec;
 use crate::border::arrays::{
-    order_table, require_orders, require_shares, share_tables, whole_numbers, Matrix, MaybeWeights,
-    OrderTable, Positions, ShareTables,
+    copy_shares, order_table, require_orders, require_shares, share_tables, whole_numbers, Matrix,
+    MaybeWeights, OrderTable, Positions, ShareTables,
 };
 use crate::border::errors::{BorderError, Result};
+use crate::border::models;
 use crate::border::run::{run, run_jobs};
 use crate::tree::TreeSpec;
 
@@ -62,7 +61,7 @@ impl Forest {
         weights: MaybeWeights<'py>,
         n_features: usize,
     ) -> Result<Self> {
-        let rankings = y.weighted(py, &weights)?;
+        let rankings = y.read(py, &weights)?;
         let forest = CoreForest::new(rankings, n_features);
         Ok(Self { forest })
     }
@@ -76,8 +75,7 @@ impl Forest {
         kind: &str,
         trees: usize,
     ) -> Result<Self> {
-        let options = forest_options(options, kind)?;
-        let values = x.as_array();
+        let (values, options) = (x.as_array(), forest_options(options, kind)?);
         let forest = run_jobs(py, options.tree.n_jobs, |jobs| {
             let features = Features::new(values, jobs.interrupt)?;
             let mut forest = self.forest.clone();
@@ -97,14 +95,14 @@ impl Forest {
         out_of_bag: bool,
         n_jobs: usize,
     ) -> Result<OrderTable<'py>> {
-        let aggregator = spec.aggregator()?;
-        let values = x.as_array();
-        require_orders(values.nrows(), self.forest.rankings().labels())?;
+        let (aggregator, voters) = (spec.aggregator()?, voters(out_of_bag));
+        let (values, labels) = (x.as_array(), self.forest.rankings().labels());
+        require_orders(values.nrows(), labels)?;
         let orders = run_jobs(py, n_jobs, |jobs| {
-            self.forest
-                .consensus(&aggregator, values, strength, voters(out_of_bag), jobs)
+            let forest = &self.forest;
+            forest.consensus(&aggregator, values, strength, voters, jobs)
         })?;
-        Ok(order_table(&orders, self.forest.rankings().labels()).into_pyarray(py))
+        Ok(order_table(&orders, labels).into_pyarray(py))
     }
 
     /// The averaged shares of before, tied and after, per row and pair of labels.
@@ -116,21 +114,18 @@ impl Forest {
         out_of_bag: bool,
         n_jobs: usize,
     ) -> Result<ShareTables<'py>> {
-        let values = x.as_array();
-        require_shares(values.nrows(), self.forest.rankings().labels())?;
-        let voters = voters(out_of_bag);
+        let (values, voters, forest) = (x.as_array(), voters(out_of_bag), &self.forest);
+        require_shares(values.nrows(), forest.rankings().labels())?;
         let rows = run_jobs(py, n_jobs, |jobs| {
-            let keep = |(): &mut (), shares: &PairShares| Ok(shares.clone());
-            self.forest
-                .map_shares(values, strength, voters, jobs, || (), keep)
+            forest.map_shares(values, strength, voters, jobs, || (), copy_shares)
         })?;
-        Ok(share_tables(&rows, self.forest.rankings().labels()).into_pyarray(py))
+        Ok(share_tables(&rows, forest.rankings().labels()).into_pyarray(py))
     }
 
     /// Per training row, the number of trees that were grown without it.
-    fn out_of_bag_counts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        let counts = py.detach(|| self.forest.out_of_bag_counts());
-        whole_numbers(py, counts)
+    fn out_of_bag_counts<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray1<i64>>> {
+        let counts = run(py, |_| Ok(self.forest.out_of_bag_counts()))?;
+        Ok(whole_numbers(py, counts))
     }
 
     /// The leaf of each row in each tree.
@@ -178,20 +173,18 @@ impl Forest {
     }
 
     /// The forest and its rankings as bytes, with a format version and a checksum.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let bytes = py.detach(|| self.forest.to_bytes());
-        PyBytes::new(py, &bytes)
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyBytes>> {
+        models::to_bytes(py, &self.forest)
     }
 
     /// Reads the bytes of `to_bytes`; any other bytes are an error.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, data: &[u8]) -> Result<Self> {
-        let forest = py.detach(|| CoreForest::from_bytes(data))?;
+        let forest = models::from_bytes(py, data)?;
         Ok(Self { forest })
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let read = py.get_type::<Self>().getattr("from_bytes")?;
-        (read, (self.to_bytes(py),)).into_pyobject(py)
+        models::reduce::<Self>(py, self.to_bytes(py)?)
     }
 }

@@ -25,7 +25,7 @@ pub fn latent_pair_shares<'py>(
     compared: PyReadonlyArray1<'py, bool>,
 ) -> Result<ShareTables<'py>> {
     let scores = scores.as_array();
-    let compared: Vec<bool> = compared.as_array().iter().copied().collect();
+    let compared = compared.as_array().to_vec();
     require_scores(scores.ncols(), compared.len())?;
     require_shares(scores.nrows(), compared.len())?;
     let shares = run(py, |interrupt| {
@@ -52,7 +52,7 @@ fn shares_of_scores(
 ) -> error::Result<Array3<f64>> {
     let pairs = pair_count(compared.len());
     let mut shares = Array3::zeros((scores.nrows(), pairs, 3));
-    let mut planes: [Vec<f64>; 3] = std::array::from_fn(|_| vec![0.0; pairs]);
+    let mut planes = [(); 3].map(|()| vec![0.0; pairs]);
     for (scores, table) in scores.outer_iter().zip(shares.outer_iter_mut()) {
         interrupt.check()?;
         let columns = planes.each_mut().map(Vec::as_mut_slice);
@@ -71,15 +71,11 @@ pub fn aggregate_scores<'py>(
     compared: PyReadonlyArray1<'py, bool>,
     n_jobs: usize,
 ) -> Result<OrderTable<'py>> {
-    let aggregator = spec.aggregator()?;
-    let scores = scores.as_array();
-    let compared: Vec<bool> = compared.as_array().iter().copied().collect();
+    let (aggregator, scores) = (spec.aggregator()?, scores.as_array());
+    let compared = &compared.as_array().to_vec();
     require_orders(scores.nrows(), compared.len())?;
-    let model = LatentScores {
-        compared: &compared,
-    };
     let orders = run_jobs(py, n_jobs, |jobs| {
-        consensus(&model, &aggregator, scores, jobs)
+        consensus(&LatentScores { compared }, &aggregator, scores, jobs)
     })?;
     Ok(to_table(py, &orders))
 }

@@ -38,13 +38,12 @@ pub fn resample_scores<'py>(
     options: SamplingOptions,
     progress: Option<Py<PyAny>>,
 ) -> Result<Bound<'py, PyDict>> {
-    let method = board_method(spec.aggregator()?)?;
-    let views = data.views()?;
+    let (method, views) = (board_method(spec.aggregator()?)?, data.views()?);
     let sample = run_with_callbacks(py, |interrupt, raised| {
         let read = views.read(options.effects(method), options.unit(), interrupt)?;
         let mut report = |finished: usize| raised.report(interrupt, progress.as_ref(), (finished,));
-        let sampling = options.sampling(interrupt);
-        core::resample_scores(read.board_data(), method, sampling, &mut report)
+        let options = options.sampling(interrupt);
+        core::resample_scores(read.board_data(), method, options, &mut report)
     })?;
     Ok(sample_to_dict(py, sample)?)
 }
@@ -114,9 +113,19 @@ pub fn separate_labels<'py>(
         let critical = options.critical();
         Separation::new(&scores, view, &components, critical, tolerance, interrupt)
     })?;
-    let ranks = rank_by_score(&scores, &components, tolerance);
-    let result = ranks_to_dict(py, &scores, separation.ahead.view(), &components)?;
-    result.set_item("rank", whole_numbers(py, ranks))?;
+    let columns = rank_columns(&scores, &components, tolerance, separation.ahead.view());
+    Ok(separation_to_dict(py, separation, columns)?)
+}
+
+fn separation_to_dict<'py>(
+    py: Python<'py>,
+    separation: Separation,
+    columns: [(&'static str, Vec<usize>); 4],
+) -> PyResult<Bound<'py, PyDict>> {
+    let result = PyDict::new(py);
+    for (name, column) in columns {
+        result.set_item(name, whole_numbers(py, column))?;
+    }
     result.set_item("critical", separation.critical)?;
     result.set_item("ahead", separation.ahead.into_pyarray(py))?;
     result.set_item("probability", separation.probability.into_pyarray(py))?;
@@ -133,23 +142,19 @@ impl SeparationOptions {
     }
 }
 
-/// Rank intervals and tiers that follow from the matrix `ahead` of separated labels.
-fn ranks_to_dict<'py>(
-    py: Python<'py>,
+/// Ranks, and the rank intervals and tiers that follow from the matrix `ahead` of separated labels.
+fn rank_columns(
     scores: &[f64],
-    ahead: ArrayView2<'_, bool>,
     components: &[usize],
-) -> PyResult<Bound<'py, PyDict>> {
+    tolerance: f64,
+    ahead: ArrayView2<'_, bool>,
+) -> [(&'static str, Vec<usize>); 4] {
     let intervals = RankInterval::of_all(ahead, components);
     let (low, high) = intervals.iter().map(|i| (i.low, i.high)).unzip();
-    let columns: [(&str, Vec<usize>); 3] = [
+    [
+        ("rank", rank_by_score(scores, components, tolerance)),
         ("rank_low", low),
         ("rank_high", high),
         ("tier", tiers(scores, ahead, components)),
-    ];
-    let result = PyDict::new(py);
-    for (name, column) in columns {
-        result.set_item(name, whole_numbers(py, column))?;
-    }
-    Ok(result)
+    ]
 }

@@ -1,13 +1,13 @@
 //! Bindings of `bucketrank_core::linear`.
 
 use bucketrank_core::linear::{LinearModel as Fitted, LinearOptions, LinearParams};
-use bucketrank_core::saved::SavedModel as _;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
 use crate::border::arrays::{Matrix, MaybeWeights, Positions};
 use crate::border::errors::Result;
+use crate::border::models;
 use crate::border::params::count;
 use crate::border::run::run;
 
@@ -59,7 +59,7 @@ impl LinearModel {
         options: LinearSpec<'py>,
     ) -> Result<Self> {
         let params = options.params()?;
-        let rankings = y.weighted(py, &weights)?;
+        let rankings = y.read(py, &weights)?;
         let values = x.as_array();
         let fitted = run(py, |interrupt| {
             Fitted::fit(values, &rankings, &params, interrupt)
@@ -78,18 +78,13 @@ impl LinearModel {
         weights: MaybeWeights<'py>,
         options: LinearSpec<'py>,
     ) -> Result<(SquareMatrix<'py>, Option<SquareMatrix<'py>>)> {
-        let params = options.params()?;
-        let rankings = y.weighted(py, &weights)?;
-        let values = x.as_array();
+        let (model, params) = (&self.fitted, options.params()?);
+        let (values, rankings) = (x.as_array(), y.read(py, &weights)?);
         let information = run(py, |interrupt| {
-            self.fitted
-                .information(values, &rankings, &params, interrupt)
+            model.information(values, &rankings, &params, interrupt)
         })?;
-        let products = information.gradient_products;
-        Ok((
-            information.second_derivatives.into_pyarray(py),
-            products.map(|products| products.into_pyarray(py)),
-        ))
+        let products = information.gradient_products.map(|p| p.into_pyarray(py));
+        Ok((information.second_derivatives.into_pyarray(py), products))
     }
 
     /// Utilities and tie terms of each row.
@@ -142,20 +137,18 @@ impl LinearModel {
     }
 
     /// The model as bytes, with a format version and a checksum.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let bytes = py.detach(|| self.fitted.to_bytes());
-        PyBytes::new(py, &bytes)
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyBytes>> {
+        models::to_bytes(py, &self.fitted)
     }
 
     /// Reads the bytes of `to_bytes`; any other bytes are an error.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, data: &[u8]) -> Result<Self> {
-        let fitted = py.detach(|| Fitted::from_bytes(data))?;
+        let fitted = models::from_bytes(py, data)?;
         Ok(Self { fitted })
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let read = py.get_type::<Self>().getattr("from_bytes")?;
-        (read, (self.to_bytes(py),)).into_pyobject(py)
+        models::reduce::<Self>(py, self.to_bytes(py)?)
     }
 }

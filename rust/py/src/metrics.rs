@@ -1,7 +1,9 @@
 //! Bindings of `bucketrank_core::metrics`.
 
+use bucketrank_core::error;
 use bucketrank_core::metrics::{self, OverlapTies, PairAgreement};
 use bucketrank_core::rankings::Rankings;
+use bucketrank_core::run::Interrupt;
 use bucketrank_core::weights::Weights;
 use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
@@ -22,18 +24,13 @@ pub fn tau_x(
     y_pred: Positions<'_>,
     weights: MaybeWeights<'_>,
 ) -> Result<f64> {
-    let weights = weights_to_vec(&weights)?;
+    let (views, weights) = ((y_true.view(), y_pred.view()), weights_to_vec(&weights)?);
     let weights = weights.as_deref();
-    let (truth, predicted) = (y_true.view(), y_pred.view());
-    let value = py.detach(|| match (truth, predicted) {
-        (View::Whole(a), View::Whole(b)) => metrics::tau_x_of_arrays(a, b, weights),
-        (View::Whole(a), View::Real(b)) => metrics::tau_x_of_arrays(a, b, weights),
-        (View::Real(a), View::Whole(b)) => metrics::tau_x_of_arrays(a, b, weights),
-        (View::Real(a), View::Real(b)) => metrics::tau_x_of_arrays(a, b, weights),
-    });
-    value.map_err(|error| {
-        let is_valid = y_true.view().read(None).is_ok();
-        BorderError::in_argument(if is_valid { "Y_pred" } else { "Y_true" }, &error)
+    run(py, |interrupt| match views {
+        (View::Whole(a), View::Whole(b)) => metrics::tau_x_of_arrays(a, b, weights, interrupt),
+        (View::Whole(a), View::Real(b)) => metrics::tau_x_of_arrays(a, b, weights, interrupt),
+        (View::Real(a), View::Whole(b)) => metrics::tau_x_of_arrays(a, b, weights, interrupt),
+        (View::Real(a), View::Real(b)) => metrics::tau_x_of_arrays(a, b, weights, interrupt),
     })
 }
 
@@ -44,8 +41,7 @@ pub fn tau_x_samples<'py>(
     y_true: Positions<'py>,
     y_pred: Positions<'py>,
 ) -> Result<Scores<'py>> {
-    let (truth, predicted) = both(py, &y_true, &y_pred)?;
-    let values = py.detach(|| metrics::tau_x_rows(&truth, &predicted))?;
+    let values = compare(py, &y_true, &y_pred, metrics::tau_x_rows)?;
     Ok(values.into_pyarray(py))
 }
 
@@ -57,9 +53,10 @@ pub fn tau_x_ranked(
     y_pred: Positions<'_>,
     weights: MaybeWeights<'_>,
 ) -> Result<f64> {
-    let truth = y_true.weighted(py, &weights)?;
-    let predicted = y_pred.rankings(py)?;
+    let weights = weights_to_vec(&weights)?;
+    let (truth, predicted) = (y_true.view(), y_pred.view());
     run(py, |interrupt| {
+        let (truth, predicted) = (truth.read(weights.as_deref())?, predicted.read(None)?);
         metrics::tau_x_ranked(&truth, &predicted, interrupt)
     })
 }
@@ -71,12 +68,8 @@ pub fn tau_x_ranked_samples<'py>(
     y_true: Positions<'py>,
     y_pred: Positions<'py>,
 ) -> Result<Scores<'py>> {
-    let (truth, predicted) = both(py, &y_true, &y_pred)?;
-    let values = run(py, |interrupt| {
-        metrics::tau_x_ranked_rows(&truth, &predicted, interrupt)
-    })?;
-    let or_nan = values.into_iter().map(|value| value.unwrap_or(f64::NAN));
-    Ok(or_nan.collect::<Vec<f64>>().into_pyarray(py))
+    let values = compare(py, &y_true, &y_pred, metrics::tau_x_ranked_rows)?;
+    Ok(nan_for_none(py, values))
 }
 
 /// Kendall's τ of each row of total orders.
@@ -86,8 +79,7 @@ pub fn kendall_tau_samples<'py>(
     y_true: Positions<'py>,
     y_pred: Positions<'py>,
 ) -> Result<Scores<'py>> {
-    let (truth, predicted) = both(py, &y_true, &y_pred)?;
-    let values = py.detach(|| metrics::kendall_tau_rows(&truth, &predicted))?;
+    let values = compare(py, &y_true, &y_pred, metrics::kendall_tau_rows)?;
     Ok(values.into_pyarray(py))
 }
 
@@ -99,9 +91,9 @@ pub fn pair_agreements<'py>(
     y_pred: Positions<'py>,
     require_complete: bool,
 ) -> Result<OrderTable<'py>> {
-    let (truth, predicted) = checked(py, &y_true, &y_pred, require_complete)?;
-    let rows = run(py, |interrupt| {
-        metrics::pair_agreements(&truth, &predicted, interrupt)
+    let rows = compare(py, &y_true, &y_pred, |truth, predicted, interrupt| {
+        check_complete(truth, predicted, require_complete)?;
+        metrics::pair_agreements(truth, predicted, interrupt)
     })?;
     let counts: Vec<[i64; 5]> = rows.iter().map(pair_counts).collect();
     Ok(Array2::from(counts).into_pyarray(py))
@@ -130,12 +122,11 @@ pub fn rank_biased_overlaps<'py>(
     ties: &str,
 ) -> Result<Scores<'py>> {
     let ties = overlap_ties(ties)?;
-    let (truth, predicted) = checked(py, &y_true, &y_pred, require_complete)?;
-    let values = run(py, |interrupt| {
-        metrics::rank_biased_overlaps(&truth, &predicted, p, ties, interrupt)
+    let values = compare(py, &y_true, &y_pred, |truth, predicted, interrupt| {
+        check_complete(truth, predicted, require_complete)?;
+        metrics::rank_biased_overlaps(truth, predicted, p, ties, interrupt)
     })?;
-    let or_nan = values.into_iter().map(|value| value.unwrap_or(f64::NAN));
-    Ok(or_nan.collect::<Vec<f64>>().into_pyarray(py))
+    Ok(nan_for_none(py, values))
 }
 
 fn overlap_ties(name: &str) -> Result<OverlapTies> {
@@ -157,34 +148,38 @@ pub fn bucket_count_differences<'py>(
     y_true: Positions<'py>,
     y_pred: Positions<'py>,
 ) -> Result<Bound<'py, PyArray1<i64>>> {
-    let (truth, predicted) = both(py, &y_true, &y_pred)?;
-    let values = py.detach(|| metrics::bucket_count_differences(&truth, &predicted))?;
+    let values = compare(py, &y_true, &y_pred, |truth, predicted, _| {
+        metrics::bucket_count_differences(truth, predicted)
+    })?;
     Ok(values.into_pyarray(py))
 }
 
-/// Reads both arguments; errors name the argument.
-fn both(
+/// Applies a metric to both arguments; errors name the argument.
+fn compare<T: Send>(
     py: Python<'_>,
     y_true: &Positions<'_>,
     y_pred: &Positions<'_>,
-) -> Result<(Rankings, Rankings)> {
-    let truth = y_true.argument(py, "Y_true")?;
-    Ok((truth, y_pred.argument(py, "Y_pred")?))
+    metric: impl FnOnce(&Rankings, &Rankings, &Interrupt) -> error::Result<T> + Send,
+) -> Result<T> {
+    let (truth, predicted) = (y_true.view(), y_pred.view());
+    run(py, |interrupt| {
+        let truth = truth.read_argument("Y_true")?;
+        metric(&truth, &predicted.read_argument("Y_pred")?, interrupt)
+    })
 }
 
-/// As [`both`], and rejects missing labels if complete rankings are required.
-fn checked(
-    py: Python<'_>,
-    y_true: &Positions<'_>,
-    y_pred: &Positions<'_>,
-    require_complete: bool,
-) -> Result<(Rankings, Rankings)> {
-    let (truth, predicted) = both(py, y_true, y_pred)?;
-    if require_complete {
+/// Rejects missing labels if complete rankings are required.
+fn check_complete(truth: &Rankings, predicted: &Rankings, required: bool) -> error::Result<()> {
+    if required {
         truth.require_complete("Y_true")?;
         predicted.require_complete("Y_pred")?;
     }
-    Ok((truth, predicted))
+    Ok(())
+}
+
+fn nan_for_none(py: Python<'_>, values: Vec<Option<f64>>) -> Scores<'_> {
+    let numbers = values.into_iter().map(|value| value.unwrap_or(f64::NAN));
+    numbers.collect::<Vec<f64>>().into_pyarray(py)
 }
 
 /// Weights, checked against the number of rows they belong to.

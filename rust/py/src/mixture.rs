@@ -6,7 +6,6 @@ use bucketrank_core::mixture::{
     fit_mixture as fit_core_mixture, Component, ComponentKind, FailedComponent, FittedMixture,
     HeldOutRows, LogLinearPool, Mixture, MixtureParams,
 };
-use bucketrank_core::pairs::PairShares;
 use bucketrank_core::predict::{consensus, map_shares, BoosterStage, PairModel};
 use bucketrank_core::run::Jobs;
 use bucketrank_core::shap::{permutation_shap, Permutations};
@@ -16,8 +15,8 @@ use pyo3::prelude::*;
 use crate::boost::{Booster, BoosterSpec};
 use crate::border::aggregator::AggregatorSpec;
 use crate::border::arrays::{
-    order_table, require_orders, require_shares, share_tables, Matrix, MaybeWeights, OrderTable,
-    Positions, ShareTables,
+    copy_shares, order_table, require_orders, require_shares, share_tables, Matrix, MaybeWeights,
+    OrderTable, Positions, ShareTables,
 };
 use crate::border::errors::Result;
 use crate::border::run::run_jobs;
@@ -37,13 +36,23 @@ pub struct FitOptions<'py> {
     /// One per part.
     boosters: Vec<BoosterSpec<'py>>,
     linear: LinearSpec<'py>,
-    /// The part of each row, the rows of the evidence, and the rows of each linear model.
-    held_out: Option<(Indices<'py>, Indices<'py>, Vec<Indices<'py>>)>,
+    held_out: Option<HeldOut<'py>>,
     n_jobs: usize,
 }
 
 /// Indices of rows or parts.
 type Indices<'py> = PyReadonlyArray1<'py, i64>;
+
+/// The part of each row, the rows of the evidence, and the rows of each linear model.
+type HeldOut<'py> = (Indices<'py>, Indices<'py>, Vec<Indices<'py>>);
+
+fn held_out_rows((part_of, evidence, linear): HeldOut<'_>) -> HeldOutRows {
+    HeldOutRows {
+        part_of: indices(&part_of),
+        evidence: indices(&evidence),
+        linear: linear.iter().map(indices).collect(),
+    }
+}
 
 /// Copies indices; a negative one becomes too large, which the core reports.
 fn indices(array: &Indices<'_>) -> Vec<usize> {
@@ -54,11 +63,6 @@ fn indices(array: &Indices<'_>) -> Vec<usize> {
 
 impl FitOptions<'_> {
     fn params(self) -> Result<MixtureParams> {
-        let held_out = |(part_of, evidence, linear): (_, _, Vec<_>)| HeldOutRows {
-            part_of: indices(&part_of),
-            evidence: indices(&evidence),
-            linear: linear.iter().map(indices).collect(),
-        };
         let boosters = self.boosters.into_iter().map(BoosterSpec::params);
         Ok(MixtureParams {
             forest: forest_options(self.tree, &self.variant)?,
@@ -66,7 +70,7 @@ impl FitOptions<'_> {
             shrinkage_strength: self.shrinkage_strength,
             boosters: boosters.collect::<Result<_>>()?,
             linear: self.linear.params()?,
-            held_out: self.held_out.map(held_out),
+            held_out: self.held_out.map(held_out_rows),
         })
     }
 }
@@ -128,10 +132,8 @@ pub fn fit_mixture<'py>(
     weights: MaybeWeights<'py>,
     options: FitOptions<'py>,
 ) -> Result<MixtureFit> {
-    let n_jobs = options.n_jobs;
-    let params = options.params()?;
-    let rankings = y.weighted(py, &weights)?;
-    let values = x.as_array();
+    let (n_jobs, params) = (options.n_jobs, options.params()?);
+    let (values, rankings) = (x.as_array(), y.read(py, &weights)?);
     let fitted = run_jobs(py, n_jobs, |jobs| {
         fit_core_mixture(values, rankings, &params, jobs)
     })?;
@@ -190,13 +192,17 @@ fn mixture<'a>(
             weight: *weight,
         })
     };
-    let pool = pool.map(|(order, tie, tie_offset)| LogLinearPool {
+    let components = components.iter().map(component);
+    let components = components.collect::<error::Result<_>>()?;
+    Mixture::new(components, pool.map(log_linear_pool))
+}
+
+fn log_linear_pool((order, tie, tie_offset): Pool) -> LogLinearPool {
+    LogLinearPool {
         order,
         tie,
         tie_offset,
-    });
-    let components = components.iter().map(component);
-    Mixture::new(components.collect::<error::Result<_>>()?, pool)
+    }
 }
 
 /// The mixed shares of each row, and the indices of the components left out of some row because their shares are
@@ -213,8 +219,7 @@ pub fn mixture_pair_shares<'py>(
     require_shares(values.nrows(), label_count(&components))?;
     let (rows, labels, left_out) = run_jobs(py, n_jobs, |jobs| {
         let mixture = mixture(&components, pool, jobs)?;
-        let keep = |(): &mut (), shares: &PairShares| Ok(shares.clone());
-        let rows = map_shares(&mixture, values, jobs, || (), keep)?;
+        let rows = map_shares(&mixture, values, jobs, || (), copy_shares)?;
         Ok((rows, mixture.labels(), mixture.left_out()))
     })?;
     Ok((share_tables(&rows, labels).into_pyarray(py), left_out))
@@ -230,8 +235,7 @@ pub fn mixture_consensus<'py>(
     x: Matrix<'py>,
     n_jobs: usize,
 ) -> Result<(OrderTable<'py>, Vec<usize>)> {
-    let aggregator = spec.aggregator()?;
-    let values = x.as_array();
+    let (aggregator, values) = (spec.aggregator()?, x.as_array());
     require_orders(values.nrows(), label_count(&components))?;
     let (orders, labels, left_out) = run_jobs(py, n_jobs, |jobs| {
         let mixture = mixture(&components, pool, jobs)?;
@@ -254,12 +258,15 @@ pub fn mixture_shap_values<'py>(
     n_jobs: usize,
 ) -> Result<(ShapTable<'py>, Vec<usize>)> {
     let (values, background) = (x.as_array(), background.as_array());
-    let (count, seed) = orders;
     let (shap, left_out) = run_jobs(py, n_jobs, |jobs| {
         let mixture = mixture(&components, pool, jobs)?;
-        let orders = Permutations { count, seed };
+        let orders = permutations(orders);
         let shap = permutation_shap(&mixture, values, background, orders, jobs)?;
         Ok((shap, mixture.left_out()))
     })?;
     Ok((shap.values.into_pyarray(py), left_out))
+}
+
+fn permutations((count, seed): (usize, u64)) -> Permutations {
+    Permutations { count, seed }
 }

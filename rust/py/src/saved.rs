@@ -16,6 +16,7 @@ use pyo3::types::PyBytes;
 
 use crate::boost::Booster;
 use crate::border::errors::Result;
+use crate::border::run::run;
 use crate::forest::Forest;
 use crate::linear::LinearModel;
 use crate::tree::Tree;
@@ -53,17 +54,21 @@ enum ReadPart {
 
 /// Writes a container with a description and parts.
 #[pyfunction]
-pub fn pack<'py>(py: Python<'py>, description: &str, parts: Vec<Part>) -> Bound<'py, PyBytes> {
-    let bytes = py.detach(|| {
+pub fn pack<'py>(
+    py: Python<'py>,
+    description: &str,
+    parts: Vec<Part>,
+) -> Result<Bound<'py, PyBytes>> {
+    let bytes = run(py, |_| {
         let mut container = ContainerWriter::new(KIND);
         let mut root = container.root();
         root.text(DESCRIPTION, description);
         for (index, part) in parts.iter().enumerate() {
             part.write(&mut root.section(&index.to_string()));
         }
-        container.finish()
-    });
-    PyBytes::new(py, &bytes)
+        Ok(container.finish())
+    })?;
+    Ok(PyBytes::new(py, &bytes))
 }
 
 /// Reads the bytes of `pack`; `what` names the object in messages.
@@ -73,7 +78,7 @@ pub fn unpack<'py>(
     data: &[u8],
     what: &str,
 ) -> Result<(String, Vec<Bound<'py, PyAny>>)> {
-    let (description, parts) = py.detach(|| read(data, what))?;
+    let (description, parts) = run(py, |_| read(data, what))?;
     let parts = parts.into_iter().map(|part| part.into_object(py));
     Ok((description, parts.collect::<PyResult<_>>()?))
 }

@@ -161,7 +161,9 @@ mod tests {
         let davidson = Aggregator::Davidson(Davidson::default());
         let evidence =
             Evidence::from_rankings(&rankings, davidson.needs(), &Interrupt::never()).unwrap();
-        let explanation = davidson.explain(&evidence).unwrap();
+        let explanation = davidson
+            .explain(&evidence, &mut Workspace::default())
+            .unwrap();
         let positions = explanation.order.positions();
         assert!(positions[0] < positions[1] && positions[1] < positions[2]);
         let Details::Davidson {

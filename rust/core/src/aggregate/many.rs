@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{Aggregator, Evidence, Workspace};
 use crate::bucket_order::BucketOrder;
-use crate::error::{Error, Result};
+use crate::error::{Error, InputPart, Result};
 use crate::pairs::{PairOrderMatrix, PairShares};
 use crate::rankings::Rankings;
 use crate::run::{self, Interrupt, Jobs, Work};
@@ -33,7 +33,7 @@ impl<'a> BatchOptions<'a> {
 /// the largest [`estimate_cost`] of a set.
 ///
 /// # Errors
-/// [`Error::InSet`] with the first error of `read` or [`Aggregator::aggregate`]; [`Error::Interrupted`].
+/// [`Error::InPart`] with the first error of `read` or [`Aggregator::aggregate`]; [`Error::Interrupted`].
 pub fn aggregate_each<'a>(
     options: BatchOptions<'_>,
     sets: usize,
@@ -54,19 +54,11 @@ pub fn aggregate_each<'a>(
         options.jobs(),
         Work::new(sets, cost),
         || Workspace::with_interrupt(interrupt),
-        |workspace, set| consensus(workspace, set).map_err(|error| add_set_index(set, error)),
-    )
-}
-
-/// Adds the index of the set to an error, except to an interruption.
-fn add_set_index(set: usize, error: Error) -> Error {
-    match error {
-        Error::Interrupted => Error::Interrupted,
-        error => Error::InSet {
-            set,
-            error: Box::new(error),
+        |workspace, set| {
+            let order = consensus(workspace, set);
+            order.map_err(|error: Error| error.in_part(InputPart::Set(set)))
         },
-    }
+    )
 }
 
 /// The consensus of each set of rankings, on `n_jobs` threads (0: all cores). The result does not depend on `n_jobs`.
@@ -193,9 +185,10 @@ mod tests {
             };
             Rankings::new(y.view(), None).map(Cow::Owned)
         });
-        let Err(Error::InSet { set: 2, error }) = orders else {
+        let Err(Error::InPart { part, error }) = orders else {
             panic!("{orders:?}")
         };
+        assert_eq!(part, InputPart::Set(2));
         assert!(matches!(
             *error,
             Error::Position {
@@ -231,7 +224,7 @@ mod tests {
             let stopped = aggregator.aggregate(&evidence, &mut workspace);
             assert_eq!(stopped, Err(Error::Interrupted), "{aggregator:?}");
             assert_eq!(
-                aggregator.explain_in(&evidence, &mut workspace),
+                aggregator.explain(&evidence, &mut workspace),
                 Err(Error::Interrupted)
             );
         }

@@ -148,19 +148,7 @@ impl Aggregator {
     ///
     /// # Errors
     /// As [`Self::aggregate`].
-    pub fn explain(&self, evidence: &Evidence) -> Result<Explanation> {
-        self.explain_in(evidence, &mut Workspace::default())
-    }
-
-    /// As [`Self::explain`], with the buffers and the interrupt of a workspace.
-    ///
-    /// # Errors
-    /// As [`Self::aggregate`].
-    pub fn explain_in(
-        &self,
-        evidence: &Evidence,
-        workspace: &mut Workspace,
-    ) -> Result<Explanation> {
+    pub fn explain(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<Explanation> {
         self.method().explain(evidence, workspace)
     }
 

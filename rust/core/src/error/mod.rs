@@ -3,11 +3,13 @@
 
 mod comparison;
 mod display;
+mod input_part;
 mod pair_statistic;
 mod problem;
 
 pub use comparison::ComparisonError;
 use display::{describe_position, format_number};
+pub use input_part::InputPart;
 pub use pair_statistic::PairStatisticError;
 pub use problem::WeightProblem;
 use thiserror::Error;
@@ -340,12 +342,12 @@ pub enum Error {
         /// The number of threads requested.
         n_jobs: usize,
     },
-    /// An error in one of many sets of rankings.
-    #[error("set {set}: {error}")]
-    InSet {
-        /// Index of the set.
-        set: usize,
-        /// Error of that set.
+    /// An error in one part of the input.
+    #[error("{part}{error}")]
+    InPart {
+        /// The part.
+        part: InputPart,
+        /// The error of that part.
         error: Box<Error>,
     },
     /// An error in comparisons of two labels.

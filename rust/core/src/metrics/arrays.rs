@@ -3,21 +3,26 @@
 
 use ndarray::ArrayView2;
 
-use super::blocks::{count_disagreements, LANES, MAX_BYTE_LABELS};
+use super::blocks::{count_disagreements, estimate_block, LANES, MAX_BYTE_LABELS};
 use super::tau_x;
-use crate::error::Result;
+use crate::error::{InputPart, Result};
 use crate::rankings::Rankings;
 use crate::raw_position::RawPosition;
+use crate::run::Interrupt;
 use crate::simd::{dispatch, Kernel};
+
+/// Estimated time between two checks of the interrupt.
+const NANOSECONDS_PER_PART: u64 = 4_000_000;
 
 /// Mean τ_X of arrays of positions; the same as [`tau_x`] of their rankings.
 ///
 /// # Errors
-/// As [`Rankings::new`] and [`tau_x`].
+/// As [`Rankings::new`], with the name of the argument, and [`tau_x`].
 pub fn tau_x_of_arrays<P: RawPosition, Q: RawPosition>(
     truth: ArrayView2<'_, P>,
     predicted: ArrayView2<'_, Q>,
     weights: Option<&[f64]>,
+    interrupt: &Interrupt,
 ) -> Result<f64> {
     let (rows, labels) = truth.dim();
     let is_supported = weights.is_none()
@@ -25,18 +30,43 @@ pub fn tau_x_of_arrays<P: RawPosition, Q: RawPosition>(
         && rows > 0
         && (2..MAX_BYTE_LABELS).contains(&labels);
     if let (true, Some(a), Some(b)) = (is_supported, truth.as_slice(), predicted.as_slice()) {
-        if let Some(total) = dispatch(CompareArraysKernel { labels, a, b }) {
+        if let Some(total) = compare_arrays(labels, a, b, interrupt)? {
             let pairs = super::ordered_pairs(labels);
             return Ok(super::mean_agreement(total, pairs, rows));
         }
     }
     // This path also reports invalid rows.
-    let truth = Rankings::new(truth, weights)?;
-    let predicted = Rankings::new(predicted, None)?;
-    tau_x(&truth, &predicted)
+    let truth = Rankings::new(truth, weights);
+    let truth = truth.map_err(|error| error.in_part(InputPart::Argument("Y_true")))?;
+    let predicted = Rankings::new(predicted, None);
+    let predicted = predicted.map_err(|error| error.in_part(InputPart::Argument("Y_pred")))?;
+    tau_x(&truth, &predicted, interrupt)
 }
 
-/// Counts the disagreements of all rows; `None` if a row is not a complete and dense ranking.
+/// Counts the disagreements of all rows; `None` if a row is not a complete and dense ranking. Checks the interrupt
+/// between parts of about 4 ms, so not at all in small calls.
+fn compare_arrays<P: RawPosition, Q: RawPosition>(
+    labels: usize,
+    a: &[P],
+    b: &[Q],
+    interrupt: &Interrupt,
+) -> Result<Option<u64>> {
+    let blocks = (NANOSECONDS_PER_PART / estimate_block(labels)).max(1) as usize;
+    let part = blocks * LANES * labels;
+    let mut total = 0;
+    for (number, (a, b)) in a.chunks(part).zip(b.chunks(part)).enumerate() {
+        if number > 0 {
+            interrupt.check()?;
+        }
+        match dispatch(CompareArraysKernel { labels, a, b }) {
+            Some(count) => total += count,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(total))
+}
+
+/// Counts the disagreements as [`compare_arrays`], of one part.
 struct CompareArraysKernel<'a, P, Q> {
     labels: usize,
     a: &'a [P],
@@ -196,6 +226,8 @@ mod tests {
     use crate::missing::to_dense_ranks;
     use ndarray::Array2;
 
+    const NEVER: &Interrupt = &Interrupt::never();
+
     #[test]
     fn arrays_and_rankings_give_equal_tau_x() {
         for (rows, labels) in [1, 7, 8, 63, 64, 65, 200]
@@ -206,14 +238,14 @@ mod tests {
             let values = Array2::from_shape_fn(shape, |(i, j)| ((i * 31 + j * 17) % 5) as i64);
             let others = Array2::from_shape_fn(shape, |(i, j)| ((i * 13 + j * 29) % 131) as i64);
             let (a, b) = (
-                to_dense_ranks(values.view()).unwrap(),
-                to_dense_ranks(others.view()).unwrap(),
+                to_dense_ranks(values.view(), &Interrupt::never()).unwrap(),
+                to_dense_ranks(others.view(), &Interrupt::never()).unwrap(),
             );
             let whole =
                 |r: &Rankings| Array2::from_shape_fn(shape, |(i, j)| i64::from(r.row(i)[j]));
             let (whole_a, real_b) = (whole(&a), whole(&b).mapv(|p| p as f64));
-            let value = tau_x_of_arrays(whole_a.view(), real_b.view(), None).unwrap();
-            assert_eq!(value, tau_x(&a, &b).unwrap(), "{shape:?}");
+            let value = tau_x_of_arrays(whole_a.view(), real_b.view(), None, NEVER).unwrap();
+            assert_eq!(value, tau_x(&a, &b, NEVER).unwrap(), "{shape:?}");
         }
     }
 
@@ -227,9 +259,11 @@ mod tests {
         {
             let mut y = valid.clone();
             y[[row, 0]] = value;
-            let found = tau_x_of_arrays(y.view(), valid.view(), None);
+            let found = tau_x_of_arrays(y.view(), valid.view(), None, NEVER);
             let truth = Rankings::new(valid.view(), None).unwrap();
-            let expected = Rankings::new(y.view(), None).and_then(|y| tau_x(&y, &truth));
+            let y = Rankings::new(y.view(), None);
+            let y = y.map_err(|error| error.in_part(InputPart::Argument("Y_true")));
+            let expected = y.and_then(|y| tau_x(&y, &truth, NEVER));
             assert_eq!(found, expected, "{value}");
         }
     }

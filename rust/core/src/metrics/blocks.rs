@@ -1,6 +1,8 @@
 //! Disagreements for up to a thousand labels: compares all pairs, in blocks of rows, as small integers.
 
+use crate::error::Result;
 use crate::rankings::Rankings;
+use crate::run::{Interrupt, WorkMeter};
 use crate::simd::{dispatch, Kernel};
 
 /// Above this, counting inversions is faster than comparing all pairs.
@@ -14,33 +16,45 @@ pub(super) const LANES: usize = 64;
 const PAIRS_PER_FLUSH: usize = 127;
 
 /// Number of ordered pairs of each row on which the rankings disagree.
-pub(super) fn disagreements(truth: &Rankings, predicted: &Rankings) -> Vec<u64> {
+pub(super) fn disagreements(
+    truth: &Rankings,
+    predicted: &Rankings,
+    interrupt: &Interrupt,
+) -> Result<Vec<u64>> {
     if truth.labels() <= MAX_BYTE_LABELS {
-        compare_blocks(truth, predicted, |position| position as i8)
+        compare_blocks(truth, predicted, interrupt, |position| position as i8)
     } else {
-        compare_blocks(truth, predicted, |position| position as i16)
+        compare_blocks(truth, predicted, interrupt, |position| position as i16)
     }
+}
+
+/// Upper estimate of the time to compare a block of rows, in nanoseconds.
+pub(super) fn estimate_block(labels: usize) -> u64 {
+    (labels as u64).pow(2) * LANES as u64 / 8
 }
 
 /// Counts the disagreements with positions as `T`.
 fn compare_blocks<T: Copy + Default + PartialOrd>(
     truth: &Rankings,
     predicted: &Rankings,
+    interrupt: &Interrupt,
     narrow: impl Fn(u16) -> T + Copy,
-) -> Vec<u64> {
+) -> Result<Vec<u64>> {
     let n = truth.labels();
     let rows = truth.len();
     let mut a = vec![[T::default(); LANES]; n];
     let mut b = a.clone();
     let mut out = Vec::with_capacity(rows);
+    let mut meter = WorkMeter::new(interrupt);
     for start in (0..rows).step_by(LANES) {
+        meter.add(estimate_block(n))?;
         let filled = LANES.min(rows - start);
         transpose(truth, start, filled, narrow, &mut a);
         transpose(predicted, start, filled, narrow, &mut b);
         let totals = dispatch(DisagreementsKernel { a: &a, b: &b });
         out.extend(totals[..filled].iter().map(|&t| u64::from(t)));
     }
-    out
+    Ok(out)
 }
 
 /// Writes rows of rankings to columns, one per label.

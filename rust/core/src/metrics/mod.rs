@@ -13,6 +13,7 @@ pub use pair_agreement::{pair_agreements, PairAgreement};
 use crate::error::{Error, Result};
 use crate::rankings::{Rankings, MISSING};
 use crate::run::{Interrupt, WorkMeter};
+use crate::weights::Weights;
 
 /// τ_X of each pair of rows (Emond and Mason's extension of Kendall's τ to ties).
 ///
@@ -21,24 +22,27 @@ use crate::run::{Interrupt, WorkMeter};
 /// 1024 labels, O(n log n) above.
 ///
 /// # Errors
-/// [`Error::Shapes`] or [`Error::Missing`].
+/// [`Error::Shapes`], [`Error::Missing`] or [`Error::Interrupted`].
 ///
 /// # Examples
 /// ```
-/// use bucketrank_core::{metrics::tau_x_rows, rankings::Rankings};
+/// use bucketrank_core::{metrics::tau_x_rows, rankings::Rankings, run::Interrupt};
 /// use ndarray::array;
 ///
 /// let truth = Rankings::new(array![[1, 2, 3_i64]].view(), None)?;
 /// let predicted = Rankings::new(array![[1, 2, 2_i64]].view(), None)?;
-/// assert!((tau_x_rows(&truth, &predicted)?[0] - 2.0 / 3.0).abs() < 1e-15);
+/// let values = tau_x_rows(&truth, &predicted, &Interrupt::never())?;
+/// assert!((values[0] - 2.0 / 3.0).abs() < 1e-15);
 /// # Ok::<(), bucketrank_core::error::Error>(())
 /// ```
-pub fn tau_x_rows(truth: &Rankings, predicted: &Rankings) -> Result<Vec<f64>> {
+pub fn tau_x_rows(
+    truth: &Rankings,
+    predicted: &Rankings,
+    interrupt: &Interrupt,
+) -> Result<Vec<f64>> {
     let pairs = ordered_pairs(truth.labels());
-    Ok(disagreements(truth, predicted)?
-        .into_iter()
-        .map(|count| agreement(count, pairs))
-        .collect())
+    let counts = disagreements(truth, predicted, interrupt)?.into_iter();
+    Ok(counts.map(|count| agreement(count, pairs)).collect())
 }
 
 /// Mean τ_X over the rows, weighted by the weights of `truth`.
@@ -47,20 +51,15 @@ pub fn tau_x_rows(truth: &Rankings, predicted: &Rankings) -> Result<Vec<f64>> {
 ///
 /// # Errors
 /// As [`tau_x_rows`].
-pub fn tau_x(truth: &Rankings, predicted: &Rankings) -> Result<f64> {
+pub fn tau_x(truth: &Rankings, predicted: &Rankings, interrupt: &Interrupt) -> Result<f64> {
     let pairs = ordered_pairs(truth.labels());
-    let disagreements = disagreements(truth, predicted)?;
+    let counts = disagreements(truth, predicted, interrupt)?;
     Ok(match truth.weights() {
-        crate::weights::Weights::Unit(rows) => {
-            mean_agreement(disagreements.iter().sum(), pairs, *rows)
-        }
-        crate::weights::Weights::Each(weights) => {
-            let sum: f64 = weights
-                .iter()
-                .zip(&disagreements)
-                .map(|(&weight, &disagreeing)| weight * agreement(disagreeing, pairs))
-                .sum();
-            sum / truth.weights().total()
+        Weights::Unit(rows) => mean_agreement(counts.iter().sum(), pairs, *rows),
+        Weights::Each(weights) => {
+            let rows = weights.iter().zip(&counts);
+            let weighted = rows.map(|(&weight, &count)| weight * agreement(count, pairs));
+            weighted.sum::<f64>() / truth.weights().total()
         }
     })
 }
@@ -90,7 +89,7 @@ pub fn tau_x_ranked_rows(
     interrupt: &Interrupt,
 ) -> Result<Vec<Option<f64>>> {
     if truth.is_complete() && predicted.is_complete() {
-        let values = tau_x_rows(truth, predicted)?;
+        let values = tau_x_rows(truth, predicted, interrupt)?;
         return Ok(values.into_iter().map(Some).collect());
     }
     let mut common = Vec::with_capacity(truth.labels());
@@ -110,7 +109,7 @@ pub fn tau_x_ranked_rows(
 /// [`Error::Interrupted`].
 pub fn tau_x_ranked(truth: &Rankings, predicted: &Rankings, interrupt: &Interrupt) -> Result<f64> {
     if truth.is_complete() && predicted.is_complete() {
-        return tau_x(truth, predicted);
+        return tau_x(truth, predicted, interrupt);
     }
     let (mut sum, mut total) = (0.0, 0.0);
     let values = tau_x_ranked_rows(truth, predicted, interrupt)?;
@@ -131,10 +130,14 @@ pub fn tau_x_ranked(truth: &Rankings, predicted: &Rankings, interrupt: &Interrup
 /// Kendall's τ of each pair of rows of total orders.
 ///
 /// # Errors
-/// [`Error::Shapes`], [`Error::Missing`] or [`Error::Tied`].
-pub fn kendall_tau_rows(truth: &Rankings, predicted: &Rankings) -> Result<Vec<f64>> {
+/// [`Error::Shapes`], [`Error::Missing`], [`Error::Tied`] or [`Error::Interrupted`].
+pub fn kendall_tau_rows(
+    truth: &Rankings,
+    predicted: &Rankings,
+    interrupt: &Interrupt,
+) -> Result<Vec<f64>> {
     // τ_X and Kendall's τ are equal on total orders.
-    let values = tau_x_rows(truth, predicted)?;
+    let values = tau_x_rows(truth, predicted, interrupt)?;
     require_total(truth, "Y_true")?;
     require_total(predicted, "Y_pred")?;
     Ok(values)
@@ -217,44 +220,52 @@ fn check_complete(truth: &Rankings, predicted: &Rankings) -> Result<()> {
 
 fn require_total(rankings: &Rankings, what: &'static str) -> Result<()> {
     for (row, positions) in rankings.rows().enumerate() {
-        if rankings.buckets(row) < positions.len() {
-            let tie = (0..positions.len()).find_map(|second| {
-                let first = positions[..second]
-                    .iter()
-                    .position(|&p| p == positions[second])?;
-                Some((first, second))
+        if rankings.buckets(row) == positions.len() {
+            continue;
+        }
+        let tied_before = |second: usize| {
+            let before = &positions[..second];
+            before.iter().position(|&p| p == positions[second])
+        };
+        let mut ties =
+            (0..positions.len()).filter_map(|second| Some((tied_before(second)?, second)));
+        if let Some((first, second)) = ties.next() {
+            return Err(Error::Tied {
+                what,
+                row,
+                first,
+                second,
             });
-            if let Some((first, second)) = tie {
-                return Err(Error::Tied {
-                    what,
-                    row,
-                    first,
-                    second,
-                });
-            }
         }
     }
     Ok(())
 }
 
 /// Per row, the number of ordered pairs on which the two rankings differ.
-fn disagreements(truth: &Rankings, predicted: &Rankings) -> Result<Vec<u64>> {
+fn disagreements(
+    truth: &Rankings,
+    predicted: &Rankings,
+    interrupt: &Interrupt,
+) -> Result<Vec<u64>> {
     check_complete(truth, predicted)?;
     if truth.labels() <= blocks::MAX_LABELS {
-        return Ok(blocks::disagreements(truth, predicted));
+        return blocks::disagreements(truth, predicted, interrupt);
     }
     let mut counter = inversions::InversionCounter::default();
-    Ok(truth
-        .rows()
-        .zip(predicted.rows())
-        .map(|(a, b)| counter.disagreements(a, b))
-        .collect())
+    let rows = truth.rows().zip(predicted.rows());
+    rows.map(|(a, b)| {
+        interrupt.check()?;
+        Ok(counter.disagreements(a, b))
+    })
+    .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use ndarray::{array, Array2};
+
+    const NEVER: &Interrupt = &Interrupt::never();
 
     fn rankings(y: &Array2<i64>) -> Rankings {
         Rankings::new(y.view(), None).unwrap()
@@ -274,7 +285,7 @@ mod tests {
         let a = array![[1, 2, 3, 4], [1, 1, 2, 2], [1, 1, 1, 1], [3, 1, 2, 1]];
         let b = array![[4, 3, 2, 1], [2, 2, 1, 1], [1, 1, 2, 2], [1, 2, 2, 3]];
         let (a, b) = (rankings(&a), rankings(&b));
-        let fast = blocks::disagreements(&a, &b);
+        let fast = blocks::disagreements(&a, &b, NEVER).unwrap();
         for ((a, b), fast) in a.rows().zip(b.rows()).zip(fast) {
             let expected = disagreements_by_definition(a, b);
             assert_eq!(fast, expected);
@@ -291,8 +302,8 @@ mod tests {
             let forward = Array2::from_shape_fn((1, n as usize), |(_, j)| j as i64 + 1);
             let backward = forward.mapv(|p| n + 1 - p);
             let (a, b) = (rankings(&forward), rankings(&backward));
-            assert_eq!(tau_x(&a, &b).unwrap(), -1.0);
-            assert_eq!(tau_x(&a, &a).unwrap(), 1.0);
+            assert_eq!(tau_x(&a, &b, NEVER).unwrap(), -1.0);
+            assert_eq!(tau_x(&a, &a, NEVER).unwrap(), 1.0);
         }
     }
 
@@ -301,7 +312,7 @@ mod tests {
         let total = rankings(&array![[1, 2, 3]]);
         let tied = rankings(&array![[1, 2, 2]]);
         assert_eq!(
-            kendall_tau_rows(&total, &tied).unwrap_err(),
+            kendall_tau_rows(&total, &tied, NEVER).unwrap_err(),
             Error::Tied {
                 what: "Y_pred",
                 row: 0,
@@ -316,7 +327,7 @@ mod tests {
         let complete = Rankings::new(array![[1.0, 2.0]].view(), None).unwrap();
         let missing = Rankings::new(array![[1.0, f64::NAN]].view(), None).unwrap();
         assert_eq!(
-            tau_x(&complete, &missing).unwrap_err(),
+            tau_x(&complete, &missing, NEVER).unwrap_err(),
             Error::Missing {
                 what: "Y_pred",
                 row: 0,

@@ -247,7 +247,7 @@ mod tests {
                     ((i * 13 + j * 29) % 17) as f64
                 }
             });
-            let y = crate::missing::to_dense_ranks(values.view()).unwrap();
+            let y = crate::missing::to_dense_ranks(values.view(), &Interrupt::never()).unwrap();
             let weights: Vec<f64> = (0..rows).map(|row| 0.1 + row as f64).collect();
             let positions = Array2::from_shape_fn((rows, labels), |(i, j)| y.row(i)[j]);
             let y = Rankings::new(positions.view(), Some(&weights)).unwrap();

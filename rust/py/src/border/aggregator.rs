@@ -73,25 +73,34 @@ impl AggregatorSpec {
     }
 }
 
+/// A method with at most one parameter.
 fn plain(method: &str, parameter: f64) -> Result<Aggregator> {
-    let checked: error::Result<Aggregator> = match method {
+    Ok(match method {
+        "maximal_lottery" => Aggregator::MaximalLottery(MaximalLottery),
+        "tau_x" => Aggregator::TauX(TauX::default()),
+        "schulze" => Aggregator::Schulze(Schulze),
+        "ranked_pairs" => Aggregator::RankedPairs(RankedPairs),
+        _ => with_parameter(method, parameter).ok_or_else(|| unknown(method))??,
+    })
+}
+
+/// A method with one parameter; `None` for an unknown name.
+fn with_parameter(method: &str, parameter: f64) -> Option<error::Result<Aggregator>> {
+    let half_ties = |davidson: Davidson| davidson.with_ties(TieRule::Half);
+    Some(match method {
         "borda" => Borda::new(parameter).map(Aggregator::Borda),
         "copeland" => Copeland::new(parameter).map(Aggregator::Copeland),
         "bucket_pivot" => BucketPivot::new(parameter).map(Aggregator::BucketPivot),
         "markov_chain" => MarkovChain::new(parameter as u8).map(Aggregator::MarkovChain),
         "davidson" => Davidson::new(parameter).map(Aggregator::Davidson),
         "davidson_half" => Davidson::new(parameter)
-            .map(|davidson| Aggregator::Davidson(davidson.with_ties(TieRule::Half))),
-        "maximal_lottery" => Ok(Aggregator::MaximalLottery(MaximalLottery)),
-        "tau_x" => Ok(Aggregator::TauX(TauX::default())),
+            .map(half_ties)
+            .map(Aggregator::Davidson),
         "reciprocal_rank_fusion" => {
             ReciprocalRankFusion::new(parameter).map(Aggregator::ReciprocalRankFusion)
         }
-        "schulze" => Ok(Aggregator::Schulze(Schulze)),
-        "ranked_pairs" => Ok(Aggregator::RankedPairs(RankedPairs)),
-        other => return Err(unknown(other)),
-    };
-    Ok(checked?)
+        _ => return None,
+    })
 }
 
 fn unknown(method: &str) -> BorderError {
@@ -114,32 +123,43 @@ impl SearchOptions {
             "exact" => TauXSearch::Exact,
             other => return Err(unknown_search(other)),
         };
+        let tau_x = TauX::new(search, self.scorer()?).with_buckets(self.buckets());
+        Ok(Aggregator::TauX(tau_x.with_time_limit(self.duration()?)))
+    }
+
+    /// The method that orders the labels first.
+    fn scorer(&self) -> Result<Option<Scorer>> {
         let order = self.order.as_ref();
         let order = order.map(|(method, parameter)| plain(method, *parameter));
-        let order = order.transpose()?.map(Scorer::try_from).transpose()?;
+        Ok(order.transpose()?.map(Scorer::try_from).transpose()?)
+    }
+
+    fn duration(&self) -> Result<Option<Duration>> {
         let limit = self.time_limit.map(Duration::try_from_secs_f64);
-        let limit = limit.transpose().map_err(|_| {
-            BorderError::value("time_limit: expected seconds that are not negative".into())
-        })?;
-        let tau_x = TauX::new(search, order).with_buckets(self.buckets());
-        Ok(Aggregator::TauX(tau_x.with_time_limit(limit)))
+        let message = "time_limit: expected seconds that are not negative";
+        limit
+            .transpose()
+            .map_err(|_| BorderError::value(message.into()))
     }
 
     fn kemeny(&self) -> Result<Aggregator> {
-        let search = match self.search.as_str() {
-            "auto" => KemenySearch::Auto,
-            "exact" => KemenySearch::Exact,
-            "local" => KemenySearch::Local,
-            other => return Err(unknown_search(other)),
-        };
         let kemeny = Kemeny::new(KemenyParams {
             penalty: self.penalty,
             buckets: self.buckets(),
-            search,
+            search: self.kemeny_search()?,
             time_limit: self.time_limit,
             label_weights: self.label_weights.clone(),
         })?;
         Ok(Aggregator::Kemeny(kemeny))
+    }
+
+    fn kemeny_search(&self) -> Result<KemenySearch> {
+        match self.search.as_str() {
+            "auto" => Ok(KemenySearch::Auto),
+            "exact" => Ok(KemenySearch::Exact),
+            "local" => Ok(KemenySearch::Local),
+            other => Err(unknown_search(other)),
+        }
     }
 }
 

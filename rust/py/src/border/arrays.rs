@@ -4,8 +4,8 @@
 //! its own copy: the result is then that of some mixture of old and new numbers, or an error, but never a panic.
 
 use bucketrank_core::bucket_order::BucketOrder;
-use bucketrank_core::error;
-use bucketrank_core::pairs::{pair_count, PairShares};
+use bucketrank_core::error::{self, InputPart};
+use bucketrank_core::pairs::{pair_count, PairOrderMatrix, PairShares};
 use bucketrank_core::rankings::Rankings;
 use bucketrank_core::run::require_memory;
 use ndarray::{Array2, Array3, ArrayView2, ArrayViewMut2, Axis};
@@ -14,7 +14,8 @@ use numpy::{
 };
 use pyo3::prelude::*;
 
-use super::errors::{BorderError, Result};
+use super::errors::Result;
+use super::run::run;
 
 /// A feature matrix, one row per ranking.
 pub type Matrix<'py> = PyReadonlyArray2<'py, f64>;
@@ -58,24 +59,10 @@ impl Positions<'_> {
         }
     }
 
-    /// Reads unweighted rankings, detached from the interpreter.
-    pub fn rankings(&self, py: Python<'_>) -> Result<Rankings> {
-        let view = self.view();
-        Ok(py.detach(|| view.read(None))?)
-    }
-
-    /// Reads weighted rankings, detached from the interpreter.
-    pub fn weighted(&self, py: Python<'_>, weights: &MaybeWeights<'_>) -> Result<Rankings> {
-        let weights = weights_to_vec(weights)?;
-        let view = self.view();
-        Ok(py.detach(|| view.read(weights.as_deref()))?)
-    }
-
-    /// Reads the rankings of one of two arguments; errors name the argument.
-    pub fn argument(&self, py: Python<'_>, name: &str) -> Result<Rankings> {
-        let view = self.view();
-        py.detach(|| view.read(None))
-            .map_err(|error| BorderError::in_argument(name, &error))
+    /// Reads rankings and their weights.
+    pub fn read(&self, py: Python<'_>, weights: &MaybeWeights<'_>) -> Result<Rankings> {
+        let (view, weights) = (self.view(), weights_to_vec(weights)?);
+        run(py, |_| view.read(weights.as_deref()))
     }
 }
 
@@ -102,6 +89,12 @@ impl View<'_> {
             Self::Whole(view) => Rankings::new(view.view(), weights),
             Self::Real(view) => Rankings::new(view.view(), weights),
         }
+    }
+
+    /// Reads the rankings of an argument; errors name it.
+    pub fn read_argument(&self, name: &'static str) -> error::Result<Rankings> {
+        let rankings = self.read(None);
+        rankings.map_err(|error| error.in_part(InputPart::Argument(name)))
     }
 }
 
@@ -166,28 +159,45 @@ pub fn position_table<'a>(
     table
 }
 
+/// Copies a pair order matrix.
+pub fn matrix_to_array<'py>(
+    py: Python<'py>,
+    matrix: &PairOrderMatrix,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let n = matrix.labels();
+    PyArray1::from_slice(py, matrix.as_slice()).reshape([n, n])
+}
+
 /// Copies rows of a table of positions; a row may be copied many times.
 pub fn gather_rows<'py>(
     py: Python<'py>,
     table: &Array2<u16>,
     rows: &[u32],
 ) -> Result<OrderTable<'py>> {
-    let columns = table.ncols();
-    require_orders(rows.len(), columns)?;
+    require_orders(rows.len(), table.ncols())?;
     // NumPy allocates huge pages; the page faults of a fresh vector would take longer than the copy.
-    let out = PyArray2::zeros(py, (rows.len(), columns), false);
-    {
-        let mut out = out.try_readwrite().map_err(PyErr::from)?;
-        let out = out.as_slice_mut().map_err(PyErr::from)?;
-        py.detach(|| {
-            for (out, &row) in out.chunks_exact_mut(columns.max(1)).zip(rows) {
-                for (out, &position) in out.iter_mut().zip(table.row(row as usize)) {
-                    *out = i64::from(position);
-                }
-            }
-        });
+    let array = PyArray2::zeros(py, (rows.len(), table.ncols()), false);
+    let mut out = array.try_readwrite().map_err(PyErr::from)?;
+    let out = out.as_slice_mut().map_err(PyErr::from)?;
+    run(py, |_| {
+        copy_rows(table, rows, out);
+        Ok(())
+    })?;
+    Ok(array)
+}
+
+fn copy_rows(table: &Array2<u16>, rows: &[u32], out: &mut [i64]) {
+    for (out, &row) in out.chunks_exact_mut(table.ncols().max(1)).zip(rows) {
+        for (out, &position) in out.iter_mut().zip(table.row(row as usize)) {
+            *out = i64::from(position);
+        }
     }
-    Ok(out)
+}
+
+/// Copies the shares of a row, as a callback of `map_shares`.
+#[allow(clippy::unnecessary_wraps)] // Other callbacks fail.
+pub fn copy_shares((): &mut (), shares: &PairShares) -> error::Result<PairShares> {
+    Ok(shares.clone())
 }
 
 /// A table of pair shares for each row, all of `labels` labels.

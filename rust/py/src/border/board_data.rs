@@ -103,7 +103,21 @@ pub struct ReadSample {
     pub rankings: Option<Rankings>,
 }
 
+impl From<ContestSample> for ReadSample {
+    fn from(sample: ContestSample) -> Self {
+        let rankings = None;
+        Self { sample, rankings }
+    }
+}
+
 impl ReadSample {
+    fn of(rankings: Rankings, interrupt: &Interrupt) -> error::Result<Self> {
+        Ok(Self {
+            sample: ContestSample::of_rankings(&rankings, interrupt)?,
+            rankings: Some(rankings),
+        })
+    }
+
     /// The data of a leaderboard.
     pub fn board_data(&self) -> BoardData<'_> {
         match &self.rankings {
@@ -146,20 +160,18 @@ impl BoardViews<'_> {
         unit: UnitKind,
         interrupt: &Interrupt,
     ) -> error::Result<ReadSample> {
-        let mut rankings = None;
         let sample = match self {
             Self::Comparisons(arrays) => {
                 let comparisons = Comparisons::new(*arrays)?;
-                ContestSample::of_comparisons(&comparisons, effects, unit, interrupt)
+                ContestSample::of_comparisons(&comparisons, effects, unit, interrupt)?
             }
             Self::Counts(table, ranked) => {
-                ContestSample::of_counts(PairCounts::from_table(*table, ranked)?)
+                ContestSample::of_counts(PairCounts::from_table(*table, ranked)?)?
             }
             Self::Rankings(view, weights) => {
-                ContestSample::of_rankings(rankings.insert(view.read(*weights)?), interrupt)
+                return ReadSample::of(view.read(*weights)?, interrupt)
             }
         };
-        let sample = sample?;
-        Ok(ReadSample { sample, rankings })
+        Ok(sample.into())
     }
 }

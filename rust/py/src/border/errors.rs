@@ -17,7 +17,16 @@ pub type Result<T> = std::result::Result<T, BorderError>;
 
 impl From<Error> for BorderError {
     fn from(error: Error) -> Self {
-        Self::within("", &error)
+        let message = error.to_string();
+        Self(match error.cause() {
+            Error::Interrupted => PyKeyboardInterrupt::new_err(()),
+            Error::Memory { .. } => PyMemoryError::new_err(message),
+            Error::Unsolved { .. } | Error::Threads { .. } => PyRuntimeError::new_err(message),
+            cause => match Place::of(cause) {
+                Some(place) => place.exception(cause, message),
+                None => PyValueError::new_err(message),
+            },
+        })
     }
 }
 
@@ -37,36 +46,6 @@ impl BorderError {
     /// A `ValueError` with this message.
     pub fn value(message: String) -> Self {
         Self(PyValueError::new_err(message))
-    }
-
-    /// The exception for an error in a part of the input; its message starts with the name of the part.
-    pub fn within(part: &str, error: &Error) -> Self {
-        let message = format!("{part}{error}");
-        Self(match cause(error) {
-            Error::Interrupted => PyKeyboardInterrupt::new_err(()),
-            Error::Memory { .. } => PyMemoryError::new_err(message),
-            Error::Unsolved { .. } | Error::Threads { .. } => PyRuntimeError::new_err(message),
-            cause => match Place::of(cause) {
-                Some(place) => place.exception(cause, message),
-                None => PyValueError::new_err(message),
-            },
-        })
-    }
-
-    /// The exception for an error in one of two ranking arguments; some errors already name the argument.
-    pub fn in_argument(name: &str, error: &Error) -> Self {
-        match error {
-            Error::Position { .. } => Self::within(&format!("{name}, "), error),
-            error => Self::within("", error),
-        }
-    }
-}
-
-/// The error itself, or the error inside [`Error::InSet`].
-fn cause(error: &Error) -> &Error {
-    match error {
-        Error::InSet { error, .. } => cause(error),
-        error => error,
     }
 }
 
@@ -104,28 +83,42 @@ impl Place {
 
     /// `None` for errors that are not about one row of the rankings.
     fn in_row(error: &Error) -> Option<Self> {
-        use Found::Number;
-        let (row, label, found) = match *error {
+        use ComparisonError::{LabelIndex, Outcome, SelfComparison};
+        Some(match *error {
             Error::Position { row, label, found } | Error::Unrankable { row, label, found } => {
-                (row, Some(label), Some(Number(found)))
+                Self::row(row).label(label).number(found)
             }
-            Error::Missing { row, label, .. } => (row, Some(label), Some(Number(f64::NAN))),
-            Error::Tied { row, first, .. } => (row, Some(first), None),
+            Error::Missing { row, label, .. } => Self::row(row).label(label).number(f64::NAN),
+            Error::Tied { row, first, .. } => Self::row(row).label(first),
             Error::Weight { row, found, .. } | Error::WeightRange { row, found, .. } => {
-                (row, None, Some(Number(found)))
+                Self::row(row).number(found)
             }
             Error::Comparison(
-                ComparisonError::LabelIndex { row, .. }
-                | ComparisonError::SelfComparison { row, .. }
-                | ComparisonError::Outcome { row, .. },
-            ) => (row, None, None),
+                LabelIndex { row, .. } | SelfComparison { row, .. } | Outcome { row, .. },
+            ) => Self::row(row),
             _ => return None,
-        };
-        Some(Self {
-            row: Some(row),
-            label,
-            found,
         })
+    }
+
+    fn row(row: usize) -> Self {
+        Self {
+            row: Some(row),
+            ..Self::default()
+        }
+    }
+
+    fn label(self, label: usize) -> Self {
+        Self {
+            label: Some(label),
+            ..self
+        }
+    }
+
+    fn number(self, found: f64) -> Self {
+        Self {
+            found: Some(Found::Number(found)),
+            ..self
+        }
     }
 
     fn count(found: usize) -> Self {

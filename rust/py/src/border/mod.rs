@@ -4,6 +4,7 @@ pub mod aggregator;
 pub mod arrays;
 pub mod board_data;
 pub mod errors;
+pub mod models;
 pub mod params;
 pub mod python_method;
 pub mod run;

@@ -136,15 +136,15 @@ pub fn resolve_tree_sizes(
     n_features: usize,
     n_labels: usize,
 ) -> Result<ResolvedSizes> {
-    let split = Parameter::new("min_samples_split", sizes.min_samples_split);
-    let leaf = Parameter::new("min_samples_leaf", sizes.min_samples_leaf);
-    let features = Parameter::new("max_features", sizes.max_features);
+    let parameter = Parameter::new;
+    let split = parameter("min_samples_split", sizes.min_samples_split);
     Ok(ResolvedSizes {
-        max_splits: Parameter::new("max_splits", sizes.max_splits).max_splits()?,
-        max_depth: Parameter::new("max_depth", sizes.max_depth).max_depth()?,
+        max_splits: parameter("max_splits", sizes.max_splits).max_splits()?,
+        max_depth: parameter("max_depth", sizes.max_depth).max_depth()?,
         min_samples_split: split.min_samples_split(n_samples, n_labels)?,
-        min_samples_leaf: leaf.min_samples_leaf(n_samples)?,
-        max_features: features.max_features(n_features)?,
+        min_samples_leaf: parameter("min_samples_leaf", sizes.min_samples_leaf)
+            .min_samples_leaf(n_samples)?,
+        max_features: parameter("max_features", sizes.max_features).max_features(n_features)?,
     })
 }
 

@@ -3,10 +3,12 @@
 use bucketrank_core::aggregate::{ExternalFailure, ExternalInput, ExternalMethod};
 use bucketrank_core::rankings::{Rankings, MISSING};
 use bucketrank_core::weights::Weights;
-use ndarray::{Array2, ArrayView2};
-use numpy::{IntoPyArray, PyArray1, PyArrayMethods, ToPyArray};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
+use ndarray::Array2;
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
+
+use super::arrays::matrix_to_array;
 
 /// An object of Python with a method `_positions_of(C)` or `_positions_of(Y, weights)` that returns floats.
 #[derive(Debug)]
@@ -29,12 +31,7 @@ impl PythonMethod {
     fn call(&self, py: Python<'_>, input: ExternalInput<'_>) -> PyResult<Vec<f64>> {
         let method = self.object.bind(py).getattr("_positions_of")?;
         let result = match input {
-            ExternalInput::PairOrder(matrix) => {
-                let n = matrix.labels();
-                let view = ArrayView2::from_shape((n, n), matrix.as_slice());
-                let view = view.map_err(|error| PyValueError::new_err(error.to_string()))?;
-                method.call1((view.to_pyarray(py),))
-            }
+            ExternalInput::PairOrder(matrix) => method.call1((matrix_to_array(py, matrix)?,)),
             ExternalInput::Rankings(rankings) => {
                 let positions = float_positions(rankings).into_pyarray(py);
                 method.call1((positions, weight_array(py, rankings)))

@@ -54,19 +54,13 @@ impl LeafTables {
         wanted: &[u32],
         n_jobs: usize,
     ) -> Result<Table> {
-        let cached = self.cached(key);
-        let missing = missing_leaves(cached.as_deref(), wanted);
-        let mut table = match cached {
-            Some(table) if missing.is_empty() => return Ok(table),
-            Some(table) => Array2::clone(&table),
-            None => Array2::zeros((fitted.tree().nodes().len(), fitted.tree().labels())),
-        };
-        let leaves = leaves_to_aggregate(fitted, key, missing);
+        let cached = self.cached(key).unwrap_or_else(|| empty_table(fitted));
+        let leaves = leaves_to_aggregate(fitted, key, missing_leaves(&cached, wanted));
+        if leaves.is_empty() {
+            return Ok(cached);
+        }
         let orders = consensus(py, fitted, key, &leaves, n_jobs)?;
-        write_orders(&mut table, &leaves, &orders);
-        let table = Arc::new(table);
-        self.insert(key, &table);
-        Ok(table)
+        Ok(self.insert(key, with_orders(&cached, &leaves, &orders)))
     }
 
     // The lock is never held while waiting for the interpreter or another thread.
@@ -76,44 +70,54 @@ impl LeafTables {
         found.map(|(_, table)| Arc::clone(table))
     }
 
-    fn insert(&self, key: &Key, table: &Table) {
+    fn insert(&self, key: &Key, table: Table) -> Table {
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         tables.retain(|(cached, _)| cached != key);
         if tables.len() == TABLES {
             tables.remove(0);
         }
-        tables.push((key.clone(), Arc::clone(table)));
+        tables.push((key.clone(), Arc::clone(&table)));
+        table
     }
 }
 
+/// A table without the consensus of any leaf.
+fn empty_table(fitted: &FittedTree) -> Table {
+    let tree = fitted.tree();
+    Arc::new(Array2::zeros((tree.nodes().len(), tree.labels())))
+}
+
 /// The leaves without a consensus in the table, ascending and without repeats.
-fn missing_leaves(table: Option<&Array2<u16>>, wanted: &[u32]) -> Vec<u32> {
-    let is_missing = |leaf: u32| table.is_none_or(|table| table[[leaf as usize, 0]] == 0);
+fn missing_leaves(table: &Array2<u16>, wanted: &[u32]) -> Vec<u32> {
+    let is_missing = |leaf: u32| table[[leaf as usize, 0]] == 0;
     let mut missing: Vec<u32> = wanted.iter().copied().filter(|&l| is_missing(l)).collect();
     missing.sort_unstable();
     missing.dedup();
     missing
 }
 
-/// The missing leaves, or all leaves if this costs little more.
+/// The missing leaves, or all leaves if this costs little more; none if none are missing.
 ///
 /// Leaves without smoothing are quick to aggregate. Smoothing needs a walk from the root, which is shorter for a
 /// few leaves.
 fn leaves_to_aggregate(fitted: &FittedTree, key: &Key, missing: Vec<u32>) -> Vec<u32> {
     let tree = fitted.tree();
-    if key.1.is_none() || 2 * missing.len() > tree.leaves() {
+    let is_all = key.1.is_none() || 2 * missing.len() > tree.leaves();
+    if is_all && !missing.is_empty() {
         tree.leaf_indices().collect()
     } else {
         missing
     }
 }
 
-/// Writes the positions of each leaf to its row.
-fn write_orders(table: &mut Array2<u16>, leaves: &[u32], orders: &[BucketOrder]) {
+/// The table with the positions of more leaves.
+fn with_orders(table: &Array2<u16>, leaves: &[u32], orders: &[BucketOrder]) -> Table {
+    let mut table = table.clone();
     for (&leaf, order) in leaves.iter().zip(orders) {
         let positions = ArrayView1::from(order.positions());
         table.row_mut(leaf as usize).assign(&positions);
     }
+    Arc::new(table)
 }
 
 fn consensus(

@@ -6,14 +6,13 @@ mod options;
 
 use std::collections::HashMap;
 
-use bucketrank_core::features::Features;
-use bucketrank_core::pairs::{pair_count, PairShares};
+use bucketrank_core::error;
+use bucketrank_core::pairs::{pair_count, PairOrderMatrix, PairShares};
 use bucketrank_core::predict::{consensus, map_shares};
-use bucketrank_core::run::require_memory;
-use bucketrank_core::saved::SavedModel as _;
-use bucketrank_core::tree::{FittedTree, Routing, TreeNode};
+use bucketrank_core::run::{require_memory, Interrupt};
+use bucketrank_core::tree::{FittedTree, Routing, Shrinkage, TreeNode};
 use ndarray::{Array3, Axis};
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
@@ -23,10 +22,11 @@ use self::leaf_tables::{Key, LeafTables};
 pub use self::options::TreeSpec;
 use crate::border::aggregator::AggregatorSpec;
 use crate::border::arrays::{
-    gather_rows, order_table, position_table, require_shares, share_tables, whole_numbers,
-    write_shares, Matrix, MaybeWeights, OrderTable, Positions, ShareTables,
+    copy_shares, gather_rows, order_table, position_table, require_shares, share_tables,
+    whole_numbers, write_shares, Matrix, MaybeWeights, OrderTable, Positions, ShareTables,
 };
 use crate::border::errors::Result;
+use crate::border::models;
 use crate::border::run::{run, run_jobs};
 
 /// Whole numbers for Python.
@@ -61,18 +61,10 @@ impl Tree {
         spec: AggregatorSpec,
         options: TreeSpec,
     ) -> Result<Self> {
-        let aggregator = spec.aggregator()?;
-        let soft = options.is_soft();
-        let params = options.params()?;
-        let rankings = y.weighted(py, &weights)?;
-        let values = x.as_array();
+        let (aggregator, plan) = (spec.aggregator()?, options.plan()?);
+        let (values, rankings) = (x.as_array(), y.read(py, &weights)?);
         let fitted = run(py, |interrupt| {
-            let features = Features::new(values, interrupt)?;
-            let tree = FittedTree::fit(&features, rankings, &params, &aggregator, interrupt)?;
-            if !soft {
-                return Ok(tree);
-            }
-            tree.with_soft_routing(&features)
+            plan.fit(values, rankings, &aggregator, interrupt)
         })?;
         Ok(fitted.into())
     }
@@ -119,13 +111,9 @@ impl Tree {
         let n = self.fitted.tree().labels();
         require_memory::<f64>("the pair order matrices", &[nodes.len(), n, n, 2])?;
         let matrices = run(py, |interrupt| self.fitted.pair_orders(&nodes, interrupt))?;
-        let mut out = Array3::zeros((nodes.len(), n, n));
-        for (mut block, matrix) in out.axis_iter_mut(Axis(0)).zip(&matrices) {
-            for (value, &share) in block.iter_mut().zip(matrix.as_slice()) {
-                *value = share;
-            }
-        }
-        Ok(out.into_pyarray(py))
+        let shares = matrices.iter().flat_map(PairOrderMatrix::as_slice);
+        let shares = PyArray1::from_iter(py, shares.copied());
+        Ok(shares.reshape([nodes.len(), n, n])?)
     }
 
     /// The smoothed shares of before, tied and after, per given leaf and pair of labels.
@@ -135,24 +123,14 @@ impl Tree {
         smoothing: Smoothing,
         leaves: PyReadonlyArray1<'py, i64>,
     ) -> Result<ShareTables<'py>> {
-        let leaves = self.nodes_in(&leaves)?;
-        let shrinkage = smoothing.shrinkage()?;
+        let (leaves, shrinkage) = (self.nodes_in(&leaves)?, smoothing.shrinkage()?);
         let labels = self.fitted.tree().labels();
         require_shares(leaves.len(), labels)?;
-        let rows_of = rows_by_leaf(&leaves);
-        let mut out = Array3::zeros((leaves.len(), pair_count(labels), 3));
+        let mut shares = Array3::zeros((leaves.len(), pair_count(labels), 3));
         run(py, |interrupt| {
-            let write = |leaf, shares: &PairShares| {
-                for &row in rows_of.get(&leaf).into_iter().flatten() {
-                    interrupt.check()?;
-                    write_shares(out.index_axis_mut(Axis(0), row), shares.planes());
-                }
-                Ok(())
-            };
-            self.fitted
-                .visit_pair_shares(shrinkage, &leaves, interrupt, write)
+            self.write_leaf_shares(shrinkage, &leaves, interrupt, &mut shares)
         })?;
-        Ok(out.into_pyarray(py))
+        Ok(shares.into_pyarray(py))
     }
 
     /// The consensus of each row with soft routing.
@@ -164,8 +142,7 @@ impl Tree {
         n_jobs: usize,
         smoothing: Smoothing,
     ) -> Result<OrderTable<'py>> {
-        let aggregator = spec.aggregator()?;
-        let shrinkage = smoothing.shrinkage()?;
+        let (aggregator, shrinkage) = (spec.aggregator()?, smoothing.shrinkage()?);
         let values = x.as_array();
         let orders = run_jobs(py, n_jobs, |jobs| {
             let soft = self.fitted.predictor(shrinkage, Routing::Soft)?;
@@ -182,12 +159,10 @@ impl Tree {
         x: Matrix<'py>,
         n_jobs: usize,
     ) -> Result<ShareTables<'py>> {
-        let shrinkage = smoothing.shrinkage()?;
-        let values = x.as_array();
+        let (values, shrinkage) = (x.as_array(), smoothing.shrinkage()?);
         let rows = run_jobs(py, n_jobs, |jobs| {
-            let keep = |(): &mut (), shares: &PairShares| Ok(shares.clone());
             let soft = self.fitted.predictor(shrinkage, Routing::Soft)?;
-            map_shares(&soft, values, jobs, || (), keep)
+            map_shares(&soft, values, jobs, || (), copy_shares)
         })?;
         Ok(share_tables(&rows, self.fitted.tree().labels()).into_pyarray(py))
     }
@@ -279,20 +254,18 @@ impl Tree {
     }
 
     /// The tree and its rankings as bytes, with a format version and a checksum.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let bytes = py.detach(|| self.fitted.to_bytes());
-        PyBytes::new(py, &bytes)
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyBytes>> {
+        models::to_bytes(py, &self.fitted)
     }
 
     /// Reads the bytes of `to_bytes`; any other bytes are an error.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, data: &[u8]) -> Result<Self> {
-        Ok(py.detach(|| FittedTree::from_bytes(data))?.into())
+        Ok(models::from_bytes::<FittedTree>(py, data)?.into())
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let read = py.get_type::<Self>().getattr("from_bytes")?;
-        (read, (self.to_bytes(py),)).into_pyobject(py)
+        models::reduce::<Self>(py, self.to_bytes(py)?)
     }
 }
 
@@ -317,6 +290,26 @@ impl Tree {
     fn leaves_of(&self, py: Python<'_>, x: &Matrix<'_>) -> Result<Vec<u32>> {
         let values = x.as_array();
         run(py, |interrupt| self.fitted.tree().apply(values, interrupt))
+    }
+
+    /// Writes the smoothed shares of each of the given leaves, which may repeat.
+    fn write_leaf_shares(
+        &self,
+        shrinkage: Shrinkage,
+        leaves: &[u32],
+        interrupt: &Interrupt,
+        out: &mut Array3<f64>,
+    ) -> error::Result<()> {
+        let rows_of = rows_by_leaf(leaves);
+        let write = |leaf, shares: &PairShares| {
+            for &row in rows_of.get(&leaf).into_iter().flatten() {
+                interrupt.check()?;
+                write_shares(out.index_axis_mut(Axis(0), row), shares.planes());
+            }
+            Ok(())
+        };
+        let tree = &self.fitted;
+        tree.visit_pair_shares(shrinkage, leaves, interrupt, write)
     }
 
     /// The consensus of each of the given leaves.

@@ -1,6 +1,12 @@
 //! [`TreeSpec`]: the parameters of trees, as the Python layer passes them.
 
-use bucketrank_core::tree::{Criterion, Splitter, TreeOptions, TreeParams};
+use bucketrank_core::aggregate::Aggregator;
+use bucketrank_core::error;
+use bucketrank_core::features::Features;
+use bucketrank_core::rankings::Rankings;
+use bucketrank_core::run::Interrupt;
+use bucketrank_core::tree::{Criterion, FittedTree, Splitter, TreeOptions, TreeParams};
+use ndarray::ArrayView2;
 use pyo3::prelude::*;
 
 use crate::border::errors::{BorderError, Result};
@@ -22,10 +28,37 @@ pub struct TreeSpec {
     soft: bool,
 }
 
+/// Checked parameters of a tree, and whether it also supports soft routing.
+pub struct TreePlan {
+    params: TreeParams,
+    soft: bool,
+}
+
+impl TreePlan {
+    /// Grows the tree.
+    pub fn fit(
+        &self,
+        values: ArrayView2<'_, f64>,
+        rankings: Rankings,
+        aggregator: &Aggregator,
+        interrupt: &Interrupt,
+    ) -> error::Result<FittedTree> {
+        let features = Features::new(values, interrupt)?;
+        let tree = FittedTree::fit(&features, rankings, &self.params, aggregator, interrupt)?;
+        if self.soft {
+            tree.with_soft_routing(&features)
+        } else {
+            Ok(tree)
+        }
+    }
+}
+
 impl TreeSpec {
-    /// Whether the tree supports soft routing.
-    pub fn is_soft(&self) -> bool {
-        self.soft
+    /// The checked plan of a fit.
+    pub fn plan(self) -> Result<TreePlan> {
+        let soft = self.soft;
+        let params = self.params()?;
+        Ok(TreePlan { params, soft })
     }
 
     /// The checked parameters.

@@ -24,7 +24,12 @@ fn data(missing: f64, weight: impl Fn(usize) -> f64) -> (Array2<f64>, Rankings) 
     let y = Array2::from_shape_fn((ROWS, 6), |(i, j)| {
         ((x[[i, 0]] as usize * (j + 1) + i * i % 5 * j) % 7) as f64
     });
-    let y = drop_labels(&to_dense_ranks(y.view()).unwrap(), missing, 3).unwrap();
+    let y = drop_labels(
+        &to_dense_ranks(y.view(), &Interrupt::never()).unwrap(),
+        missing,
+        3,
+    )
+    .unwrap();
     let positions = Array2::from_shape_fn((ROWS, 6), |(r, l)| match y.row(r)[l] {
         MISSING => f64::NAN,
         position => f64::from(position),

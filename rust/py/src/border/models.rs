@@ -1,0 +1,32 @@
+//! Fitted models as bytes: containers with a format version and a checksum, for files and pickles.
+
+use bucketrank_core::saved::SavedModel;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+use pyo3::PyTypeInfo;
+
+use super::errors::Result;
+use super::run::run;
+
+/// The container of a model.
+pub fn to_bytes<'py, M: SavedModel + Sync>(
+    py: Python<'py>,
+    model: &M,
+) -> Result<Bound<'py, PyBytes>> {
+    let bytes = run(py, |_| Ok(model.to_bytes()))?;
+    Ok(PyBytes::new(py, &bytes))
+}
+
+/// Reads the container of a model; any other bytes are an error.
+pub fn from_bytes<M: SavedModel + Send>(py: Python<'_>, data: &[u8]) -> Result<M> {
+    run(py, |_| M::from_bytes(data))
+}
+
+/// What `__reduce__` returns for an object of class `C`, which `C.from_bytes` reads.
+pub fn reduce<'py, C: PyTypeInfo>(
+    py: Python<'py>,
+    bytes: Bound<'py, PyBytes>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let read = py.get_type::<C>().getattr("from_bytes")?;
+    (read, (bytes,)).into_pyobject(py)
+}
