@@ -22,7 +22,7 @@ TOPICS = {
 class ByTopic:
     """Sort key of sphinx-gallery: the place of an example in `TOPICS`."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str) -> None:  # noqa: ARG002 (the signature of sort keys)
         self.order = [f"plot_{name}.py" for names in TOPICS.values() for name in names]
 
     def __call__(self, file_name: str) -> int:
