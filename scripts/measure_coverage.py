@@ -2,8 +2,9 @@
 
     python scripts/measure_coverage.py [--rust | --python] [ARGUMENT ...]
 
-Further arguments select Python tests. The Rust part needs the tools of the compiler (``rustup component add
-llvm-tools``), the Python part the package `coverage`.
+Further arguments select Python tests. The Rust part needs ``llvm-profdata`` and ``llvm-cov`` of the compiler's LLVM:
+``rustup component add llvm-tools``, or a package such as Debian's ``llvm-22``. The Python part needs the package
+`coverage`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -57,13 +59,23 @@ def measure_rust() -> None:
 
 
 def _llvm_tool(name: str) -> str:
-    sysroot = subprocess.run(
-        ["rustc", "--print", "sysroot"], check=True, stdout=subprocess.PIPE, text=True
-    ).stdout.strip()
-    found = sorted(Path(sysroot).glob(f"lib/rustlib/*/bin/{name}*"))
-    if not found:
-        sys.exit(f"{name} is not installed: rustup component add llvm-tools")
-    return str(found[0])
+    """Return the program of the toolchain, or that of a system whose LLVM can read the compiler's profiles."""
+    sysroot = _output_of("rustc", "--print", "sysroot").strip()
+    bundled = sorted(Path(sysroot).glob(f"lib/rustlib/*/bin/{name}*"))
+    if bundled:
+        return str(bundled[0])
+    (major,) = re.findall(r"^LLVM version: (\d+)", _output_of("rustc", "-vV"), re.MULTILINE)
+    found = shutil.which(f"{name}-{major}")
+    if found is None:
+        sys.exit(
+            f"{name} is not installed: rustup component add llvm-tools, or apt-get install llvm-{major} "
+            f"where it exists; {name}-{major} is looked for on PATH"
+        )
+    return found
+
+
+def _output_of(*command: str) -> str:
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def measure_python(tests: list[str]) -> None:

@@ -26,6 +26,9 @@ _COMPARISON = re.compile(r"^(?P<what>\S.*?) / (?P<peer>.*?) +([\d.]+) ms +([\d.]
 _TREE = re.compile(r"^    (\w+) +([\d.]+) +([\d.]+) +([\d.]+)x +(\d+)")
 _FOREST = re.compile(r"^    (\w+) +([\d.]+) \([\d.]+\) +([\d.]+)x \(")
 _SKLEARN_FOREST = re.compile(r"^    scikit-learn, from .*? +([\d.]+) \(")
+_BOARD = re.compile(r"^leaderboard, (.*?): ([\d.]+) s")
+_BOARD_PEER = re.compile(r"^    (evalica|scikit-learn) +([\d.]+) s +([\d.]+)x")
+_EXACT = re.compile(r"^    (\S.*, (?:Kemeny|TauX)) +([\d.]+) ms +proven (\d+ of \d+)")
 
 
 def accuracy(measured: Path) -> str:
@@ -62,6 +65,7 @@ def speed(measured: Path) -> str:
     trees = [match.groups() for match in filter(None, map(_TREE.match, lines))]
     forests = [match.groups() for match in filter(None, map(_FOREST.match, lines))]
     (forest_peer,) = [match[1] for match in filter(None, map(_SKLEARN_FOREST.match, lines))]
+    exact = [match.groups() for match in filter(None, map(_EXACT.match, lines))]
     parts = [
         "# Speed",
         "Output of `benches/peers.py`, which measures bucketrank and other libraries alternately, in the same run. "
@@ -88,6 +92,18 @@ def speed(measured: Path) -> str:
             ([name, seconds, f"{ratio} ×"] for name, seconds, ratio in forests),
             "lrr",
         ),
+        "## Leaderboards",
+        "Comparisons × labels. The others are a bootstrap with evalica's Bradley–Terry model and one with "
+        "scikit-learn's logistic regression, estimated from 10 resamples.",
+        _table(["task", "bucketrank", "compared with", "other", "ratio"], _boards(lines), "lrlrr"),
+        "## Exact consensus",
+        "50 rankings drawn around a centre (Mallows; a larger φ is more noise) or uniformly; the slowest sample, and "
+        "how many samples were proven optimal.",
+        _table(
+            ["rankings and method", "slowest", "proven"],
+            ([what, f"{_rounded(time)} ms", proven] for what, time, proven in exact),
+            "lrr",
+        ),
         "## Two threads",
         "Ratio of the time with one thread to the time with two, on two cores with other load.",
         _table(
@@ -99,6 +115,18 @@ def speed(measured: Path) -> str:
         f"```text\n{text.rstrip()}\n```",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _boards(lines: list[str]) -> list[list[str]]:
+    """Return a row per leaderboard and library that it is compared with, or a row without a comparison."""
+    rows: list[list[str]] = []
+    for line in lines:
+        if board := _BOARD.match(line):
+            rows.append([board[1], f"{board[2]} s", "–", "", ""])
+        elif (peer := _BOARD_PEER.match(line)) and rows:
+            compared = [*rows[-1][:2], peer[1], f"{peer[2]} s", f"{_rounded(peer[3])} ×"]
+            rows[-1:] = [compared] if rows[-1][2] == "–" else [rows[-1], compared]
+    return rows
 
 
 def commands(measured: Path) -> str:  # noqa: ARG001 (the signature of all pages)

@@ -106,6 +106,14 @@ def test_every_python_block_is_run(page: Path) -> None:
         assert block.endswith("\n\n"), block
 
 
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.stem)
+def test_code_fits_its_block(page: Path) -> None:
+    """At 1400 pixels a block of code shows 97 columns; what is beyond them has to be scrolled."""
+    text = page.read_text(encoding="utf-8")
+    blocks = re.findall(r"^ *```(?:python|py|sh)\n(.*?)^ *```", text, re.DOTALL | re.M)
+    assert [line for block in blocks for line in block.splitlines() if len(line) > 97] == []
+
+
 def test_only_other_languages_and_packages_are_not_run() -> None:
     """Code of a package that cannot be installed is marked ``py``; everything else is run."""
     for page in PAGES:

@@ -164,7 +164,9 @@ def _draw_heading(
         axes.text(1 + width / 2, -1.95, f"critical difference {difference:.2f}", ha="center")
         return
     if isinstance(result, HolmTest):
-        outcome = "bar: not different from the control" if groups else "all differ from the control"
+        outcome = (
+            "bar: no difference from the control shown" if groups else "all differ from the control"
+        )
         heading = f"Holm at the level {result.alpha:g}; {outcome}"
     else:
         heading = f"{result.name} at the level {result.alpha:g}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -164,7 +165,7 @@ class Table:
         parts = ["\n".join(_lines(part)) for part in _in_width(blocks)]
         meaning = self.meaning or self.best_meaning
         star = f"* {meaning}" if meaning else ""
-        title, *remarks = map(escape_text, (self.title, star, self.note))
+        title, *remarks = map(_wrapped, map(escape_text, (self.title, star, self.note)))
         return "\n".join(filter(None, (title, "\n\n".join(parts), *remarks)))
 
     def to_csv(self) -> str:
@@ -331,6 +332,10 @@ def _in_width(blocks: list[list[str]]) -> list[list[list[str]]]:
         parts[-1].append(block)
         used += width
     return parts or [[first]]
+
+
+def _wrapped(sentence: str) -> str:
+    return textwrap.fill(sentence, _TERMINAL, break_long_words=False, break_on_hyphens=False)
 
 
 def _lines(blocks: list[list[str]]) -> list[str]:

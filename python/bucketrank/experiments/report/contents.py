@@ -73,12 +73,12 @@ def _tests(study: Study, level: int) -> Section | None:
     share = percent(study.missing[level])
     figures = (
         Figure(
-            f"Average ranks at {share} missing labels; bars join methods that do not differ (Nemenyi)",
+            f"Average ranks at {share} missing labels; bars join methods that are not shown to differ (Nemenyi)",
             lambda ax: plot_critical_difference(pairs, ax=ax),
             (11.0, height),
         ),
         Figure(
-            f"Average ranks at {share} missing labels; the bar covers methods that do not differ "
+            f"Average ranks at {share} missing labels; the bar covers methods that are not shown to differ "
             f"from {against.control} (Holm)",
             lambda ax: plot_critical_difference(against, ax=ax),
             (11.0, height),

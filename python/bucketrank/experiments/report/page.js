@@ -63,10 +63,10 @@ document.addEventListener("click", (event) => {
   else if (button.closest("th") !== null) sortBy(button.closest("th"));
 });
 
-// Say so where a table is wider than its frame.
+// Say so where a table or a figure is wider than its frame.
 function markScrolling() {
-  for (const frame of document.querySelectorAll(".scroll")) {
-    frame.closest(".table").classList.toggle("scrolls", frame.scrollWidth > frame.clientWidth + 1);
+  for (const frame of document.querySelectorAll(".scroll, .drawing")) {
+    frame.closest(".table, figure").classList.toggle("scrolls", frame.scrollWidth > frame.clientWidth + 1);
   }
 }
 markScrolling();

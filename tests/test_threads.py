@@ -1,0 +1,93 @@
+"""Calls from several Python threads at once, also without the global interpreter lock."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import sysconfig
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import bucketrank as br
+from bucketrank import datasets
+from bucketrank.experiments import compare
+from tree_data import random_data, with_missing_labels
+
+THREADS = 8
+X, Y = random_data(3, rows=120)
+HOLES = with_missing_labels(Y, 0.3, 3)
+SETS = [HOLES[start : start + 10] for start in range(0, 120, 10)]
+BATTLES = datasets.make_battles(400, n_labels=5, random_state=0).comparisons
+MODELS = {
+    "tree": br.PartialLabelRankingTree("tau_x", shrinkage="path"),
+    "forest": br.PartialLabelRankingForest(n_estimators=6, oob_score=True, random_state=0),
+    "booster": br.PartialLabelRankingBooster(rounds=6, random_state=0),
+    "linear": br.PartialLabelRankingLinear(),
+    "ranker": br.PartialLabelRanker(n_estimators=4, rounds=4, n_parts=2, random_state=0),
+}
+METHODS = [br.get_aggregator(name) for name in br.METHODS]
+
+
+def in_threads(work: Callable[[], Any]) -> list[Any]:
+    """Return the results of the same work on all threads, which start together."""
+    start = threading.Barrier(THREADS)
+
+    def run(_: int) -> Any:
+        start.wait()
+        return work()
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        return list(pool.map(run, range(THREADS)))
+
+
+def same_on_all(work: Callable[[], Any]) -> None:
+    expected = pickle.dumps(work())
+    assert [pickle.dumps(found) == expected for found in in_threads(work)] == [True] * THREADS
+
+
+@pytest.mark.skipif(
+    not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this Python has a global lock"
+)
+def test_the_lock_stays_off() -> None:
+    """Importing an extension that does not declare its support would enable the lock again."""
+    assert not sys._is_gil_enabled()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_fits_on_shared_arrays(name: str) -> None:
+    same_on_all(lambda: clone(MODELS[name]).fit(X, HOLES).predict(X))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_fresh_model_is_shared(name: str) -> None:
+    """The first prediction prepares tables of the model, so all threads find it unprepared."""
+    model = pickle.loads(pickle.dumps(MODELS[name].fit(X, HOLES)))
+    found = in_threads(lambda: (model.predict(X), model.predict_pair_shares(X), model.score(X, Y)))
+    fresh = pickle.loads(pickle.dumps(model))
+    expected = (fresh.predict(X), fresh.predict_pair_shares(X), fresh.score(X, Y))
+    for each in found:
+        for ours, theirs in zip(each, expected, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+def test_aggregators_and_metrics() -> None:
+    same_on_all(lambda: [[method.aggregate(rows) for rows in SETS] for method in METHODS])
+    same_on_all(lambda: [br.TauX().aggregate_many(SETS, n_jobs=2), br.tau_x(Y, Y[::-1])])
+
+
+def test_leaderboards() -> None:
+    same_on_all(lambda: str(br.leaderboard(BATTLES, n_resamples=50, n_jobs=2)))
+
+
+def test_studies() -> None:
+    same_on_all(
+        lambda: str(
+            compare(["iris"], ["borda", "mc4"], missing=0.3, n_repeats=1, n_folds=2).summary()
+        )
+    )
