@@ -12,14 +12,31 @@ from __future__ import annotations
 import argparse
 import resource
 import sys
+import textwrap
 import time
 
 from bucketrank.datasets import Dataset, read_folder
 from bucketrank.experiments import PAPER_AGGREGATORS, BetaRecommender, Study, beta_study, compare
+from bucketrank.experiments.report import Section
 from bucketrank.tables import Table
 from published import Cell, Published, sections
 from real_betas import SCORING, beta_table
-from z_scores import REAL_DATASETS, explanation_table, judge, verdict
+from z_scores import (
+    EXPLANATIONS,
+    LARGEST_RMS,
+    LEVEL,
+    REAL_DATASETS,
+    explanation_table,
+    judge,
+    verdict,
+)
+
+METHODS_PER_BLOCK = 3
+JUDGEMENT = (
+    "z is our mean minus the published one, divided by its standard error, which the repeats give. Scores hold if no "
+    f"cell differs at the level {LEVEL:g} (Holm over all cells that can match) and the root mean square of z per level "
+    f"is at most {LARGEST_RMS:g}; 1.41 is expected by chance."
+)
 
 
 def main() -> int:
@@ -32,7 +49,8 @@ def main() -> int:
     cells = list(published.cells(study))
     print_cells(cells)
     table, holds = verdict(judge(study, cells))
-    print(f"\n{table}\n\n{explanation_table()}")
+    print(f"\n{table}\n{wrapped(JUDGEMENT)}\n")
+    print_explanations()
     real = [data for data in datasets if data.name in REAL_DATASETS]
     betas = beta_table(real, study, published, n_jobs=options.jobs) if real else None
     if betas is not None:
@@ -40,16 +58,21 @@ def main() -> int:
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
     print(f"\n{len(study)} results in {seconds:.1f} s, peak memory {memory:.2f} GB")
     if options.report is not None:
-        write_report(study, datasets, betas, options)
+        write_report(study, datasets, (table, betas), options)
     return 0 if holds else 1
 
 
 def write_report(
-    study: Study, datasets: list[Dataset], betas: Table | None, options: argparse.Namespace
+    study: Study,
+    datasets: list[Dataset],
+    tables: tuple[Table, Table | None],
+    options: argparse.Namespace,
 ) -> None:
-    """Write a report that compares our tables and figures with the paper's."""
+    """Write a report that compares our tables and figures with the paper's; `tables` are the verdict and β."""
+    table, betas = tables
     synthetic = [data for data in datasets if data.name not in REAL_DATASETS]
-    extra = []
+    text = (JUDGEMENT,)
+    extra = [Section("Comparison with the paper: verdict", text, (table, explanation_table()))]
     if synthetic:
         # One repeat is enough for the curves.
         curves = beta_study(synthetic, n_repeats=1, seed=options.seed, n_jobs=options.jobs)
@@ -100,20 +123,39 @@ def parse() -> argparse.Namespace:
 
 
 def print_cells(cells: list[Cell]) -> None:
+    """Print our score, the paper's and the difference per dataset and method, in blocks of 80 columns."""
     for missing in sorted({cell.missing for cell in cells}):
         print(f"\n{missing} % missing: ours / paper / difference")
-        print(" " * 11 + "".join(f"{method:>19}" for method in PAPER_AGGREGATORS))
         level = {(c.dataset, c.method): c for c in cells if c.missing == missing}
-        for dataset in dict.fromkeys(dataset for dataset, _ in level):
-            line = f"{dataset:<11}"
-            for method in PAPER_AGGREGATORS:
-                cell = level.get((dataset, method))
-                line += (
-                    f"   {cell.ours:.3f} {cell.paper:.3f} {cell.difference:+.3f}".replace("0.", ".")
-                    if cell
-                    else f"{'-':>19}"
-                )
-            print(line)
+        for start in range(0, len(PAPER_AGGREGATORS), METHODS_PER_BLOCK):
+            print_block(level, PAPER_AGGREGATORS[start : start + METHODS_PER_BLOCK])
+
+
+def print_block(level: dict[tuple[str, str], Cell], methods: tuple[str, ...]) -> None:
+    print(" " * 11 + "".join(f"{method:>19}" for method in methods))
+    for dataset in dict.fromkeys(dataset for dataset, _ in level):
+        line = f"{dataset:<11}"
+        for method in methods:
+            cell = level.get((dataset, method))
+            line += (
+                f"   {cell.ours:.3f} {cell.paper:.3f} {cell.difference:+.3f}".replace("0.", ".")
+                if cell
+                else f"{'-':>19}"
+            )
+        print(line)
+
+
+def print_explanations() -> None:
+    """Print what cannot match, and why: names at the left, the reasons wrapped beside them."""
+    width = max(map(len, EXPLANATIONS)) + 2
+    print("What cannot match, and why")
+    for name, reason in EXPLANATIONS.items():
+        first, *others = textwrap.wrap(reason, 80 - width)
+        print("\n".join([f"{name:<{width}}{first}", *(" " * width + line for line in others)]))
+
+
+def wrapped(text: str) -> str:
+    return textwrap.fill(text, 80)
 
 
 if __name__ == "__main__":

@@ -93,14 +93,14 @@ def verdict(judged: list[JudgedCell]) -> tuple[Table, bool]:
         different = sum(id(one) in bad for one in group)
         fits = different == 0 and rms <= LARGEST_RMS
         holds &= fits or bool(reason)
-        said = "explained below" if reason else "holds" if fits else "DOES NOT HOLD"
+        said = "explained" if reason else "holds" if fits else "DOES NOT HOLD"
         table.append(
             (reason or "all others", missing, len(group), rms, float(np.abs(z).max()), said)
         )
-    heads = ("scores", "missing %", "cells", "rms z", "largest |z|", "verdict")
+    heads = ("scores", "missing", "cells", "rms z", "max |z|", "verdict")
     formats: tuple[Callable[[Any], str], ...] = (
         str,
-        str,
+        "{} %".format,
         str,
         "{:.2f}".format,
         "{:.1f}".format,

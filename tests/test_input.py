@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sysconfig
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -219,6 +220,9 @@ def test_dense_ranks_reject_minus_infinity_and_wrong_shapes() -> None:
         br.to_dense_ranks([1.0, 2.0])
 
 
+@pytest.mark.skipif(
+    sysconfig.get_config_var("Py_GIL_DISABLED") == 1, reason="there is no lock to release"
+)
 def test_other_threads_run_during_a_long_call() -> None:
     Y = np.tile(np.arange(1, 101), (200_000, 1))
     ticks = 0

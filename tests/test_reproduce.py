@@ -14,7 +14,9 @@ from bucketrank.datasets import read_csv
 from bucketrank.experiments import BetaRecommender, Study, compare
 from published import Published, sections
 from real_betas import SCORING, beta_table
+from reproduce import JUDGEMENT, print_cells, print_explanations, wrapped
 from studies import synthetic_study
+from z_scores import judge, verdict
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +36,22 @@ def printed(published: Published) -> Study:
         ]
     )
     return synthetic_study(means, methods=methods, datasets=datasets)
+
+
+def test_terminal_output_fits_80_columns(
+    printed: Study, published: Published, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cells = list(published.cells(printed))
+    print_cells(cells)
+    table, holds = verdict(judge(printed, cells))
+    print(f"{table}\n{wrapped(JUDGEMENT)}")
+    print_explanations()
+    lines = capsys.readouterr().out.splitlines()
+    assert holds
+    assert max(map(len, lines)) <= 80
+    # Three blocks of methods per level.
+    assert sum(line.startswith("letter ") for line in lines) == 9
+    assert sum(line.startswith("maximal lottery ") for line in lines) == 4
 
 
 def test_the_paper_compared_with_itself_has_no_differences(

@@ -20,7 +20,10 @@ mod tree;
 use pyo3::prelude::*;
 
 /// Kernels of bucketrank; the public, documented interface is the package `bucketrank`.
-#[pymodule]
+///
+/// Works without the global interpreter lock: all classes are frozen, and `tests/test_threads.py` calls them from several
+/// threads of a free-threaded Python.
+#[pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
     use crate::aggregate::{
