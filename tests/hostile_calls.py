@@ -24,7 +24,7 @@ import pandas as pd
 from scipy import sparse
 
 import bucketrank as br
-from bucketrank import datasets, experiments, statistics
+from bucketrank import calibration, datasets, experiments, inspection, statistics
 from bucketrank.csv_reader import CsvTable
 
 ADDRESS_SPACE = 4 << 30
@@ -53,6 +53,7 @@ AGGREGATORS: list[Any] = [
     br.Davidson(),
 ]
 MANY = 10**9
+SHARES = np.full((30, 3, 3), 1 / 3)
 
 
 class Liar:
@@ -220,6 +221,272 @@ def other_calls() -> Iterator[tuple[str, Call]]:
         yield f"wilcoxon({table!r:.20})", partial(statistics.wilcoxon, table)
 
 
+def new_table_calls() -> Iterator[tuple[str, Call]]:
+    """All hostile tables as the data of functions that are not in :func:`table_calls`."""
+    forest = ESTIMATORS["forest"]
+    functions: dict[str, Callable[[Any], Any]] = {
+        "leaderboard": partial(br.leaderboard, n_resamples=2, progress=False),
+        "from_scores": br.from_scores,
+        "kendall_w": br.kendall_w,
+        "rbo": lambda table: br.rbo(table, table),
+        "Kemeny.aggregate": br.Kemeny().aggregate,
+        "forest.shap_values": lambda table: forest.fit(X, Y).shap_values(table),
+        "reliability_curve": lambda table: calibration.reliability_curve(table, SHARES),
+        "pair_log_loss(shares)": lambda table: calibration.pair_log_loss(Y, table),
+        "partial_dependence": lambda table: inspection.partial_dependence(
+            forest.fit(X, Y), table, [0], grid_resolution=3
+        ),
+        "tree.fit(X)": lambda table: ESTIMATORS["tree"].fit(table, Y),
+    }
+    for name, make in TABLES.items():
+        for function, call in functions.items():
+            yield f"{function}({name})", partial(apply_to, call, make)
+
+
+def category_calls() -> Iterator[tuple[str, Call]]:
+    """Columns of categories and names of columns that cannot be right."""
+    columns: dict[str, Callable[[], Any]] = {
+        "objects": lambda: [object() for _ in range(30)],
+        "unhashable": lambda: [[1] for _ in range(30)],
+        "NaN": lambda: [np.nan] * 30,
+        "mixed": lambda: ["a", 1, None] * 10,
+        "recursive": lambda: [recursive()] * 30,
+        "long names": lambda: ["x" * 10**6, "y"] * 15,
+        "surrogates": lambda: ["\ud800", "\0"] * 15,
+        "all different": lambda: list(map(str, range(30))),
+        "no categories": lambda: pd.Categorical([np.nan] * 30, categories=[]),
+        "many unused": lambda: pd.Categorical(
+            ["a"] * 30, categories=["a", *map(str, range(10**6))]
+        ),
+    }
+    for name, make in columns.items():
+        for model in ("tree", "linear"):
+            yield (
+                f"{model}: categories {name}",
+                partial(fit_categories, ESTIMATORS[model], make, "from_dtype"),
+            )
+    features: list[Any] = [
+        [10**9],
+        [-5],
+        "x",
+        ["nope"],
+        [0, 0],
+        [True] * 10**6,
+        3,
+        [np.nan],
+        [None],
+    ]
+    for value in features:
+        yield (
+            f"categorical_features={value!r:.20}",
+            partial(fit_with, ESTIMATORS["tree"], "categorical_features", value),
+        )
+
+
+def fit_categories(model: Any, make: Callable[[], Any], features: Any) -> Any:
+    values = make()
+    if isinstance(values, pd.Categorical):
+        table: Any = pd.DataFrame({"a": values})
+    else:
+        table = np.empty((30, 1), dtype=object)
+        table[:, 0] = values
+    return model.set_params(categorical_features=features).fit(table, Y).predict(table[::-1])
+
+
+def explanation_calls() -> Iterator[tuple[str, Call]]:
+    rows = np.broadcast_to(np.array([[1.0]]), (MANY, 1))
+    wide = np.broadcast_to(np.array([[1.0]]), (3, MANY))
+    for name in ("tree", "forest", "booster", "linear"):
+        model = ESTIMATORS[name]
+        yield f"{name}.shap_values(many rows)", partial(shap_of, model, rows)
+        yield f"{name}.shap_values(wide)", partial(shap_of, model, wide)
+        yield f"{name}.shap_values(infinite)", partial(shap_of, model, np.full((2, 1), np.inf))
+    ranker = ESTIMATORS["ranker"]
+    counts: list[Any] = [10**9, 10**20, 0, -1, 2.5, "x", None]
+    for count in counts:
+        yield (
+            f"ranker.shap_values(n_permutations={count!r})",
+            partial(shap_of, ranker, X[:1], X[:2], n_permutations=count),
+        )
+    yield "ranker.shap_values(no background)", partial(shap_of, ranker, X[:1], X[:0])
+    yield "ranker.shap_values(many background rows)", partial(shap_of, ranker, X[:1], rows)
+    features: list[Any] = [[10**9], [-1], "x", [], [[0, 0, 0]], None, [np.nan]]
+    for value in features:
+        yield f"partial_dependence(features={value!r})", partial(dependence_of, features=value)
+    for key, value in (
+        ("grid_resolution", 10**9),
+        ("grid_resolution", -1),
+        ("percentiles", (2, 3)),
+        ("response_method", "x"),
+        ("sample_weight", [np.nan] * 30),
+    ):
+        options = {"features": [0], key: value}
+        yield f"partial_dependence({key}={value!r:.20})", partial(dependence_of, **options)
+
+
+def shap_of(model: Any, *arguments: Any, **options: Any) -> Any:
+    return model.fit(X, Y).shap_values(*arguments, **options)
+
+
+def dependence_of(**options: Any) -> Any:
+    return inspection.partial_dependence(ESTIMATORS["tree"].fit(X, Y), X, **options)
+
+
+def calibration_calls() -> Iterator[tuple[str, Call]]:
+    shares: dict[str, Callable[[], Any]] = {
+        "NaN": lambda: np.full((30, 3, 3), np.nan),
+        "negative": lambda: np.full((30, 3, 3), -1.0),
+        "infinite": lambda: np.full((30, 3, 3), np.inf),
+        "wrong shape": lambda: np.ones((30, 4, 3)),
+        "many rows": lambda: np.broadcast_to(np.full((1, 3, 3), 1 / 3), (MANY, 3, 3)),
+    }
+    functions = (
+        calibration.pair_log_loss,
+        calibration.pair_brier_score,
+        calibration.reliability_curve,
+    )
+    for function in functions:
+        for name, make in shares.items():
+            yield f"{function.__name__}(shares {name})", partial(apply_second, function, make)
+    bins: list[Any] = [10**9, 10**20, 0, -1, 2.5, "x", None]
+    for count in bins:
+        yield (
+            f"reliability_curve(n_bins={count!r})",
+            partial(calibration.reliability_curve, Y, SHARES, n_bins=count),
+        )
+
+
+def apply_second(function: Callable[[Any, Any], Any], make: Callable[[], Any]) -> Any:
+    return function(Y, make())
+
+
+def comparison_calls() -> Iterator[tuple[str, Call]]:
+    """Leaderboards, comparisons and counts of pairs."""
+    for key in ("n_resamples", "confidence", "random_state", "n_jobs", "unit", "method"):
+        for value in (10**9, 10**20, -1, 2.5, np.nan, "x", [1]):
+            if (key, value) != ("n_resamples", 10**9):
+                yield f"leaderboard({key}={value!r})", partial(board_with, key, value)
+    wide = np.tile(np.arange(1, 8194), (3, 1))
+    yield "leaderboard(wide)", partial(board_of, wide)
+    yield "leaderboard(wide, borda)", partial(board_of, wide, "borda")
+    yield "leaderboard(resamples)", partial(board_of, wide[:, :2000], "borda", n_resamples=10**9)
+    columns: dict[str, tuple[Any, Any, Any]] = {
+        "empty": ([], [], []),
+        "self": (["a"], ["a"], ["first"]),
+        "lengths": (["a", "b"], ["c"], ["first"]),
+        "NaN": ([np.nan], ["b"], ["first"]),
+        "unhashable": ([[1]], [[2]], ["first"]),
+        "outcome": (["a"], ["b"], ["x"]),
+        "outcome 7": (["a"], ["b"], [7]),
+        "none": (None, None, None),
+        "texts": ("abc", "bcd", "xyz"),
+        "many labels": (list(range(70_000)), list(range(1, 70_001)), ["first"] * 70_000),
+    }
+    for name, (first, second, outcome) in columns.items():
+        yield f"comparisons({name})", partial(compared, first, second, outcome)
+    for name, weight in (("NaN", np.nan), ("negative", -1.0), ("infinite", np.inf), ("zero", 0.0)):
+        yield (
+            f"comparisons(weight {name})",
+            partial(compared, ["a"], ["b"], ["first"], weight=[weight]),
+        )
+    tables: dict[str, Callable[[], Any]] = {
+        "NaN": lambda: np.full((2, 2, 3), np.nan),
+        "flat": lambda: np.ones(3),
+        "negative": lambda: np.full((1, 3), -1.0),
+        "infinite": lambda: np.full((1, 3), np.inf),
+        "many pairs": lambda: np.broadcast_to(np.ones((1, 3)), (MANY, 3)),
+        "none": lambda: None,
+    }
+    for name, make in tables.items():
+        yield f"PairCounts({name})", partial(counts_of, make)
+
+
+def board_of(data: Any, method: Any = "davidson", **options: Any) -> Any:
+    return br.leaderboard(data, method, **{"n_resamples": 2, "progress": False, **options})
+
+
+def board_with(key: str, value: Any) -> Any:
+    return br.leaderboard(Y, progress=False, **{"n_resamples": 2, key: value})
+
+
+def compared(first: Any, second: Any, outcome: Any, **options: Any) -> Any:
+    found = br.from_comparisons(first, second, outcome, **options)
+    return br.Davidson().aggregate(found)
+
+
+def counts_of(make: Callable[[], Any]) -> Any:
+    return br.Davidson().aggregate_counts(br.PairCounts(["a", "b", "c"], make(), [True] * 3))
+
+
+def kemeny_calls() -> Iterator[tuple[str, Call]]:
+    values: dict[str, list[Any]] = {
+        "penalty": [-1, 2, np.nan, np.inf, "x", None],
+        "n_buckets": [0, -1, 10**20, (3, 1), (1, 2, 3), 2.5, "x"],
+        "search": ["x", None, 3],
+        "time_limit": [-1, np.nan, np.inf, 1e-300, "x"],
+        "label_weights": [(1.0,), (np.nan,) * 3, (-1.0,) * 3, (0.0,) * 3, (1e308,) * 3, "abc", 3],
+    }
+    for key, options in values.items():
+        for value in options:
+            yield f"Kemeny({key}={value!r})", partial(kemeny_with, Y, **{key: value})
+    order = np.arange(1, 61)
+    cycle = np.array([np.roll(order, shift) for shift in range(60)])
+    yield "Kemeny(60 labels)", partial(kemeny_with, cycle, search="exact", time_limit=1)
+    yield "Kemeny(wide)", partial(kemeny_with, np.tile(np.arange(1, 8194), (3, 1)), search="local")
+
+
+def kemeny_with(rankings: Any, **params: Any) -> Any:
+    return br.Kemeny(**params).aggregate(rankings)
+
+
+PREFLIB = """# FILE NAME: f.soc
+# DATA TYPE: {kind}
+# NUMBER ALTERNATIVES: {count}
+# ALTERNATIVE NAME 1: a
+# ALTERNATIVE NAME 2: b
+{ballots}
+"""
+
+
+def preflib_calls(folder: Path) -> Iterator[tuple[str, Call]]:
+    ballots = [
+        "1: 1,2",
+        "0: 1,2",
+        "-1: 1,2",
+        "nan: 1,2",
+        "1e400: 1,2",
+        f"{'9' * 5000}: 1,2",
+        f"1: {'9' * 5000}",
+        "1: 1,1",
+        "1: 3",
+        "1: {1,2",
+        "1: }1{",
+        f"1: {'{' * 10**5}",
+        "1: " + "1," * 10**5,
+        "",
+        "\0",
+    ]
+    for kind in ("soc", "toi", "cat", "x"):
+        for number, ballot in enumerate(ballots):
+            path = folder / f"{kind}{number}.{kind}"
+            path.write_text(PREFLIB.format(kind=kind, count=2, ballots=ballot))
+            yield f"read_preflib({kind}, {ballot[:12]!r}, {number})", partial(br.read_preflib, path)
+    for count in ("0", "-1", "10" * 50, "1000000000", "2.5", "x", "9" * 5000):
+        path = folder / f"count{len(count)}{count[:12]}.soc"
+        path.write_text(PREFLIB.format(kind="soc", count=count, ballots="1: 1,2"))
+        yield f"read_preflib(count={count[:12]})", partial(br.read_preflib, path)
+    out = folder / "out.toc"
+    weights: list[Any] = [[np.nan] * 30, [-1] * 30, [2.5] * 30, [10**400] * 30, [1], "x"]
+    for value in weights:
+        yield (
+            f"write_preflib(weights={value!r:.20})",
+            partial(br.write_preflib, out, Y, weights=value),
+        )
+    labels: list[Any] = [["a"], ["a", "a", "a"], [[1], [2], [3]], ["\n", "\0", "# X: y"], 3]
+    for value in labels:
+        yield f"write_preflib(labels={value!r})", partial(br.write_preflib, out, Y, labels=value)
+
+
 def all_calls(folder: Path) -> dict[str, Call]:
     parts = (
         table_calls(),
@@ -227,6 +494,13 @@ def all_calls(folder: Path) -> dict[str, Call]:
         aggregator_calls(),
         file_calls(folder),
         other_calls(),
+        new_table_calls(),
+        category_calls(),
+        explanation_calls(),
+        calibration_calls(),
+        comparison_calls(),
+        kemeny_calls(),
+        preflib_calls(folder),
     )
     return {name: call for part in parts for name, call in part}
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bucketrank import _core
-from bucketrank._validation import NUMBERS, as_number_array, as_positions, as_weights, at_least
+from bucketrank._validation import NUMBERS, as_number_array, as_positions, as_weights, bounded_count
 from bucketrank.metrics import mean_of_defined
 
 __all__ = ["ReliabilityCurve", "pair_brier_score", "pair_log_loss", "reliability_curve"]
@@ -159,7 +158,7 @@ def reliability_curve(
     if relation not in _RELATIONS:
         known = ", ".join(map(repr, _RELATIONS))
         raise ValueError(f"relation is {relation!r:.60}; expected one of {known}")
-    bins = at_least(n_bins, "n_bins", 1)
+    bins = bounded_count(n_bins, "n_bins")
     observed, values, is_seen = _observed(Y_true, shares)
     kept = {"all": [0, 1, 2], "before": [0, 2], "tied": [1]}[relation]
     weights = _row_weights(sample_weight, len(values))
@@ -180,9 +179,8 @@ def _observed(
     """Return the true relation of each pair (0 before, 1 tied, 2 after), its shares, and whether it is ranked."""
     positions = _core.parse_positions(as_positions(Y_true, "Y_true"))
     n_labels = positions.shape[1]
-    first, second = np.array(list(combinations(range(n_labels), 2))).T
     values = np.asarray(as_number_array(shares, "shares", NUMBERS), dtype=np.float64)
-    expected = (len(positions), len(first), 3)
+    expected = (len(positions), n_labels * (n_labels - 1) // 2, 3)
     if values.shape != expected:
         raise ValueError(
             f"shares has shape {values.shape}; expected {expected} for {n_labels} labels: "
@@ -197,6 +195,7 @@ def _observed(
             "expected three shares of at least 0 that add up to 1, or three zeros"
         )
     values = np.where(totals[..., None] == 0, 1 / 3, values)
+    first, second = np.triu_indices(n_labels, 1)
     left, right = positions[:, first], positions[:, second]
     return np.sign(left - right) + 1, values, (left > 0) & (right > 0)
 

@@ -162,4 +162,6 @@ def partial_dependence(
     scores = LabelScores(estimator, response_method)
     scores._response()
     check_is_fitted(estimator)
+    # Errors in X are those of predict, not those of NumPy inside scikit-learn.
+    estimator._features(X)
     return inspection.partial_dependence(scores, X, features, method="brute", **options)

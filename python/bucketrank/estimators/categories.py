@@ -43,14 +43,18 @@ class FeatureColumns:
         """Return how messages name a column."""
         return f"X, column {column if self.names is None else repr(self.names[column])}"
 
-    def holds_text(self, column: int) -> bool:
+    def text_columns(self) -> list[int]:
+        """Return the columns that hold categories or strings, ascending."""
+        # An array of numbers may have more columns than can be looked at one by one.
+        if self._frame is None and self._array.dtype.kind not in "USO":
+            return []
+        return [column for column in range(self.count) if self._holds_text(column)]
+
+    def _holds_text(self, column: int) -> bool:
         """Whether the type of a column is one of categories or strings; numbers and booleans are numbers."""
         if self._frame is None:
-            if self._array.dtype.kind in "US":
-                return True
-            if self._array.dtype.kind != "O":
-                return False
-            return any(isinstance(value, str) for value in self._array[:, column].tolist())
+            values = self._array[:, column]
+            return values.dtype.kind in "US" or any(isinstance(v, str) for v in values.tolist())
         series = self._series(column)
         kind = str(series.dtype).partition("(")[0]
         if kind not in _TEXT_DTYPES:
@@ -113,7 +117,7 @@ def find_categorical(columns: FeatureColumns, chosen: Any) -> list[int]:
                 f"categorical_features is {chosen!r}; "
                 "expected 'from_dtype', None, or a list of names, indices or booleans"
             )
-        return [column for column in range(columns.count) if columns.holds_text(column)]
+        return columns.text_columns()
     try:
         entries = list(chosen)
     except TypeError:

@@ -7,14 +7,16 @@ use ndarray::ArrayView2;
 use crate::error::{Error, Result};
 use crate::raw_position::RawPosition;
 pub use crate::raw_position::MISSING;
-use crate::run::require_memory;
-use crate::simd::dispatch;
+use crate::run::{require_memory, Interrupt};
 use crate::weights::Weights;
 
-use row_reader::{ReadRowsKernel, RowReader};
+use row_reader::RowReader;
 
 /// The largest number of labels: positions are stored in 16 bits, and 0 marks a missing label.
 pub const MAX_LABELS: usize = u16::MAX as usize;
+
+/// Positions that are read between two checks of the interrupt: a few milliseconds for rows that are not dense.
+const POSITIONS_PER_CHECK: usize = 1 << 18;
 
 /// A set of rankings with ties over the same labels, possibly incomplete, possibly weighted.
 ///
@@ -52,21 +54,26 @@ impl Rankings {
         positions: ArrayView2<'_, P>,
         weights: Option<&[f64]>,
     ) -> Result<Self> {
+        Self::read(positions, weights, &Interrupt::never())
+    }
+
+    /// As [`Self::new`], for large arrays: ends early when interrupted.
+    ///
+    /// # Errors
+    /// As [`Self::new`], and [`Error::Interrupted`].
+    pub fn read<P: RawPosition>(
+        positions: ArrayView2<'_, P>,
+        weights: Option<&[f64]>,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
         let (rows, labels) = check_shape(positions.dim())?;
         let weights = Weights::new(weights, rows)?;
         let mut compact = vec![MISSING; require_memory::<u16>("the rankings", &[rows, labels])?];
-        let remaining = match positions.as_slice() {
-            Some(raw) => dispatch(ReadRowsKernel {
-                labels,
-                raw,
-                out: &mut compact,
-            }),
-            None => (0..rows).collect(),
-        };
         let mut reader = RowReader::new(labels);
-        for row in remaining {
-            let out = &mut compact[row * labels..(row + 1) * labels];
-            reader.read_row(row, positions.row(row).iter().copied(), out)?;
+        let rows_per_check = (POSITIONS_PER_CHECK / labels).max(1);
+        for (number, out) in compact.chunks_mut(rows_per_check * labels).enumerate() {
+            interrupt.check()?;
+            reader.read_rows(positions, number * rows_per_check, out)?;
         }
         Ok(Self {
             labels,
@@ -256,6 +263,40 @@ mod tests {
             let by_columns = Rankings::new(y.t().as_standard_layout().t(), None).unwrap();
             assert_eq!(by_columns, rankings);
         }
+    }
+
+    #[test]
+    fn large_arrays_are_read_in_parts() {
+        // Four parts, the last one short; rows with a gap, a missing label and an invalid position in different parts.
+        let (rows, labels) = (3 * POSITIONS_PER_CHECK / 80 + 7, 80);
+        let mut y = Array2::from_shape_fn((rows, labels), |(row, label)| {
+            1.0 + ((row + label) % 60) as f64
+        });
+        let parts = [5, POSITIONS_PER_CHECK / 80 + 5, rows - 1];
+        y[[parts[0], 3]] = 1000.0;
+        y[[parts[1], 3]] = NAN;
+        let rankings = Rankings::new(y.view(), None).unwrap();
+        for row in [0, parts[0], parts[1], rows - 2, rows - 1] {
+            let alone = y.row(row).insert_axis(ndarray::Axis(0));
+            let alone = Rankings::new(alone, None).unwrap();
+            assert_eq!(rankings.row(row), alone.row(0), "row {row}");
+        }
+        assert!(!rankings.is_complete());
+        let by_columns = Rankings::new(y.t().as_standard_layout().t(), None).unwrap();
+        assert_eq!(by_columns, rankings);
+        y[[parts[2], 4]] = 0.0;
+        let error = Rankings::new(y.view(), None).unwrap_err();
+        assert!(matches!(error, Error::Position { row, label: 4, .. } if row == rows - 1));
+    }
+
+    #[test]
+    fn reading_can_be_interrupted() {
+        let y = array![[1.0, 2.0]];
+        let interrupt = Interrupt::new();
+        assert!(Rankings::read(y.view(), None, &interrupt).is_ok());
+        interrupt.request();
+        let error = Rankings::read(y.view(), None, &interrupt).unwrap_err();
+        assert_eq!(error, Error::Interrupted);
     }
 
     #[test]

@@ -1,16 +1,18 @@
 //! Reading rows of positions: a fast path for complete rows, and [`RowReader`] for all others.
 
+use ndarray::ArrayView2;
+
 use super::MISSING;
 use crate::error::{Error, Result};
 use crate::raw_position::{ParsedPosition, RawPosition};
-use crate::simd::Kernel;
+use crate::simd::{dispatch, Kernel};
 
 /// Reads the rows that rank every label without gaps and with positions below 64, as most rows do; returns the indices
 /// of the other rows.
-pub(super) struct ReadRowsKernel<'a, P> {
-    pub(super) labels: usize,
-    pub(super) raw: &'a [P],
-    pub(super) out: &'a mut [u16],
+struct ReadRowsKernel<'a, P> {
+    labels: usize,
+    raw: &'a [P],
+    out: &'a mut [u16],
 }
 
 impl<P: RawPosition> Kernel for ReadRowsKernel<'_, P> {
@@ -85,9 +87,33 @@ impl RowReader {
         }
     }
 
+    /// Reads rows from `start` on into `out`, by the fast path where it applies.
+    pub(super) fn read_rows<P: RawPosition>(
+        &mut self,
+        positions: ArrayView2<'_, P>,
+        start: usize,
+        out: &mut [u16],
+    ) -> Result<()> {
+        let labels = self.labels;
+        let remaining = match positions.as_slice() {
+            Some(raw) => dispatch(ReadRowsKernel {
+                labels,
+                raw: &raw[start * labels..start * labels + out.len()],
+                out,
+            }),
+            None => (0..out.len() / labels).collect(),
+        };
+        for row in remaining {
+            let out = &mut out[row * labels..(row + 1) * labels];
+            let row = start + row;
+            self.read_row(row, positions.row(row).iter().copied(), out)?;
+        }
+        Ok(())
+    }
+
     /// Reads a row that may have missing labels, gaps, fractions and the rest of a top-k list. Each number is read once:
     /// another thread may write to the array meanwhile.
-    pub(super) fn read_row<P: RawPosition>(
+    fn read_row<P: RawPosition>(
         &mut self,
         row: usize,
         raw: impl Iterator<Item = P>,

@@ -71,6 +71,9 @@ pub fn permutation_shap(
     }
     let (rows, features, labels) = (values.nrows(), model.features(), model.labels());
     require_memory::<f64>("the SHAP values", &[rows, features + 2, labels, 2])?;
+    // An order is a vector, and has scores of its own.
+    let order_size = features.saturating_mul(labels + 1).saturating_add(4);
+    require_memory::<f64>("the orders", &[permutations.count, 2, order_size])?;
     // Both calls check the number of features and that no value is infinite.
     let known = borda_scores(model, background, jobs)?;
     let scores = borda_scores(model, values, jobs)?;
@@ -79,10 +82,6 @@ pub fn permutation_shap(
         .unwrap_or_default()
         .to_vec();
     let orders = draw_orders(features, permutations);
-    require_memory::<f64>(
-        "the scores of the orders",
-        &[orders.len(), features, labels],
-    )?;
     let explainer = RowExplainer {
         model,
         background: background.as_standard_layout().into_owned(),
@@ -113,6 +112,8 @@ fn borda_scores(
     jobs: Jobs<'_>,
 ) -> Result<Array2<f64>> {
     let labels = model.labels();
+    // A vector per row, and then the matrix.
+    require_memory::<f64>("the label scores", &[values.nrows(), 2 * labels + 4])?;
     let scratch = || (PairOrderMatrix::undecided(labels), Vec::new());
     let scores = map_shares(model, values, jobs, scratch, |(matrix, scores), shares| {
         shares.write_pair_order(matrix);

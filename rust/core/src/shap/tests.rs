@@ -347,4 +347,10 @@ fn permutation_estimates_add_up_and_approach_the_definition() {
     let one = Permutations { count: 1, seed: 1 };
     let result = permutation_shap(&model, explained, empty.view(), one, Jobs::serial());
     assert!(matches!(result, Err(Error::NoRows)));
+    let many = Permutations {
+        count: 1 << 55,
+        seed: 1,
+    };
+    let result = permutation_shap(&model, explained, background, many, Jobs::serial());
+    assert!(matches!(result, Err(Error::Memory { .. })));
 }
