@@ -40,7 +40,7 @@ def scaled_inputs(X: Array, weights: Array) -> Array:
     return np.column_stack([standard, np.ones(len(X))])
 
 
-def without_common_movement(matrix: Array, n_labels: int) -> Array:
+def without_common_shift(matrix: Array, n_labels: int) -> Array:
     """The variances of coefficients that are constrained to the sum 0 over the utilities of an input."""
     n_inputs = len(matrix) // (2 * n_labels)
     sums = np.kron(np.eye(n_inputs), np.r_[np.ones(n_labels), np.zeros(n_labels)])
@@ -75,7 +75,7 @@ def test_standard_errors_of_comparisons_equal_the_inverse_hessian(seed: int) -> 
     at = np.vstack([scores, np.r_[linear.intercept_, linear.tie_intercept_]]).ravel()
     assert np.abs(penalised(at, inputs, Y, weights)[1]).max() < 1e-6
     matrix = hessian(at, inputs, Y, weights)
-    variances = without_common_movement(matrix, labels)
+    variances = without_common_shift(matrix, labels)
     unit = np.r_[np.full(features, 1 / np.sqrt(features)), 1][:, None]
     expected = np.sqrt(variances).reshape(features + 1, 2 * labels) * unit
     np.testing.assert_allclose(errors_of(linear), expected, rtol=1e-5)

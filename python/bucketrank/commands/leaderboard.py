@@ -109,6 +109,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _read(options: argparse.Namespace) -> Any:
     """Read comparisons, or the rankings of a PrefLib file or of the columns that --labels names."""
+    from bucketrank.comparisons.reading import MissingColumnError
     from bucketrank.datasets import read_battles
 
     if options.labels is not None or Path(options.file).suffix.lower()[1:] in PREFLIB_TYPES:
@@ -121,7 +122,7 @@ def _read(options: argparse.Namespace) -> Any:
     try:
         return read_battles(options.file, **columns)
     except BadFileError as error:
-        if "no column" not in str(error):
+        if not isinstance(error.__cause__, MissingColumnError):
             raise
         raise BadFileError(
             f"{error}; --first, --second and --outcome name the columns of comparisons, --labels those of a table of "

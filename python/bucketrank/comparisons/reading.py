@@ -89,6 +89,10 @@ def from_comparisons(
     )
 
 
+class MissingColumnError(ValueError):
+    """A data frame without a column that an argument names."""
+
+
 class _FrameColumns:
     """Columns of a data frame by name."""
 
@@ -101,7 +105,7 @@ class _FrameColumns:
         if name is None:
             return None
         if not isinstance(name, Hashable) or name not in list(self.data.columns):
-            raise ValueError(
+            raise MissingColumnError(
                 f"data has no column {name!r:.60}; expected one of {list(self.data.columns)}"
             )
         return self.data[name]

@@ -36,8 +36,9 @@ class ScoreRanker(LabelRanker):
         Returns
         -------
         ndarray of shape (n_samples, n_labels)
-            Larger is better. In double precision and without limits: the other predictions of a forest are rounded to
-            1e-6 per share, those of a booster to single precision, and those of a linear model are clipped at ±25.
+            Larger is better. Computed in double precision and not clipped, whereas the other predictions of a forest are
+            rounded to 1e-6 per share, those of a booster to single precision, and those of a linear model are clipped at
+            ±25.
         """
         values = self._features(X)
         return _core.label_scores(self._explained_model(), values, resolve_n_jobs(self.n_jobs))
@@ -99,7 +100,7 @@ class EstimatedScoreRanker(LabelRanker):
 
     @abstractmethod
     def predict_pair_shares(self, X: Any) -> NDArray[np.float64]:
-        """Predict how likely each pair of labels is before, tied and after."""
+        """Predict the shares of before, tied and after of each pair of labels."""
 
     @abstractmethod
     def _estimate_shap_values(

@@ -96,7 +96,7 @@ pub fn connected_components<'py>(
 /// Options of a fit of Davidson's model.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct FitOptions {
+pub struct DavidsonOptions {
     order_effect: bool,
     by_group: bool,
     /// Whether errors are robust; `None` for robust errors by group, and by rankings of more than two labels.
@@ -109,7 +109,7 @@ pub fn fit_davidson<'py>(
     py: Python<'py>,
     spec: AggregatorSpec,
     data: BoardInput<'py>,
-    options: FitOptions,
+    options: DavidsonOptions,
 ) -> Result<Bound<'py, PyDict>> {
     let (davidson, views) = (davidson(&spec)?, data.views()?);
     let (fit, robust) = run(py, |interrupt| {
@@ -137,7 +137,7 @@ fn error_kind(robust: bool) -> ErrorKind {
     }
 }
 
-impl FitOptions {
+impl DavidsonOptions {
     fn effects(&self) -> Effects {
         Effects {
             order: self.order_effect,

@@ -28,7 +28,7 @@ use crate::tree::TreeSpec;
 /// Options and draws of a fit, from the Python layer.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct FitOptions<'py> {
+pub struct MixtureOptions<'py> {
     tree: TreeSpec,
     variant: String,
     trees: usize,
@@ -61,7 +61,7 @@ fn indices(array: &Indices<'_>) -> Vec<usize> {
     each.iter().map(index).collect()
 }
 
-impl FitOptions<'_> {
+impl MixtureOptions<'_> {
     fn params(self) -> Result<MixtureParams> {
         let boosters = self.boosters.into_iter().map(BoosterSpec::params);
         Ok(MixtureParams {
@@ -130,7 +130,7 @@ pub fn fit_mixture<'py>(
     x: Matrix<'py>,
     y: Positions<'py>,
     weights: MaybeWeights<'py>,
-    options: FitOptions<'py>,
+    options: MixtureOptions<'py>,
 ) -> Result<MixtureFit> {
     let (n_jobs, params) = (options.n_jobs, options.params()?);
     let (values, rankings) = (x.as_array(), y.read(py, &weights)?);

@@ -19,8 +19,8 @@ use crate::weights::Weights;
 
 /// A dataset to cross-validate on, with the seed of all its random draws.
 ///
-/// Invariants, checked by the constructor: features are finite, there is one ranking per row, and every weight is
-/// positive.
+/// Invariants, checked by the constructor: features are finite or NaN, there is one ranking per row, and every weight
+/// is positive.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
     values: Array2<f64>,
@@ -32,7 +32,7 @@ impl Problem {
     /// Checks and copies the data. Weights apply to growing, aggregating and scoring.
     ///
     /// # Errors
-    /// Different numbers of rows, no features, a NaN or infinite feature, or a weight of 0.
+    /// Different numbers of rows, no features, an infinite feature, or a weight of 0.
     pub fn new(values: ArrayView2<'_, f64>, rankings: Rankings, seed: u64) -> Result<Self> {
         if values.nrows() != rankings.len() {
             return Err(Error::RowCounts {

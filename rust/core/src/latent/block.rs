@@ -7,20 +7,20 @@ use super::real::Real;
 pub(crate) const LANES: usize = 8;
 
 /// One number per row of a block.
-type Lanes<T> = [T; LANES];
+type LatentLanes<T> = [T; LANES];
 
 /// Sums over the pairs of a label with all other labels. With the shares b, t and a of before, tied and after and
 /// d = b − a, these are Σ d, Σ t, Σ (b + a − d²) and Σ t (1 − t).
 #[derive(Clone, Copy, Default)]
 pub(crate) struct PairSums<T> {
-    pub(crate) net: Lanes<T>,
-    pub(crate) tied: Lanes<T>,
-    pub(crate) net_curvature: Lanes<T>,
-    pub(crate) tied_curvature: Lanes<T>,
+    pub(crate) net: LatentLanes<T>,
+    pub(crate) tied: LatentLanes<T>,
+    pub(crate) net_curvature: LatentLanes<T>,
+    pub(crate) tied_curvature: LatentLanes<T>,
 }
 
 #[inline(always)]
-fn map_lanes<T>(f: impl FnMut(usize) -> T) -> Lanes<T> {
+fn map_lanes<T>(f: impl FnMut(usize) -> T) -> LatentLanes<T> {
     std::array::from_fn(f)
 }
 
@@ -30,20 +30,20 @@ fn map_lanes<T>(f: impl FnMut(usize) -> T) -> Lanes<T> {
 /// to the other sums; callers subtract the number of missing labels. No pair needs a mask.
 pub(crate) struct LatentBlock<T> {
     /// `exp(f_u − max f)`, 0 for a missing label.
-    strengths: Vec<Lanes<T>>,
+    strengths: Vec<LatentLanes<T>>,
     /// `exp((f_u − max f) / 2 + h_u)`, 0 for a missing label.
-    ties: Vec<Lanes<T>>,
+    ties: Vec<LatentLanes<T>>,
     /// Largest utility of each row.
-    largest: Lanes<T>,
+    largest: LatentLanes<T>,
     sums: Vec<PairSums<T>>,
 }
 
 impl<T: Real> LatentBlock<T> {
     pub(crate) fn new(labels: usize) -> Self {
         Self {
-            strengths: vec![Lanes::default(); labels],
-            ties: vec![Lanes::default(); labels],
-            largest: Lanes::default(),
+            strengths: vec![LatentLanes::default(); labels],
+            ties: vec![LatentLanes::default(); labels],
+            largest: LatentLanes::default(),
             sums: vec![PairSums::default(); labels],
         }
     }
@@ -150,7 +150,7 @@ impl<T: Real> LatentBlock<T> {
 impl LatentBlock<f64> {
     /// Per row: sum over its ranked pairs of `ln(a_u + a_v + t_u · t_v)`.
     #[inline(always)]
-    pub(crate) fn log_normalisers(&self) -> Lanes<f64> {
+    pub(crate) fn log_normalisers(&self) -> LatentLanes<f64> {
         let n = self.labels();
         let mut products = [LogProduct::default(); LANES];
         for u in 0..n {
@@ -167,7 +167,7 @@ impl LatentBlock<f64> {
     }
 
     /// Largest utility of each row, which was subtracted from the others.
-    pub(crate) fn largest_utilities(&self) -> Lanes<f64> {
+    pub(crate) fn largest_utilities(&self) -> LatentLanes<f64> {
         self.largest
     }
 }

@@ -10,9 +10,9 @@ use super::objective::ObjectiveValue;
 /// Number of correction pairs that are kept.
 const MEMORY: usize = 12;
 /// A step must achieve at least this fraction of the decrease predicted by the slope (Armijo).
-const SUFFICIENT: f64 = 1e-4;
+const SUFFICIENT_DECREASE: f64 = 1e-4;
 /// Largest number of halvings in a line search; shorter steps change the value by less than rounding.
-const HALVINGS: usize = 40;
+const MAX_HALVINGS: usize = 40;
 
 /// When the minimiser stops.
 #[derive(Clone, Copy)]
@@ -77,7 +77,7 @@ pub(super) fn minimise(
         interrupt.check()?;
         let direction = descent_direction(&memory, &curvature, &here.gradient);
         let found = search_line(&point, &here, &direction, function);
-        // When interrupted, the function is not defined anywhere.
+        // An interrupted evaluation looks like a point where the function is not defined.
         interrupt.check()?;
         let Some((next, there)) = found else {
             if memory.is_empty() {
@@ -149,7 +149,7 @@ fn search_line(
         return None;
     }
     let mut length = 1.0;
-    for _ in 0..HALVINGS {
+    for _ in 0..MAX_HALVINGS {
         let mut next = point.to_vec();
         add_scaled(&mut next, length, direction);
         if let Some(there) = function.evaluate(&next) {
@@ -158,7 +158,7 @@ fn search_line(
             let level = decrease.abs() <= 1e-14 * here.value.abs();
             let flatter =
                 level && largest_magnitude(&there.gradient) < largest_magnitude(&here.gradient);
-            if decrease >= -SUFFICIENT * length * slope || flatter {
+            if decrease >= -SUFFICIENT_DECREASE * length * slope || flatter {
                 return Some((next, there));
             }
         }

@@ -17,7 +17,7 @@ const START: [f64; COMPONENTS] = [0.4, 0.4, 0.2];
 const FLOOR: f64 = 0.001;
 
 /// Held-out predictions of the components that could be fitted.
-pub(super) struct Evidence<'a> {
+pub(super) struct HeldOutEvidence<'a> {
     pub(super) observed: ObservedPairs,
     pub(super) forest: Option<Vec<Shares>>,
     pub(super) booster: Option<HeldOutScores<'a>>,
@@ -36,7 +36,7 @@ pub(super) struct Choice {
     pub(super) pool: Option<LogLinearPool>,
 }
 
-impl Evidence<'_> {
+impl HeldOutEvidence<'_> {
     /// Which components predict finite shares.
     fn sound(&self) -> [bool; COMPONENTS] {
         let [forest, booster, linear] = self.unsound();
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn the_most_likely_stage_is_chosen_and_broken_components_have_no_weight() {
-        let evidence = |linear| Evidence {
+        let evidence = |linear| HeldOutEvidence {
             observed: observed(2, None),
             forest: Some(forest(&[0.5, 0.5])),
             booster: Some(held_out(&[&[0.4, 0.4], &[0.9, 0.8], &[0.95, 0.1]])),
@@ -258,7 +258,7 @@ mod tests {
             evidence(Some(broken)).choose(Jobs::serial()).unwrap(),
             choice
         );
-        let nothing = Evidence {
+        let nothing = HeldOutEvidence {
             observed: observed(2, None),
             forest: Some(forest(&[f64::NAN, 0.5])),
             booster: None,
@@ -278,7 +278,7 @@ mod tests {
         };
         let choose = |weights: Option<&[f64]>| {
             let (first, last) = (by_row(0.9, 0.2), by_row(0.3, 0.8));
-            let evidence = Evidence {
+            let evidence = HeldOutEvidence {
                 observed: observed(rows, weights),
                 forest: Some(forest(&by_row(0.3, 0.9))),
                 booster: Some(held_out(&[&first, &last])),
@@ -303,7 +303,7 @@ mod tests {
     fn without_pairs_the_start_is_kept() {
         let y = ndarray::array![[1.0, f64::NAN], [1.0, f64::NAN]];
         let rankings = Rankings::new(y.view(), None).unwrap();
-        let evidence = Evidence {
+        let evidence = HeldOutEvidence {
             observed: ObservedPairs::new(&rankings, &[0, 1]).unwrap(),
             forest: Some(Vec::new()),
             booster: Some(held_out(&[&[0.4, 0.4]])),

@@ -10,7 +10,7 @@ use crate::linear::LinearModel;
 use crate::rankings::Rankings;
 use crate::run::Jobs;
 
-use super::choice::Evidence;
+use super::choice::HeldOutEvidence;
 use super::components::{parts, stages, ComponentFit, Components, Part, PartModel};
 use super::evidence::{out_of_bag_shares, HeldOutScores, ObservedPairs};
 use super::log_linear::LogLinearPool;
@@ -93,7 +93,7 @@ pub fn fit_mixture(
     let trees = trees.map(|trees| forest.add_trees(trees));
     let rows = params.held_out.as_ref().map_or(&[][..], |r| &r.evidence);
     let observed = ObservedPairs::new(forest.rankings(), rows)?;
-    let evidence = Evidence {
+    let evidence = HeldOutEvidence {
         forest: match trees {
             Ok(()) => Some(out_of_bag_shares(
                 &forest,
@@ -167,7 +167,7 @@ fn held_out_scores<'a, M>(
 /// The components that could not be fitted or predict shares that are not finite.
 fn failed_components(
     errors: [Option<&Error>; COMPONENTS],
-    evidence: &Evidence<'_>,
+    evidence: &HeldOutEvidence<'_>,
 ) -> Vec<FailedComponent> {
     let unsound = evidence.unsound();
     let failed = |kind: usize| {
@@ -331,7 +331,7 @@ mod tests {
     fn components_that_fail_are_reported() {
         let y = data().1;
         let rankings = Rankings::new(y.view(), None).unwrap();
-        let evidence = Evidence {
+        let evidence = HeldOutEvidence {
             observed: ObservedPairs::new(&rankings, &[]).unwrap(),
             forest: Some(vec![[f64::NAN; 3]]),
             booster: None,

@@ -14,7 +14,7 @@ use crate::simd::Kernel;
 pub(super) const LANES: usize = 8;
 
 /// One number per pair of a vector.
-pub(super) type Lanes = [f64; LANES];
+pub(super) type PairLanes = [f64; LANES];
 
 /// Smallest share, which keeps logarithms finite.
 const FLOOR: f64 = 0.001;
@@ -66,26 +66,28 @@ impl LogLinearPool {
 
 /// The log ratios x and y of pairs with these shares.
 #[inline(always)]
-pub(super) fn log_ratios([before, tied, after]: [Lanes; 3]) -> [Lanes; 2] {
-    let floor =
-        |shares: Lanes| -> Lanes { from_fn(|l| if shares[l] > FLOOR { shares[l] } else { FLOOR }) };
+pub(super) fn log_ratios([before, tied, after]: [PairLanes; 3]) -> [PairLanes; 2] {
+    let floor = |shares: PairLanes| -> PairLanes {
+        from_fn(|l| if shares[l] > FLOOR { shares[l] } else { FLOOR })
+    };
     let (before, tied, after) = (floor(before), floor(tied), floor(after));
     let x = logarithms(from_fn(|l| before[l] / after[l]));
-    let twice: Lanes = logarithms(from_fn(|l| tied[l] * tied[l] / (before[l] * after[l])));
+    let twice: PairLanes = logarithms(from_fn(|l| tied[l] * tied[l] / (before[l] * after[l])));
     [x, from_fn(|l| 0.5 * twice[l])]
 }
 
 /// Shares of before, tied and after from the pooled logarithms ½ Σ αₖ xₖ and Σ βₖ yₖ + γ, and the logarithm of the sum of
 /// the weights divided by the weight of after.
 #[inline(always)]
-pub(super) fn pooled_shares(half: Lanes, tie: Lanes) -> ([Lanes; 3], Lanes) {
-    let clip = |logs: Lanes| -> Lanes { from_fn(|l| logs[l].clamp(-LARGEST_LOG, LARGEST_LOG)) };
+pub(super) fn pooled_shares(half: PairLanes, tie: PairLanes) -> ([PairLanes; 3], PairLanes) {
+    let clip =
+        |logs: PairLanes| -> PairLanes { from_fn(|l| logs[l].clamp(-LARGEST_LOG, LARGEST_LOG)) };
     let before = exponentials(clip(half));
     let tied = exponentials(clip(tie));
     // All weights times that of before.
-    let before_squared: Lanes = from_fn(|l| before[l] * before[l]);
-    let tied: Lanes = from_fn(|l| tied[l] * before[l]);
-    let sum: Lanes = from_fn(|l| before_squared[l] + tied[l] + 1.0);
+    let before_squared: PairLanes = from_fn(|l| before[l] * before[l]);
+    let tied: PairLanes = from_fn(|l| tied[l] * before[l]);
+    let sum: PairLanes = from_fn(|l| before_squared[l] + tied[l] + 1.0);
     (
         [
             from_fn(|l| before_squared[l] / sum[l]),
@@ -162,7 +164,7 @@ impl Kernel for AveragePooled<'_> {
                 lanes
             };
             let (order, tie) = (load(self.logs[0]), load(self.logs[1]));
-            let offset: Lanes = from_fn(|l| {
+            let offset: PairLanes = from_fn(|l| {
                 let is_uniform = order[l].abs() + tie[l].abs() < UNIFORM;
                 if is_uniform {
                     0.0

@@ -6,7 +6,7 @@ use crate::latent::logarithms;
 use crate::simd::{dispatch, Kernel};
 
 use super::evidence::Shares;
-use super::log_linear::{log_ratios, pooled_shares, Lanes, LANES};
+use super::log_linear::{log_ratios, pooled_shares, PairLanes, LANES};
 use super::COMPONENTS;
 
 /// Number of unknowns: α and β of each component, and γ.
@@ -39,19 +39,19 @@ pub(super) struct PoolValue {
 /// The observed pairs, packed into vectors.
 pub(super) struct PoolObjective {
     prior: Point,
-    pairs: Vec<PairLanes>,
+    pairs: Vec<PackedPairs>,
 }
 
 /// A vector of observed pairs; the last one is padded with weight 0.
 #[derive(Clone, Copy)]
-struct PairLanes {
-    weight: Lanes,
+struct PackedPairs {
+    weight: PairLanes,
     /// 1 for before, −1 for after, 0 for tied.
-    net: Lanes,
+    net: PairLanes,
     /// 1 for tied.
-    tied: Lanes,
+    tied: PairLanes,
     /// x of each component, then y of each component; 0 for a component that is not pooled.
-    ratios: [Lanes; 2 * COMPONENTS],
+    ratios: [PairLanes; 2 * COMPONENTS],
 }
 
 impl PoolObjective {
@@ -60,7 +60,7 @@ impl PoolObjective {
         let chunks = evidence.relations.chunks(LANES);
         let chunks = chunks.zip(evidence.weights.chunks(LANES));
         let pack = |(relations, weights): (&[u8], &[f64])| {
-            let mut pairs = PairLanes {
+            let mut pairs = PackedPairs {
                 weight: [0.0; LANES],
                 net: [0.0; LANES],
                 tied: [0.0; LANES],
@@ -73,7 +73,7 @@ impl PoolObjective {
             }
             pairs
         };
-        let mut pairs: Vec<PairLanes> = chunks.map(pack).collect();
+        let mut pairs: Vec<PackedPairs> = chunks.map(pack).collect();
         for (component, shares) in evidence.shares.iter().enumerate() {
             if let Some(shares) = shares {
                 dispatch(PackRatios {
@@ -106,7 +106,7 @@ impl PoolObjective {
 struct PackRatios<'a> {
     shares: &'a [Shares],
     component: usize,
-    pairs: &'a mut [PairLanes],
+    pairs: &'a mut [PackedPairs],
 }
 
 impl Kernel for PackRatios<'_> {
@@ -130,7 +130,7 @@ impl Kernel for PackRatios<'_> {
 
 /// Sums value and derivatives over the pairs, without the penalty.
 struct SumPairs<'a> {
-    pairs: &'a [PairLanes],
+    pairs: &'a [PackedPairs],
     point: &'a Point,
 }
 
@@ -156,17 +156,17 @@ impl Kernel for SumPairs<'_> {
             let ([before, tied, after], sum) = pooled_shares(half, tie);
             let log_sum = logarithms(sum);
             // Logarithm of the weight of the observed relation, all weights times that of before.
-            let observed: Lanes =
+            let observed: PairLanes =
                 from_fn(|l| half[l] * (1.0 + pairs.net[l]) + pairs.tied[l] * tie[l]);
             let weight = &pairs.weight;
             value = from_fn(|l| value[l] + weight[l] * (log_sum[l] - observed[l]));
-            let net: Lanes = from_fn(|l| before[l] - after[l]);
+            let net: PairLanes = from_fn(|l| before[l] - after[l]);
             // Derivatives in Σ αₖ xₖ and in Σ βₖ yₖ + γ.
-            let first: [Lanes; 2] = [
+            let first: [PairLanes; 2] = [
                 from_fn(|l| weight[l] * 0.5 * (net[l] - pairs.net[l])),
                 from_fn(|l| weight[l] * (tied[l] - pairs.tied[l])),
             ];
-            let second: [Lanes; 3] = [
+            let second: [PairLanes; 3] = [
                 from_fn(|l| weight[l] * 0.25 * (before[l] + after[l] - net[l] * net[l])),
                 from_fn(|l| weight[l] * -0.5 * net[l] * tied[l]),
                 from_fn(|l| weight[l] * tied[l] * (1.0 - tied[l])),
@@ -177,7 +177,7 @@ impl Kernel for SumPairs<'_> {
             for (i, (own, (gradient, curvature))) in inputs.iter().zip(sums).enumerate() {
                 let kind = usize::from(i >= COMPONENTS);
                 *gradient = from_fn(|l| gradient[l] + first[kind][l] * own[l]);
-                let by_kind: [Lanes; 2] =
+                let by_kind: [PairLanes; 2] =
                     from_fn(|other| from_fn(|l| second[kind + other][l] * own[l]));
                 for (j, (sums, other)) in curvature.iter_mut().zip(&inputs[..=i]).enumerate() {
                     let factors = &by_kind[usize::from(j >= COMPONENTS)];
@@ -185,7 +185,7 @@ impl Kernel for SumPairs<'_> {
                 }
             }
         }
-        let sum = |lanes: &Lanes| lanes.iter().sum::<f64>();
+        let sum = |lanes: &PairLanes| lanes.iter().sum::<f64>();
         PoolValue {
             value: sum(&value),
             gradient: from_fn(|i| sum(&gradient[i])),

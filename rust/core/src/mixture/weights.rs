@@ -1,14 +1,12 @@
 //! Weights of a mixture of pair models, by expectation–maximisation on observed rankings.
 
+use super::log_linear::{PairLanes, LANES};
 use crate::simd::{dispatch, Kernel};
 
 /// Steps of the expectation–maximisation algorithm.
 const STEPS: usize = 60;
 /// Weight of the starting weights, in rows.
 const PRIOR_ROWS: f64 = 20.0;
-/// Pairs per vector.
-pub(super) const LANES: usize = 8;
-pub(super) type PairLanes = [f64; LANES];
 
 /// Weights of the components of a mixture by 60 steps of expectation–maximisation from `start`.
 ///

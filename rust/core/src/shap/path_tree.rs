@@ -107,7 +107,7 @@ pub(super) struct PathTree {
 }
 
 /// A node that the walk has not reached yet.
-struct PendingNode {
+struct PendingStep {
     node: usize,
     depth: usize,
     split: usize,
@@ -190,7 +190,7 @@ impl PathTree {
         covers: &[f64],
         node: usize,
         depth: usize,
-        stack: &mut Vec<PendingNode>,
+        stack: &mut Vec<PendingStep>,
     ) {
         let children = tree.children(node);
         if children.is_empty() {
@@ -198,7 +198,7 @@ impl PathTree {
         }
         let (split, count) = (self.splits.len(), children.len());
         self.splits.push(node as u32);
-        stack.extend(children.rev().map(|child| PendingNode {
+        stack.extend(children.rev().map(|child| PendingStep {
             node: child,
             depth: depth + 1,
             split,

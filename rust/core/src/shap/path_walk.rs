@@ -8,29 +8,29 @@ use super::path_tree::{LeafPath, PathTree, SplitTree};
 pub(super) const LANES: usize = 8;
 
 /// One number per row.
-pub(super) type Lanes = [f64; LANES];
+pub(super) type RowLanes = [f64; LANES];
 
 /// Buffers of a walk, reused from tree to tree.
 #[derive(Default)]
-pub(super) struct WalkBuffers {
+pub(super) struct PathBuffers {
     /// Per inner node and row: the child that the row goes to.
     taken: Vec<[u32; LANES]>,
     /// Per depth and quadrature point: the product of the factors of all features on the path.
-    products: Vec<Lanes>,
+    products: Vec<RowLanes>,
     /// Per depth: 1 if the row passes all splits of the step's feature up to it, else 0.
-    passed: Vec<Lanes>,
+    passed: Vec<RowLanes>,
     /// Per depth: index of the step of the current path.
     path: Vec<usize>,
 }
 
-impl WalkBuffers {
+impl PathBuffers {
     /// Adds the SHAP values of a tree for [`LANES`] rows to `sums`, which holds one entry per feature and label.
     pub(super) fn add_tree(
         &mut self,
         source: &impl SplitTree,
         tree: &PathTree,
         rows: [&[f64]; LANES],
-        sums: &mut [Lanes],
+        sums: &mut [RowLanes],
     ) {
         self.taken.clear();
         self.taken.extend(tree.splits.iter().map(|&node| {
@@ -53,8 +53,8 @@ impl WalkBuffers {
 /// The walk through one tree.
 struct PathWalk<'a> {
     tree: &'a PathTree,
-    buffers: &'a mut WalkBuffers,
-    sums: &'a mut [Lanes],
+    buffers: &'a mut PathBuffers,
+    sums: &'a mut [RowLanes],
 }
 
 impl Kernel for PathWalk<'_> {
@@ -133,7 +133,7 @@ impl PathWalk<'_> {
 
 /// The weighted sum over the quadrature points.
 #[inline(always)]
-fn weigh(product: &[Lanes], weights: &[f64]) -> Lanes {
+fn weigh(product: &[RowLanes], weights: &[f64]) -> RowLanes {
     let mut sums = [0.0; LANES];
     for (product, weight) in product.iter().zip(weights) {
         for (sum, product) in sums.iter_mut().zip(product) {

@@ -9,7 +9,7 @@ use crate::features::check_values;
 use crate::run::{self, require_memory, Interrupt, Jobs, Pool};
 
 use super::path_tree::{node_covers, number_leaves, PathTree, SplitTree};
-use super::path_walk::{Lanes, WalkBuffers, LANES};
+use super::path_walk::{PathBuffers, RowLanes, LANES};
 
 /// Memory of the trees that are prepared at once: 64 MB.
 const BYTES_PER_GROUP: usize = 64 << 20;
@@ -259,7 +259,7 @@ impl<M: TreeSum> RowBlocks<'_, M> {
         let features = self.model.features();
         let walk = features * labels;
         let walks =
-            (BYTES_PER_BLOCK / (walk * size_of::<Lanes>()).max(1)).clamp(1, WALKS_PER_BLOCK);
+            (BYTES_PER_BLOCK / (walk * size_of::<RowLanes>()).max(1)).clamp(1, WALKS_PER_BLOCK);
         let per_row: usize = self.trees.iter().map(PathTree::nanoseconds_per_row).sum();
         let rows = self.values.len() / features.max(1);
         let chunk = walks * LANES * walk;
@@ -276,7 +276,7 @@ impl<M: TreeSum> RowBlocks<'_, M> {
     fn add_block(&self, rows: &[&[f64]], labels: usize, out: &mut [f64], interrupt: &Interrupt) {
         let walk = self.model.features() * labels;
         let mut sums = vec![[0.0; LANES]; rows.len().div_ceil(LANES) * walk];
-        let mut buffers = WalkBuffers::default();
+        let mut buffers = PathBuffers::default();
         for (index, tree) in self.trees.iter().enumerate() {
             let source = self.model.tree(self.first + index);
             for (rows, sums) in rows.chunks(LANES).zip(sums.chunks_exact_mut(walk)) {

@@ -5,8 +5,8 @@ use super::values::{BucketLimits, PairValues};
 /// Loss of the three relations of a pair against the best one: first before second, tied, first after second.
 type Losses = [f64; 3];
 
-/// Losses up to this are zero.
-const ZERO: f64 = 1e-12;
+/// Losses up to this count as zero.
+const TOLERANCE: f64 = 1e-12;
 
 /// Limit of passes over all triples.
 const MAX_PASSES: usize = 12;
@@ -36,8 +36,8 @@ impl TripleBound {
                 for j in i + 1..m {
                     for k in j + 1..m {
                         let pairs = [i * m + j, j * m + k, i * m + k];
-                        let loss = unavoidable(&residual, pairs, &consistent);
-                        if loss > ZERO {
+                        let loss = unavoidable_loss(&residual, pairs, &consistent);
+                        if loss > TOLERANCE {
                             found.push((loss, pairs, [i, j, k]));
                         }
                     }
@@ -48,8 +48,8 @@ impl TripleBound {
             }
             found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.2.cmp(&b.2)));
             for (_, pairs, labels) in found {
-                let loss = unavoidable(&residual, pairs, &consistent);
-                if loss > ZERO {
+                let loss = unavoidable_loss(&residual, pairs, &consistent);
+                if loss > TOLERANCE {
                     charge(&mut residual, pairs, loss);
                     let set = labels.iter().fold(0, |set, &label| set | 1 << (label % 64));
                     triples.push((set, loss));
@@ -111,11 +111,11 @@ fn consistent_choices() -> Vec<bool> {
 }
 
 /// Loss that the three pairs cannot avoid: 0 if relations without loss are consistent, else the smallest other loss.
-fn unavoidable(residual: &[Losses], pairs: [usize; 3], consistent: &[bool]) -> f64 {
+fn unavoidable_loss(residual: &[Losses], pairs: [usize; 3], consistent: &[bool]) -> f64 {
     let (mut sets, mut smallest) = (0, f64::INFINITY);
     for (place, &pair) in pairs.iter().enumerate() {
         for (relation, &loss) in residual[pair].iter().enumerate() {
-            if loss <= ZERO {
+            if loss <= TOLERANCE {
                 sets |= 1 << (3 * place + relation);
             } else {
                 smallest = smallest.min(loss);
@@ -129,11 +129,11 @@ fn unavoidable(residual: &[Losses], pairs: [usize; 3], consistent: &[bool]) -> f
     }
 }
 
-/// Takes `loss` from every relation of the pairs that has a loss: one of these relations is chosen.
+/// Subtracts `loss` from every positive loss of the pairs: any bucket order chooses one of these relations.
 fn charge(residual: &mut [Losses], pairs: [usize; 3], loss: f64) {
     for pair in pairs {
         for value in &mut residual[pair] {
-            if *value > ZERO {
+            if *value > TOLERANCE {
                 *value -= loss;
             }
         }

@@ -38,8 +38,8 @@ impl CutColumn {
 
 /// Writes the cuts of a child with these rows to `child_cuts` and returns their number.
 ///
-/// With missing values, a column with missing values on the left starts with the cut after them. A child without missing
-/// values of the feature needs one column only: the one with missing values on the right.
+/// The first cut of a column with missing values on the left separates them from all other values. A child without
+/// missing values of the feature needs one column only: the one with missing values on the right.
 #[inline(always)]
 pub(super) fn restrict_cuts<const HAS_MISSING: bool>(
     parent_cuts: &[RowCut],
