@@ -29,7 +29,7 @@ from bucketrank.statistics import (
 )
 from reference import statistics as reference
 
-PAPERS_EIGHT = (
+PAPER_METHODS = (
     "bucket_pivot",
     "borda",
     "copeland",
@@ -57,7 +57,7 @@ def random_scores(seed: int, shape: tuple[int, int]) -> ScoreTable:
 def paper_scores(shared_dir: Path, missing: int) -> ScoreTable:
     with (shared_dir / "paper" / "accuracy.csv").open(encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if int(row["missing"]) == missing]
-    kept = [row for row in rows if row["aggregator"] in PAPERS_EIGHT]
+    kept = [row for row in rows if row["aggregator"] in PAPER_METHODS]
     columns = {
         "dataset": [row["dataset"] for row in kept],
         "method": [row["aggregator"] for row in kept],

@@ -165,7 +165,7 @@ def test_bad_parameters(params: dict[str, Any], error: type[Exception], message:
         br.TauX(**params)
 
 
-def test_what_a_pair_order_matrix_does_not_determine() -> None:
+def test_a_pair_order_matrix_is_not_enough() -> None:
     with pytest.raises(ValueError, match=r"TauX\(.*needs the shares of before, tied and after"):
         br.TauX().aggregate_pair_order([[0.5, 0.5], [0.5, 0.5]])
     with pytest.raises(ValueError, match=r"needs rankings"):

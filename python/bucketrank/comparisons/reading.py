@@ -16,7 +16,7 @@ from bucketrank.comparisons.outcomes import read_outcomes
 
 __all__ = ["from_comparisons"]
 
-_MOST_ROWS = 2**32 - 1
+_MAX_ROWS = 2**32 - 1
 
 
 def from_comparisons(
@@ -44,7 +44,7 @@ def from_comparisons(
         Non-negative weights; weight k equals k copies of the row.
     group : array-like of shape (n_comparisons,), optional
         Voter, prompt or task of each row. Rows of a group may depend on each other: whole groups are resampled, and
-        standard errors are robust against it.
+        standard errors are robust against this dependence.
     covariates : array-like or DataFrame of shape (n_comparisons, n_covariates), mapping, or list of str, optional
         Numbers per row, value of the first label minus that of the second.
     outcomes : mapping, optional
@@ -125,8 +125,8 @@ def _read_labels(first: Any, second: Any) -> tuple[NDArray[np.uint32], list[Hash
     _check_length("second", len(columns[1][0]), rows)
     if rows == 0:
         raise ValueError("found 0 comparisons; expected at least one")
-    if rows > _MOST_ROWS:
-        raise ValueError(f"found {rows} comparisons; expected at most {_MOST_ROWS}")
+    if rows > _MAX_ROWS:
+        raise ValueError(f"found {rows} comparisons; expected at most {_MAX_ROWS}")
     labels = sort_names(list(dict.fromkeys([*columns[0][1], *columns[1][1]])))
     number = {name: index for index, name in enumerate(labels)}
     indices = np.concatenate(

@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-/// Steps of Newton's method per point; three reach the precision of a float, the others cost nothing.
+/// Steps of Newton's method per point; three reach double precision, and the others take little time.
 const NEWTON_STEPS: usize = 8;
 
 /// Gauss–Legendre quadrature: `n` points integrate polynomials up to degree 2n − 1 exactly.

@@ -65,7 +65,7 @@ impl PairSets {
     }
 }
 
-/// Yields each distinct member of at most 64 with its bits: a member repeated n times has n bits.
+/// Yields each distinct member, of at most 64 in total, with its bits: one per copy of the member.
 #[inline(always)]
 pub(crate) fn bits_of_rows(members: &[u64]) -> impl Iterator<Item = (u64, u64)> + '_ {
     let mut bit = 0;
@@ -157,7 +157,7 @@ impl StampedHashTable {
 #[derive(Debug, Default)]
 pub(crate) struct ColumnMerger {
     table: StampedHashTable,
-    /// The `impure` restricted columns to merge, followed by stale ones.
+    /// Restricted columns: the first `impure` are to be merged, the others are stale.
     buffer: Vec<PairSets>,
     impure: usize,
 }
