@@ -163,6 +163,7 @@ fn check_each<T>(
         .collect()
 }
 
+/// Aggregates many inputs on `n_jobs` threads.
 fn aggregate_batch<'py>(
     py: Python<'py>,
     spec: &AggregatorSpec,
