@@ -40,7 +40,7 @@ SMOOTHED: list[dict[str, Any]] = [
 
 def best_of_inner_folds(kind: Any, data: Any, weights: Any = None, **params: Any) -> Any:
     """The threshold with the best score over the inner folds, computed with the public interface."""
-    candidates = kind("auto")._tried(*data.Y.shape)
+    candidates = kind("auto")._candidate_betas(*data.Y.shape)
     folds = _core.fold_of_rows(len(data.Y), 3, 0, 0)
     scores = np.zeros(len(candidates))
     for fold in range(_USED_FOLDS):

@@ -45,7 +45,7 @@ class WithBeta(Aggregator):
             raise ValueError(f"beta is {beta}; expected a finite number that is not negative")
         object.__setattr__(self, "beta", beta)
 
-    def _tried(self, n_rows: int, n_labels: int) -> list[float]:
+    def _candidate_betas(self, n_rows: int, n_labels: int) -> list[float]:
         """Return the thresholds that a tree tries on `n_rows` rankings of `n_labels` labels.
 
         Of the thresholds that tie all labels, only the smallest is kept. On few rows, every second threshold is tried,

@@ -65,7 +65,7 @@ def with_chosen_beta(
     n_folds = min(_FOLDS, len(Y))
     if n_folds < 2:
         return usual
-    betas = aggregator._tried(*Y.shape)
+    betas = aggregator._candidate_betas(*Y.shape)
     # This also checks the data, for both ways of growing the inner trees.
     problem = _core.Problem(X, Y, weights, _SEED)
     if smoothing_of(tree) is None:

@@ -1,4 +1,4 @@
-"""The recommended estimator: a mix of forest, booster and linear model."""
+"""The recommended estimator: a mixture of forest, booster and linear model."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
     are fitted per fold without its rows and evaluated on them; predictions average their shares over the folds. The
     number of rounds and the weights of the three components maximise the likelihood of the held-out relations, so a
     component that does not suit the data gets a small weight. Predictions are the mean of two pools of the components'
-    shares: their weighted mean, and their weighted geometric mean, whose numbers maximise the same likelihood.
+    shares: their weighted mean, and their weighted geometric mean, whose parameters maximise the same likelihood.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         Weight of ``"forest"``, ``"booster"`` and ``"linear"`` in the weighted mean; a component that failed has
         weight 0.
     log_weights_ : dict or None
-        Numbers of the weighted geometric mean, None with `fast`. With the log ratios :math:`x_k` of before and after
+        Parameters of the weighted geometric mean, None with `fast`. With the log ratios :math:`x_k` of before and after
         and :math:`y_k` of tied and not tied of component k, those of the pool are :math:`\sum_k \alpha_k x_k` and
         :math:`\sum_k \beta_k y_k + \gamma`. ``"order"`` holds the weights :math:`\alpha` by component, ``"tie"`` the
         weights :math:`\beta`, and ``"tie_offset"`` is :math:`\gamma`.
@@ -133,8 +133,8 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
     Weights and rounds are chosen on at most 2000 rows, and a linear model is fitted on at most 4000. Rows of weight 0
     are left out. When the weights are chosen, each row counts by its `sample_weight` divided by the mean over these
     rows, regardless of the number of labels it ranks; the initial weights (0.4, 0.4 and 0.2) act as a prior worth 20
-    rows. The numbers of the geometric mean start at the weights of the mean, with a ridge penalty of 10 on the distance
-    from them. With more than 64 labels, fewer rows are used: about four million pairs, but at least 50 rows.
+    rows. The parameters of the geometric mean start at the weights of the mean, with a ridge penalty of 10 on the
+    distance from them. With more than 64 labels, fewer rows are used: about four million pairs, but at least 50 rows.
 
     Examples
     --------
@@ -186,7 +186,7 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         Returns
         -------
         PartialLabelRanker
-            The fitted estimator. An error or Ctrl-C leaves it as it was.
+            The fitted estimator. An error or Ctrl-C leaves it unchanged.
         """
         as_flag(self.fast, "fast")
         # Invalid parameters must raise here, not count as a failed component.
@@ -350,7 +350,7 @@ def _row_blocks(n_rows: int, n_labels: int) -> Iterator[slice]:
 
 
 def _log_weights(pool: _Pool | None) -> dict[str, Any] | None:
-    """Name the numbers of a log-linear pool."""
+    """Name the parameters of a log-linear pool."""
     if pool is None:
         return None
     order, tie, offset = pool

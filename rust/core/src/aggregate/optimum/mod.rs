@@ -32,7 +32,8 @@ use crate::run::{Interrupt, WorkMeter};
 /// Largest component whose triples are searched for a bound: their number grows with the third power.
 const MAX_TRIPLE_LABELS: usize = 200;
 
-/// Smallest component that is searched locally before its sets of labels: in smaller ones the search saves nothing.
+/// Smallest component that a local search improves before all its sets of labels are searched; in smaller components
+/// this would save no time.
 const MIN_IMPROVED_LABELS: usize = 7;
 
 /// Permitted bucket orders.
@@ -86,7 +87,7 @@ impl Buckets {
     }
 }
 
-/// A bucket order and what is proven about it.
+/// A bucket order, with a bound that proves how good it is.
 #[derive(Debug, Clone)]
 pub(super) struct Solution {
     /// Bucket of each label, from 0.
@@ -143,7 +144,7 @@ pub(super) fn cut_only(
 ) -> Result<Solution> {
     let mut meter = WorkMeter::new(interrupt);
     let places = best_cut(values, &identity(values.n), limits, &mut meter)?;
-    Ok(unproven(values, limits, places))
+    Ok(heuristic_solution(values, limits, places))
 }
 
 /// A local search from the best cut of the labels in their order, with the bound of single pairs.
@@ -158,11 +159,11 @@ pub(super) fn search_locally(
     let mut meter = WorkMeter::new(interrupt);
     let start = best_cut(values, &identity(values.n), limits, &mut meter)?;
     let places = values.improve(start, limits, &mut meter)?;
-    Ok(unproven(values, limits, places))
+    Ok(heuristic_solution(values, limits, places))
 }
 
 /// A heuristic solution: optimal only if every pair has its best relation.
-fn unproven(values: &PairValues, limits: BucketLimits, places: Vec<usize>) -> Solution {
+fn heuristic_solution(values: &PairValues, limits: BucketLimits, places: Vec<usize>) -> Solution {
     let bound = values.upper_bound(limits);
     Solution {
         optimal: bound - values.value(&places) <= NOISE,
@@ -246,8 +247,8 @@ fn solve_component(
     budget: &mut Budget,
 ) -> Result<Solution> {
     let m = values.n;
-    let counted = limits != BucketLimits::ANY && !limits.forbid_ties(m);
-    if m <= subsets::MAX_LABELS && !counted {
+    let limits_buckets = limits != BucketLimits::ANY && !limits.forbid_ties(m);
+    if m <= subsets::MAX_LABELS && !limits_buckets {
         let known = if m < MIN_IMPROVED_LABELS {
             start
         } else {

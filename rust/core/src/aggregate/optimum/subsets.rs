@@ -33,7 +33,7 @@ pub(super) fn find_best(
     let mut table = SubsetTable::new(n);
     let tied = pair_sums(n, |i, j| values.tied(i, j));
     let optimistic = optimistic_values(values, limits);
-    // Sets that lead to one of several optima are kept: each bucket of these may differ by the window.
+    // Keep the sets that lead to any optimum: each bucket may lower the value by the window.
     let least = known_value - (n + 1) as f64 * table.window;
     let strict = limits.forbid_ties(n);
     // Per subset of the labels that are not placed yet: the set, and its value behind the placed labels.
@@ -72,7 +72,7 @@ pub(super) fn find_best(
 /// Best value of each set of labels.
 struct SubsetTable {
     n: usize,
-    /// Two values within this are equal without the bonus of ties.
+    /// Values that differ by at most this are equal if the bonus of ties is left out.
     window: f64,
     best: Vec<f64>,
     /// The set without its last bucket.

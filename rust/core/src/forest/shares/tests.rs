@@ -193,7 +193,7 @@ fn growing_replaces_the_prepared_index() {
 }
 
 #[test]
-fn threads_that_ask_at_once_share_one_index() {
+fn concurrent_predictions_share_one_index() {
     let (x, y) = data(0.2, |_| 1.0);
     let forest = grown(&x, &y, None);
     let indices: Vec<Arc<ShareIndex>> = std::thread::scope(|scope| {
