@@ -20,7 +20,10 @@ pub(crate) use shares::normalise;
 pub use shares::PairShares;
 pub use table::{labels_of_pairs, pair_count, pair_index, PairTable};
 
+use std::ops::Range;
+
 use crate::error::{Error, Result};
+use crate::rankings::Rankings;
 use crate::run::{require_memory, Interrupt};
 
 /// The largest number of labels for pair statistics: a matrix of this size takes 512 MiB.
@@ -41,10 +44,23 @@ pub(crate) fn check_label_count(labels: usize) -> Result<()> {
     Ok(())
 }
 
-/// Number of rows that an O(n²)-per-row kernel adds between two interrupt checks: a few milliseconds of work.
-fn rows_between_checks(labels: usize) -> usize {
+/// Calls `add` with ranges of rows that an O(n²)-per-row kernel adds in a few milliseconds, and checks the interrupt
+/// before each.
+///
+/// # Errors
+/// [`Error::Interrupted`].
+fn for_each_range(
+    rankings: &Rankings,
+    interrupt: &Interrupt,
+    mut add: impl FnMut(Range<usize>),
+) -> Result<()> {
     const PAIRS: usize = 1 << 24;
-    (PAIRS / labels.pow(2)).max(1)
+    let part = (PAIRS / rankings.labels().pow(2)).max(1);
+    for start in (0..rankings.len()).step_by(part) {
+        interrupt.check()?;
+        add(start..rankings.len().min(start + part));
+    }
+    Ok(())
 }
 
 /// Calls `add` with parts of `rows` that an O(n²)-per-row kernel adds in about 0.1 s, and checks the interrupt between

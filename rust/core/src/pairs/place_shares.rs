@@ -1,6 +1,6 @@
 //! [`PlaceShares`]: how often each label occupies each place.
 
-use super::{rows_between_checks, PairCounts};
+use super::{for_each_range, PairCounts};
 use crate::error::Result;
 use crate::rankings::{Rankings, MISSING};
 use crate::run::Interrupt;
@@ -52,12 +52,7 @@ impl PlaceShares {
     /// # Errors
     /// [`Error::Interrupted`](crate::error::Error::Interrupted).
     pub(crate) fn add_all(&mut self, rankings: &Rankings, interrupt: &Interrupt) -> Result<()> {
-        let part = rows_between_checks(rankings.labels());
-        for start in (0..rankings.len()).step_by(part) {
-            interrupt.check()?;
-            self.add(rankings, start..rankings.len().min(start + part));
-        }
-        Ok(())
+        for_each_range(rankings, interrupt, |rows| self.add(rankings, rows))
     }
 
     /// Adds the given rankings.

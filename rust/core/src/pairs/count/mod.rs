@@ -23,7 +23,7 @@ pub(crate) use rows::RowCounter;
 use ndarray::ArrayView2;
 
 use super::{
-    check_label_count, for_each_part, labels_of_pairs, pair_index, rows_between_checks, PairTable,
+    check_label_count, for_each_part, for_each_range, labels_of_pairs, pair_index, PairTable,
 };
 use crate::error::{Error, PairStatisticError, Result, WeightProblem};
 use crate::rankings::{Rankings, MISSING};
@@ -65,14 +65,10 @@ impl PairCounts {
             return Ok(counts);
         }
         let counter = RowCounter::new(rankings, rankings.weights());
-        let part = rows_between_checks(rankings.labels());
-        let parts = (0..rankings.len()).step_by(part);
-        let parts = parts.map(|start| start..rankings.len().min(start + part));
         let mut bytes = ByteCounter::default();
-        for rows in parts {
-            interrupt.check()?;
+        for_each_range(rankings, interrupt, |rows| {
             counter.add(rows, table, &mut bytes);
-        }
+        })?;
         for (row, positions) in rankings.rows().enumerate() {
             add_ranked(ranked, positions, rankings.weights().get(row));
         }
