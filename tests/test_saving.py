@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression
 
@@ -65,6 +66,21 @@ def test_loaded_models_equal_saved_ones(model: Any, tmp_path: Path) -> None:
     np.testing.assert_array_equal(other.predict(X), model.predict(X))
     assert other.label_names_in_.tolist() == model.label_names_in_.tolist()
     assert vars(other).keys() == vars(model).keys()
+
+
+@pytest.mark.parametrize(
+    "chosen", [[0], (0,), ["a"], [True, False], np.array([0]), "from_dtype", None]
+)
+def test_the_choice_of_categories_is_saved(chosen: Any, tmp_path: Path) -> None:
+    X = pd.DataFrame({"a": [0.0, 1.0, 2.0, 0.0], "b": [1.0, 2.0, 3.0, 4.0]})
+    tree = PartialLabelRankingTree(categorical_features=chosen).fit(
+        X, [[1, 2], [1, 2], [2, 1], [2, 1]]
+    )
+    save_model(tree, tmp_path / "model.bin")
+    loaded = load_model(tmp_path / "model.bin")
+    assert type(loaded.categorical_features) is type(chosen)
+    np.testing.assert_array_equal(loaded.categorical_features, chosen)
+    np.testing.assert_array_equal(loaded.predict(X), tree.predict(X))
 
 
 def test_random_generators_are_not_saved(tmp_path: Path) -> None:

@@ -111,6 +111,22 @@ def _is_smoothing(value: Any, _: _State) -> bool:
     )
 
 
+def _is_choice_of_features(value: Any, _: _State) -> bool:
+    if value is None or type(value) is str:
+        return True
+    if type(value) is np.ndarray and value.dtype != object:
+        return bool(value.ndim == 1 and value.dtype.kind in "biuU")
+    if type(value) not in (list, tuple, np.ndarray):
+        return False
+    kinds = {type(entry) for entry in value}
+    return kinds <= {bool} or kinds <= {int, str}
+
+
+_CATEGORICAL_FEATURES = _Field(
+    "a string, None, or a list of names, indices or booleans", _is_choice_of_features
+)
+
+
 def _is_hashes(value: Any, _: _State) -> bool:
     return (
         type(value) is list
@@ -349,7 +365,10 @@ def _are_equal(own: Any, other: Any) -> bool:
 def _parameters(kind: Any) -> dict[str, _Field]:
     """Return the fields of the parameters of an estimator, from the annotations of its constructor."""
     hints = typing.get_type_hints(kind.__init__)
-    return {name: _of_annotation(hint) for name, hint in hints.items() if name != "return"}
+    fields = {name: _of_annotation(hint) for name, hint in hints.items() if name != "return"}
+    if "categorical_features" in fields:
+        fields["categorical_features"] = _CATEGORICAL_FEATURES
+    return fields
 
 
 def _of_annotation(hint: Any) -> _Field:
