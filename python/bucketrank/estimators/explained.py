@@ -36,9 +36,9 @@ class ScoreRanker(LabelRanker):
         Returns
         -------
         ndarray of shape (n_samples, n_labels)
-            Larger is better. Computed in double precision and not clipped, whereas the other predictions of a forest are
-            rounded to 1e-6 per share, those of a booster to single precision, and those of a linear model are clipped at
-            ±25.
+            Larger is better. Computed in double precision and not clipped, whereas the other predictions of a forest
+            are rounded to 1e-6 per share, those of a booster to single precision, and those of a linear model are
+            clipped at ±25.
         """
         values = self._features(X)
         return _core.label_scores(self._explained_model(), values, resolve_n_jobs(self.n_jobs))

@@ -111,12 +111,12 @@ class PartialLabelRankingLinear(LatentRanker):
     products :math:`s s^T` of the gradients of the G rankings, plus the second derivatives of the penalty. If all
     weights are whole numbers, a row counts as that many rankings; otherwise its gradient is multiplied by its weight.
     Where no ranking has more than two labels, standard errors are the square roots of the diagonal of :math:`H^{-1}`.
-    Only differences of utilities have a meaning. Because of the penalty, the coefficients of a feature and the intercepts add up to 0 over the labels that
-    were compared. Their errors are therefore those of the differences from the mean label; they exclude a common shift
-    of all utilities, which the data do not determine. Other coefficients that the data do not determine (those of a
-    label that was never compared, of a constant feature, or of the two tie terms of two labels, of which only the sum
-    matters) have a standard error that is determined by the penalty alone. The errors assume that scale and penalty are
-    given.
+    Only differences of utilities have a meaning. Because of the penalty, the coefficients of a feature and the
+    intercepts add up to 0 over the labels that were compared. Their errors are therefore those of the differences from
+    the mean label; they exclude a common shift of all utilities, which the data do not determine. Other coefficients
+    that the data do not determine (those of a label that was never compared, of a constant feature, or of the two tie
+    terms of two labels, of which only the sum matters) have a standard error that is determined by the penalty alone.
+    The errors assume that scale and penalty are given.
 
     Examples
     --------

@@ -67,9 +67,9 @@ def _variances(
     """Return the diagonal of the covariance, without the common shift of the utilities of compared labels.
 
     The covariance is the inverse of the information, or that inverse times the products times that inverse. Per input,
-    the shift is an eigenvector of both matrices, and its eigenvalue is the ridge. In the information, this eigenvalue is
-    raised to the size of the others, so that a small ridge does not make the inverse inaccurate; the known variance of
-    the shift is subtracted afterwards.
+    the shift is an eigenvector of both matrices, and its eigenvalue is the ridge. In the information, this eigenvalue
+    is raised to the size of the others, so that a small ridge does not make the inverse inaccurate; the known variance
+    of the shift is subtracted afterwards.
     """
     n = len(compared)
     inputs = len(ridge)

@@ -68,27 +68,6 @@ impl BucketOrder {
         }
     }
 
-    /// Builds the order from buckets, best first. Labels without a bucket form a last bucket; a label in several
-    /// buckets keeps the first one.
-    #[must_use]
-    pub fn from_buckets<'a>(labels: usize, buckets: impl Iterator<Item = &'a [usize]>) -> Self {
-        let mut positions = vec![0; labels];
-        let mut position = 0;
-        for bucket in buckets {
-            let before = position;
-            for &label in bucket {
-                if positions[label] == 0 {
-                    positions[label] = before + 1;
-                    position = before + 1;
-                }
-            }
-        }
-        for p in positions.iter_mut().filter(|p| **p == 0) {
-            *p = position + 1;
-        }
-        Self { positions }
-    }
-
     /// Wraps positions that are already dense.
     pub(crate) fn from_dense(positions: Vec<u16>) -> Self {
         Self { positions }
@@ -116,12 +95,5 @@ mod tests {
         let order = BucketOrder::from_scores(&[3.0, 2.5, 2.0, 0.0], |drop| drop <= 0.5);
         assert_eq!(order.positions(), [1, 1, 1, 2]);
         assert_eq!(order.buckets(), 2);
-    }
-
-    #[test]
-    fn from_buckets_gives_each_label_one_position() {
-        let buckets: [&[usize]; 3] = [&[2], &[], &[0, 2]];
-        let order = BucketOrder::from_buckets(4, buckets.into_iter());
-        assert_eq!(order.positions(), [2, 3, 1, 3]);
     }
 }

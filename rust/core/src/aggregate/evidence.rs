@@ -262,18 +262,6 @@ impl Evidence {
         self.pair_order.labels()
     }
 
-    /// The highest level of [`Needs`] that this evidence satisfies.
-    #[must_use]
-    pub fn satisfied_needs(&self) -> Needs {
-        match (&self.pair_shares, &self.counts, &self.row_shares) {
-            (Some(_), Some(_), Some(_)) if self.kept.is_some() => Needs::Rows,
-            (Some(_), Some(_), Some(_)) => Needs::Rankings,
-            (Some(_), Some(_), None) => Needs::Counts,
-            (Some(_), None, _) => Needs::Shares,
-            _ => Needs::PairOrder,
-        }
-    }
-
     /// The pair order matrix C.
     #[must_use]
     pub fn pair_order(&self) -> &PairOrderMatrix {

@@ -81,19 +81,6 @@ impl Tree {
         }
     }
 
-    /// The nodes from the root to the leaf of a row.
-    ///
-    /// # Errors
-    /// As [`Tree::apply`].
-    pub fn decision_path(&self, row: &[f64]) -> Result<Vec<u32>> {
-        let shape = ndarray::ArrayView2::from_shape((1, row.len()), row);
-        let leaf = match shape {
-            Ok(view) => self.apply(view, &Interrupt::never())?[0],
-            Err(_) => 0,
-        };
-        Ok(self.path(leaf))
-    }
-
     /// The nodes from the root to a node.
     ///
     /// # Panics
@@ -182,7 +169,7 @@ mod tests {
             for (row, &leaf) in leaves.iter().enumerate() {
                 assert!(tree.node_rows(leaf).contains(&(row as u32)));
                 assert_eq!(reversed[x.nrows() - 1 - row], leaf);
-                let path = tree.decision_path(&x.row(row).to_vec()).unwrap();
+                let path = tree.path(leaf);
                 assert_eq!((path[0], path[path.len() - 1]), (0, leaf));
                 assert!(path.windows(2).all(|w| tree.children(w[0]).contains(&w[1])));
             }
