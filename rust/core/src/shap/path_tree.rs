@@ -106,6 +106,13 @@ pub(super) struct PathTree {
     pub(super) values: Vec<f64>,
 }
 
+/// A step of the path to the current node.
+struct PathFeature {
+    feature: u32,
+    /// As [`PathStep::previous`].
+    previous: u32,
+}
+
 /// A node that the walk has not reached yet.
 struct PendingNode {
     node: usize,
@@ -158,23 +165,26 @@ impl PathTree {
     fn add_steps(&mut self, tree: &impl SplitTree) {
         let covers = node_covers(tree);
         let leaf_numbers = number_leaves(tree);
-        // Features of the steps on the path to the current node.
-        let mut path: Vec<usize> = Vec::new();
+        // The steps on the path to the current node.
+        let mut path: Vec<PathFeature> = Vec::new();
+        let mut is_repeated = Vec::new();
         let mut stack = Vec::new();
         self.push_children(tree, &covers, 0, 0, &mut stack);
         while let Some(pending) = stack.pop() {
             path.truncate(pending.depth - 1);
-            let previous = path.iter().rposition(|&feature| feature == pending.feature);
-            path.push(pending.feature);
+            let feature = pending.feature as u32;
+            let previous = path.iter().rposition(|step| step.feature == feature);
+            let previous = previous.map_or(0, |index| index as u32 + 1);
+            path.push(PathFeature { feature, previous });
             let is_leaf = tree.children(pending.node).is_empty();
             let leaf = is_leaf.then(|| LeafPath {
                 number: leaf_numbers[pending.node],
-                elements: self.add_elements(&path),
+                elements: self.add_elements(&path, &mut is_repeated),
             });
             self.depth = self.depth.max(pending.depth);
             self.steps.push(PathStep {
                 depth: pending.depth as u32,
-                previous: previous.map_or(0, |index| index as u32 + 1),
+                previous,
                 split: pending.split as u32,
                 node: pending.node as u32,
                 share: pending.share,
@@ -213,12 +223,17 @@ impl PathTree {
     }
 
     /// Adds the distinct features of a path, each with the depth of its last step.
-    fn add_elements(&mut self, path: &[usize]) -> Range<usize> {
+    fn add_elements(&mut self, path: &[PathFeature], is_repeated: &mut Vec<bool>) -> Range<usize> {
         let start = self.elements.len();
-        for (index, feature) in path.iter().enumerate() {
-            if !path[index + 1..].contains(feature) {
+        is_repeated.clear();
+        is_repeated.resize(path.len() + 1, false);
+        for step in path {
+            is_repeated[step.previous as usize] = true;
+        }
+        for (index, step) in path.iter().enumerate() {
+            if !is_repeated[index + 1] {
                 self.elements.push(PathElement {
-                    feature: *feature as u32,
+                    feature: step.feature,
                     depth: index as u32 + 1,
                 });
             }
@@ -234,18 +249,35 @@ impl PathTree {
         self.points = points.len();
         let failed = points.iter().zip(&weights);
         self.failed_weights = failed.map(|(t, weight)| -weight / (1.0 - t)).collect();
-        // Per depth of the current path: share of the cover that passes all splits of the step's feature up to it.
+        let count = points.len();
+        for factors in [
+            &mut self.passing,
+            &mut self.failing,
+            &mut self.passed_weights,
+        ] {
+            factors.resize(self.steps.len() * count, 0.0);
+        }
+        // Per depth of the current path: share of the cover that passes all splits of the step's feature up to it, and
+        // per quadrature point 1 / (t + (1 − t) · share).
         let mut reached = vec![1.0; self.depth + 1];
-        for step in &self.steps {
-            let before = reached[step.previous as usize];
-            let now = before * step.share;
-            reached[step.depth as usize] = now;
-            for (t, weight) in points.iter().zip(&weights) {
-                let mixed = |share: f64| t + (1.0 - t) * share;
+        let mut inverses = vec![1.0; (self.depth + 1) * count];
+        for (index, step) in self.steps.iter().enumerate() {
+            let (depth, previous) = (step.depth as usize, step.previous as usize);
+            let share = reached[previous] * step.share;
+            reached[depth] = share;
+            let own = index * count..(index + 1) * count;
+            let passing = &mut self.passing[own.clone()];
+            let failing = &mut self.failing[own.clone()];
+            let passed_weights = &mut self.passed_weights[own];
+            for (point, (t, weight)) in points.iter().zip(&weights).enumerate() {
+                let mixed = t + (1.0 - t) * share;
+                let inverse = 1.0 / mixed;
                 // Replaces the factor of the earlier splits of the feature; 1 without any.
-                self.passing.push(mixed(now) / mixed(before));
-                self.failing.push((1.0 - t) * now / mixed(before));
-                self.passed_weights.push(weight * (1.0 - now) / mixed(now));
+                let before = inverses[previous * count + point];
+                passing[point] = mixed * before;
+                failing[point] = (1.0 - t) * share * before;
+                passed_weights[point] = weight * (1.0 - share) * inverse;
+                inverses[depth * count + point] = inverse;
             }
         }
     }
