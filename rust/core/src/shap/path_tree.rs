@@ -71,7 +71,32 @@ pub(super) struct PathElement {
     pub(super) feature: u32,
     /// Depth of the last step that splits the feature.
     pub(super) depth: u32,
+    /// Position of its weight among those of the chunk, which are sorted by feature.
+    pub(super) slot: u32,
 }
+
+/// Consecutive leaves of the walk. Their weights are computed first and then multiplied by their values feature by
+/// feature, so that the sums of a feature stay in registers.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct LeafChunk {
+    /// The steps from the last leaf of the chunk before to the last leaf of this one.
+    pub(super) steps: Range<usize>,
+    /// Range in [`PathTree::elements`] and in [`PathTree::slot_leaves`].
+    pub(super) elements: Range<usize>,
+    /// Range in [`PathTree::groups`].
+    pub(super) groups: Range<usize>,
+}
+
+/// The weights of one feature in a chunk.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct FeatureSlots {
+    pub(super) feature: u32,
+    /// Range of slots in the chunk.
+    pub(super) slots: Range<u32>,
+}
+
+/// Weights per chunk, unless a single leaf has more: 32 KB for eight rows.
+const SLOTS_PER_CHUNK: usize = 512;
 
 /// A tree in the order of a depth-first walk, with all numbers that do not depend on the explained row.
 ///
@@ -94,6 +119,10 @@ pub(super) struct PathTree {
     /// Inner nodes, as indices of the original tree.
     pub(super) splits: Vec<u32>,
     pub(super) elements: Vec<PathElement>,
+    pub(super) chunks: Vec<LeafChunk>,
+    pub(super) groups: Vec<FeatureSlots>,
+    /// Per slot, chunk by chunk: number of the leaf.
+    pub(super) slot_leaves: Vec<u32>,
     /// Per step and quadrature point: the factor of the product when the row still passes all splits of the feature.
     pub(super) passing: Vec<f64>,
     /// Per step and quadrature point: the factor when the row fails the feature for the first time.
@@ -141,6 +170,9 @@ impl PathTree {
             steps: Vec::with_capacity(tree.node_count()),
             splits: Vec::new(),
             elements: Vec::new(),
+            chunks: Vec::new(),
+            groups: Vec::new(),
+            slot_leaves: Vec::new(),
             passing: Vec::new(),
             failing: Vec::new(),
             passed_weights: Vec::new(),
@@ -148,6 +180,7 @@ impl PathTree {
             values,
         };
         path_tree.add_steps(tree);
+        path_tree.add_chunks();
         interrupt.check()?;
         path_tree.add_factors();
         Ok(path_tree)
@@ -156,10 +189,8 @@ impl PathTree {
     /// Estimated time to explain one row, in nanoseconds.
     pub(super) fn nanoseconds_per_row(&self) -> usize {
         let per_element = self.points + self.labels;
-        usize::midpoint(
-            self.steps.len() * self.points,
-            self.elements.len() * per_element,
-        )
+        // Measured: a row takes about 1/6 ns per product.
+        (self.steps.len() * self.points + self.elements.len() * per_element) / 6
     }
 
     fn add_steps(&mut self, tree: &impl SplitTree) {
@@ -235,10 +266,63 @@ impl PathTree {
                 self.elements.push(PathElement {
                     feature: step.feature,
                     depth: index as u32 + 1,
+                    slot: 0,
                 });
             }
         }
         start..self.elements.len()
+    }
+
+    /// Divides the leaves into chunks.
+    fn add_chunks(&mut self) {
+        self.slot_leaves.resize(self.elements.len(), 0);
+        let features = self.elements.iter().map(|element| element.feature);
+        let mut ends = vec![0; features.max().map_or(0, |feature| feature as usize + 1)];
+        let (mut first_step, mut first_element) = (0, 0);
+        for index in 0..self.steps.len() {
+            let Some(leaf) = &self.steps[index].leaf else {
+                continue;
+            };
+            let elements = first_element..leaf.elements.end;
+            let is_last = index + 1 == self.steps.len();
+            if is_last || elements.len() + leaf.elements.len() > SLOTS_PER_CHUNK {
+                first_element = elements.end;
+                self.add_chunk(first_step..index + 1, elements, &mut ends);
+                first_step = index + 1;
+            }
+        }
+    }
+
+    /// Adds a chunk and sorts its elements by feature. `ends` is a buffer of one number per feature.
+    fn add_chunk(&mut self, steps: Range<usize>, elements: Range<usize>, ends: &mut [u32]) {
+        ends.fill(0);
+        for element in &self.elements[elements.clone()] {
+            ends[element.feature as usize] += 1;
+        }
+        let first_group = self.groups.len();
+        let mut start = 0;
+        for (feature, end) in ends.iter_mut().enumerate().filter(|(_, end)| **end > 0) {
+            let slots = start..start + *end;
+            *end = start;
+            start = slots.end;
+            let feature = feature as u32;
+            self.groups.push(FeatureSlots { feature, slots });
+        }
+        let leaves = self.steps[steps.clone()].iter();
+        for leaf in leaves.filter_map(|step| step.leaf.as_ref()) {
+            for element in &mut self.elements[leaf.elements.clone()] {
+                let end = &mut ends[element.feature as usize];
+                element.slot = *end;
+                self.slot_leaves[elements.start + *end as usize] = leaf.number;
+                *end += 1;
+            }
+        }
+        let groups = first_group..self.groups.len();
+        self.chunks.push(LeafChunk {
+            steps,
+            elements,
+            groups,
+        });
     }
 
     fn add_factors(&mut self) {

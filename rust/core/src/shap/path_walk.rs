@@ -2,7 +2,7 @@
 
 use crate::simd::{dispatch, Kernel};
 
-use super::path_tree::{LeafPath, PathElement, PathTree, SplitTree};
+use super::path_tree::{LeafChunk, PathElement, PathTree, SplitTree};
 
 /// Rows that are explained together, one per lane of the vector instructions.
 pub(super) const LANES: usize = 8;
@@ -31,7 +31,7 @@ pub(super) struct WalkBuffers {
     passed: Vec<Masks>,
     /// Per depth: index of the step of the current path.
     path: Vec<usize>,
-    /// Per feature on the path to the current leaf: its Shapley weight.
+    /// Per slot of the current chunk: the Shapley weight of a feature for a leaf.
     weights: Vec<Lanes>,
 }
 
@@ -54,6 +54,9 @@ impl WalkBuffers {
         self.products[..tree.points].fill([1.0; LANES]);
         self.passed.resize(tree.depth + 1, [u64::MAX; LANES]);
         self.path.resize(tree.depth + 1, 0);
+        let slots = tree.chunks.iter().map(|chunk| chunk.elements.len());
+        let slots = slots.max().unwrap_or(0).max(self.weights.len());
+        self.weights.resize(slots, [0.0; LANES]);
         dispatch(PathWalk {
             tree,
             buffers: self,
@@ -74,12 +77,15 @@ impl Kernel for PathWalk<'_> {
 
     #[inline(always)]
     fn run(mut self) {
-        for index in 0..self.tree.steps.len() {
-            self.take_step(index);
-            if let Some(leaf) = &self.tree.steps[index].leaf {
-                let depth = self.tree.steps[index].depth as usize;
-                self.add_leaf(leaf, depth);
+        for chunk in &self.tree.chunks {
+            for index in chunk.steps.clone() {
+                self.take_step(index);
+                if let Some(leaf) = &self.tree.steps[index].leaf {
+                    let depth = self.tree.steps[index].depth as usize;
+                    self.weigh_features(&self.tree.elements[leaf.elements.clone()], depth);
+                }
             }
+            self.add_chunk(chunk);
         }
     }
 }
@@ -116,34 +122,12 @@ impl PathWalk<'_> {
         }
     }
 
-    /// Adds the values of a leaf, weighted for each feature on its path.
-    #[inline(always)]
-    fn add_leaf(&mut self, leaf: &LeafPath, depth: usize) {
-        let tree = self.tree;
-        let elements = &tree.elements[leaf.elements.clone()];
-        self.weigh_features(elements, depth);
-        let labels = tree.labels;
-        let values = &tree.values[leaf.number as usize * labels..][..labels];
-        // Features are the inner loop, so that the vectors hold rows: with labels there, the compiler would transpose.
-        for (label, value) in values.iter().enumerate() {
-            for (element, weights) in elements.iter().zip(&self.buffers.weights) {
-                let sums = &mut self.sums[element.feature as usize * labels + label];
-                let mut new = *sums;
-                for lane in 0..LANES {
-                    new[lane] += weights[lane] * value;
-                }
-                *sums = new;
-            }
-        }
-    }
-
     /// Computes the Shapley weights of the features on the path to a leaf.
     #[inline(always)]
     fn weigh_features(&mut self, elements: &[PathElement], depth: usize) {
         let (tree, buffers, points) = (self.tree, &mut *self.buffers, self.tree.points);
         let product = &buffers.products[depth * points..(depth + 1) * points];
         let failed = weigh(product, &tree.failed_weights);
-        buffers.weights.clear();
         for element in elements {
             let depth = element.depth as usize;
             let first = buffers.path[depth] * points;
@@ -152,8 +136,60 @@ impl PathWalk<'_> {
             for lane in 0..LANES {
                 weights[lane] = select(passed[lane], weights[lane], failed[lane]);
             }
-            buffers.weights.push(weights);
+            buffers.weights[element.slot as usize] = weights;
         }
+    }
+
+    /// Adds the values of the leaves of a chunk, weighted for each feature on their paths.
+    #[inline(always)]
+    fn add_chunk(&mut self, chunk: &LeafChunk) {
+        let (tree, labels) = (self.tree, self.tree.labels);
+        let leaves = &tree.slot_leaves[chunk.elements.clone()];
+        for group in &tree.groups[chunk.groups.clone()] {
+            let slots = group.slots.start as usize..group.slots.end as usize;
+            let weighted = WeightedLeaves {
+                tree,
+                weights: &self.buffers.weights[slots.clone()],
+                leaves: &leaves[slots],
+            };
+            let sums = &mut self.sums[group.feature as usize * labels..][..labels];
+            let (blocks, rest) = sums.as_chunks_mut();
+            for (block, sums) in blocks.iter_mut().enumerate() {
+                weighted.add::<LABELS_PER_BLOCK>(block * LABELS_PER_BLOCK, sums);
+            }
+            let done = blocks.len() * LABELS_PER_BLOCK;
+            for (label, sums) in rest.iter_mut().enumerate() {
+                weighted.add(done + label, std::array::from_mut(sums));
+            }
+        }
+    }
+}
+
+/// Labels whose sums are in registers at the same time.
+const LABELS_PER_BLOCK: usize = 4;
+
+/// The weights of one feature for some leaves.
+struct WeightedLeaves<'a> {
+    tree: &'a PathTree,
+    weights: &'a [Lanes],
+    /// Numbers of the leaves.
+    leaves: &'a [u32],
+}
+
+impl WeightedLeaves<'_> {
+    /// Adds weight times value of all leaves to the sums of the labels from `first` on.
+    #[inline(always)]
+    fn add<const LABELS: usize>(&self, first: usize, sums: &mut [Lanes; LABELS]) {
+        let mut new = *sums;
+        for (weights, &leaf) in self.weights.iter().zip(self.leaves) {
+            let values = &self.tree.values[leaf as usize * self.tree.labels + first..][..LABELS];
+            for (sum, value) in new.iter_mut().zip(values) {
+                for lane in 0..LANES {
+                    sum[lane] += weights[lane] * value;
+                }
+            }
+        }
+        *sums = new;
     }
 }
 
