@@ -234,3 +234,10 @@ def test_the_figure_sums_the_other_features_and_adds_the_base() -> None:
 def test_bad_figures_are_refused(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_the_figure_shows_categories_and_missing_values() -> None:
+    axes = plot_label_effects(SHAP, 0, 1, features=list("wxyz"), row=["Bern", None, np.nan, 4.0])
+    texts = {text.get_text() for text in axes.get_yticklabels()}
+    assert texts == {"w = Bern", "x = missing", "y = missing", "z = 4"}
+    pyplot.close("all")
