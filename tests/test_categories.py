@@ -141,6 +141,45 @@ def test_unseen_categories_are_missing_values(model: Any) -> None:
     np.testing.assert_array_equal(fitted.predict(wider), fitted.predict(X))
 
 
+def test_a_linear_model_has_an_input_per_category(tmp_path: Path) -> None:
+    X, Y = survey()
+    linear = PartialLabelRankingLinear(standard_errors=True).fit(X, Y)
+    assert linear.category_coef_.shape == linear.category_tie_coef_.shape == (4, 8)
+    assert linear.category_coef_standard_error_.shape == (4, 8)
+    assert np.all(linear.coef_[:, 0] == 0)
+    assert linear.feature_importances_[0] > 0.3
+    shap = linear.shap_values(X)
+    total = shap.sum(axis=1) + linear.shap_base_values()
+    assert np.abs(total - linear.predict_label_scores(X)).max() < 1e-9
+    unseen = pd.DataFrame({"city": ["Nowhere"], "age": [linear.mean_[1]]})
+    assert (
+        np.abs(
+            linear.predict_label_scores(unseen)
+            - linear.predict_label_scores(pd.DataFrame({"city": [None], "age": [linear.mean_[1]]}))
+        ).max()
+        == 0
+    )
+    save_model(linear, tmp_path / "model.bucketrank")
+    loaded = load_model(tmp_path / "model.bucketrank")
+    assert np.array_equal(loaded.predict_utilities(X), linear.predict_utilities(X))
+    assert np.array_equal(loaded.category_coef_, linear.category_coef_)
+    assert np.array_equal(
+        loaded.category_coef_standard_error_, linear.category_coef_standard_error_
+    )
+
+
+def test_categories_of_a_linear_model_are_indicators() -> None:
+    X, Y = survey()
+    X = X.fillna({"city": "Bern", "age": 40.0})
+    linear = PartialLabelRankingLinear(tolerance=1e-9).fit(X, Y)
+    indicators = [X["city"] == name for name in linear.categories_[0]]
+    # The value of a categorical feature stays an input without influence: a constant.
+    by_hand = np.column_stack([np.zeros(len(X)), X["age"], *indicators]).astype(float)
+    other = PartialLabelRankingLinear(tolerance=1e-9).fit(by_hand, Y)
+    assert np.abs(linear.category_coef_ - other.coef_[:, 2:]).max() < 1e-5
+    assert np.abs(linear.predict_utilities(X) - other.predict_utilities(by_hand)).max() < 1e-5
+
+
 def test_pipelines_pass_frames_on() -> None:
     X, y = survey()
     pipeline = make_pipeline(FunctionTransformer(lambda table: table), clone(ESTIMATORS[0]))

@@ -119,3 +119,18 @@ def test_bad_input(data: tuple[Array, Array]) -> None:
         partial_dependence(baseline, X, [0])
     with pytest.raises(TypeError, match="ranker is of type int"):
         partial_dependence(3, X, [0])
+
+
+def test_partial_dependence_tries_known_values_only() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"city": rng.choice(["Bern", "Oslo"], 150), "age": rng.uniform(0, 9, 150)})
+    Y = np.where((X["city"] == "Oslo").to_numpy()[:, None], [[1, 2]], [[2, 1]])
+    X.loc[::7, "city"] = None
+    X.loc[::5, "age"] = np.nan
+    forest = br.PartialLabelRankingForest(n_estimators=20, random_state=0).fit(X, Y)
+    found = partial_dependence(forest, X, ["age"], grid_resolution=6)
+    assert found.average.shape == (2, 6)
+    assert np.all(np.diff(found["grid_values"][0]) > 0)
+    found = partial_dependence(forest, X, "city")
+    assert found["grid_values"][0].tolist() == ["Bern", "Oslo"]
+    assert found.average[0, 1] > found.average[0, 0] + 0.3

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import bucketrank as br
@@ -86,13 +87,33 @@ def test_scores_are_those_of_the_predictions() -> None:
     assert np.abs(total - linear.predict_label_scores(far)).max() < 1e-9
 
 
-def test_values_follow_the_labels() -> None:
+@pytest.mark.parametrize("name", EXACT)
+def test_values_follow_the_labels(name: str) -> None:
     X, Y, _ = data()
     order = [2, 0, 3, 1]
-    for name in ("tree", "shrunken tree"):
-        shap = EXACT[name].fit(X, Y).shap_values(X)
-        relabelled = EXACT[name].fit(X, Y[:, order]).shap_values(X)
-        assert np.abs(relabelled - shap[:, :, order]).max() < 1e-12
+    model, tolerance = clone(EXACT[name]), 1e-12
+    if name == "booster":
+        # Utilities of a booster are single floats, whose sums depend on the order of the labels. After many rounds the
+        # rounding also decides between features that divide the rows of a node alike, see the next test.
+        model, tolerance = model.set_params(rounds=10), 1e-6
+    if name == "linear":
+        # The solver stops at a gradient of this size; the penalty bounds the error of a coefficient.
+        model, tolerance = model.set_params(tolerance=1e-9), 1e-5
+    shap = model.fit(X, Y).shap_values(X)
+    relabelled = model.fit(X, Y[:, order]).shap_values(X)
+    assert np.abs(relabelled - shap[:, :, order]).max() < tolerance
+
+
+def test_boosters_follow_the_labels_up_to_features_that_divide_the_rows_alike() -> None:
+    X, Y, _ = data()
+    order = [2, 0, 3, 1]
+    # Every tree sees all rows: features that divide them alike give all rows the same scores.
+    booster = br.PartialLabelRankingBooster(
+        rounds=100, min_samples_leaf=3, row_share=1.0, random_state=0
+    )
+    scores = booster.fit(X, Y).predict_label_scores(X)
+    relabelled = booster.fit(X, Y[:, order]).predict_label_scores(X)
+    assert np.abs(relabelled - scores[:, order]).max() < 1e-5
 
 
 def test_an_unused_feature_has_no_effect() -> None:
@@ -213,3 +234,10 @@ def test_the_figure_sums_the_other_features_and_adds_the_base() -> None:
 def test_bad_figures_are_refused(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_the_figure_shows_categories_and_missing_values() -> None:
+    axes = plot_label_effects(SHAP, 0, 1, features=list("wxyz"), row=["Bern", None, np.nan, 4.0])
+    texts = {text.get_text() for text in axes.get_yticklabels()}
+    assert texts == {"w = Bern", "x = missing", "y = missing", "z = 4"}
+    pyplot.close("all")

@@ -238,3 +238,17 @@ def test_long_orders_are_wrapped() -> None:
     assert len(lines) == 5
     assert lines[2].endswith("...")
     pyplot.close("all")
+
+
+def test_conditions_name_categories() -> None:
+    X = pd.DataFrame({"city": ["Bern", "Oslo", "Riga", "Cork"] * 6})
+    Y = [[1, 2, 3], [3, 2, 1], [2, 1, 3], [1, 2, 3]] * 6
+    tree = PartialLabelRankingTree(min_samples_split=2).fit(X, Y)
+    text = export_text(tree)
+    assert "city is Oslo" in text
+    assert "city in {" in text
+    assert "<=" not in text
+    many = pd.DataFrame({"city": [f"c{i:02}" for i in range(20)] * 3})
+    Y = [[1, 2] if i < 10 else [2, 1] for i in range(20)] * 3
+    text = export_text(PartialLabelRankingTree(min_samples_split=2).fit(many, Y))
+    assert text.count("5 others}") == 2

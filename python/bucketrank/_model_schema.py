@@ -179,6 +179,13 @@ def _is_per_indicator(value: Any, state: _State) -> bool:
     return bool(value.shape == (state["n_labels_in_"], len(state["missing_indicators_"])))
 
 
+def _is_per_category(value: Any, state: _State) -> bool:
+    if type(value) is not np.ndarray or value.dtype != np.float64:
+        return False
+    count = sum(len(own) for own in state["categories_"].values())
+    return bool(value.shape == (state["n_labels_in_"], count))
+
+
 def _is_weights(value: Any, state: _State) -> bool:
     """Whether there is one weight per component, and a positive weight only where there are models."""
     components = state["components_"]
@@ -230,6 +237,7 @@ _COMMON = _Schema(
     {"aggregator_ suits the model": lambda model: _is_usable(model)},
 )
 _PER_INDICATOR = _Field("one column per indicator of missing values", _is_per_indicator)
+_PER_CATEGORY = _Field("one column per category", _is_per_category)
 _PER_LABEL = _numbers("n_labels_in_")
 _PER_COEFFICIENT = _numbers("n_labels_in_", "n_features_in_")
 _SCHEMAS = {
@@ -291,6 +299,8 @@ _SCHEMAS = {
             "tie_coef_standard_error_": _PER_COEFFICIENT,
             "intercept_standard_error_": _PER_LABEL,
             "tie_intercept_standard_error_": _PER_LABEL,
+            "category_coef_standard_error_": _PER_CATEGORY,
+            "category_tie_coef_standard_error_": _PER_CATEGORY,
         },
         {"the coefficients are those of model_": lambda model: _has_own_coefficients(model)},
     ),
@@ -344,12 +354,13 @@ def _has_own_coefficients(model: Any) -> bool:
     labels, features = model.n_labels_in_, model.n_features_in_
     coefficients, intercepts = model.model_.coefficients()
     means, deviations = (numbers[:features] for numbers in model.model_.scale())
+    categories = features + len(model.missing_indicators_)
     pairs = [
         (model.coef_, coefficients[:labels, :features]),
         (model.tie_coef_, coefficients[labels:, :features]),
         (model.missing_indicators_, model.model_.indicators()),
-        (model.missing_coef_, coefficients[:labels, features:]),
-        (model.missing_tie_coef_, coefficients[labels:, features:]),
+        (model.missing_coef_, coefficients[:labels, features:categories]),
+        (model.missing_tie_coef_, coefficients[labels:, features:categories]),
         (model.intercept_, intercepts[:labels]),
         (model.tie_intercept_, intercepts[labels:]),
         (model.mean_, means),

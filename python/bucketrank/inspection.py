@@ -6,11 +6,13 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats.mstats import mquantiles
 from sklearn import inspection
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from bucketrank.estimators.base import LabelRanker, pair_order_of
+from bucketrank.estimators.categories import FeatureColumns
 
 __all__ = ["LabelScores", "partial_dependence"]
 
@@ -133,7 +135,8 @@ def partial_dependence(
     X : array-like or DataFrame of shape (n_samples, n_features)
         Rows whose other features are averaged over.
     features : int, str, or list of these
-        One feature or several, by index or by name.
+        One feature or several, by index or by name. The values to try are taken from the known values of `X`; if some
+        are missing, this needs scikit-learn 1.7 or later.
     response_method : {"auto", "utilities", "borda"}, default "auto"
         The score; see :class:`LabelScores`.
     **options
@@ -164,4 +167,40 @@ def partial_dependence(
     check_is_fitted(estimator)
     # Errors in X are those of predict, not those of NumPy inside scikit-learn.
     estimator._features(X)
+    if estimator.categories_:
+        options.setdefault("categorical_features", sorted(estimator.categories_))
+    custom = {**_known_values(estimator, X, features, options), **options.pop("custom_values", {})}
+    if custom:
+        options["custom_values"] = custom
     return inspection.partial_dependence(scores, X, features, method="brute", **options)
+
+
+def _known_values(
+    estimator: Any, X: Any, features: Any, options: dict[str, Any]
+) -> dict[Any, NDArray[Any]]:
+    """Return the values to try of each feature with missing values in `X`; scikit-learn's would be missing too."""
+    columns = FeatureColumns(X)
+    chosen = features if isinstance(features, (list, tuple, np.ndarray)) else [features]
+    resolution = options.get("grid_resolution", 100)
+    if not isinstance(resolution, int) or resolution < 2:
+        # scikit-learn reports it.
+        return {}
+    found: dict[Any, NDArray[Any]] = {}
+    for feature in chosen:
+        if isinstance(feature, str) and columns.names is not None and feature in columns.names:
+            column = columns.names.index(feature)
+        elif isinstance(feature, (int, np.integer)) and 0 <= feature < columns.count:
+            column = int(feature)
+        else:
+            # scikit-learn reports a feature that is not there.
+            continue
+        values = columns.values(column)
+        known = sorted({value for value in values if value is not None})
+        if len(known) == 0 or None not in values:
+            continue
+        if column not in estimator.categories_ and len(known) >= resolution:
+            present = [value for value in values if value is not None]
+            shares = options.get("percentiles", (0.05, 0.95))
+            known = np.linspace(*mquantiles(present, prob=shares), num=resolution).tolist()
+        found[feature] = np.array(known)
+    return found

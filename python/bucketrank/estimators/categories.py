@@ -218,6 +218,11 @@ def order_categories(
     return ordered
 
 
+def category_counts(categories: Categories) -> list[tuple[int, int]]:
+    """Return the categorical features with their numbers of categories, as the core expects them."""
+    return [(feature, len(categories[feature])) for feature in sorted(categories)]
+
+
 def _kind(value: Any) -> str:
     """Return the type of a category as a word; empty for a value that cannot be one."""
     if isinstance(value, str):

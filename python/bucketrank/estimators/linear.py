@@ -14,8 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 from bucketrank import _core
 from bucketrank._validation import as_flag, as_real, as_weights, as_whole, resolve_n_jobs
 from bucketrank.aggregation import Aggregator, as_aggregator
+from bucketrank.estimators.categories import category_counts
 from bucketrank.estimators.latent import LatentRanker
-from bucketrank.estimators.standard_errors import ERROR_NAMES, check_size, standard_errors
+from bucketrank.estimators.standard_errors import (
+    CATEGORY_ERROR_NAMES,
+    ERROR_NAMES,
+    check_size,
+    standard_errors,
+)
 
 if TYPE_CHECKING:
     from bucketrank._core import _LinearOptions
@@ -33,7 +39,8 @@ class PartialLabelRankingLinear(LatentRanker):
     Every label has a utility :math:`f` and a tie term :math:`h`. A label is placed before, tied with or after another
     one with weights :math:`e^{(f_u - f_v)/2}`, :math:`e^{h_u + h_v}` and :math:`e^{(f_v - f_u)/2}`. Features are
     standardised, clipped to ±6 and divided by the square root of their number; the penalised log-likelihood is concave,
-    so its maximum is unique, and the fit finds it.
+    so its maximum is unique, and the fit finds it. A categorical feature has one input per category: 1 for the rows of
+    this category, else 0, standardised as the other features.
 
     Parameters
     ----------
@@ -50,18 +57,18 @@ class PartialLabelRankingLinear(LatentRanker):
         Largest number of steps; a fit that needs more ends with a warning.
     standard_errors : bool, default False
         Whether to compute standard errors of coefficients and intercepts. There may be at most 4000 of them: 2 ·
-        n_labels · (n_features + 1) ≤ 4000.
+        n_labels · (n_inputs + 1) ≤ 4000, where the inputs are features, indicators of missing values and categories.
     n_jobs : int, optional
         Number of threads; None means 1, and -1 means one per core. The model does not depend on it.
     categorical_features : {"from_dtype"}, list or None, default "from_dtype"
         The features that are categories: columns of strings and of the dtypes category and string ("from_dtype"), a
         list of names or indices, a list of booleans, or none (None). A feature has at most 255 categories; a category
-        that was not in the training data is a missing value.
+        that was not in the training data is a missing value, whose inputs are all at their means.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_labels, n_features)
-        Change of the utilities by one standard deviation of a feature.
+        Change of the utilities by one standard deviation of a feature; 0 for a categorical feature.
     tie_coef_ : ndarray of shape (n_labels, n_features)
         Change of the tie terms by one standard deviation of a feature.
     feature_importances_ : ndarray of shape (n_features,)
@@ -78,12 +85,18 @@ class PartialLabelRankingLinear(LatentRanker):
     mean_ : ndarray of shape (n_features,)
         Means of the features.
     scale_ : ndarray of shape (n_features,)
-        Standard deviations of the features; 0 for a constant feature, which has no influence.
+        Standard deviations of the features; 0 for a constant feature, which has no influence, and for a categorical
+        feature, whose mean is 0 too.
     missing_indicators_ : ndarray of shape (n_indicators,)
         The features with missing values in training. A missing value is replaced by the mean, and each of these
         features has an indicator: a further input that is 1 where the value is missing, else 0.
     missing_coef_, missing_tie_coef_ : ndarray of shape (n_labels, n_indicators)
         Change of the utilities and of the tie terms by one standard deviation of an indicator.
+    category_coef_, category_tie_coef_ : ndarray of shape (n_labels, n_categories)
+        Change of the utilities and of the tie terms by one standard deviation of the input of a category. The columns
+        are the categories in the order of ``categories_``, feature by feature.
+    category_coef_standard_error_, category_tie_coef_standard_error_ : ndarray of shape (n_labels, n_categories)
+        Their standard errors, with ``standard_errors=True``.
     n_iter_ : int
         Number of steps of the fit.
     converged_ : bool
@@ -177,9 +190,11 @@ class PartialLabelRankingLinear(LatentRanker):
         options = self._options()
         if as_flag(self.standard_errors, "standard_errors"):
             indicators = int(np.isnan(values).any(axis=0).sum())
-            check_size(values.shape[1] + indicators, positions.shape[1])
+            inputs = values.shape[1] + indicators + sum(map(len, categories.values()))
+            check_size(inputs, positions.shape[1])
         weights = as_weights(sample_weight)
-        model = _core.LinearModel.fit(values, positions, weights, options)
+        counts = category_counts(categories)
+        model = _core.LinearModel.fit(values, positions, weights, options, counts)
         if not model.converged:
             warnings.warn(
                 f"the linear model did not reach the tolerance {self.tolerance} in {model.steps} steps; "
@@ -215,32 +230,54 @@ class PartialLabelRankingLinear(LatentRanker):
         n, d = self.n_labels_in_, self.n_features_in_
         self.coef_, self.tie_coef_ = coefficients[:n, :d].copy(), coefficients[n:, :d].copy()
         self.missing_indicators_ = model.indicators()
-        self.missing_coef_ = coefficients[:n, d:].copy()
-        self.missing_tie_coef_ = coefficients[n:, d:].copy()
+        first = d + len(self.missing_indicators_)
+        self.missing_coef_ = coefficients[:n, d:first].copy()
+        self.missing_tie_coef_ = coefficients[n:, d:first].copy()
         self.intercept_, self.tie_intercept_ = intercepts[:n], intercepts[n:]
         self.mean_, self.scale_ = (numbers[:d].copy() for numbers in model.scale())
         self.n_iter_ = model.steps
         self.converged_ = model.converged
         self.model_ = model
-        for name in ERROR_NAMES:
+        for name in (*ERROR_NAMES, *CATEGORY_ERROR_NAMES):
             # Drop the standard errors of an earlier fit.
             self.__dict__.pop(name, None)
-        # The errors of indicators are left out.
-        self.__dict__.update(
-            {name: part[:, :d].copy() if part.ndim == 2 else part for name, part in errors.items()}
-        )
+        # The errors of indicators of missing values are left out.
+        for name, part in errors.items():
+            self.__dict__[name] = part[:, :d].copy() if part.ndim == 2 else part
+            if part.ndim == 2 and self.categories_:
+                self.__dict__[f"category_{name}"] = part[:, first:].copy()
         return self
+
+    @property
+    def category_coef_(self) -> NDArray[np.float64]:
+        """Coefficients of the utilities for the categories, feature by feature."""
+        return self._category_coefficients()[: self.n_labels_in_]
+
+    @property
+    def category_tie_coef_(self) -> NDArray[np.float64]:
+        """Coefficients of the tie terms for the categories, feature by feature."""
+        return self._category_coefficients()[self.n_labels_in_ :]
+
+    def _category_coefficients(self) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        first = self.n_features_in_ + len(self.missing_indicators_)
+        return self.model_.coefficients()[0][:, first:]
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
         """Share of each feature in the sum of the absolute coefficients."""
         check_is_fitted(self)
-        centred = self.coef_ - self.coef_.mean(axis=0)
-        sizes = np.abs(centred).sum(axis=0) + np.abs(self.tie_coef_).sum(axis=0)
-        of_missing = self.missing_coef_ - self.missing_coef_.mean(axis=0)
-        sizes[self.missing_indicators_] += np.abs(of_missing).sum(axis=0)
-        sizes[self.missing_indicators_] += np.abs(self.missing_tie_coef_).sum(axis=0)
-        return np.asarray(sizes / sizes.sum() if sizes.sum() > 0 else sizes)
+        coefficients = self.model_.coefficients()[0]
+        utilities, ties = np.split(coefficients, 2)
+        sizes = np.abs(utilities - utilities.mean(axis=0)).sum(axis=0) + np.abs(ties).sum(axis=0)
+        categorical = self.model_.categorical()
+        owners = [
+            *range(self.n_features_in_),
+            *self.missing_indicators_.tolist(),
+            *(feature for feature, count in categorical for _ in range(count)),
+        ]
+        total = np.bincount(owners, sizes, self.n_features_in_)
+        return np.asarray(total / total.sum() if total.sum() > 0 else total)
 
     def _scores(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.model_.scores(values)

@@ -22,6 +22,7 @@ from bucketrank._validation import (
 )
 from bucketrank.aggregation import Aggregator, as_aggregator
 from bucketrank.estimators.boosting import PartialLabelRankingBooster
+from bucketrank.estimators.categories import category_counts
 from bucketrank.estimators.explained import EstimatedScoreRanker
 from bucketrank.estimators.forest import PartialLabelRankingForest, hash_data
 from bucketrank.estimators.importances import mixture_importances
@@ -208,6 +209,7 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
             )
         weights = as_weights(sample_weight)
         estimators, options = self._plan(values.shape[1], positions, weights)
+        options["categorical"] = category_counts(categories)
         fit = _core.fit_mixture(values, positions, weights, options)
         for name, why in fit["failed"]:
             warnings.warn(f"the {name} {why}", stacklevel=2)
@@ -254,6 +256,7 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
             "shrinkage_strength": estimators.forest._strength(),
             "boosters": [booster._options() for booster in estimators.boosters],
             "linear": _linear_model(self.n_jobs)._options(),
+            "categorical": [],
             "held_out": None if self.fast else (part_of, evidence, linear_rows),
             "n_jobs": resolve_n_jobs(self.n_jobs),
         }

@@ -12,18 +12,20 @@ ERROR_NAMES = (
     "tie_intercept_standard_error_",
 )
 
+CATEGORY_ERROR_NAMES = ("category_coef_standard_error_", "category_tie_coef_standard_error_")
+
 MAX_COEFFICIENTS = 4000
 """Largest number of coefficients; with more, the information matrix would take gigabytes."""
 
 Floats = NDArray[np.float64]
 
 
-def check_size(n_features: int, n_labels: int) -> None:
-    """Raise when the model is too large for standard errors."""
-    count = 2 * n_labels * (n_features + 1)
+def check_size(n_inputs: int, n_labels: int) -> None:
+    """Raise when the model is too large for standard errors; inputs are features, indicators and categories."""
+    count = 2 * n_labels * (n_inputs + 1)
     if count > MAX_COEFFICIENTS:
         raise ValueError(
-            f"{n_labels} labels and {n_features} features make 2 * {n_labels} * ({n_features} + 1) = {count} "
+            f"{n_labels} labels and {n_inputs} features make 2 * {n_labels} * ({n_inputs} + 1) = {count} "
             f"coefficients; standard_errors=True expects at most {MAX_COEFFICIENTS}"
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,7 @@ _EDGE = 0.6
 _TITLE = 0.3
 """Inches above the tree for the title."""
 
+_CONDITION_WRAP = 14
 _WRAP = 24
 _MOST_LINES = 3
 
@@ -193,7 +195,7 @@ class _Drawing:
         return self.axes.text(
             (x + cx) / 2,
             (y + cy) / 2,
-            child.condition.removeprefix(f"{node.feature} "),
+            _wrapped_condition(node, child),
             ha="center",
             va="center",
             fontsize=self.fontsize or _FONT_SIZE,
@@ -246,8 +248,23 @@ def _figure_size(root: ShownNode, fontsize: float, widest: float) -> tuple[float
     levels = max(node.depth for node in root.walk()) + 1
     lines = max(_wrapped(node).count("\n") + 1 for node in root.walk())
     width = _needed_width(root, levels - 1, fontsize)
+    conditions = [
+        _wrapped_condition(node, child) for node in root.walk() for child in node.children
+    ]
+    lines += max((text.count("\n") for text in conditions), default=0)
     height = levels * (lines * _LINE * fontsize + _EDGE) + 3 * _LINE * _FONT_SIZE + _TITLE
     return min(max(width, 5.0), widest), min(height, _LARGEST[1])
+
+
+def _wrapped_condition(node: ShownNode, child: ShownNode) -> str:
+    """Return the condition of a child on short lines, because siblings are close to each other."""
+    text = child.condition.removeprefix(f"{node.feature} ")
+    condition = text.removesuffix(" or missing")
+    if condition.startswith(("in {", "is ")):
+        condition = textwrap.fill(
+            condition, _CONDITION_WRAP, max_lines=_MOST_LINES, placeholder=" ..."
+        )
+    return f"{condition}\nor missing" if text.endswith(" or missing") else condition
 
 
 def _wrapped(node: ShownNode) -> str:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["export_graphviz", "export_text"]
 
+_SHOWN_CATEGORIES = 6
+"""Longest set of categories that is shown in full."""
+
 
 @dataclass(frozen=True)
 class ShownNode:
@@ -175,7 +178,8 @@ def shown_tree(
             above = shown[parent]
             thresholds = nodes["thresholds"][parent]
             place = index - int(nodes["first_child"][parent])
-            condition = f"{above.feature} {_interval(thresholds, place, digits)}"
+            categories = tree.categories_.get(int(nodes["feature"][parent]))
+            condition = f"{above.feature} {_interval(thresholds, place, digits, categories)}"
             if tree.tree_.learnt_missing and math.isfinite(thresholds[0]):
                 with_missing = 0 if nodes["missing_left"][parent] else len(thresholds)
                 condition += " or missing" if place == with_missing else ""
@@ -205,14 +209,32 @@ def _leaf_counts(parents: NDArray[np.int64], leaves: NDArray[np.int64]) -> list[
     return counts
 
 
-def _interval(thresholds: list[float], place: int, digits: int) -> str:
+def _interval(
+    thresholds: list[float], place: int, digits: int, categories: list[Any] | None
+) -> str:
+    """Return the condition of a child: an interval of values, or a set of categories."""
     if math.isinf(thresholds[0]):
         return "is known" if (place == 0) == (thresholds[0] > 0) else "is missing"
+    if categories is not None:
+        first = math.floor(thresholds[place - 1]) + 1 if place else 0
+        end = math.floor(thresholds[place]) + 1 if place < len(thresholds) else len(categories)
+        return _category_set(categories[first:end])
     if place == 0:
         return f"<= {thresholds[0]:.{digits}f}"
     if place == len(thresholds):
         return f"> {thresholds[-1]:.{digits}f}"
     return f"in ({thresholds[place - 1]:.{digits}f}, {thresholds[place]:.{digits}f}]"
+
+
+def _category_set(categories: list[Any]) -> str:
+    """Return a set of categories as text; of a long one, the first and the number of the others."""
+    names = [escape_text(str(category)) for category in categories]
+    if len(names) == 1:
+        return f"is {names[0]}"
+    if len(names) > _SHOWN_CATEGORIES:
+        others = len(names) - _SHOWN_CATEGORIES + 1
+        names[_SHOWN_CATEGORIES - 1 :] = [f"{others} others"]
+    return f"in {{{', '.join(names)}}}"
 
 
 def shown_names(

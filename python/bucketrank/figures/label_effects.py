@@ -43,7 +43,7 @@ def plot_label_effects(
     base : array-like of shape (n_labels,), optional
         The result of ``shap_base_values``; adds a bar with the difference before any feature is known.
     row : array-like of shape (n_features,), optional
-        The features of the row, shown beside their names.
+        The features of the row, shown beside their names: numbers, categories or missing values.
     features : sequence, optional
         Names of the features; by default 0, 1, ...
     labels : sequence, optional
@@ -113,10 +113,18 @@ def _feature_texts(features: Sequence[Hashable] | None, row: Any, count: int) ->
         raise ValueError(f"features has {len(names)} names; expected {count}")
     if row is None:
         return names
-    return [
-        f"{name} = {value:.4g}"
-        for name, value in zip(names, _numbers(row, "row", count), strict=True)
-    ]
+    values = list(row) if np.ndim(row) == 1 else []
+    if len(values) != count:
+        raise ValueError(f"row has shape {np.shape(row)}; expected ({count},)")
+    return [f"{name} = {_value_text(value)}" for name, value in zip(names, values, strict=True)]
+
+
+def _value_text(value: Any) -> str:
+    """Return the text of a value of a feature: a number, a category, or a missing value."""
+    if value is None or value != value:
+        return "missing"
+    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    return f"{value:.4g}" if is_number else name_text(value)
 
 
 def _largest(effects: NDArray[np.float64], texts: list[str], limit: int) -> list[tuple[str, float]]:

@@ -1,6 +1,8 @@
 //! Bindings of `bucketrank_core::linear`.
 
-use bucketrank_core::linear::{LinearModel as Fitted, LinearOptions, LinearParams};
+use bucketrank_core::linear::{
+    CategoricalFeature, LinearModel as Fitted, LinearOptions, LinearParams,
+};
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -35,6 +37,15 @@ impl LinearSpec<'_> {
     }
 }
 
+/// Categorical features from Python: pairs of a feature and its number of categories.
+pub fn categorical_features(pairs: Vec<(u32, u32)>) -> Vec<CategoricalFeature> {
+    let feature = |(feature, categories)| CategoricalFeature {
+        feature,
+        categories,
+    };
+    pairs.into_iter().map(feature).collect()
+}
+
 /// A fitted linear model.
 #[pyclass(frozen, module = "bucketrank._core")]
 pub struct LinearModel {
@@ -57,12 +68,13 @@ impl LinearModel {
         y: Positions<'py>,
         weights: MaybeWeights<'py>,
         options: LinearSpec<'py>,
+        categorical: Vec<(u32, u32)>,
     ) -> Result<Self> {
         let params = options.params()?;
         let rankings = y.read(py, &weights)?;
-        let values = x.as_array();
+        let (values, categorical) = (x.as_array(), categorical_features(categorical));
         let fitted = run(py, |interrupt| {
-            Fitted::fit(values, &rankings, &params, interrupt)
+            Fitted::fit_with_categories(values, &categorical, &rankings, &params, interrupt)
         })?;
         Ok(Self { fitted })
     }
@@ -104,6 +116,12 @@ impl LinearModel {
     fn indicators<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         let indicators = self.fitted.indicators().iter().map(|&i| i64::from(i));
         indicators.collect::<Vec<i64>>().into_pyarray(py)
+    }
+
+    /// The categorical features and their numbers of categories.
+    fn categorical(&self) -> Vec<(u32, u32)> {
+        let each = self.fitted.categorical().iter();
+        each.map(|own| (own.feature, own.categories)).collect()
     }
 
     /// Mean and standard deviation of each feature, then of each indicator.

@@ -21,7 +21,7 @@ use crate::border::arrays::{
 use crate::border::errors::Result;
 use crate::border::run::run_jobs;
 use crate::forest::{forest_options, Forest};
-use crate::linear::{LinearModel, LinearSpec};
+use crate::linear::{categorical_features, LinearModel, LinearSpec};
 use crate::shap::ShapTable;
 use crate::tree::TreeSpec;
 
@@ -36,6 +36,8 @@ pub struct MixtureOptions<'py> {
     /// One per part.
     boosters: Vec<BoosterSpec<'py>>,
     linear: LinearSpec<'py>,
+    /// The categorical features and their numbers of categories.
+    categorical: Vec<(u32, u32)>,
     held_out: Option<HeldOut<'py>>,
     n_jobs: usize,
 }
@@ -70,6 +72,7 @@ impl MixtureOptions<'_> {
             shrinkage_strength: self.shrinkage_strength,
             boosters: boosters.collect::<Result<_>>()?,
             linear: self.linear.params()?,
+            categorical: categorical_features(self.categorical),
             held_out: self.held_out.map(held_out_rows),
         })
     }

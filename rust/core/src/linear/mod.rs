@@ -31,6 +31,7 @@ mod rows;
 mod standardise;
 mod strips;
 
+pub use standardise::CategoricalFeature;
 pub(crate) use standardise::Standardiser;
 
 pub use information::LinearInformation;

@@ -12,7 +12,7 @@ use crate::run::{self, require_memory, Interrupt, Jobs, WorkMeter};
 use super::objective::{nanoseconds_per_row, Objective};
 use super::params::LinearParams;
 use super::quasi_newton::{minimise, StoppingCriterion};
-use super::standardise::Standardiser;
+use super::standardise::{CategoricalFeature, Standardiser};
 
 /// Predicted scores are clipped to ± this.
 const LARGEST_SCORE: f64 = 25.0;
@@ -21,7 +21,8 @@ const LARGEST_SCORE: f64 = 25.0;
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinearModel {
     pub(crate) scale: Standardiser,
-    /// For each feature, each indicator of missing values, then for the intercept: n utilities, n tie terms.
+    /// For each feature, each indicator of missing values and of categories, then for the intercept: n utilities, n tie
+    /// terms.
     pub(crate) coefficients: Vec<f64>,
     /// Per label: whether the training rankings compare it with another label.
     pub(crate) compared: Vec<bool>,
@@ -41,6 +42,20 @@ impl LinearModel {
         params: &LinearParams,
         interrupt: &Interrupt,
     ) -> Result<Self> {
+        Self::fit_with_categories(values, &[], rankings, params, interrupt)
+    }
+
+    /// As [`Self::fit`], with categorical features: each has one input per category instead of its value.
+    ///
+    /// # Errors
+    /// As [`Self::fit`], and categorical features that are not ascending indices or have too many categories.
+    pub fn fit_with_categories(
+        values: ArrayView2<'_, f64>,
+        categorical: &[CategoricalFeature],
+        rankings: &Rankings,
+        params: &LinearParams,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
         if values.ncols() == 0 {
             return Err(Error::NoFeatures);
         }
@@ -51,16 +66,17 @@ impl LinearModel {
             });
         }
         check_values(values)?;
+        CategoricalFeature::check(categorical, values.ncols())?;
         let weights = rankings.weights();
         let positive: Vec<usize> = (0..rankings.len())
             .filter(|&row| weights.get(row) > 0.0)
             .collect();
         if positive.len() == rankings.len() {
-            return fit_weighted(values, rankings, params, interrupt);
+            return fit_weighted((values, categorical), rankings, params, interrupt);
         }
         let values = values.select(Axis(0), &positive);
         let rankings = rankings.select(&positive);
-        fit_weighted(values.view(), &rankings, params, interrupt)
+        fit_weighted((values.view(), categorical), &rankings, params, interrupt)
     }
 
     /// Number of labels.
@@ -79,6 +95,12 @@ impl LinearModel {
     #[must_use]
     pub fn indicators(&self) -> &[u32] {
         &self.scale.indicators
+    }
+
+    /// The categorical features, ascending. Each has an input per category.
+    #[must_use]
+    pub fn categorical(&self) -> &[CategoricalFeature] {
+        &self.scale.categorical
     }
 
     /// Number of features and indicators.
@@ -104,8 +126,8 @@ impl LinearModel {
         self.converged
     }
 
-    /// Coefficients of the standardised features, then of the indicators of missing values, one row per score (n
-    /// utilities, n tie terms), and the intercepts.
+    /// Coefficients of the standardised features, then of the indicators of missing values and of categories, one row
+    /// per score (n utilities, n tie terms), and the intercepts.
     #[must_use]
     pub fn coefficients(&self) -> (Array2<f64>, Vec<f64>) {
         let outputs = 2 * self.labels();
@@ -185,13 +207,13 @@ fn check_memory((rows, features): (usize, usize), labels: usize) -> Result<()> {
 }
 
 fn fit_weighted(
-    values: ArrayView2<'_, f64>,
+    (values, categorical): (ArrayView2<'_, f64>, &[CategoricalFeature]),
     rankings: &Rankings,
     params: &LinearParams,
     interrupt: &Interrupt,
 ) -> Result<LinearModel> {
     let options = params.options();
-    let scale = Standardiser::new(values, rankings.weights());
+    let scale = Standardiser::new(values, categorical, rankings.weights());
     check_memory((values.nrows(), scale.means.len()), rankings.labels())?;
     let compared = compared_labels(&PairCounts::from_rankings(rankings, interrupt)?);
     let inputs = scale.apply(values);

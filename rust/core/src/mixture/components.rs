@@ -177,7 +177,13 @@ impl ComponentFit<'_> {
         })?;
         let rankings = self.forest.rankings().select(&rows.linear);
         let values = self.values.select(Axis(0), &rows.linear);
-        let model = LinearModel::fit(values.view(), &rankings, &params, interrupt)?;
+        let model = LinearModel::fit_with_categories(
+            values.view(),
+            &self.params.categorical,
+            &rankings,
+            &params,
+            interrupt,
+        )?;
         let asked = self.values.select(Axis(0), &rows.held_out);
         let scores = vec![model.scores(asked.view(), interrupt)?];
         Ok(PartModel { model, scores })

@@ -223,6 +223,7 @@ mod tests {
                 .map(|seed| BoostParams::new(booster(seed)).unwrap())
                 .collect(),
             linear: LinearParams::default(),
+            categorical: Vec::new(),
             held_out,
         }
     }

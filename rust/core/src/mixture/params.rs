@@ -3,7 +3,7 @@
 use crate::boost::BoostParams;
 use crate::error::{Error, Result};
 use crate::forest::ForestOptions;
-use crate::linear::LinearParams;
+use crate::linear::{CategoricalFeature, LinearParams};
 
 /// Options of the components of a mixture, and which rows they are fitted and evaluated on.
 ///
@@ -20,6 +20,8 @@ pub struct MixtureParams {
     pub boosters: Vec<BoostParams>,
     /// Parameters of the linear models.
     pub linear: LinearParams,
+    /// The categorical features, ascending: the linear models have an input per category.
+    pub categorical: Vec<CategoricalFeature>,
     /// Parts and evidence. `None` fits the forest and one booster on all rows and gives them equal weights.
     pub held_out: Option<HeldOutRows>,
 }
@@ -111,6 +113,7 @@ mod tests {
             shrinkage_strength: 0.5,
             boosters: vec![BoostParams::default(); parts],
             linear: LinearParams::default(),
+            categorical: Vec::new(),
             held_out,
         };
         assert!(params(Some(held_out.clone()), 2).check(4).is_ok());

@@ -2,7 +2,7 @@
 
 use super::{SavedModel, Section, SectionWriter};
 use crate::error::Result;
-use crate::linear::{LinearModel, Standardiser};
+use crate::linear::{CategoricalFeature, LinearModel, Standardiser};
 use crate::rankings::MAX_LABELS;
 
 impl SavedModel for LinearModel {
@@ -15,6 +15,11 @@ impl SavedModel for LinearModel {
         if !self.indicators().is_empty() {
             let indicators = self.indicators().iter().copied();
             section.unsigned("indicators", &[self.indicators().len()], indicators);
+        }
+        if !self.categorical().is_empty() {
+            let each = self.categorical().iter();
+            let numbers = each.flat_map(|own| [own.feature, own.categories]);
+            section.unsigned("categorical", &[2 * self.categorical().len()], numbers);
         }
         let shape = [self.inputs() + 1, 2 * self.labels()];
         section.array("coefficients", &shape, self.coefficients.iter().copied());
@@ -32,14 +37,17 @@ impl SavedModel for LinearModel {
         } else {
             Vec::new()
         };
+        let categorical = read_categorical(section)?;
+        let categories: usize = categorical.iter().map(|own| own.categories as usize).sum();
         let (inputs, labels) = (means.len(), compared.len());
-        let features = inputs.saturating_sub(indicators.len());
+        let features = inputs.saturating_sub(indicators.len().saturating_add(categories));
         let are_features = indicators.windows(2).all(|w| w[0] < w[1])
             && indicators
                 .last()
                 .is_none_or(|&last| (last as usize) < features);
         let possible = features > 0
             && are_features
+            && CategoricalFeature::check(&categorical, features).is_ok()
             && (2..=MAX_LABELS).contains(&labels)
             && deviations.len() == inputs
             && shape == [inputs + 1, 2 * labels];
@@ -55,6 +63,7 @@ impl SavedModel for LinearModel {
                 means,
                 deviations,
                 indicators,
+                categorical,
             },
             coefficients,
             compared,
@@ -62,6 +71,23 @@ impl SavedModel for LinearModel {
             converged: section.number("converged")? == 1,
         })
     }
+}
+
+fn read_categorical(section: &mut Section<'_, '_>) -> Result<Vec<CategoricalFeature>> {
+    if !section.has("categorical") {
+        return Ok(Vec::new());
+    }
+    let numbers: Vec<u32> = section.unsigned("categorical")?;
+    let (pairs, []) = numbers.as_chunks() else {
+        return Err(section.problem("a categorical feature has no number of categories"));
+    };
+    let categorical = pairs
+        .iter()
+        .map(|&[feature, categories]| CategoricalFeature {
+            feature,
+            categories,
+        });
+    Ok(categorical.collect())
 }
 
 #[cfg(test)]
@@ -78,15 +104,25 @@ mod tests {
         let x = Array2::from_shape_fn((30, 2), |(i, j)| ((i * (7 + j)) % 13) as f64);
         let y = Array2::from_shape_fn((30, 3), |(i, j)| ((i + j) % 3) as i64 + 1);
         let rankings = Rankings::new(y.view(), None).unwrap();
-        let model = LinearModel::fit(
-            x.view(),
-            &rankings,
-            &LinearParams::default(),
-            &Interrupt::never(),
-        );
-        let model = model.unwrap();
-        check_refusals(&model);
-        let read = check_repaired(&model, |model| {
+        let categorical = [CategoricalFeature {
+            feature: 1,
+            categories: 13,
+        }];
+        for categorical in [&[][..], &categorical] {
+            let model = LinearModel::fit_with_categories(
+                x.view(),
+                categorical,
+                &rankings,
+                &LinearParams::default(),
+                &Interrupt::never(),
+            );
+            check_model(&model.unwrap());
+        }
+    }
+
+    fn check_model(model: &LinearModel) {
+        check_refusals(model);
+        let read = check_repaired(model, |model| {
             let zeros = Array2::zeros((3, model.features()));
             assert_eq!(
                 model

@@ -8,8 +8,8 @@ use crate::linear::LinearModel;
 use crate::run::{require_memory, Interrupt, WorkMeter};
 
 /// The terms of the utilities. A term is 0 at the mean of its feature, and constant where the standardised feature is
-/// clipped. Shapley values of a sum of one-feature terms are the terms themselves. The term of an indicator of missing
-/// values belongs to its feature.
+/// clipped. Shapley values of a sum of one-feature terms are the terms themselves. The terms of the indicators of missing
+/// values and of categories belong to their features.
 pub(super) fn shap_values(
     model: &LinearModel,
     values: ArrayView2<'_, f64>,
@@ -26,14 +26,13 @@ pub(super) fn shap_values(
     // The terms and the standardised features.
     require_memory::<f64>("the SHAP values", &[rows, model.inputs() + 1, labels + 1])?;
     let inputs = model.scale.apply(values);
+    let owners = model.scale.owners();
     let mut terms = Array3::zeros((rows, features, labels));
     let mut meter = WorkMeter::new(interrupt);
     for (inputs, mut terms) in inputs.rows().into_iter().zip(terms.outer_iter_mut()) {
-        meter.add((features * labels) as u64)?;
+        meter.add((owners.len() * labels) as u64)?;
         let coefficients = model.coefficients.chunks_exact(2 * labels);
-        let indicated = model.indicators().iter().map(|&feature| feature as usize);
-        let owners = (0..features).chain(indicated);
-        for ((input, coefficients), feature) in inputs.iter().zip(coefficients).zip(owners) {
+        for ((input, coefficients), &feature) in inputs.iter().zip(coefficients).zip(&owners) {
             for (term, coefficient) in terms.row_mut(feature).iter_mut().zip(coefficients) {
                 *term += input * coefficient;
             }

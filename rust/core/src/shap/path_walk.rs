@@ -2,13 +2,23 @@
 
 use crate::simd::{dispatch, Kernel};
 
-use super::path_tree::{LeafPath, PathTree, SplitTree};
+use super::path_tree::{LeafChunk, PathElement, PathTree, SplitTree};
 
 /// Rows that are explained together, one per lane of the vector instructions.
 pub(super) const LANES: usize = 8;
 
 /// One number per row.
 pub(super) type RowLanes = [f64; LANES];
+
+/// One condition per row: all bits set if it holds, else 0. Selecting by bits needs no branches, and the vector
+/// instructions of all machines have it.
+type Masks = [u64; LANES];
+
+/// The first number where the mask is set, the second elsewhere.
+#[inline(always)]
+fn select(mask: u64, set: f64, unset: f64) -> f64 {
+    f64::from_bits((mask & set.to_bits()) | (!mask & unset.to_bits()))
+}
 
 /// Buffers of a walk, reused from tree to tree.
 #[derive(Default)]
@@ -17,10 +27,12 @@ pub(super) struct PathBuffers {
     taken: Vec<[u32; LANES]>,
     /// Per depth and quadrature point: the product of the factors of all features on the path.
     products: Vec<RowLanes>,
-    /// Per depth: 1 if the row passes all splits of the step's feature up to it, else 0.
-    passed: Vec<RowLanes>,
+    /// Per depth: whether the row passes all splits of the step's feature up to it.
+    passed: Vec<Masks>,
     /// Per depth: index of the step of the current path.
     path: Vec<usize>,
+    /// Per slot of the current chunk: the Shapley weight of a feature for a leaf.
+    weights: Vec<RowLanes>,
 }
 
 impl PathBuffers {
@@ -40,8 +52,11 @@ impl PathBuffers {
         self.products
             .resize((tree.depth + 1) * tree.points, [1.0; LANES]);
         self.products[..tree.points].fill([1.0; LANES]);
-        self.passed.resize(tree.depth + 1, [1.0; LANES]);
+        self.passed.resize(tree.depth + 1, [u64::MAX; LANES]);
         self.path.resize(tree.depth + 1, 0);
+        let slots = tree.chunks.iter().map(|chunk| chunk.elements.len());
+        let slots = slots.max().unwrap_or(0).max(self.weights.len());
+        self.weights.resize(slots, [0.0; LANES]);
         dispatch(PathWalk {
             tree,
             buffers: self,
@@ -62,12 +77,15 @@ impl Kernel for PathWalk<'_> {
 
     #[inline(always)]
     fn run(mut self) {
-        for index in 0..self.tree.steps.len() {
-            self.take_step(index);
-            if let Some(leaf) = &self.tree.steps[index].leaf {
-                let depth = self.tree.steps[index].depth as usize;
-                self.add_leaf(leaf, depth);
+        for chunk in &self.tree.chunks {
+            for index in chunk.steps.clone() {
+                self.take_step(index);
+                if let Some(leaf) = &self.tree.steps[index].leaf {
+                    let depth = self.tree.steps[index].depth as usize;
+                    self.weigh_features(&self.tree.elements[leaf.elements.clone()], depth);
+                }
             }
+            self.add_chunk(chunk);
         }
     }
 }
@@ -79,12 +97,13 @@ impl PathWalk<'_> {
         let (tree, buffers) = (self.tree, &mut *self.buffers);
         let (step, points) = (&tree.steps[index], tree.points);
         let (depth, previous) = (step.depth as usize, step.previous as usize);
-        // The entry of the root stays 1.
+        // The entry of the root stays set.
         let before = buffers.passed[previous];
-        let taken = &buffers.taken[step.split as usize];
-        let mut now = [0.0; LANES];
-        for ((now, before), taken) in now.iter_mut().zip(&before).zip(taken) {
-            *now = if *taken == step.node { *before } else { 0.0 };
+        let taken = buffers.taken[step.split as usize];
+        let mut now = [0; LANES];
+        for lane in 0..LANES {
+            let is_taken = u64::from(taken[lane] == step.node);
+            now[lane] = before[lane] & is_taken.wrapping_neg();
         }
         buffers.passed[depth] = now;
         buffers.path[depth] = index;
@@ -94,40 +113,83 @@ impl PathWalk<'_> {
         let parent = &parents[(depth - 1) * points..];
         let factors = passing.iter().zip(failing);
         for ((from, to), (passing, failing)) in parent.iter().zip(own).zip(factors) {
-            let states = now.iter().zip(&before);
-            for ((from, to), (now, before)) in from.iter().zip(to).zip(states) {
-                let failed = if *before > 0.0 { *failing } else { step.share };
-                let factor = if *now > 0.0 { *passing } else { failed };
-                *to = from * factor;
+            let mut product = *from;
+            for lane in 0..LANES {
+                let failed = select(before[lane], *failing, step.share);
+                product[lane] *= select(now[lane], *passing, failed);
             }
+            *to = product;
         }
     }
 
-    /// Adds the values of a leaf, weighted for each feature on its path.
+    /// Computes the Shapley weights of the features on the path to a leaf.
     #[inline(always)]
-    fn add_leaf(&mut self, leaf: &LeafPath, depth: usize) {
-        let (tree, buffers, points) = (self.tree, &*self.buffers, self.tree.points);
+    fn weigh_features(&mut self, elements: &[PathElement], depth: usize) {
+        let (tree, buffers, points) = (self.tree, &mut *self.buffers, self.tree.points);
         let product = &buffers.products[depth * points..(depth + 1) * points];
         let failed = weigh(product, &tree.failed_weights);
-        let labels = tree.labels;
-        let values = &tree.values[leaf.number as usize * labels..][..labels];
-        for element in &tree.elements[leaf.elements.clone()] {
+        for element in elements {
             let depth = element.depth as usize;
             let first = buffers.path[depth] * points;
-            let passed = weigh(product, &tree.passed_weights[first..first + points]);
-            let mut weights = [0.0; LANES];
-            let states = buffers.passed[depth].iter();
-            let choices = passed.iter().zip(&failed);
-            for ((weight, state), (passed, failed)) in weights.iter_mut().zip(states).zip(choices) {
-                *weight = if *state > 0.0 { *passed } else { *failed };
+            let mut weights = weigh(product, &tree.passed_weights[first..first + points]);
+            let passed = buffers.passed[depth];
+            for lane in 0..LANES {
+                weights[lane] = select(passed[lane], weights[lane], failed[lane]);
             }
-            let sums = &mut self.sums[element.feature as usize * labels..][..labels];
-            for (sums, value) in sums.iter_mut().zip(values) {
-                for (sum, weight) in sums.iter_mut().zip(&weights) {
-                    *sum += weight * value;
+            buffers.weights[element.slot as usize] = weights;
+        }
+    }
+
+    /// Adds the values of the leaves of a chunk, weighted for each feature on their paths.
+    #[inline(always)]
+    fn add_chunk(&mut self, chunk: &LeafChunk) {
+        let (tree, labels) = (self.tree, self.tree.labels);
+        let leaves = &tree.slot_leaves[chunk.elements.clone()];
+        for group in &tree.groups[chunk.groups.clone()] {
+            let slots = group.slots.start as usize..group.slots.end as usize;
+            let weighted = WeightedLeaves {
+                tree,
+                weights: &self.buffers.weights[slots.clone()],
+                leaves: &leaves[slots],
+            };
+            let sums = &mut self.sums[group.feature as usize * labels..][..labels];
+            let (blocks, rest) = sums.as_chunks_mut();
+            for (block, sums) in blocks.iter_mut().enumerate() {
+                weighted.add::<LABELS_PER_BLOCK>(block * LABELS_PER_BLOCK, sums);
+            }
+            let done = blocks.len() * LABELS_PER_BLOCK;
+            for (label, sums) in rest.iter_mut().enumerate() {
+                weighted.add(done + label, std::array::from_mut(sums));
+            }
+        }
+    }
+}
+
+/// Labels whose sums are in registers at the same time.
+const LABELS_PER_BLOCK: usize = 4;
+
+/// The weights of one feature for some leaves.
+struct WeightedLeaves<'a> {
+    tree: &'a PathTree,
+    weights: &'a [RowLanes],
+    /// Numbers of the leaves.
+    leaves: &'a [u32],
+}
+
+impl WeightedLeaves<'_> {
+    /// Adds weight times value of all leaves to the sums of the labels from `first` on.
+    #[inline(always)]
+    fn add<const LABELS: usize>(&self, first: usize, sums: &mut [RowLanes; LABELS]) {
+        let mut new = *sums;
+        for (weights, &leaf) in self.weights.iter().zip(self.leaves) {
+            let values = &self.tree.values[leaf as usize * self.tree.labels + first..][..LABELS];
+            for (sum, value) in new.iter_mut().zip(values) {
+                for lane in 0..LANES {
+                    sum[lane] += weights[lane] * value;
                 }
             }
         }
+        *sums = new;
     }
 }
 

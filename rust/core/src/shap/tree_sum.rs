@@ -11,8 +11,8 @@ use crate::run::{self, require_memory, Interrupt, Jobs, Pool};
 use super::path_tree::{node_covers, number_leaves, PathTree, SplitTree};
 use super::path_walk::{PathBuffers, RowLanes, LANES};
 
-/// Memory of the trees that are prepared at once: 64 MB.
-const BYTES_PER_GROUP: usize = 64 << 20;
+/// Memory of the trees that are prepared at once: 16 MB, which the allocator reuses from group to group.
+const BYTES_PER_GROUP: usize = 16 << 20;
 
 /// Memory of the sums of a block: they stay in cache while all trees are added.
 const BYTES_PER_BLOCK: usize = 256 << 10;
@@ -202,7 +202,7 @@ fn mean_of_leaves(tree: &impl SplitTree, values: &[f64], labels: usize) -> Vec<f
 /// Ranges of trees that are prepared at once.
 fn groups(model: &impl TreeSum) -> Vec<Range<usize>> {
     let labels = model.constants().len();
-    let bytes_per_node = 128 + 12 * model.features().min(64) + 8 * labels;
+    let bytes_per_node = 128 + 16 * model.features().min(64) + 8 * labels;
     let mut groups: Vec<Range<usize>> = Vec::new();
     let mut bytes = 0;
     for tree in 0..model.tree_count() {
