@@ -158,14 +158,14 @@ coverage: $(EXTENSION) ## measure the lines that the tests cover (needs rustup c
 	$(PIP) install --group coverage
 	$(PY) scripts/measure_coverage.py
 
-# A sample of mutants of the core, spread over all files: shard k of n holds every n-th mutant, so that the same SHARD is
-# the same sample. Built without optimisation in one target folder; each mutant meets the unit tests and the laws.
-SHARD ?= 0/100
+# A seeded sample of mutants of the core, compiled into one copy of the workspace; each meets the Rust tests that reach it,
+# and with MUTANTS="--python tests/test_x.py" those that survive meet Python tests. Fails below 92 % caught. Not part of CI.
+MUTANTS ?=
 
 .PHONY: mutants
-mutants: ## see whether the Rust tests notice changes of the core (needs cargo-mutants; SHARD=0/100)
-	CARGO_INCREMENTAL=1 cargo mutants --package bucketrank-core --shard $(SHARD) --sharding round-robin --no-shuffle \
-		--baseline=skip --timeout 120 --build-timeout 300 --copy-target=true -- --lib --test laws
+mutants: $(EXTENSION) ## see whether the tests notice changes of the core (needs cargo-mutants; MUTANTS="--sample 50")
+	$(PIP) install --group mutants
+	$(PY) scripts/mutants.py $(MUTANTS)
 
 # Pseudo-random profiles against the exact reference, and memory over many predictions; takes some minutes.
 .PHONY: soak

@@ -114,4 +114,9 @@ mod tests {
             .aggregate(&evidence, &mut Workspace::default());
         assert_eq!(order.unwrap(), BucketOrder::all_tied(2));
     }
+
+    #[test]
+    fn beta_is_kept() {
+        assert_eq!(Copeland::new(0.25).unwrap().beta(), 0.25);
+    }
 }

@@ -89,3 +89,29 @@ fn parameters_are_checked() {
             .is_err());
     }
 }
+
+#[test]
+fn distance_bound_and_gap_are_on_the_scale_of_the_rankings() {
+    let y = array![[1.0, 2.0, 3.0], [2.0, 3.0, 1.0], [3.0, 1.0, 2.0], [1.0, 2.0, 3.0]];
+    for weight in [1.0, 8.0] {
+        let params = KemenyParams {
+            label_weights: Some(vec![weight; 3]),
+            buckets: Buckets::Strict,
+            ..KemenyParams::default()
+        };
+        let Details::Kemeny {
+            distance,
+            lower_bound,
+            gap,
+            optimal,
+            ..
+        } = explain(params, &y).details
+        else {
+            panic!("details of another method");
+        };
+        // The order 0, 1, 2 reverses two pairs of the second and two of the third ranking.
+        let expected = 4.0 * weight * weight;
+        assert!(optimal && (distance - expected).abs() < 1e-9, "{distance}");
+        assert!((lower_bound - distance).abs() < 1e-9 && gap.abs() < 1e-9);
+    }
+}

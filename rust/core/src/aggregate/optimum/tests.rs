@@ -167,3 +167,38 @@ fn interrupts_end_every_search() {
     let local = search_locally(&values, BucketLimits::ANY, &interrupt);
     assert_eq!(local.err(), Some(Error::Interrupted));
 }
+
+#[test]
+fn local_search_keeps_the_limits_and_ends_where_no_move_helps() {
+    let mut random = Generator::new(7);
+    let mut meter = WorkMeter::default();
+    for case in 0..600_usize {
+        let n = 3 + case % 5;
+        let values = random_values(n, case, &mut random);
+        let (least, extra) = (1 + random.below(n), random.below(3));
+        let most = (least + extra).min(n);
+        let limits = BucketLimits { least, most };
+        let start = best_cut(&values, &identity(n), limits, &mut meter).unwrap();
+        let before = values.value(&start);
+        let found = values.improve(start, limits, &mut meter).unwrap();
+        assert!(limits.contain(buckets_of(&found)), "{limits:?} {found:?}");
+        let value = values.value(&found);
+        assert!(value >= before - 1e-10);
+        for label in 0..n {
+            for place in 0..=2 * buckets_of(&found) {
+                // Even places are gaps, odd ones buckets.
+                let mut moved: Vec<usize> = found.iter().map(|&place| 2 * place + 1).collect();
+                moved[label] = place;
+                let mut used = moved.clone();
+                used.sort_unstable();
+                used.dedup();
+                let moved: Vec<usize> = moved
+                    .iter()
+                    .map(|place| used.binary_search(place).unwrap())
+                    .collect();
+                let is_better = values.value(&moved) > value + 1e-7;
+                assert!(!(is_better && limits.contain(used.len())), "case {case}");
+            }
+        }
+    }
+}

@@ -1,0 +1,326 @@
+"""Check that the tests notice changes of the core: ``python scripts/mutants.py --sample 330``.
+
+A seeded sample of the mutants that ``cargo mutants --list`` names is compiled into one copy of the workspace: each
+mutated expression becomes ``if mutant::is(17) { mutated } else { original }``, and the environment variable
+BUCKETRANK_MUTANT selects the mutant at run time. The tests are built once instead of once per mutant. Mutants that do
+not compile in this form, such as those in constants, are left out and counted.
+
+A first run of every test records which mutants it reaches; a mutant then meets only the tests that reach it. It is
+caught when a test fails, ends abnormally or takes too long. Mutants that all Rust tests miss meet the Python tests with
+``--python FILE ...``, which needs the test tools in the running environment.
+
+Needs cargo-mutants, and the packages tree-sitter and tree-sitter-rust.
+"""
+
+from __future__ import annotations
+
+import argparse
+import bisect
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mutant_copy import ROOT, Mutant, copy_workspace, failing_mutants, write_copy
+
+
+def byte_offset(text: str, position: dict[str, int]) -> int:
+    """Return the byte offset of a line and column, both counted from 1 in characters."""
+    lines = text.split("\n")
+    before = "\n".join(lines[: position["line"] - 1]) + ("\n" if position["line"] > 1 else "")
+    return len((before + lines[position["line"] - 1][: position["column"] - 1]).encode())
+
+
+def list_mutants(sample: int, seed: int) -> list[Mutant]:
+    """Return a seeded sample of the mutants of the core."""
+    command = ["cargo", "mutants", "--list", "--json", "--package", "bucketrank-core"]
+    found = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
+    listed: list[dict[str, Any]] = json.loads(found)
+    chosen = random.Random(seed).sample(listed, min(sample, len(listed)))
+    chosen.sort(key=lambda entry: entry["name"])
+    print(f"{len(chosen)} of {len(listed)} mutants, seed {seed}", flush=True)
+    mutants = []
+    for number, entry in enumerate(chosen):
+        text = (ROOT / entry["file"]).read_text()
+        start, end = (byte_offset(text, entry["span"][key]) for key in ("start", "end"))
+        mutants.append(
+            Mutant(
+                number,
+                entry["name"],
+                Path(entry["file"]),
+                entry["genre"],
+                entry["replacement"],
+                start,
+                end,
+            )
+        )
+    return mutants
+
+
+def cargo_environment(copy: Path) -> dict[str, str]:
+    return {
+        **os.environ,
+        "CARGO_TARGET_DIR": str(copy / "target"),
+        "CARGO_INCREMENTAL": "1",
+        "RUSTFLAGS": "--cap-lints=allow",
+        "CARGO_PROFILE_DEV_DEBUG": "0",
+        "BUCKETRANK_SHARED": str(ROOT.parent / "shared"),
+    }
+
+
+def build(copy: Path, mutants: list[Mutant]) -> None:
+    """Leave out mutants until the core compiles."""
+    environment = cargo_environment(copy)
+    check = ["cargo", "check", "--package", "bucketrank-core", "--lib", "--message-format=json"]
+    for _ in range(20):
+        write_copy(copy, mutants)
+        done = subprocess.run(
+            check,
+            cwd=copy,
+            env=environment,
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode == 0:
+            return
+        failing = failing_mutants(done.stdout, copy)
+        if not failing:
+            raise SystemExit(done.stderr + done.stdout[-4000:])
+        for mutant in mutants:
+            if mutant.number in failing:
+                mutant.outcome = "does not compile"
+        print(f"{len(failing)} mutants do not compile", flush=True)
+    raise SystemExit("the copy does not compile")
+
+
+def build_tests(copy: Path) -> list[str]:
+    """Return the test programs of the core."""
+    command = ["cargo", "test", "--package", "bucketrank-core", "--lib", "--tests", "--no-run"]
+    done = subprocess.run(
+        [*command, "--message-format=json"],
+        cwd=copy,
+        env=cargo_environment(copy),
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    messages = map(json.loads, done.stdout.splitlines())
+    return [
+        message["executable"]
+        for message in messages
+        if message.get("executable") and message["profile"]["test"]
+    ]
+
+
+@dataclass
+class Test:
+    """A test of one program, the seconds it takes, and the mutants that it reaches."""
+
+    program: str
+    name: str
+    seconds: float
+    reached: set[int]
+
+
+def run_tests(
+    copy: Path, program: str, names: list[str], mutant: str, timeout: float
+) -> tuple[bool, str]:
+    """Run tests of one program; return whether they passed, and the output."""
+    environment = {
+        **cargo_environment(copy),
+        "BUCKETRANK_MUTANT": mutant,
+        "PROPTEST_CASES": os.environ.get("PROPTEST_CASES", "32"),
+        "PROPTEST_FAILURE_PERSISTENCE": "off",
+        "RUST_BACKTRACE": "0",
+    }
+    command = [program, "--exact", "--test-threads=1", *names]
+    try:
+        done = subprocess.run(
+            command,
+            cwd=copy / "rust" / "core",
+            env=environment,
+            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=timeout,
+        )
+    except subprocess.TimeoutExpired:
+        return False, "timeout"
+    return done.returncode == 0, done.stdout
+
+
+def record_tests(copy: Path, programs: list[str]) -> list[Test]:
+    """Run every test alone without a mutant; each must pass."""
+    tests = []
+    log = copy / "reached.txt"
+    for program in programs:
+        listed = subprocess.run(
+            [program, "--list", "--format=terse"], check=True, stdout=subprocess.PIPE, text=True
+        ).stdout
+        names = [line[: -len(": test")] for line in listed.splitlines() if line.endswith(": test")]
+        for name in names:
+            log.unlink(missing_ok=True)
+            began = time.monotonic()
+            passed, output = run_tests(copy, program, [name], str(log), 600)
+            if not passed:
+                raise SystemExit(f"{name} fails without a mutant\n{output}")
+            reached = set(map(int, log.read_text().split())) if log.exists() else set()
+            tests.append(Test(program, name, time.monotonic() - began, reached))
+    return tests
+
+
+def meet(copy: Path, mutant: Mutant, tests: list[Test]) -> str:
+    """Run the tests that reach a mutant, the quickest first, until one fails."""
+    reaching = sorted((t for t in tests if mutant.number in t.reached), key=lambda t: t.seconds)
+    if not reaching:
+        return "not reached"
+    costs = [0.3, 2.0, float("inf")]
+    batches: list[list[Test]] = [[] for _ in costs]
+    for test in reaching:
+        batches[bisect.bisect_left(costs, test.seconds)].append(test)
+    for batch in batches:
+        for program in dict.fromkeys(test.program for test in batch):
+            group = [test for test in batch if test.program == program]
+            limit = 20 + 10 * sum(test.seconds for test in group)
+            names = [test.name for test in group]
+            passed, output = run_tests(copy, program, names, str(mutant.number), limit)
+            if not passed:
+                failed = re.findall(r"^test (\S+) .*FAILED$", output, re.MULTILINE)
+                mutant.tests = failed[:3]
+                return "timeout" if output == "timeout" else "caught"
+    return "missed"
+
+
+def build_extension(copy: Path) -> None:
+    """Build the extension from the copy, beside the copied Python package."""
+    environment = {**cargo_environment(copy), "PYO3_PYTHON": sys.executable}
+    command = ["cargo", "build", "--package", "bucketrank-py", "--lib"]
+    subprocess.run(command, cwd=copy, env=environment, check=True)
+    built = next((copy / "target" / "debug").glob("lib*.so"))
+    shutil.copyfile(built, copy / "python" / "bucketrank" / "_core.abi3.so")
+
+
+def run_python(copy: Path, files: list[str], mutant: str, timeout: float) -> tuple[bool, str]:
+    """Run Python tests with a mutant; return whether they passed, and the end of the output."""
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{copy / 'python'}:{copy / 'tests'}",
+        "BUCKETRANK_MUTANT": mutant,
+        "BUCKETRANK_SHARED": str(ROOT.parent / "shared"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
+    try:
+        done = subprocess.run(
+            [*command, *(str(copy / file) for file in files)],
+            cwd=copy,
+            env=environment,
+            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=timeout,
+        )
+    except subprocess.TimeoutExpired:
+        return False, "timeout"
+    return done.returncode == 0, done.stdout[-2000:]
+
+
+def meet_python(copy: Path, mutants: list[Mutant], files: list[str]) -> None:
+    """Run the files of Python tests that reach each missed mutant, the quickest first."""
+    build_extension(copy)
+    reached: dict[str, tuple[float, set[int]]] = {}
+    log = copy / "reached.txt"
+    for file in files:
+        log.unlink(missing_ok=True)
+        began = time.monotonic()
+        passed, output = run_python(copy, [file], str(log), 1200)
+        if not passed:
+            raise SystemExit(f"{file} fails without a mutant\n{output}")
+        numbers = set(map(int, log.read_text().split())) if log.exists() else set()
+        reached[file] = (time.monotonic() - began, numbers)
+        print(f"{file}: {reached[file][0]:.0f} s, reaches {len(numbers)} mutants", flush=True)
+    order = sorted(reached, key=lambda file: reached[file][0])
+    for mutant in mutants:
+        if mutant.outcome not in {"missed", "not reached"}:
+            continue
+        for file in order:
+            seconds, numbers = reached[file]
+            if mutant.number not in numbers:
+                continue
+            passed, output = run_python(copy, [file], str(mutant.number), 60 + 5 * seconds)
+            if not passed:
+                mutant.outcome = "caught by Python"
+                mutant.tests = re.findall(r"^FAILED \S*?(tests/\S+)", output, re.MULTILINE)[:1]
+                break
+        print(f"{mutant.outcome:16} {mutant.name}", flush=True)
+
+
+def report(mutants: list[Mutant]) -> float:
+    """Print the counts and the survivors; return the share of viable mutants that were caught."""
+    counts: dict[str, int] = {}
+    for mutant in mutants:
+        counts[mutant.outcome] = counts.get(mutant.outcome, 0) + 1
+    viable = [m for m in mutants if m.outcome not in {"not supported", "does not compile"}]
+    survivors = [m for m in viable if m.outcome in {"missed", "not reached"}]
+    for outcome, count in sorted(counts.items()):
+        print(f"{outcome}: {count}")
+    share = 1 - len(survivors) / max(1, len(viable))
+    print(f"{len(viable) - len(survivors)} of {len(viable)} viable mutants caught ({share:.1%})")
+    for mutant in survivors:
+        print(f"  {mutant.outcome}: {mutant.name}")
+    return share
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("--sample", type=int, default=380, help="number of mutants")
+    parser.add_argument("--seed", type=int, default=2026)
+    parser.add_argument("--copy", type=Path, default=ROOT / "target" / "mutants" / "workspace")
+    parser.add_argument("--only", type=Path, help="file of names of mutants, one per line")
+    parser.add_argument("--python", nargs="*", default=[], help="files of Python tests")
+    parser.add_argument("--results", type=Path, help="JSON file for the outcomes")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Run the sample and print what was caught."""
+    options = parse_arguments()
+    mutants = list_mutants(options.sample, options.seed)
+    if options.only:
+        names = set(options.only.read_text().splitlines())
+        mutants = [mutant for mutant in mutants if mutant.name in names]
+        for number, mutant in enumerate(mutants):
+            mutant.number = number
+    copy = options.copy.resolve()
+    copy_workspace(copy)
+    build(copy, mutants)
+    print(f"{sum(m.outcome == 'viable' for m in mutants)} viable mutants", flush=True)
+    programs = build_tests(copy)
+    tests = record_tests(copy, programs)
+    seconds = sum(test.seconds for test in tests)
+    print(f"{len(tests)} tests pass without a mutant ({seconds:.0f} s)", flush=True)
+    for mutant in mutants:
+        if mutant.outcome == "viable":
+            mutant.outcome = meet(copy, mutant, tests)
+            print(f"{mutant.outcome:16} {mutant.name}", flush=True)
+    if options.python:
+        meet_python(copy, mutants, options.python)
+    share = report(mutants)
+    if options.results:
+        records = [{"name": m.name, "outcome": m.outcome, "tests": m.tests} for m in mutants]
+        options.results.write_text(json.dumps(records, indent=1))
+    return int(share < 0.92)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
