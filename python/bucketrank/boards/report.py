@@ -84,7 +84,10 @@ def _intervals(board: Leaderboard) -> Figure:
         return plot_score_intervals(board, ax=axes)
 
     return Figure(
-        "Scores with intervals; shaded bands are tiers", draw, (8.0, interval_height(board))
+        "Scores with intervals; shaded bands are tiers",
+        draw,
+        (5.2, interval_height(board)),
+        is_narrow=True,
     )
 
 

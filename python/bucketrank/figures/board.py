@@ -76,8 +76,9 @@ def plot_score_intervals(board: Leaderboard, *, ax: Axes | None = None) -> Axes:
     axes.set_axisbelow(True)
     axes.spines[["top", "right", "left"]].set_visible(False)
     if board.crosses_tier.any():
+        # At the right: long names of labels leave more space to the left of the axes than the text takes.
         axes.set_title(
-            "hollow: the rank interval reaches outside the tier", fontsize="small", loc="left"
+            "hollow: the rank interval reaches outside the tier", fontsize="small", loc="right"
         )
     return axes
 

@@ -1,4 +1,7 @@
-//! [`Cholesky`]: solves symmetric positive definite systems of linear equations.
+//! [`Cholesky`] solves symmetric positive definite systems of linear equations; [`CholeskySolver`] solves many systems
+//! with the same matrix.
+
+use crate::simd::{dispatch, Kernel};
 
 /// Cholesky factor: the lower triangle L with L·Lᵀ = matrix.
 pub(crate) struct Cholesky {
@@ -58,6 +61,75 @@ impl Cholesky {
     }
 }
 
+/// A Cholesky factor with its transpose: both substitutions subtract multiples of rows, which compiles to vector
+/// instructions. Takes twice the memory; solutions differ from those of [`Cholesky`] by rounding.
+pub(crate) struct CholeskySolver {
+    factor: Cholesky,
+    /// The transpose Lᵀ, row-major.
+    upper: Vec<f64>,
+    /// `1 / L_ii`.
+    inverse_diagonal: Vec<f64>,
+}
+
+impl From<Cholesky> for CholeskySolver {
+    fn from(factor: Cholesky) -> Self {
+        let (size, lower) = (factor.size, &factor.lower);
+        let mut upper = vec![0.0; size * size];
+        for i in 0..size {
+            for j in 0..=i {
+                upper[j * size + i] = lower[i * size + j];
+            }
+        }
+        let inverse_diagonal = lower.iter().step_by(size + 1).map(|d| 1.0 / d).collect();
+        Self {
+            factor,
+            upper,
+            inverse_diagonal,
+        }
+    }
+}
+
+impl CholeskySolver {
+    /// Replaces b by the solution of matrix · x = b. Identical with every instruction set.
+    pub(crate) fn solve(&self, b: &mut [f64]) {
+        dispatch(SolveKernel { solver: self, b });
+    }
+}
+
+struct SolveKernel<'a> {
+    solver: &'a CholeskySolver,
+    b: &'a mut [f64],
+}
+
+impl Kernel for SolveKernel<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { solver, b } = self;
+        let size = solver.factor.size;
+        for i in 0..size {
+            let solved = b[i] * solver.inverse_diagonal[i];
+            b[i] = solved;
+            let row = &solver.upper[i * size + i + 1..(i + 1) * size];
+            subtract_multiple(&mut b[i + 1..], row, solved);
+        }
+        for i in (0..size).rev() {
+            let solved = b[i] * solver.inverse_diagonal[i];
+            b[i] = solved;
+            let row = &solver.factor.lower[i * size..i * size + i];
+            subtract_multiple(&mut b[..i], row, solved);
+        }
+    }
+}
+
+#[inline(always)]
+fn subtract_multiple(b: &mut [f64], row: &[f64], factor: f64) {
+    for (b, l) in b.iter_mut().zip(row) {
+        *b -= l * factor;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,8 +143,13 @@ mod tests {
             .chunks(3)
             .map(|row| row.iter().zip(expected).map(|(a, x)| a * x).sum())
             .collect();
+        let mut again = b.clone();
         factor.solve(&mut b);
-        assert!(b.iter().zip(expected).all(|(x, y)| (x - y).abs() < 1e-14));
+        CholeskySolver::from(factor).solve(&mut again);
+        for solution in [b, again] {
+            let mut both = solution.iter().zip(expected);
+            assert!(both.all(|(x, y)| (x - y).abs() < 1e-14));
+        }
     }
 
     #[test]

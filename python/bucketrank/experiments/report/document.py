@@ -26,11 +26,14 @@ class Figure:
         Function that draws on the given axes.
     size : tuple of float
         Width and height in inches.
+    is_narrow : bool
+        Whether the figure fits the screen of a phone: its width is at most that of a paragraph, and it never scrolls.
     """
 
     title: str
     draw: Callable[[Axes], Any]
     size: tuple[float, float] = (8.0, 4.2)
+    is_narrow: bool = False
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,8 @@ def _section(name: str, section: Section, numbers: count[int]) -> str:
 
 def _figure(figure: Figure, prefix: str) -> str:
     caption = f"<figcaption>{escape_html(figure.title)}</figcaption>"
-    return f'<figure>\n<div class="drawing" tabindex="0">{to_svg(figure, prefix)}</div>\n{caption}\n</figure>'
+    kind = "narrow drawing" if figure.is_narrow else "drawing"
+    return f'<figure>\n<div class="{kind}" tabindex="0">{to_svg(figure, prefix)}</div>\n{caption}\n</figure>'
 
 
 def _table(table: Table) -> str:

@@ -69,9 +69,17 @@ impl<'a> ContestModel<'a> {
         (self.unit / self.ridge).sqrt()
     }
 
+    pub(super) fn contests(&self) -> &'a Contests {
+        self.contests
+    }
+
+    pub(super) fn ties(&self) -> TieRule {
+        self.ties
+    }
+
     /// Distance of a score from the centre of its prior.
     #[inline]
-    fn distance_to_centre(&self, index: usize, score: f64) -> f64 {
+    pub(super) fn distance_to_centre(&self, index: usize, score: f64) -> f64 {
         score - self.centre.map_or(0.0, |centre| centre[index])
     }
 

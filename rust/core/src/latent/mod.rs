@@ -19,12 +19,14 @@
 
 mod block;
 mod contest_model;
+mod contest_runs;
 mod counts;
 mod covariance;
 mod pair;
 mod posterior;
 mod product;
 mod real;
+mod refit;
 mod row;
 
 pub(crate) use block::{LatentBlock, LANES};
@@ -32,7 +34,7 @@ pub use contest_model::{ContestModel, TieRule};
 pub use counts::compared_labels;
 pub use covariance::{covariance, ErrorSource};
 pub use pair::{pair_log_weights, pair_shares};
-pub(crate) use posterior::WarmStart;
 pub use posterior::{Posterior, GRADIENT_TOLERANCE, MAX_POSTERIOR_LABELS};
 pub(crate) use real::{exponentials, logarithms};
+pub(crate) use refit::WarmStart;
 pub use row::{Derivatives, LatentRow};

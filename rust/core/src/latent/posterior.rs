@@ -17,10 +17,6 @@ pub const GRADIENT_TOLERANCE: f64 = 1e-10;
 const MAX_STEPS: usize = 200;
 /// Largest number of halvings in a line search.
 const HALVINGS: usize = 60;
-/// Largest number of steps with the factor of the warm start.
-const MAX_CHORD_STEPS: usize = 40;
-/// A step with the factor of the warm start must reduce the gradient to this share; otherwise Newton's method goes on.
-const CHORD_REDUCTION: f64 = 0.5;
 
 /// Mode of the posterior under independent normal priors around 0.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,59 +69,8 @@ fn check_labels(labels: usize) -> Result<()> {
     Ok(())
 }
 
-/// Starting point of fits to similar data: the mode of one fit and the factor of its second derivatives.
-pub(crate) struct WarmStart {
-    scores: Vec<f64>,
-    factor: Cholesky,
-}
-
-impl WarmStart {
-    /// Prepares refits near a fitted posterior.
-    ///
-    /// # Errors
-    /// [`Error::Unsolved`].
-    pub(crate) fn new(model: &ContestModel<'_>, tallies: &Tallies, scores: &[f64]) -> Result<Self> {
-        Ok(Self {
-            scores: scores.to_vec(),
-            factor: factor(model.hessian(tallies, scores), model.size())?,
-        })
-    }
-
-    /// The mode for other tallies of the same contests. Steps with the factor of the start (the chord method) cost O(n²)
-    /// each; Newton's method takes over when they reduce the gradient too slowly.
-    ///
-    /// # Errors
-    /// [`Error::Unsolved`] without convergence, or [`Error::Interrupted`].
-    pub(crate) fn refit(
-        &self,
-        model: &ContestModel<'_>,
-        tallies: &Tallies,
-        interrupt: &Interrupt,
-    ) -> Result<Vec<f64>> {
-        let tolerance = gradient_tolerance(model, tallies);
-        let mut scores = self.scores.clone();
-        let mut gradient = vec![0.0; scores.len()];
-        let mut last = f64::INFINITY;
-        for _ in 0..MAX_CHORD_STEPS {
-            model.write_gradient(tallies, &scores, &mut gradient);
-            let largest = largest_entry(&gradient);
-            if largest <= tolerance {
-                return Ok(scores);
-            }
-            // Also when the gradient is NaN.
-            if largest.partial_cmp(&(CHORD_REDUCTION * last)) != Some(std::cmp::Ordering::Less) {
-                break;
-            }
-            last = largest;
-            self.factor.solve(&mut gradient);
-            move_by(&mut scores, &gradient, 1.0);
-        }
-        minimise(model, tallies, self.scores.clone(), interrupt)
-    }
-}
-
 /// Minimises the objective by damped Newton steps.
-fn minimise(
+pub(super) fn minimise(
     model: &ContestModel<'_>,
     tallies: &Tallies,
     mut scores: Vec<f64>,
@@ -210,11 +155,11 @@ impl LineSearch<'_> {
 }
 
 /// Largest entry of the gradient of a converged fit.
-fn gradient_tolerance(model: &ContestModel<'_>, tallies: &Tallies) -> f64 {
+pub(super) fn gradient_tolerance(model: &ContestModel<'_>, tallies: &Tallies) -> f64 {
     GRADIENT_TOLERANCE * model.largest_weight(tallies)
 }
 
-fn largest_entry(values: &[f64]) -> f64 {
+pub(super) fn largest_entry(values: &[f64]) -> f64 {
     // NaN is kept, unlike by `f64::max`.
     values.iter().fold(0.0, |largest, value| {
         if value.abs() <= largest {
@@ -226,7 +171,7 @@ fn largest_entry(values: &[f64]) -> f64 {
 }
 
 /// Subtracts `length` times `step`.
-fn move_by(scores: &mut [f64], step: &[f64], length: f64) {
+pub(super) fn move_by(scores: &mut [f64], step: &[f64], length: f64) {
     for (score, step) in scores.iter_mut().zip(step) {
         *score -= length * step;
     }

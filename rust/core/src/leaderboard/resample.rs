@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, ArrayView1};
 
-use super::draw::{draw_tallies, draw_units};
+use super::draw::UnitDraw;
 use crate::aggregate::{Davidson, Evidence, Scorer, Workspace, UTILITY_TOLERANCE};
 use crate::comparisons::{
     connected_components, distinct_rows, is_whole, ContestSample, Tallies, OUTCOMES,
@@ -85,6 +85,7 @@ pub fn resample_scores(
                 Posterior::fit_contests(&model, &sample.tallies, options.interrupt)?;
             let method = ModelScores {
                 sample,
+                draw: UnitDraw::new(sample.units.copies()),
                 components: connected_components(&sample.counts),
                 warm: WarmStart::new(&model, &sample.tallies, &scores)?,
                 model,
@@ -94,14 +95,21 @@ pub fn resample_scores(
             method.collect(scores, UTILITY_TOLERANCE, options, progress)
         }
         (BoardMethod::Scorer(scorer), BoardData::Comparisons(_)) => {
-            let method = PairScores { sample, scorer };
+            let method = PairScores {
+                sample,
+                draw: UnitDraw::new(sample.units.copies()),
+                scorer,
+            };
             let whole = method.score(sample.counts.clone(), &mut Workspace::default())?;
             method.collect(whole, scorer.tie_tolerance(), options, progress)
         }
         (BoardMethod::Scorer(scorer), BoardData::Rankings(rankings, _)) => {
+            let rows = distinct_rows(rankings);
+            let copies: Vec<u64> = rows.iter().map(|&(_, copies)| copies).collect();
             let method = RankingScores {
                 rankings,
-                rows: distinct_rows(rankings),
+                draw: UnitDraw::new(&copies),
+                rows: rows.into_iter().map(|(row, _)| row).collect(),
                 scorer,
                 interrupt: options.interrupt,
             };
@@ -202,6 +210,7 @@ trait ResampledScores: Sync {
 /// varies as much as the prior, so a label that won every contest has a wide interval.
 struct ModelScores<'a> {
     sample: &'a ContestSample,
+    draw: UnitDraw,
     components: Vec<usize>,
     model: ContestModel<'a>,
     warm: WarmStart,
@@ -248,7 +257,8 @@ impl ResampledScores for ModelScores<'_> {
     }
 
     fn draw(&self, generator: &mut Generator, tallies: &mut Tallies) -> Result<Vec<f64>> {
-        draw_tallies(&self.sample.units, generator, tallies);
+        let units = &self.sample.units;
+        self.draw.draw_tallies(units, generator, tallies);
         let centre = self.draw_centre(generator);
         let model = self.model.with_centre(&centre);
         let mut scores = self.warm.refit(&model, tallies, self.interrupt)?;
@@ -260,6 +270,7 @@ impl ResampledScores for ModelScores<'_> {
 /// Scores of another method, from resampled comparisons.
 struct PairScores<'a> {
     sample: &'a ContestSample,
+    draw: UnitDraw,
     scorer: Scorer,
 }
 
@@ -287,7 +298,8 @@ impl ResampledScores for PairScores<'_> {
         generator: &mut Generator,
         (tallies, workspace): &mut Self::Buffers,
     ) -> Result<Vec<f64>> {
-        draw_tallies(&self.sample.units, generator, tallies);
+        let units = &self.sample.units;
+        self.draw.draw_tallies(units, generator, tallies);
         let mut counts = PairCounts::empty(self.sample.counts.labels())?;
         self.sample.contests.add_to(tallies, &mut counts);
         self.score(counts, workspace)
@@ -297,8 +309,9 @@ impl ResampledScores for PairScores<'_> {
 /// Scores of another method, from resampled rankings.
 struct RankingScores<'a> {
     rankings: &'a Rankings,
-    /// Index of each distinct row, and its number of copies.
-    rows: Vec<(usize, u64)>,
+    draw: UnitDraw,
+    /// Index of each distinct row.
+    rows: Vec<usize>,
     scorer: Scorer,
     interrupt: &'a Interrupt,
 }
@@ -312,31 +325,25 @@ impl RankingScores<'_> {
 }
 
 impl ResampledScores for RankingScores<'_> {
-    type Buffers = (Vec<u64>, Workspace);
+    type Buffers = Workspace;
 
     fn nanoseconds(&self) -> usize {
         self.rows.len() * self.rankings.labels().pow(2)
     }
 
     fn buffers(&self) -> Result<Self::Buffers> {
-        Ok((
-            self.rows.iter().map(|&(_, copies)| copies).collect(),
-            Workspace::with_interrupt(self.interrupt),
-        ))
+        Ok(Workspace::with_interrupt(self.interrupt))
     }
 
-    fn draw(
-        &self,
-        generator: &mut Generator,
-        (copies, workspace): &mut Self::Buffers,
-    ) -> Result<Vec<f64>> {
+    fn draw(&self, generator: &mut Generator, workspace: &mut Workspace) -> Result<Vec<f64>> {
         let mut times = vec![0_u64; self.rows.len()];
-        draw_units(copies, generator, |unit, drawn| times[unit] += drawn);
+        self.draw
+            .draw(generator, |unit, drawn| times[unit] += drawn);
         let drawn: Vec<usize> = (0..times.len()).filter(|&unit| times[unit] > 0).collect();
-        let rows: Vec<usize> = drawn.iter().map(|&unit| self.rows[unit].0).collect();
+        let rows: Vec<usize> = drawn.iter().map(|&unit| self.rows[unit]).collect();
         let whole = is_whole(self.rankings.weights());
         let weights = drawn.iter().map(|&unit| {
-            let own = self.rankings.weights().get(self.rows[unit].0);
+            let own = self.rankings.weights().get(self.rows[unit]);
             times[unit] as f64 * if whole { 1.0 } else { own }
         });
         let weights = Weights::Each(weights.collect());

@@ -1,0 +1,122 @@
+//! [`WarmStart`]: fits to resamples of the same contests, near the fit to all of the data.
+
+use crate::cholesky::CholeskySolver;
+use crate::comparisons::Tallies;
+use crate::error::Result;
+use crate::run::Interrupt;
+
+use super::contest_model::ContestModel;
+use super::contest_runs::{ContestRuns, RunGradient};
+use super::posterior::{factor, gradient_tolerance, largest_entry, minimise, move_by};
+
+/// Largest number of steps with the factor of the warm start.
+const MAX_CHORD_STEPS: usize = 40;
+/// A step with the factor of the warm start must reduce the gradient to this share; otherwise Newton's method goes on.
+const CHORD_REDUCTION: f64 = 0.5;
+
+/// Starting point of fits to similar data: the mode of one fit and the factor of its second derivatives.
+pub(crate) struct WarmStart {
+    scores: Vec<f64>,
+    solver: CholeskySolver,
+    /// `None` for contests with effects.
+    runs: Option<ContestRuns>,
+}
+
+impl WarmStart {
+    /// Prepares refits near a fitted posterior.
+    ///
+    /// # Errors
+    /// [`Error::Unsolved`](crate::error::Error::Unsolved).
+    pub(crate) fn new(model: &ContestModel<'_>, tallies: &Tallies, scores: &[f64]) -> Result<Self> {
+        Ok(Self {
+            scores: scores.to_vec(),
+            solver: factor(model.hessian(tallies, scores), model.size())?.into(),
+            runs: ContestRuns::of(model.contests()),
+        })
+    }
+
+    /// The mode for other tallies of the same contests. Steps with the factor of the start (the chord method) cost O(n²)
+    /// each; Newton's method takes over when they reduce the gradient too slowly.
+    ///
+    /// # Errors
+    /// [`Error::Unsolved`](crate::error::Error::Unsolved) without convergence, or
+    /// [`Error::Interrupted`](crate::error::Error::Interrupted).
+    pub(crate) fn refit(
+        &self,
+        model: &ContestModel<'_>,
+        tallies: &Tallies,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<f64>> {
+        let runs = self.runs.as_ref();
+        let mut in_runs = runs.map(|runs| RunGradient::new(model, runs, tallies));
+        let tolerance = gradient_tolerance(model, tallies);
+        let mut scores = self.scores.clone();
+        let mut gradient = vec![0.0; scores.len()];
+        let mut last = f64::INFINITY;
+        for _ in 0..MAX_CHORD_STEPS {
+            let is_written = in_runs
+                .as_mut()
+                .is_some_and(|runs| runs.write(&scores, &mut gradient));
+            if !is_written {
+                model.write_gradient(tallies, &scores, &mut gradient);
+            }
+            let largest = largest_entry(&gradient);
+            if largest <= tolerance {
+                return Ok(scores);
+            }
+            // Also when the gradient is NaN.
+            if largest.partial_cmp(&(CHORD_REDUCTION * last)) != Some(std::cmp::Ordering::Less) {
+                break;
+            }
+            last = largest;
+            self.solver.solve(&mut gradient);
+            move_by(&mut scores, &gradient, 1.0);
+        }
+        minimise(model, tallies, self.scores.clone(), interrupt)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::posterior::Posterior;
+    use super::super::TieRule;
+    use super::*;
+    use crate::comparisons::Contests;
+    use crate::pairs::PairCounts;
+
+    #[test]
+    fn warm_starts_find_the_same_mode() {
+        let mut counts = PairCounts::empty(7).unwrap();
+        for (u, v, outcome) in [
+            (0, 1, 0),
+            (1, 2, 1),
+            (0, 3, 2),
+            (4, 3, 0),
+            (5, 6, 1),
+            (2, 6, 2),
+        ] {
+            counts.add_comparison(u, v, outcome, 3.0);
+            counts.add_comparison(v, u, outcome, 1.0 + u as f64);
+        }
+        let (contests, tallies) = Contests::of_counts(&counts);
+        let never = Interrupt::never();
+        for ties in [TieRule::Modelled, TieRule::Half] {
+            let model = ContestModel::new(&contests, &tallies, ties, 0.1);
+            let start = Posterior::fit_contests(&model, &tallies, &never).unwrap();
+            let warm = WarmStart::new(&model, &tallies, &start.scores).unwrap();
+            for change in [0.05, 1.0, 1e4] {
+                let mut other = tallies.clone();
+                other[0][2] += change;
+                other[3][1] += change / 3.0;
+                let expected = Posterior::fit_contests(&model, &other, &never).unwrap();
+                let found = warm.refit(&model, &other, &never).unwrap();
+                for (found, expected) in found.iter().zip(expected.scores) {
+                    assert!(
+                        (found - expected).abs() < 1e-7,
+                        "{ties:?} {change}: {found} {expected}"
+                    );
+                }
+            }
+        }
+    }
+}
