@@ -54,7 +54,7 @@ def is_plain_features(X: Any) -> bool:
         and X.ndim == 2
         and X.dtype == _FLOAT
         and X.size > 0
-        and _is_contiguous(X)
+        and _has_whole_strides(X)
     )
 
 
@@ -137,17 +137,17 @@ def _readable(array: Positions) -> Positions:
 
     Fields of a structured array can have such strides; strides of the Rust core are numbers of items, not of bytes.
     """
-    if _is_contiguous(array):
-        return array
-    if array.flags.aligned and all(stride % array.itemsize == 0 for stride in array.strides):
-        return array
-    return array.copy()
+    return array if _has_whole_strides(array) else array.copy()
 
 
-def _is_contiguous(array: NDArray[Any]) -> bool:
-    """Whether the array is aligned and contiguous in C or Fortran order."""
+def _has_whole_strides(array: NDArray[Any]) -> bool:
+    """Whether the array is aligned and its strides are whole numbers of items, as the Rust core needs."""
     flags = array.flags
-    return flags.aligned and (flags.c_contiguous or flags.f_contiguous)
+    if not flags.aligned:
+        return False
+    if flags.c_contiguous or flags.f_contiguous:
+        return True
+    return all(stride % array.itemsize == 0 for stride in array.strides)
 
 
 def _wrong_entry(

@@ -143,8 +143,7 @@ pub fn fit_mixture<'py>(
     Ok(fitted.into())
 }
 
-/// A fitted model and what its predictions need besides it.
-#[derive(FromPyObject)]
+/// A fitted model and what its predictions need besides it: a tuple in Python.
 pub enum FittedModel {
     /// A forest and the strength of its m-estimate.
     Forest(Py<Forest>, f64),
@@ -152,6 +151,24 @@ pub enum FittedModel {
     Booster(Py<Booster>, usize),
     /// A linear model.
     Linear((Py<LinearModel>,)),
+}
+
+impl<'py> FromPyObject<'_, 'py> for FittedModel {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        // Test the type first, because an exception for each other type would take longer than a small prediction.
+        let model = object.get_item(0)?;
+        if model.is_instance_of::<Forest>() {
+            let (forest, strength) = object.extract()?;
+            Ok(Self::Forest(forest, strength))
+        } else if model.is_instance_of::<Booster>() {
+            let (booster, rounds) = object.extract()?;
+            Ok(Self::Booster(booster, rounds))
+        } else {
+            object.extract().map(Self::Linear)
+        }
+    }
 }
 
 impl FittedModel {

@@ -2,7 +2,12 @@
 
 use ndarray::ArrayView2;
 
-use crate::tree::walker::{find_leaf, find_leaves, FlatNode, BATCH_ROWS};
+use crate::tree::walker::{
+    find_leaf, find_leaves, goes_right, walk_trees_together, FlatNode, FlatTree, BATCH_ROWS, LANES,
+};
+
+/// Below this many rows, walking through many trees at once is faster than many rows at once.
+const FEW_ROWS: usize = 8;
 
 /// A tree whose leaves hold values to add to the scores.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +21,13 @@ pub(crate) struct ScoreTree {
     pub(crate) values: Vec<f32>,
     /// Per leaf: the weight of the sampled training rows that reach it.
     pub(crate) covers: Vec<f64>,
+}
+
+impl FlatTree for ScoreTree {
+    #[inline(always)]
+    fn flat_nodes(&self) -> &[FlatNode] {
+        &self.nodes
+    }
 }
 
 impl ScoreTree {
@@ -68,6 +80,14 @@ pub(super) fn add_trees(
 ) {
     let (rows, columns) = values.dim();
     let values = values.as_standard_layout();
+    if rows < FEW_ROWS {
+        let values = values.as_slice().unwrap_or_default();
+        let rows = values.chunks_exact(columns.max(1));
+        for (row, scores) in rows.zip(scores.chunks_exact_mut(outputs)) {
+            add_trees_to_row(trees, row, has_missing, scores);
+        }
+        return;
+    }
     let mut leaves = [0; BATCH_ROWS];
     let leaves = &mut leaves[..rows];
     for tree in trees {
@@ -77,6 +97,40 @@ pub(super) fn add_trees(
         for (&node, scores) in leaves.iter().zip(scores.chunks_exact_mut(outputs)) {
             let leaf = tree.leaf_numbers[node as usize] as usize;
             for (score, value) in scores.iter_mut().zip(tree.leaf_values(leaf, outputs)) {
+                *score += value;
+            }
+        }
+    }
+}
+
+/// As [`add_trees`], for one row: the trees are walked together, and their values are added in order.
+fn add_trees_to_row(trees: &[ScoreTree], row: &[f64], has_missing: bool, scores: &mut [f32]) {
+    let outputs = scores.len();
+    let value_of = |node: &FlatNode| row[node.feature as usize];
+    let mut leaves = [0; LANES];
+    for trees in trees.chunks(LANES) {
+        let leaves = &mut leaves[..trees.len()];
+        if has_missing {
+            walk_trees_together(trees, leaves, |tree, index, node| {
+                goes_right(node, index, value_of(node), &tree.missing_left)
+            });
+        } else {
+            walk_trees_together(trees, leaves, |_, _, node| {
+                value_of(node) > node.threshold
+            });
+        }
+        for (tree, leaf) in trees.iter().zip(leaves.iter_mut()) {
+            *leaf = tree.leaf_numbers[*leaf as usize];
+        }
+        // Reads that do not wait for each other load many cache lines at the same time.
+        let first_values = trees.iter().zip(leaves.iter()).map(|(tree, &leaf)| {
+            let values = tree.leaf_values(leaf as usize, outputs);
+            values.iter().step_by(16).fold(0, |all, v| all | v.to_bits())
+        });
+        std::hint::black_box(first_values.fold(0, |all, bits| all | bits));
+        for (tree, &leaf) in trees.iter().zip(leaves.iter()) {
+            let values = tree.leaf_values(leaf as usize, outputs);
+            for (score, value) in scores.iter_mut().zip(values) {
                 *score += value;
             }
         }
@@ -113,5 +167,11 @@ mod tests {
         let mut scores = vec![0.0; 4];
         add_trees(&trees, (x.view(), true), 2, &mut scores);
         assert_eq!(scores, [31.0, 42.0, 33.0, 44.0]);
+        // Many rows are walked together.
+        let rows = 2 * FEW_ROWS;
+        let many = ndarray::Array2::from_shape_fn((rows, 2), |(row, column)| x[[row % 2, column]]);
+        let mut scores = vec![0.0; 2 * rows];
+        add_trees(&trees, (many.view(), true), 2, &mut scores);
+        assert_eq!(scores, [31.0, 42.0, 33.0, 44.0].repeat(FEW_ROWS));
     }
 }

@@ -1,14 +1,16 @@
 //! [`ShareIndex`]: what a forest needs to predict without counting its training rows again, and its cache.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
 use std::time::Duration;
 
 use crate::error::Result;
 use crate::pairs::{pair_count, PackedPairCodes};
 use crate::rankings::Rankings;
 use crate::run::{self, Jobs, Work};
-use crate::tree::{anchor_stride, coarse_stride, AnchorPlan, AnchoredTree, LEAST_EXPONENTS};
+use crate::tree::{
+    anchor_stride, coarse_stride, AnchorPlan, AnchoredTree, CodedTrees, Tree, LEAST_EXPONENTS,
+};
 use crate::weights::Weights;
 
 use super::share_sums::unit;
@@ -29,8 +31,9 @@ const SINGLE_PRECISION: std::ops::RangeInclusive<f64> = 1e-20..=1e20;
 
 /// The anchored trees of a forest for one strength of the m-estimate.
 ///
-/// Memory on top of the forest: 64 MB for anchors, 16 bytes per node, 8 bytes per tree and training row, three
-/// bits per distinct ranking and pair of labels.
+/// Memory on top of the forest: 64 MB for anchors, 4 bytes per node; unless every leaf is an anchor, another 16 bytes per
+/// node, 8 bytes per tree and training row, and three bits per distinct ranking and pair of labels; after the first
+/// prediction of many rows another 8 bytes per node.
 #[derive(Debug)]
 pub(super) struct ShareIndex {
     pub(super) strength: f64,
@@ -42,6 +45,9 @@ pub(super) struct ShareIndex {
     /// The distinct training rankings; none if every leaf is an anchor.
     pub(super) codes: PackedPairCodes,
     pub(super) distinct_rankings: usize,
+    /// Whether some leaves are no anchors.
+    pub(super) has_tails: bool,
+    coded: OnceLock<Option<CodedTrees>>,
 }
 
 impl ShareIndex {
@@ -81,7 +87,15 @@ impl ShareIndex {
             coarse_fraction: sizes.coarse_fraction,
             codes: PackedPairCodes::new(rankings.labels(), distinct.positions),
             distinct_rankings,
+            has_tails: sizes.least > 1,
+            coded: OnceLock::new(),
         })
+    }
+
+    /// The trees of the forest with ranks in place of thresholds, computed by the first call, if they can be coded.
+    pub(super) fn coded_trees(&self, features: usize, trees: &[&Tree]) -> Option<&CodedTrees> {
+        let code = || CodedTrees::new(features, trees);
+        self.coded.get_or_init(code).as_ref()
     }
 }
 

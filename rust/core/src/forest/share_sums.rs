@@ -121,9 +121,6 @@ impl ShareSums {
     }
 }
 
-/// Anchors whose first numbers are read before they are added.
-const TOUCHED_ANCHORS: usize = 64;
-
 /// Rounds a number that is not negative.
 #[inline(always)]
 fn to_fixed(share: f32, unit: f32) -> i32 {
@@ -150,18 +147,27 @@ impl AnchorSums {
         }
     }
 
-    /// Adds the shares of anchors to the sums of their rows.
-    pub(super) fn add(&mut self, anchors: &[(usize, &[i32])]) {
+    /// Adds the shares of the leaves of a few trees, at most [`TREES_AT_ONCE`]. Each tree has a table of shares, and per
+    /// row the slot of its leaf in this table, or [`NO_SLOT`].
+    pub(super) fn add(&mut self, tables: &[&[i32]], slots: &[u32]) {
         dispatch(AddAnchorsKernel {
             sums: self,
-            anchors,
+            tables,
+            slots,
         });
     }
 }
 
+/// Marks a row whose leaf is not in the table of a tree.
+pub(super) const NO_SLOT: u32 = u32::MAX;
+
+/// Trees whose shares are added together: each sum is read and written once, and the tables fit the second-level cache.
+pub(super) const TREES_AT_ONCE: usize = 4;
+
 struct AddAnchorsKernel<'a> {
     sums: &'a mut AnchorSums,
-    anchors: &'a [(usize, &'a [i32])],
+    tables: &'a [&'a [i32]],
+    slots: &'a [u32],
 }
 
 impl Kernel for AddAnchorsKernel<'_> {
@@ -174,30 +180,43 @@ impl Kernel for AddAnchorsKernel<'_> {
             sums,
             counts,
         } = self.sums;
-        for anchors in self.anchors.chunks(TOUCHED_ANCHORS) {
-            touch(
-                anchors
-                    .iter()
-                    .flat_map(|(_, anchor)| anchor.iter().step_by(ANCHOR_LANES)),
-            );
-            for &(row, anchor) in anchors {
-                counts[row] += 1;
-                let sums = sums[row * *stride..][..*stride].as_chunks_mut::<ANCHOR_LANES>();
-                let anchor = anchor.as_chunks::<ANCHOR_LANES>();
-                for (sums, shares) in sums.0.iter_mut().zip(anchor.0) {
-                    for (sum, share) in sums.iter_mut().zip(shares) {
-                        *sum += share;
-                    }
+        let rows = counts.len();
+        let each = sums.chunks_exact_mut(*stride).zip(counts);
+        for (row, (sums, trees)) in each.enumerate() {
+            let mut found: [&[i32]; TREES_AT_ONCE] = [&[]; TREES_AT_ONCE];
+            let mut count = 0;
+            for (table, slots) in self.tables.iter().zip(self.slots.chunks_exact(rows)) {
+                if slots[row] != NO_SLOT {
+                    found[count] = &table[slots[row] as usize * *stride..][..*stride];
+                    count += 1;
                 }
+            }
+            *trees += count as i32;
+            let (wide, rest) = sums.as_chunks_mut::<{ 2 * ANCHOR_LANES }>();
+            for (chunk, sums) in wide.iter_mut().enumerate() {
+                add_anchors(sums, &found[..count], chunk * 2 * ANCHOR_LANES);
+            }
+            let first = wide.len() * 2 * ANCHOR_LANES;
+            for sums in rest.as_chunks_mut::<ANCHOR_LANES>().0 {
+                add_anchors(sums, &found[..count], first);
             }
         }
     }
 }
 
-/// Reads values that are needed soon: reads that do not wait for each other load many cache lines at the same time.
+/// Adds the numbers of anchors from `first` on to sums that stay in registers.
 #[inline(always)]
-pub(super) fn touch<'a>(values: impl Iterator<Item = &'a i32>) {
-    std::hint::black_box(values.fold(0, |all, value| all | value));
+fn add_anchors<const LANES: usize>(sums: &mut [i32; LANES], anchors: &[&[i32]], first: usize) {
+    let mut lanes = *sums;
+    for anchor in anchors {
+        let Some(shares) = anchor[first..].first_chunk::<LANES>() else {
+            continue;
+        };
+        for lane in 0..LANES {
+            lanes[lane] += shares[lane];
+        }
+    }
+    *sums = lanes;
 }
 
 /// Adds to the sums 32 numbers at a time, which stay in registers while all anchors are read.

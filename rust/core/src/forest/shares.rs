@@ -10,15 +10,18 @@ use crate::error::{Error, Result};
 use crate::pairs::{pair_count, PairShares};
 use crate::predict::{self, PairModel, RowBlock};
 use crate::run::{Interrupt, Jobs};
-use crate::tree::{Shrinkage, Tree};
+use crate::tree::{CodedTrees, LeafStart, Shrinkage, Tree};
 
 use super::share_index::ShareIndex;
-use super::share_sums::{AnchorSums, ShareSums};
-use super::tails::TailSums;
+use super::share_sums::{AnchorSums, ShareSums, NO_SLOT, TREES_AT_ONCE};
+use super::tails::{TailSums, NO_START};
 use super::{Forest, TreeKind};
 
 /// Below this many rows, walking through many trees at once is faster than many rows at once.
 const FEW_ROWS: usize = 8;
+
+/// From this many rows on, coding them by the ranks of their values pays.
+const MANY_ROWS: usize = 64;
 
 /// Rows per block: the nodes and anchors of a tree stay in cache while the rows of a block walk through it.
 const BLOCK_ROWS: usize = 1024;
@@ -85,14 +88,17 @@ impl PairModel for ForestPredictor<'_> {
         interrupt: &Interrupt,
     ) -> Result<()> {
         let mut anchors = AnchorSums::new(self.labels(), block.rows);
-        let mut pending: Vec<Vec<(usize, u32)>> = vec![Vec::new(); block.rows];
-        self.find_leaves(block, interrupt, &mut anchors, &mut pending)?;
+        let trees = self.index.trees.len();
+        let mut starts = vec![NO_START; block.rows * trees * usize::from(self.index.has_tails)];
+        self.find_leaves(block, interrupt, &mut anchors, &mut starts)?;
         let mut sums = ShareSums::new(&self.index, self.labels());
         let mut tails = TailSums::new(&self.index, self.forest.rankings.is_complete());
         let by_row = shares.chunks_exact_mut(3 * pair_count(self.labels()));
-        for ((row, shares), leaves) in by_row.enumerate().zip(&pending) {
+        for (row, shares) in by_row.enumerate() {
             sums.start(&anchors, row);
-            tails.add(leaves, &mut sums, interrupt)?;
+            if self.index.has_tails {
+                tails.add(&starts[row * trees..][..trees], &mut sums, interrupt)?;
+            }
             sums.write(shares);
         }
         Ok(())
@@ -105,10 +111,12 @@ struct BlockLeaves<'a> {
     block: RowBlock<'a>,
     /// Row by row, for blocks of few rows.
     of_few_rows: Vec<u32>,
+    /// For blocks of many rows: the coded trees and the ranks of the rows.
+    coded: Option<(&'a CodedTrees, Vec<u16>)>,
 }
 
 impl<'a> BlockLeaves<'a> {
-    fn new(forest: &'a Forest, block: RowBlock<'a>) -> Self {
+    fn new(forest: &'a Forest, index: &'a ShareIndex, block: RowBlock<'a>) -> Self {
         let trees: Vec<&Tree> = forest.members.iter().map(|m| &m.tree).collect();
         let mut of_few_rows = Vec::new();
         if block.rows < FEW_ROWS {
@@ -118,7 +126,12 @@ impl<'a> BlockLeaves<'a> {
                 Tree::write_leaves_of_row(&trees, row, leaves);
             }
         }
+        let is_coded = block.rows >= MANY_ROWS && !block.has_missing;
+        let coded = is_coded.then(|| index.coded_trees(forest.features, &trees));
         Self {
+            coded: coded
+                .flatten()
+                .map(|coded| (coded, coded.code_rows(block.values))),
             trees,
             block,
             of_few_rows,
@@ -127,6 +140,9 @@ impl<'a> BlockLeaves<'a> {
 
     /// Writes the leaf of each row in one tree.
     fn write(&self, tree: usize, leaves: &mut [u32]) {
+        if let Some((coded, codes)) = &self.coded {
+            return coded.write_leaves(tree, codes, leaves);
+        }
         if self.of_few_rows.is_empty() {
             return self.trees[tree].write_leaves(
                 self.block.values,
@@ -142,31 +158,44 @@ impl<'a> BlockLeaves<'a> {
 }
 
 impl ForestPredictor<'_> {
-    /// Adds the leaves that are anchors, and collects the trees and leaves that are not, row by row.
+    /// Adds the leaves that are anchors, and writes where the others start: row by row, one number per tree.
     fn find_leaves(
         &self,
         block: RowBlock<'_>,
         interrupt: &Interrupt,
         anchors: &mut AnchorSums,
-        pending: &mut [Vec<(usize, u32)>],
+        starts: &mut [u32],
     ) -> Result<()> {
-        let finder = BlockLeaves::new(self.forest, block);
+        let finder = BlockLeaves::new(self.forest, &self.index, block);
+        let all = self.index.trees.len();
         let mut leaves = vec![0; block.rows];
-        let mut found = Vec::with_capacity(block.rows);
-        for (tree, anchored) in self.index.trees.iter().enumerate() {
+        let mut slots = vec![NO_SLOT; block.rows * TREES_AT_ONCE];
+        let mut first = 0;
+        for group in self.index.trees.chunks(TREES_AT_ONCE) {
             interrupt.check()?;
-            finder.write(tree, &mut leaves);
-            found.clear();
-            for (row, &leaf) in leaves.iter().enumerate() {
-                if !self.votes(tree, block.first + row) {
-                    continue;
-                }
-                match anchored.leaf_anchor(leaf) {
-                    Some(shares) => found.push((row, shares)),
-                    None => pending[row].push((tree, leaf)),
+            slots.fill(NO_SLOT);
+            for ((tree, anchored), slots) in (first..)
+                .zip(group)
+                .zip(slots.chunks_exact_mut(block.rows))
+            {
+                finder.write(tree, &mut leaves);
+                for ((row, &leaf), slot) in leaves.iter().enumerate().zip(slots) {
+                    if !self.votes(tree, block.first + row) {
+                        continue;
+                    }
+                    match anchored.leaf_start(leaf) {
+                        LeafStart::Anchor(own) => *slot = own,
+                        LeafStart::Climb(start) => starts[row * all + tree] = start,
+                    }
                 }
             }
-            anchors.add(&found);
+            let tables = [&[][..]; TREES_AT_ONCE];
+            let mut tables: [&[i32]; TREES_AT_ONCE] = tables;
+            for (table, anchored) in tables.iter_mut().zip(group) {
+                *table = anchored.exact_table();
+            }
+            anchors.add(&tables[..group.len()], &slots);
+            first += group.len();
         }
         Ok(())
     }

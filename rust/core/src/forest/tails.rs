@@ -8,6 +8,15 @@ use crate::tree::{step_up, ClimbEnd, ClimbedNode, Step, TailRow, NEGLIGIBLE};
 use super::share_index::ShareIndex;
 use super::share_sums::ShareSums;
 
+/// Marks a tree that does not vote for a row, or whose leaf is an anchor.
+pub(super) const NO_START: u32 = u32::MAX;
+
+/// The trees with a way up, and its start.
+fn started(starts: &[u32]) -> impl Iterator<Item = (usize, &u32)> {
+    let starts = starts.iter().enumerate();
+    starts.filter(|(_, &start)| start != NO_START)
+}
+
 /// Sums the shares of leaves that are no anchors.
 pub(super) enum TailSums<'a> {
     /// Every training row ranks all labels.
@@ -24,25 +33,25 @@ impl<'a> TailSums<'a> {
         }
     }
 
-    /// Adds the shares of the leaves of one row, given as pairs of tree and leaf.
+    /// Adds the shares of the leaves of one row, given per tree by the start of its way up, or [`NO_START`].
     ///
     /// # Errors
     /// [`Error::Interrupted`](crate::error::Error::Interrupted).
     pub(super) fn add(
         &mut self,
-        leaves: &[(usize, u32)],
+        starts: &[u32],
         sums: &mut ShareSums,
         interrupt: &Interrupt,
     ) -> Result<()> {
         match self {
             Self::Complete(tails) => {
                 interrupt.check()?;
-                tails.add(leaves, sums);
+                tails.add(starts, sums);
             }
             Self::Incomplete(tails) => {
-                for &(tree, leaf) in leaves {
+                for (tree, &start) in started(starts) {
                     interrupt.check()?;
-                    tails.add(tree, leaf, sums);
+                    tails.add(tree, start, sums);
                 }
             }
         }
@@ -112,9 +121,9 @@ impl<'a> CompleteTails<'a> {
         }
     }
 
-    fn add(&mut self, leaves: &[(usize, u32)], sums: &mut ShareSums) {
+    fn add(&mut self, starts: &[u32], sums: &mut ShareSums) {
         self.climbs.clear();
-        self.climbs.extend(leaves.iter().map(|&(tree, node)| Climb {
+        self.climbs.extend(started(starts).map(|(tree, &node)| Climb {
             tree: tree as u32,
             node,
             below: BOTTOM,
@@ -255,12 +264,12 @@ impl<'a> IncompleteTails<'a> {
         }
     }
 
-    fn add(&mut self, tree: usize, leaf: u32, sums: &mut ShareSums) {
+    fn add(&mut self, tree: usize, start: u32, sums: &mut ShareSums) {
         let anchored = &self.index.trees[tree];
         self.pairs.clear();
         self.counts.iter_mut().for_each(|counts| counts.fill(0.0));
         let mut inner: Option<ClimbedNode> = None;
-        let top = anchored.climb(leaf, |level| {
+        let top = anchored.climb(start, |level| {
             self.ring.clear();
             for (start, end) in ring(level, inner) {
                 let rows = anchored.rows(start, end).iter();

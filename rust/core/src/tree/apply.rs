@@ -7,10 +7,19 @@ use crate::features::check_values;
 use crate::run::{require_memory, Interrupt};
 
 use super::model::Tree;
-use super::walker::{find_leaves, goes_right, FlatNode, BATCH_ROWS, LANES};
+use super::walker::{
+    find_leaves, goes_right, walk_trees_together, FlatNode, FlatTree, BATCH_ROWS, LANES,
+};
 
 /// Rows between two checks of the interrupt: about a millisecond.
 const BLOCK_ROWS: usize = 1 << 14;
+
+impl FlatTree for &Tree {
+    #[inline(always)]
+    fn flat_nodes(&self) -> &[FlatNode] {
+        &self.flat_nodes
+    }
+}
 
 impl Tree {
     /// The leaf of each row.
@@ -104,28 +113,6 @@ impl Tree {
             index = split.child_of(row);
         }
         index
-    }
-}
-
-/// Writes the leaf of a row in each binary tree; `goes_right` decides at each node, given the tree, the index of the node
-/// and the node.
-#[inline(always)]
-fn walk_trees_together(
-    trees: &[&Tree],
-    leaves: &mut [u32],
-    goes_right: impl Fn(&Tree, usize, &FlatNode) -> bool,
-) {
-    leaves.fill(0);
-    let mut is_moving = true;
-    while is_moving {
-        is_moving = false;
-        for (at, tree) in leaves.iter_mut().zip(trees) {
-            let index = *at as usize;
-            let node = tree.flat_nodes[index];
-            let next = node.child + u32::from(goes_right(tree, index, &node));
-            is_moving |= next != *at;
-            *at = next;
-        }
     }
 }
 

@@ -22,6 +22,7 @@
 //! ```
 
 mod apply;
+mod coded_walker;
 mod draw;
 mod fitted;
 mod grow;
@@ -33,10 +34,11 @@ mod params;
 mod split;
 pub(crate) mod walker;
 
+pub(crate) use coded_walker::CodedTrees;
 pub(crate) use grow::{PreorderNode, SharedEncoding, Subtree, LEAF};
 pub(crate) use leaves::{
     anchor_stride, coarse_stride, step_up, AnchorPlan, AnchoredTree, ClimbEnd, ClimbedNode,
-    ShareWalk, Step, TailRow, ANCHOR_LANES, COARSE_LANES, COARSE_ONE, LEAST_EXPONENTS, NEGLIGIBLE,
+    LeafStart, ShareWalk, Step, TailRow, ANCHOR_LANES, COARSE_LANES, COARSE_ONE, LEAST_EXPONENTS, NEGLIGIBLE,
 };
 pub(crate) use missing_side::MissingSide;
 

@@ -15,7 +15,7 @@ pub(crate) struct FlatNode {
 }
 
 /// Rows that walk through the tree together: enough to hide the latency of memory.
-pub(super) const LANES: usize = 16;
+pub(crate) const LANES: usize = 16;
 
 /// Steps between checks for rows that have reached a leaf. Leaves differ in depth; without checks, all rows would take
 /// as many steps as the deepest leaf needs.
@@ -91,20 +91,20 @@ pub(crate) fn find_leaves(
     leaves: &mut [u32],
 ) {
     match missing_left {
-        None => walk_together(nodes, features, values, leaves, |node, _, value| {
+        None => walk_or_find(nodes, features, values, leaves, |node, _, value| {
             value > node.threshold
         }),
         Some(missing_left) => {
-            walk_together(nodes, features, values, leaves, |node, index, value| {
+            walk_or_find(nodes, features, values, leaves, |node, index, value| {
                 goes_right(node, index, value, missing_left)
             });
         }
     }
 }
 
-/// Takes a few steps with all active rows, drops those that have reached a leaf, and repeats.
+/// Finds the leaves of a few rows one after the other, and those of many rows together.
 #[inline(always)]
-fn walk_together(
+fn walk_or_find(
     nodes: &[FlatNode],
     features: usize,
     values: &[f64],
@@ -121,6 +121,21 @@ fn walk_together(
         }
         return;
     }
+    walk_together(features, leaves, |first, index| {
+        let node = nodes[index];
+        let value = values[first + node.feature as usize];
+        node.child + u32::from(goes_right(&node, index, value))
+    });
+}
+
+/// Takes a few steps with all active rows, drops those that have reached a leaf, and repeats. There are at most
+/// [`BATCH_ROWS`] rows. `step` returns the next node, given the index of the row's first feature and of its node.
+#[inline(always)]
+pub(super) fn walk_together(
+    features: usize,
+    leaves: &mut [u32],
+    step: impl Fn(usize, usize) -> u32,
+) {
     leaves.fill(0);
     let mut active = [0_u16; BATCH_ROWS];
     let mut count = leaves.len();
@@ -135,15 +150,14 @@ fn walk_together(
             rows[..lanes].copy_from_slice(&active[start..start + lanes]);
             let mut at = rows.map(|row| leaves[usize::from(row)]);
             let firsts = rows.map(|row| usize::from(row) * features);
-            let mut before = at;
-            for _ in 0..STEPS_PER_CHECK {
-                before = at;
+            for _ in 1..STEPS_PER_CHECK {
                 for (at, &first) in at.iter_mut().zip(&firsts) {
-                    let index = *at as usize;
-                    let node = nodes[index];
-                    let value = values[first + node.feature as usize];
-                    *at = node.child + u32::from(goes_right(&node, index, value));
+                    *at = step(first, *at as usize);
                 }
+            }
+            let before = at;
+            for (at, &first) in at.iter_mut().zip(&firsts) {
+                *at = step(first, *at as usize);
             }
             for lane in 0..lanes {
                 leaves[usize::from(rows[lane])] = at[lane];
@@ -153,6 +167,34 @@ fn walk_together(
             }
         }
         count = kept;
+    }
+}
+
+/// A tree in the compact layout.
+pub(crate) trait FlatTree {
+    /// Its nodes.
+    fn flat_nodes(&self) -> &[FlatNode];
+}
+
+/// Writes the leaf of one row in each of several trees, which are walked together to hide the latency of memory;
+/// `goes_right` decides at each node, given the tree, the index of the node and the node.
+#[inline(always)]
+pub(crate) fn walk_trees_together<T: FlatTree>(
+    trees: &[T],
+    leaves: &mut [u32],
+    goes_right: impl Fn(&T, usize, &FlatNode) -> bool,
+) {
+    leaves.fill(0);
+    let mut is_moving = true;
+    while is_moving {
+        is_moving = false;
+        for (at, tree) in leaves.iter_mut().zip(trees) {
+            let index = *at as usize;
+            let node = tree.flat_nodes()[index];
+            let next = node.child + u32::from(goes_right(tree, index, &node));
+            is_moving |= next != *at;
+            *at = next;
+        }
     }
 }
 

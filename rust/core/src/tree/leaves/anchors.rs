@@ -47,7 +47,10 @@ pub(crate) fn coarse_stride(labels: usize) -> usize {
 /// A tree with anchors.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct AnchoredTree {
+    /// In preorder, so that the nodes on the way up from a leaf are near each other; empty if every leaf is an anchor.
     nodes: Vec<ClimbNode>,
+    /// Per node of the tree: [`EXACT`] and the slot of a leaf that is an anchor, else its index in `nodes`.
+    starts: Vec<u32>,
     /// Training rows in the order of the leaves; empty if every leaf is an anchor.
     rows: Vec<TailRow>,
     /// Per exact anchor the planes before and after, in fixed point, and the padding.
@@ -101,6 +104,15 @@ pub(crate) enum ClimbEnd<'a> {
     Stopped,
 }
 
+/// Where the shares of a leaf come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LeafStart {
+    /// The leaf is an exact anchor: its slot.
+    Anchor(u32),
+    /// The index for [`AnchoredTree::step`] and [`AnchoredTree::climb`].
+    Climb(u32),
+}
+
 /// One step on the way up from a leaf.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Step<'a> {
@@ -113,17 +125,18 @@ pub(crate) enum Step<'a> {
 impl AnchoredTree {
     /// Computes the shares of the anchors. `weights` are those that the tree was grown with.
     pub(crate) fn new(tree: &Tree, weights: &Weights, plan: &AnchorPlan<'_>) -> Result<Self> {
-        let mut nodes: Vec<ClimbNode> = tree.nodes().iter().map(ClimbNode::new).collect();
         let anchors = plan.anchors(tree);
+        let mut marks = vec![0; tree.nodes().len()];
         let (mut exact, mut coarse) = (0, 0);
         for &(anchor, kind) in &anchors {
             let (mark, next) = match kind {
                 AnchorKind::Exact => (EXACT, &mut exact),
                 AnchorKind::Coarse => (COARSE, &mut coarse),
             };
-            nodes[anchor as usize].parent = mark | *next;
+            marks[anchor as usize] = mark | *next;
             *next += 1;
         }
+        let (nodes, starts) = climb_nodes(tree, &marks, plan.has_tails());
         let tail_row = |&row: &u32| TailRow {
             ranking: plan.ranking_of[row as usize],
             weight: weights.get(row as usize) as f32,
@@ -133,6 +146,7 @@ impl AnchoredTree {
         let coarse_stride = coarse_stride(tree.labels());
         let mut anchored = Self {
             nodes,
+            starts,
             rows: rows.map(tail_row).collect(),
             exact: vec![0; exact as usize * exact_stride],
             exact_stride,
@@ -146,15 +160,15 @@ impl AnchoredTree {
         let walk = ShareWalk::new(tree, plan.rankings, weights, shrinkage, chosen);
         walk.visit(|node, shares| {
             let [before, _, after] = shares.planes();
-            anchored.store(node, before.iter().chain(after).copied(), plan.unit);
+            let shares = before.iter().chain(after).copied();
+            anchored.store(marks[node as usize], shares, plan.unit);
             Ok(())
         })?;
         Ok(anchored)
     }
 
-    /// Stores the shares of an anchor.
-    fn store(&mut self, node: u32, shares: impl Iterator<Item = f64>, unit: i32) {
-        let mark = self.nodes[node as usize].parent;
+    /// Stores the shares of the anchor with this mark.
+    fn store(&mut self, mark: u32, shares: impl Iterator<Item = f64>, unit: i32) {
         if mark & EXACT != 0 {
             let start = (mark & !EXACT) as usize * self.exact_stride;
             for (to, share) in self.exact[start..].iter_mut().zip(shares) {
@@ -168,11 +182,20 @@ impl AnchoredTree {
         }
     }
 
-    /// The shares of a leaf that is an anchor.
+    /// Where the shares of a leaf are, or where the way up to them starts.
     #[inline]
-    pub(crate) fn leaf_anchor(&self, leaf: u32) -> Option<&[i32]> {
-        let parent = self.nodes[leaf as usize].parent;
-        (parent & EXACT != 0).then(|| self.exact(parent & !EXACT))
+    pub(crate) fn leaf_start(&self, leaf: u32) -> LeafStart {
+        let start = self.starts[leaf as usize];
+        if start & EXACT != 0 {
+            LeafStart::Anchor(start & !EXACT)
+        } else {
+            LeafStart::Climb(start)
+        }
+    }
+
+    /// The shares of all exact anchors, slot by slot.
+    pub(crate) fn exact_table(&self) -> &[i32] {
+        &self.exact
     }
 
     fn exact(&self, slot: u32) -> &[i32] {
@@ -183,7 +206,7 @@ impl AnchoredTree {
         &self.coarse[slot as usize * self.coarse_stride..][..self.coarse_stride]
     }
 
-    /// The node with this index, and its parent or what ends the way up.
+    /// The node with this index, given by [`LeafStart::Climb`] or a step before, and its parent or what ends the way up.
     #[inline(always)]
     pub(crate) fn step(&self, index: u32) -> Step<'_> {
         let node = self.nodes[index as usize];
@@ -202,13 +225,14 @@ impl AnchoredTree {
         Step::Up(level, parent)
     }
 
-    /// Calls `visit` with each node from a leaf up to its anchor, which is not visited, or until it returns false.
+    /// Calls `visit` with each node from a leaf, given by [`LeafStart::Climb`], up to its anchor, which is not visited,
+    /// or until it returns false.
     pub(crate) fn climb(
         &self,
-        leaf: u32,
+        start: u32,
         mut visit: impl FnMut(ClimbedNode) -> bool,
     ) -> ClimbEnd<'_> {
-        let mut index = leaf;
+        let mut index = start;
         loop {
             match self.step(index) {
                 Step::End(top) => return top,
@@ -231,15 +255,31 @@ impl AnchoredTree {
     }
 }
 
-impl ClimbNode {
-    fn new(node: &crate::tree::TreeNode) -> Self {
-        Self {
-            parent: node.parent,
+/// The nodes of the ways up, if there are any, and where each leaf starts; `marks` holds the mark of each anchor, else 0.
+fn climb_nodes(tree: &Tree, marks: &[u32], has_tails: bool) -> (Vec<ClimbNode>, Vec<u32>) {
+    let mut starts = marks.to_vec();
+    if !has_tails {
+        return (Vec::new(), starts);
+    }
+    let mut nodes = Vec::with_capacity(marks.len());
+    let mut stack = vec![(0, 0)];
+    while let Some((index, parent)) = stack.pop() {
+        let (node, mark) = (tree.node(index), marks[index as usize]);
+        let position = nodes.len() as u32;
+        nodes.push(ClimbNode {
+            parent: if mark == 0 { parent } else { mark },
             first_row: node.first_row,
             rows: node.rows,
             weight: node.weight as f32,
+        });
+        if !(node.is_leaf() && mark & EXACT != 0) {
+            starts[index as usize] = position;
+        }
+        if !node.is_leaf() {
+            stack.extend(tree.children(index).rev().map(|child| (child, position)));
         }
     }
+    (nodes, starts)
 }
 
 /// The factor of a node's weights in the shares of a leaf, and the fraction that is left to its parent.

@@ -11,8 +11,8 @@ mod walk;
 
 pub(crate) use anchor_plan::{AnchorPlan, LEAST_EXPONENTS};
 pub(crate) use anchors::{
-    anchor_stride, coarse_stride, step_up, AnchoredTree, ClimbEnd, ClimbedNode, Step, TailRow,
-    ANCHOR_LANES, COARSE_LANES, COARSE_ONE, NEGLIGIBLE,
+    anchor_stride, coarse_stride, step_up, AnchoredTree, ClimbEnd, ClimbedNode, LeafStart, Step,
+    TailRow, ANCHOR_LANES, COARSE_LANES, COARSE_ONE, NEGLIGIBLE,
 };
 pub(crate) use walk::ShareWalk;
 
