@@ -70,7 +70,7 @@ def boards() -> None:
 def fastest_turns(data: Any, bootstrap: Callable[[int], Any]) -> tuple[float, float]:
     """Seconds of a leaderboard and of a peer's bootstrap, one thread each, measured in turns.
 
-    More threads of BLAS only slow the peer down: its matrices are small.
+    Its matrices are small: on a machine with other load, two threads of BLAS made it ten times as slow.
     """
     from threadpoolctl import threadpool_limits
 
