@@ -201,6 +201,7 @@ def _known_values(
         if column not in estimator.categories_ and len(known) >= resolution:
             present = [value for value in values if value is not None]
             shares = options.get("percentiles", (0.05, 0.95))
-            known = np.linspace(*mquantiles(present, prob=shares), num=resolution).tolist()
+            least, most = mquantiles(present, prob=shares).tolist()
+            known = np.linspace(least, most, resolution).tolist()
         found[feature] = np.array(known)
     return found
