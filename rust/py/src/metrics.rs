@@ -56,7 +56,8 @@ pub fn tau_x_ranked(
     let weights = weights_to_vec(&weights)?;
     let (truth, predicted) = (y_true.view(), y_pred.view());
     run(py, |interrupt| {
-        let (truth, predicted) = (truth.read(weights.as_deref())?, predicted.read(None)?);
+        let truth = truth.read(weights.as_deref(), interrupt)?;
+        let predicted = predicted.read(None, interrupt)?;
         metrics::tau_x_ranked(&truth, &predicted, interrupt)
     })
 }
@@ -163,8 +164,9 @@ fn compare<T: Send>(
 ) -> Result<T> {
     let (truth, predicted) = (y_true.view(), y_pred.view());
     run(py, |interrupt| {
-        let truth = truth.read_argument("Y_true")?;
-        metric(&truth, &predicted.read_argument("Y_pred")?, interrupt)
+        let truth = truth.read_argument("Y_true", interrupt)?;
+        let predicted = predicted.read_argument("Y_pred", interrupt)?;
+        metric(&truth, &predicted, interrupt)
     })
 }
 

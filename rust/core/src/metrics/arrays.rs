@@ -36,9 +36,9 @@ pub fn tau_x_of_arrays<P: RawPosition, Q: RawPosition>(
         }
     }
     // This path also reports invalid rows.
-    let truth = Rankings::new(truth, weights);
+    let truth = Rankings::read(truth, weights, interrupt);
     let truth = truth.map_err(|error| error.in_part(InputPart::Argument("Y_true")))?;
-    let predicted = Rankings::new(predicted, None);
+    let predicted = Rankings::read(predicted, None, interrupt);
     let predicted = predicted.map_err(|error| error.in_part(InputPart::Argument("Y_pred")))?;
     tau_x(&truth, &predicted, interrupt)
 }

@@ -7,7 +7,7 @@ use bucketrank_core::bucket_order::BucketOrder;
 use bucketrank_core::error::{self, InputPart};
 use bucketrank_core::pairs::{pair_count, PairOrderMatrix, PairShares};
 use bucketrank_core::rankings::Rankings;
-use bucketrank_core::run::require_memory;
+use bucketrank_core::run::{require_memory, Interrupt};
 use ndarray::{Array2, Array3, ArrayView2, ArrayViewMut2, Axis};
 use numpy::{
     IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
@@ -62,7 +62,7 @@ impl Positions<'_> {
     /// Reads rankings and their weights.
     pub fn read(&self, py: Python<'_>, weights: &MaybeWeights<'_>) -> Result<Rankings> {
         let (view, weights) = (self.view(), weights_to_vec(weights)?);
-        run(py, |_| view.read(weights.as_deref()))
+        run(py, |interrupt| view.read(weights.as_deref(), interrupt))
     }
 }
 
@@ -84,16 +84,20 @@ impl View<'_> {
     }
 
     /// Reads the rankings.
-    pub fn read(&self, weights: Option<&[f64]>) -> error::Result<Rankings> {
+    pub fn read(&self, weights: Option<&[f64]>, interrupt: &Interrupt) -> error::Result<Rankings> {
         match self {
-            Self::Whole(view) => Rankings::new(view.view(), weights),
-            Self::Real(view) => Rankings::new(view.view(), weights),
+            Self::Whole(view) => Rankings::read(view.view(), weights, interrupt),
+            Self::Real(view) => Rankings::read(view.view(), weights, interrupt),
         }
     }
 
     /// Reads the rankings of an argument; errors name it.
-    pub fn read_argument(&self, name: &'static str) -> error::Result<Rankings> {
-        let rankings = self.read(None);
+    pub fn read_argument(
+        &self,
+        name: &'static str,
+        interrupt: &Interrupt,
+    ) -> error::Result<Rankings> {
+        let rankings = self.read(None, interrupt);
         rankings.map_err(|error| error.in_part(InputPart::Argument(name)))
     }
 }

@@ -169,7 +169,7 @@ impl BoardViews<'_> {
                 ContestSample::of_counts(PairCounts::from_table(*table, ranked)?)?
             }
             Self::Rankings(view, weights) => {
-                return ReadSample::of(view.read(*weights)?, interrupt)
+                return ReadSample::of(view.read(*weights, interrupt)?, interrupt)
             }
         };
         Ok(sample.into())
