@@ -81,7 +81,8 @@ fn read_evidence<'a>(
 ) -> Result<impl FnOnce(Needs, &Interrupt) -> error::Result<Evidence> + Send + use<'a>> {
     let (view, weights) = (y.view(), weights_to_vec(weights)?);
     Ok(move |needs, interrupt: &Interrupt| {
-        Evidence::from_rankings(&view.read(weights.as_deref(), interrupt)?, needs, interrupt)
+        let rankings = view.read(weights.as_deref(), interrupt)?;
+        Evidence::from_rankings(&rankings, needs, interrupt)
     })
 }
 
@@ -95,8 +96,8 @@ pub fn aggregate_many<'py>(
 ) -> Result<OrderTable<'py>> {
     let views = sets.views()?;
     aggregate_batch(py, &spec, n_jobs, |batch| {
-        let read_set = |set: usize| views[set].read(None, batch.interrupt).map(Cow::Owned);
         let cost = largest_cost(batch.aggregator, &views);
+        let read_set = |set: usize| views[set].read(None, batch.interrupt).map(Cow::Owned);
         aggregate_each(batch, views.len(), cost, read_set)
     })
 }

@@ -165,11 +165,8 @@ fn compare<T: Send>(
     let (truth, predicted) = (y_true.view(), y_pred.view());
     run(py, |interrupt| {
         let truth = truth.read_argument("Y_true", interrupt)?;
-        metric(
-            &truth,
-            &predicted.read_argument("Y_pred", interrupt)?,
-            interrupt,
-        )
+        let predicted = predicted.read_argument("Y_pred", interrupt)?;
+        metric(&truth, &predicted, interrupt)
     })
 }
 

@@ -115,9 +115,7 @@ fn add_trees_to_row(trees: &[ScoreTree], row: &[f64], has_missing: bool, scores:
                 goes_right(node, index, value_of(node), &tree.missing_left)
             });
         } else {
-            walk_trees_together(trees, leaves, |_, _, node| {
-                value_of(node) > node.threshold
-            });
+            walk_trees_together(trees, leaves, |_, _, node| value_of(node) > node.threshold);
         }
         for (tree, leaf) in trees.iter().zip(leaves.iter_mut()) {
             *leaf = tree.leaf_numbers[*leaf as usize];
@@ -125,7 +123,10 @@ fn add_trees_to_row(trees: &[ScoreTree], row: &[f64], has_missing: bool, scores:
         // Reads that do not wait for each other load many cache lines at the same time.
         let first_values = trees.iter().zip(leaves.iter()).map(|(tree, &leaf)| {
             let values = tree.leaf_values(leaf as usize, outputs);
-            values.iter().step_by(16).fold(0, |all, v| all | v.to_bits())
+            values
+                .iter()
+                .step_by(16)
+                .fold(0, |all, v| all | v.to_bits())
         });
         std::hint::black_box(first_values.fold(0, |all, bits| all | bits));
         for (tree, &leaf) in trees.iter().zip(leaves.iter()) {

@@ -174,9 +174,8 @@ impl ForestPredictor<'_> {
         for group in self.index.trees.chunks(TREES_AT_ONCE) {
             interrupt.check()?;
             slots.fill(NO_SLOT);
-            for ((tree, anchored), slots) in (first..)
-                .zip(group)
-                .zip(slots.chunks_exact_mut(block.rows))
+            for ((tree, anchored), slots) in
+                (first..).zip(group).zip(slots.chunks_exact_mut(block.rows))
             {
                 finder.write(tree, &mut leaves);
                 for ((row, &leaf), slot) in leaves.iter().enumerate().zip(slots) {
