@@ -103,9 +103,8 @@ def _table(rows: list[Row]) -> Table:
     recommended = [row.recommended for row in rows]
     deviations = [row.deviation for row in rows]
     columns = (
-        column("dataset", "dataset"),
-        column("missing %", "missing"),
-        column("aggregator", "aggregator"),
+        # One column, because a terminal repeats the first column only when it breaks the table into blocks.
+        Column.of("case", [f"{row.dataset} {row.aggregator} {row.missing} %" for row in rows]),
         Column.with_spread("recommended β", recommended, deviations, unmarked, unmarked),
         column("paper's", "paper_recommended", three),
         column("τ_X", "tau_x", three),

@@ -28,7 +28,7 @@ PYENV = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
 def interpreters() -> list[str]:
     """Return this interpreter and one of each other version from 3.10 on that is on PATH or managed by pyenv."""
     found = {sys.version_info[:2]: sys.executable}
-    for minor in range(10, 15):
+    for minor in range(10, 16):
         candidates = [shutil.which(f"python3.{minor}")]
         candidates += map(str, sorted(PYENV.glob(f"versions/3.{minor}.*/bin/python")))
         usable = [program for program in candidates if program and _can_create_venv(program)]

@@ -93,7 +93,7 @@ def test_thresholds_of_the_real_datasets(
     study = compare(real, rules, missing=(0, 0.6), n_repeats=1, n_folds=3, progress=False)
     table = beta_table(real, study, published, n_jobs=1)
     columns = {column.name: column.values for column in table.columns}
-    assert len(columns["dataset"]) == 8
+    assert len(columns["case"]) == 8
     for name, paper, bound in (
         ("recommended β", "paper's", 0.3),
         ("τ_X", "paper's τ_X", 0.12),
@@ -103,7 +103,7 @@ def test_thresholds_of_the_real_datasets(
     for recommended, best in zip(columns["τ_X"], columns["τ_X at best"], strict=True):
         # The sweep includes values close to every recommendation.
         assert recommended <= best + 0.01
-    comparisons("the paper's thresholds", 3 * len(columns["dataset"]))
+    comparisons("the paper's thresholds", 3 * len(columns["case"]))
 
 
 def test_missing_tables_are_empty(tmp_path: Path, printed: Study) -> None:
