@@ -53,8 +53,8 @@ class FeatureColumns:
     def _holds_text(self, column: int) -> bool:
         """Whether the type of a column is one of categories or strings; numbers and booleans are numbers."""
         if self._frame is None:
-            values = self._array[:, column]
-            return values.dtype.kind in "US" or any(isinstance(v, str) for v in values.tolist())
+            cells = self._array[:, column]
+            return cells.dtype.kind in "US" or any(isinstance(v, str) for v in cells.tolist())
         series = self._series(column)
         kind = str(series.dtype).partition("(")[0]
         if kind not in _TEXT_DTYPES:
