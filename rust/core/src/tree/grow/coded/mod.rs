@@ -5,13 +5,14 @@
 
 mod aligned_bytes;
 mod column_counts;
-mod cut_rule;
+mod cut_splits;
 pub(crate) mod large_node;
 mod missing_first;
 pub(crate) mod pair_codes;
 mod random_threshold;
 mod repeated_rows;
 pub(crate) mod score_tables;
+mod search_buffers;
 mod shared_encoding;
 mod split_search;
 mod upper_bound;
@@ -28,7 +29,8 @@ pub(crate) use self::shared_encoding::SharedEncoding;
 use self::large_node::{row, LargeNode, SpareBuffers};
 use self::repeated_rows::{count_distinct, expand_weights, remove_repetitions};
 use self::score_tables::ScoreTables;
-use self::split_search::{SearchBuffers, SplitSearch};
+use self::search_buffers::SearchBuffers;
+use self::split_search::SplitSearch;
 use self::upper_bound::UpperBound;
 use crate::tree::draw::draw_features;
 use crate::tree::grow::bitset::{self, BitsetGrower};
