@@ -4,6 +4,7 @@ mod bitset;
 mod coded;
 mod general;
 mod sorted_rows;
+mod weighted;
 
 use crate::error::{Error, Result};
 use crate::features::{Features, MISSING_RANK};
@@ -78,7 +79,7 @@ pub(crate) fn grow(
         options: params.options(),
         interrupt,
     };
-    match coded::grow(&task) {
+    match coded::grow(&task).or_else(|| weighted::grow(&task)) {
         Some(grown) => grown,
         None => grow_general(&task, consensus),
     }
@@ -218,6 +219,61 @@ mod tests {
             let general = grow_general(&task, None).unwrap();
             assert!(general.nodes.len() > 1, "{options:?}");
             assert_eq!(coded, general, "{options:?}");
+        }
+    }
+
+    /// Fractional weights, equal fractions whose sums are rounded, and integer weights with a large sum.
+    #[test]
+    fn engines_agree_on_any_weights() {
+        let mut generator = Generator::new(4);
+        for case in 0..180 {
+            let rows = [20, 90, 400][case % 3];
+            let x = Array2::from_shape_fn((rows, 4), |_| {
+                if case % 4 == 3 && generator.below(10) < 3 {
+                    return f64::NAN;
+                }
+                generator.below([3, 20, 1000][case % 5 % 3]) as f64
+            });
+            let y = Array2::from_shape_fn((rows, 5), |(row, label)| {
+                if generator.below(100) < 30 * (case / 3 % 3) {
+                    return f64::NAN;
+                }
+                let signal = x[[row, label % 4]] > 9.0;
+                (1 + usize::from(signal) + generator.below(2)) as f64
+            });
+            let features = Features::new(x.view(), &Interrupt::never()).unwrap();
+            let kind = generator.below(4);
+            let mut weight = || match kind {
+                0 => 0.1 + generator.below(1 << 30) as f64 / 1e9,
+                1 => [0.0, 0.3, 1.7, 0.9][generator.below(4)],
+                2 => 0.1 * generator.below(3) as f64,
+                _ => generator.below(1000) as f64,
+            };
+            let weights: Vec<f64> = (0..rows).map(|_| weight()).collect();
+            let rankings = Rankings::new(y.view(), Some(&weights)).unwrap();
+            let options = TreeOptions {
+                min_samples_split: 2 + generator.below(5),
+                min_samples_leaf: 1 + generator.below(3),
+                max_features: (case % 7 < 2).then_some(2),
+                splitter: if case % 5 < 3 {
+                    Splitter::BestBinary
+                } else {
+                    Splitter::RandomBinary
+                },
+                seed: case as u64,
+                ..TreeOptions::default()
+            };
+            let task = GrowTask {
+                encoding: &SharedEncoding::default(),
+                features: &features,
+                rankings: &rankings,
+                options: &options,
+                interrupt: &Interrupt::never(),
+            };
+            let weighted = weighted::grow(&task).unwrap().unwrap();
+            let general = grow_general(&task, None).unwrap();
+            assert!(general.nodes.len() > 1, "{options:?}");
+            assert_eq!(weighted, general, "{case} {options:?}");
         }
     }
 }

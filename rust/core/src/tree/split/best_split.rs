@@ -59,7 +59,31 @@ impl BestSplit {
 
     /// Chooses the split, independently of the order in which candidates were added: by ascending feature, missing
     /// values on the right before missing values on the left, and ascending threshold, a candidate replaces the current one only if it is better by more than [`TOLERANCE`].
-    pub(crate) fn choose(mut self) -> Option<SplitCandidate> {
+    pub(crate) fn choose(self) -> Option<SplitCandidate> {
+        self.choose_by(|best, next| next.improvement > best.improvement + TOLERANCE)
+    }
+
+    /// As [`Self::choose`], for improvements that are known up to `error`: if it may decide, candidates are compared by
+    /// their `exact` improvements.
+    pub(crate) fn choose_confirmed(
+        self,
+        error: f64,
+        exact: impl Fn(&SplitCandidate) -> f64,
+    ) -> Option<SplitCandidate> {
+        self.choose_by(|best, next| {
+            let excess = next.improvement - best.improvement - TOLERANCE;
+            if excess.abs() > 2.0 * error {
+                excess > 0.0
+            } else {
+                exact(next) > exact(best) + TOLERANCE
+            }
+        })
+    }
+
+    fn choose_by(
+        mut self,
+        is_better: impl Fn(&SplitCandidate, &SplitCandidate) -> bool,
+    ) -> Option<SplitCandidate> {
         let best = self.best;
         self.near.retain(|near| near.improvement >= best - MARGIN);
         self.near.sort_unstable_by_key(|near| {
@@ -69,13 +93,15 @@ impl BestSplit {
                 near.ranks.0,
             )
         });
-        self.near.into_iter().reduce(|best, next| {
-            if next.improvement > best.improvement + TOLERANCE {
-                next
-            } else {
-                best
-            }
-        })
+        self.near.into_iter().reduce(
+            |best, next| {
+                if is_better(&best, &next) {
+                    next
+                } else {
+                    best
+                }
+            },
+        )
     }
 }
 

@@ -36,10 +36,7 @@ impl<F: Fn(&Sample<'_>) -> Result<BucketOrder> + Sync> Consensus for F {
 
 /// Computes the impurity of sets of rows.
 pub(crate) enum Impurity<'a> {
-    /// Entropy of complete rankings with integer weights.
-    IntegerEntropy(IntegerEntropy),
-    /// Entropy with missing labels or fractional weights.
-    RoundedEntropy(RoundedEntropy),
+    Entropy(EntropyScore),
     /// Mean cost of the rows relative to their consensus.
     Consensus {
         consensus: &'a dyn Consensus,
@@ -61,15 +58,9 @@ impl<'a> Impurity<'a> {
         rankings: &Rankings,
         consensus: Option<&'a dyn Consensus>,
     ) -> Result<Self> {
-        let pairs = rankings.labels() * (rankings.labels() - 1) / 2;
         let costs = match criterion {
             Criterion::Entropy => {
-                return Ok(match integer_total_weight(rankings) {
-                    Some(total) if rankings.is_complete() => {
-                        Self::IntegerEntropy(IntegerEntropy::new(pairs, total))
-                    }
-                    _ => Self::RoundedEntropy(RoundedEntropy::new(pairs)),
-                });
+                return Ok(Self::Entropy(EntropyScore::new(rankings)));
             }
             Criterion::Disagreements => PairCosts {
                 opposite: 1.0,
@@ -87,21 +78,10 @@ impl<'a> Impurity<'a> {
     /// Cost of a sample of weight `weight` in a node of weight `node_weight`.
     pub(crate) fn cost(&self, node_weight: f64, weight: f64, sample: &Sample<'_>) -> Result<Cost> {
         let counts = sample.counts;
-        let triples = counts.table().triples();
         Ok(match self {
-            Self::IntegerEntropy(entropy) => {
-                let table = entropy.table_for(node_weight as u64);
-                let whole = table.get(weight as u64);
-                Cost::Integer(
-                    triples
-                        .map(|[b, t, a]| {
-                            table.get(b as u64) + table.get(a as u64) + table.get(t as u64) - whole
-                        })
-                        .sum(),
-                )
-            }
-            Self::RoundedEntropy(rounding) => {
-                Cost::Integer(triples.map(|[b, t, a]| rounding.entropy(b, t, a)).sum())
+            Self::Entropy(entropy) => {
+                let columns = counts.table().triples().map(|triple| (1, triple));
+                Cost::Integer(entropy.score(node_weight, weight, columns))
             }
             Self::Consensus { consensus, costs } => {
                 Cost::Real(costs.mean(counts, &consensus.consensus(sample)?))
@@ -112,12 +92,7 @@ impl<'a> Impurity<'a> {
     /// Impurity of a node, given its weight and cost.
     pub(crate) fn impurity(&self, weight: f64, cost: Cost) -> f64 {
         match (self, cost) {
-            (Self::IntegerEntropy(entropy), Cost::Integer(score)) => {
-                entropy.impurity(weight as u64, score)
-            }
-            (Self::RoundedEntropy(rounding), Cost::Integer(entropies)) => {
-                rounding.impurity(entropies)
-            }
+            (Self::Entropy(entropy), Cost::Integer(score)) => entropy.impurity(weight, score),
             (_, Cost::Integer(value)) => value as f64,
             (_, Cost::Real(value)) => value,
         }
@@ -125,20 +100,14 @@ impl<'a> Impurity<'a> {
 
     /// Improvement of a split: the node's impurity minus the weighted mean of its children's impurities.
     pub(crate) fn improvement(&self, node: (f64, Cost), children: &[(f64, Cost)]) -> f64 {
-        let integers = |children: &[(f64, Cost)]| -> Vec<(f64, i64)> {
-            let whole = |&(weight, cost): &(f64, Cost)| match cost {
-                Cost::Integer(value) => (weight, value),
-                Cost::Real(value) => (weight, value as i64),
-            };
-            children.iter().map(whole).collect()
-        };
         match (self, node.1) {
-            (Self::IntegerEntropy(entropy), Cost::Integer(score)) => {
-                let below: i64 = integers(children).iter().map(|child| child.1).sum();
-                entropy.improvement(node.0 as u64, below - score)
-            }
-            (Self::RoundedEntropy(rounding), Cost::Integer(entropies)) => {
-                rounding.improvement((node.0, entropies), integers(children).into_iter())
+            (Self::Entropy(entropy), Cost::Integer(score)) => {
+                let integer = |&(weight, cost): &(f64, Cost)| match cost {
+                    Cost::Integer(value) => (weight, value),
+                    Cost::Real(value) => (weight, value as i64),
+                };
+                let children: Vec<(f64, i64)> = children.iter().map(integer).collect();
+                entropy.improvement((node.0, score), &children)
             }
             _ => {
                 let below: f64 = children
@@ -147,6 +116,68 @@ impl<'a> Impurity<'a> {
                     .sum();
                 self.impurity(node.0, node.1) - below / node.0
             }
+        }
+    }
+}
+
+/// Exact integer scores of sums of weights, by the entropy criterion.
+pub(crate) enum EntropyScore {
+    /// For complete rankings with integer weights.
+    Integer(IntegerEntropy),
+    /// With missing labels or fractional weights.
+    Rounded(RoundedEntropy),
+}
+
+impl EntropyScore {
+    pub(crate) fn new(rankings: &Rankings) -> Self {
+        let pairs = rankings.labels() * (rankings.labels() - 1) / 2;
+        match integer_total_weight(rankings) {
+            Some(total) if rankings.is_complete() => {
+                Self::Integer(IntegerEntropy::new(pairs, total))
+            }
+            _ => Self::Rounded(RoundedEntropy::new(pairs)),
+        }
+    }
+
+    /// Score of rows of weight `weight` in a node of weight `node_weight`, given the number of pairs of each column and
+    /// its weights before, tied and after.
+    pub(crate) fn score(
+        &self,
+        node_weight: f64,
+        weight: f64,
+        columns: impl Iterator<Item = (i64, [f64; 3])>,
+    ) -> i64 {
+        match self {
+            Self::Integer(entropy) => {
+                let table = entropy.table_for(node_weight as u64);
+                let whole = table.get(weight as u64);
+                let score = |[b, t, a]: [f64; 3]| {
+                    table.get(b as u64) + table.get(a as u64) + table.get(t as u64) - whole
+                };
+                columns.map(|(pairs, triple)| pairs * score(triple)).sum()
+            }
+            Self::Rounded(rounding) => columns
+                .map(|(pairs, [b, t, a])| pairs * rounding.entropy(b, t, a))
+                .sum(),
+        }
+    }
+
+    /// Impurity of a node, given its weight and score.
+    pub(crate) fn impurity(&self, weight: f64, score: i64) -> f64 {
+        match self {
+            Self::Integer(entropy) => entropy.impurity(weight as u64, score),
+            Self::Rounded(rounding) => rounding.impurity(score),
+        }
+    }
+
+    /// Improvement of a split, given (weight, score) of the node and of each child.
+    pub(crate) fn improvement(&self, node: (f64, i64), children: &[(f64, i64)]) -> f64 {
+        match self {
+            Self::Integer(entropy) => {
+                let below: i64 = children.iter().map(|child| child.1).sum();
+                entropy.improvement(node.0 as u64, below - node.1)
+            }
+            Self::Rounded(rounding) => rounding.improvement(node, children.iter().copied()),
         }
     }
 }

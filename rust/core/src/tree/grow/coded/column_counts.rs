@@ -87,16 +87,17 @@ impl ColumnCounts {
         }
     }
 
-    /// Adds the counts of other rows.
+    /// Sets the counts to the sum of two counts.
     #[inline(always)]
-    pub(crate) fn add_counts(&mut self, other: &Self) {
-        for (counts, other) in [
-            (&mut self.before, &other.before),
-            (&mut self.after, &other.after),
-            (&mut self.seen, &other.seen),
+    pub(crate) fn set_to_total(&mut self, first: &Self, second: &Self) {
+        for (counts, first, second) in [
+            (&mut self.before, &first.before, &second.before),
+            (&mut self.after, &first.after, &second.after),
+            (&mut self.seen, &first.seen, &second.seen),
         ] {
-            for (count, other) in counts.iter_mut().zip(other) {
-                *count += other;
+            counts.resize(first.len(), 0);
+            for ((count, first), second) in counts.iter_mut().zip(first).zip(second) {
+                *count = first + second;
             }
         }
     }

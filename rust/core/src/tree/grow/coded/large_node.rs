@@ -7,6 +7,7 @@ use crate::features::{Features, MISSING_RANK};
 use super::column_counts::ColumnCounts;
 use super::pair_codes::PairCodes;
 use crate::random::child_seed;
+use crate::tree::draw::draw_features;
 use crate::tree::grow::bitset;
 use crate::tree::missing_side::MissingSide;
 use crate::tree::split::best_split::SplitCandidate;
@@ -73,6 +74,15 @@ impl LargeNode {
     /// The members in the sorted order of one of the node's features.
     pub(crate) fn sorted(&self, feature: usize) -> &[u64] {
         &self.order[feature * self.len()..(feature + 1) * self.len()]
+    }
+
+    /// Draws `max_features` of the node's features; returns their indices in `features`.
+    pub(crate) fn draw_features(&self, max_features: Option<usize>) -> Vec<usize> {
+        let mut drawn = self.features.clone();
+        draw_features(&mut drawn, max_features, self.seed);
+        (0..self.features.len())
+            .filter(|&index| drawn.binary_search(&self.features[index]).is_ok())
+            .collect()
     }
 
     /// Copies the node's rows into new pair codes with the `kept` columns only, merging equal columns.

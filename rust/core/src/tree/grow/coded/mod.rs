@@ -5,13 +5,14 @@
 
 mod aligned_bytes;
 mod column_counts;
-mod cut_rule;
+mod cut_splits;
 pub(crate) mod large_node;
-mod missing_first;
+pub(crate) mod missing_first;
 pub(crate) mod pair_codes;
-mod random_threshold;
+pub(crate) mod random_threshold;
 mod repeated_rows;
 pub(crate) mod score_tables;
+pub(crate) mod search_buffers;
 mod shared_encoding;
 mod split_search;
 mod upper_bound;
@@ -28,9 +29,9 @@ pub(crate) use self::shared_encoding::SharedEncoding;
 use self::large_node::{row, LargeNode, SpareBuffers};
 use self::repeated_rows::{count_distinct, expand_weights, remove_repetitions};
 use self::score_tables::ScoreTables;
-use self::split_search::{SearchBuffers, SplitSearch};
+use self::search_buffers::SearchBuffers;
+use self::split_search::SplitSearch;
 use self::upper_bound::UpperBound;
-use crate::tree::draw::draw_features;
 use crate::tree::grow::bitset::{self, BitsetGrower};
 use crate::tree::grow::{GrowTask, PreorderNode, Subtree, LEAF};
 use crate::tree::missing_side::MissingSide;
@@ -48,24 +49,28 @@ const MIN_PARALLEL_ROWS: usize = 1000;
 
 /// Grows the tree; `None` if this engine does not support the options, the weights or the size of the data.
 pub(crate) fn grow(task: &GrowTask<'_>) -> Option<Result<Subtree>> {
+    if !is_supported(task) {
+        return None;
+    }
+    Some(grow_rows(task, expand_weights(task)?))
+}
+
+/// Whether the tree can be grown on pair codes, given the options and the size of the data.
+pub(crate) fn is_supported(task: &GrowTask<'_>) -> bool {
     let options = task.options;
     let binary = matches!(
         options.splitter,
         Splitter::BestBinary | Splitter::RandomBinary
     );
     if options.criterion != Criterion::Entropy || !binary {
-        return None;
+        return false;
     }
-    let rows = expand_weights(task)?;
     let pairs = task.rankings.labels() * (task.rankings.labels() - 1) / 2;
     let planes = if task.rankings.is_complete() { 1 } else { 2 };
     let row = pairs + pair_codes::LANES;
     // Nodes are packed into copies of half the size, then of a quarter, and so on.
     let bytes = require_memory::<u8>("the pair codes", &[task.rankings.len(), row, 2 * planes]);
-    if bytes.map_or(true, |bytes| bytes / 2 > MAX_CODE_BYTES) {
-        return None;
-    }
-    Some(grow_rows(task, rows))
+    bytes.is_ok_and(|bytes| bytes / 2 <= MAX_CODE_BYTES)
 }
 
 fn grow_rows(task: &GrowTask<'_>, rows: Vec<u32>) -> Result<Subtree> {
@@ -251,7 +256,7 @@ impl CodedGrower<'_> {
                 random_thresholds: (options.splitter == Splitter::RandomBinary)
                     .then_some(self.task.features),
             };
-            search_features(&search, &self.draw_features(node))?.choose()
+            search_features(&search, &node.draw_features(options.max_features))?.choose()
         };
         out.nodes.push(PreorderNode {
             rows: rows as u32,
@@ -267,31 +272,21 @@ impl CodedGrower<'_> {
                 out.rows
                     .extend(rows.map(|&entry| node.pair_codes.rows[row(entry)]));
             }
-            Some(split) if options.splitter == Splitter::RandomBinary => {
-                let at = node.features.partition_point(|&f| f < split.feature);
-                out.thresholds.push(random_threshold::draw_threshold(
-                    self.task.features,
-                    node,
-                    at,
-                ));
-            }
-            Some(split) => out.thresholds.push(self.task.features.threshold(
-                split.feature as usize,
-                split.ranks.0,
-                split.ranks.1,
-            )),
+            Some(split) => out.thresholds.push(threshold_of(self.task, node, &split)),
         }
         Ok(split)
     }
+}
 
-    /// Draws `max_features` of the node's features; returns their indices in `node.features`.
-    fn draw_features(&self, node: &LargeNode) -> Vec<usize> {
-        let mut drawn = node.features.clone();
-        draw_features(&mut drawn, self.task.options.max_features, node.seed);
-        (0..node.features.len())
-            .filter(|&index| drawn.binary_search(&node.features[index]).is_ok())
-            .collect()
+/// The threshold of the chosen split of a node.
+pub(crate) fn threshold_of(task: &GrowTask<'_>, node: &LargeNode, split: &SplitCandidate) -> f64 {
+    if task.options.splitter == Splitter::RandomBinary {
+        let at = node.features.partition_point(|&f| f < split.feature);
+        return random_threshold::draw_threshold(task.features, node, at);
     }
+    let (lower, upper) = split.ranks;
+    task.features
+        .threshold(split.feature as usize, lower, upper)
 }
 
 /// Columns on which the node's rows do not all agree.

@@ -28,6 +28,29 @@ pub(crate) fn draw_threshold(features: &Features, node: &LargeNode, feature: usi
     random_threshold(node.seed, node.features[feature], (low, high))
 }
 
+/// The cut at the random threshold of a sorted feature; `None` if it leaves fewer than `min_rows` rows on a side, or if
+/// it was a candidate with missing values last.
+pub(crate) fn random_cut(
+    features: &Features,
+    node: &LargeNode,
+    order: SortedFeature<'_>,
+    min_rows: usize,
+) -> Option<usize> {
+    let values = features.distinct(node.features[order.feature] as usize);
+    let threshold = draw_threshold(features, node, order.feature);
+    let missing_first = match order.missing {
+        // The cut between the values and the missing ones was a candidate with missing values last.
+        MissingSide::Left if threshold.is_infinite() => return None,
+        MissingSide::Left => order.entries.len() - order.present(),
+        MissingSide::Heavier | MissingSide::Right => 0,
+    };
+    let present = &order.entries[missing_first..missing_first + order.present()];
+    let is_left = |&entry: &u64| values[rank(entry) as usize] <= threshold;
+    let cut = missing_first + present.partition_point(is_left);
+    let (first, last) = cut_range(order.entries, min_rows);
+    (first..=last).contains(&cut).then_some(cut)
+}
+
 impl SplitSearch<'_> {
     /// Evaluates the random threshold of a sorted feature and keeps the best in `best`.
     pub(crate) fn search_random_threshold(
@@ -38,22 +61,10 @@ impl SplitSearch<'_> {
         best: &mut BestSplit,
         meter: &mut WorkMeter,
     ) -> Result<()> {
-        let values = features.distinct(self.node.features[order.feature] as usize);
-        let threshold = draw_threshold(features, self.node, order.feature);
-        let rows = order.entries.len();
-        let missing_first = match order.missing {
-            // The cut between the values and the missing ones was a candidate with missing values last.
-            MissingSide::Left if threshold.is_infinite() => return Ok(()),
-            MissingSide::Left => rows - order.present(),
-            MissingSide::Heavier | MissingSide::Right => 0,
-        };
-        let present = &order.entries[missing_first..missing_first + order.present()];
-        let is_left = |&entry: &u64| values[rank(entry) as usize] <= threshold;
-        let cut = missing_first + present.partition_point(is_left);
-        let (first, last) = cut_range(order.entries, self.min_samples_leaf);
-        if cut < first || cut > last {
+        let Some(cut) = random_cut(features, self.node, order, self.min_samples_leaf) else {
             return Ok(());
-        }
+        };
+        let rows = order.entries.len();
         let columns = self.node.pair_codes.columns();
         meter.add((cut.min(rows - cut) / 4 * columns / 4 + 4 * columns) as u64)?;
         dispatch(ScoreRandomCut {

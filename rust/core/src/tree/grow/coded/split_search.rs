@@ -3,12 +3,11 @@
 //! A cut is a position in the sorted order of a feature between two distinct values, that is, a candidate threshold.
 
 use super::column_counts::ColumnCounts;
-use super::cut_rule::{AllRows, CutRule};
+use super::cut_splits::{CutSplits, EndScores};
 use super::large_node::{rank, LargeNode};
 use super::missing_first::SortedFeature;
-use super::pair_codes::PairCodes;
-use super::repeated_rows::cut_range;
 use super::score_tables::{ScoreTables, SideScores};
+use super::search_buffers::{estimated_work, Interval, SearchBuffers};
 use super::upper_bound::UpperBound;
 use crate::error::Result;
 use crate::features::Features;
@@ -32,42 +31,12 @@ pub(crate) struct SplitSearch<'a> {
     pub(crate) random_thresholds: Option<&'a Features>,
 }
 
-/// Buffers reused between searches.
-#[derive(Default)]
-pub(crate) struct SearchBuffers {
-    /// All cuts of the feature, ascending, preceded by 0 and followed by the number of rows.
-    pub(super) cuts: Vec<u32>,
-    /// The cuts at which counts are stored, ascending from 0.
-    checkpoints: Vec<u32>,
-    /// Per checkpoint the counts of the rows before it.
-    counts: Vec<ColumnCounts>,
-    /// Per cut except the last: index of the last checkpoint at or before it.
-    checkpoint_of: Vec<u32>,
-    /// Counts of the rows before the lower end of an interval on the stack, for lower ends that are not checkpoints.
-    interval_counts: Vec<ColumnCounts>,
-    stack: Vec<Interval>,
-    /// The members of a node with missing values first.
-    pub(super) rotated: Vec<u64>,
-}
-
-/// Approximate number of checkpoints per feature.
-const CHECKPOINTS: usize = 64;
+/// Initial capacity of the stack of intervals: two per level of bisection.
+const STACK_CAPACITY: usize = 32;
 
 /// In intervals of at most this many cuts, a cut that [`UpperBound`] rejects is not scored. In larger intervals every
 /// middle cut is scored, because its exact scores tighten the bounds of both halves.
 const MAX_PRUNED_CUTS: usize = 16;
-
-/// An open interval of cuts.
-#[derive(Clone, Copy)]
-struct Interval {
-    /// Indices of the excluded end cuts.
-    low: usize,
-    high: usize,
-    /// Index into `interval_counts` of the counts at `low`, unless `low` is a checkpoint.
-    slot: usize,
-    /// Score of the left side at `low` and of the right side at `high`.
-    side_scores: SideScores,
-}
 
 impl SplitSearch<'_> {
     /// Evaluates the cuts of one of the node's features and keeps the best in `best`. If values are missing, every cut
@@ -88,17 +57,17 @@ impl SplitSearch<'_> {
         meter: &mut WorkMeter,
     ) -> Result<()> {
         let order = self.node.sorted_feature(feature);
-        if order.missing == MissingSide::Heavier {
-            return self.search_order(order, buffers, best, meter);
-        }
         if self.random_thresholds.is_none() && matches!(self.scores, ScoreTables::Complete(_)) {
-            return self.search_both_sides(order, buffers, best, meter);
+            return self.search_by_bisection(order, buffers, best, meter);
         }
         self.search_order(order, buffers, best, meter)?;
+        if order.missing == MissingSide::Heavier {
+            return Ok(());
+        }
         self.search_missing_left(order, buffers, best, meter)
     }
 
-    /// Evaluates the cuts of a sorted feature.
+    /// Evaluates the cuts of a sorted feature with missing values on one side: at a random threshold, or all of them.
     pub(super) fn search_order(
         &self,
         order: SortedFeature<'_>,
@@ -114,12 +83,39 @@ impl SplitSearch<'_> {
         if order.missing == MissingSide::Left {
             buffers.drop_missing_cut(order.entries.len() - order.present());
         }
-        if buffers.cuts.len() < 3 {
+        self.dispatch_search::<0>(order, buffers, best, meter)
+    }
+
+    /// Evaluates the cuts of a sorted feature with missing values on both sides, for complete rankings.
+    fn search_by_bisection(
+        &self,
+        order: SortedFeature<'_>,
+        buffers: &mut SearchBuffers,
+        best: &mut BestSplit,
+        meter: &mut WorkMeter,
+    ) -> Result<()> {
+        if order.missing == MissingSide::Heavier {
+            buffers.find_cuts(order.entries, self.min_samples_leaf);
+            return self.dispatch_search::<1>(order, buffers, best, meter);
+        }
+        // Missing values can go to the smaller side, so a cut needs enough rows only together with them.
+        buffers.find_cuts(&order.entries[..order.present()], 1);
+        self.dispatch_search::<2>(order, buffers, best, meter)
+    }
+
+    fn dispatch_search<const SIDES: usize>(
+        &self,
+        order: SortedFeature<'_>,
+        buffers: &mut SearchBuffers,
+        best: &mut BestSplit,
+        meter: &mut WorkMeter,
+    ) -> Result<()> {
+        if buffers.cuts.len() < 3 && order.missing == MissingSide::Heavier {
             return Ok(());
         }
         let work = order.entries.len() + buffers.cuts.len() * self.node.pair_codes.columns() / 4;
         meter.add(work as u64)?;
-        dispatch(SearchOrder {
+        dispatch(SearchOrder::<SIDES> {
             search: self,
             order,
             buffers,
@@ -128,47 +124,43 @@ impl SplitSearch<'_> {
         })
     }
 
-    /// Bisects the cuts of sorted rows with these totals, pruning intervals by their bound. The counts at a cut are
-    /// updated from those at the previous checkpoint or at the lower end of the interval, whichever is closer, so a row
-    /// is counted at most once per level of bisection.
+    /// Bisects the cuts of a feature, pruning intervals by their bound. The counts at a cut are updated from those at
+    /// the previous checkpoint or at the lower end of the interval, whichever is closer, so a row is counted at most
+    /// once per level of bisection.
     #[inline(always)]
-    pub(super) fn bisect_cuts(
+    fn bisect_cuts<const SIDES: usize>(
         &self,
-        (sorted, totals): (&[u64], &ColumnCounts),
-        rule: &mut impl CutRule,
+        sorted: &[u64],
+        splits: &mut CutSplits<'_, SIDES>,
         buffers: &mut SearchBuffers,
         best: &mut BestSplit,
         meter: &mut WorkMeter,
     ) -> Result<()> {
         let pair_codes = &*self.node.pair_codes;
-        buffers.count_checkpoints(pair_codes, sorted, totals, meter)?;
+        buffers.count_checkpoints(pair_codes, sorted, splits.totals(), meter)?;
         let SearchBuffers {
             cuts,
             checkpoints,
             counts,
             checkpoint_of,
             interval_counts,
-            stack,
             ..
         } = buffers;
-        stack.clear();
+        let mut stack = Vec::with_capacity(STACK_CAPACITY);
         stack.push(Interval {
             low: 0,
             high: cuts.len() - 1,
             slot: 0,
-            side_scores: (0, 0),
+            end_scores: splits.end_scores,
         });
         while let Some(interval) = stack.pop() {
             let Interval {
                 low,
                 high,
                 slot,
-                side_scores,
+                end_scores,
             } = interval;
-            if high - low < 2 {
-                continue;
-            }
-            if rule.bound(side_scores) < best.improvement() - MARGIN {
+            if high - low < 2 || !splits.may_improve(&end_scores, best) {
                 continue;
             }
             let middle = usize::midpoint(low, high);
@@ -193,22 +185,20 @@ impl SplitSearch<'_> {
                 next[0].set_to_sum(from, pair_codes, &sorted[start..cut]);
                 &next[0]
             };
-            let scores_at_cut = if high - low <= MAX_PRUNED_CUTS && rule.is_pruned(cut, left, best)
-            {
-                // The bounds of the whole interval hold in both halves.
-                side_scores
-            } else {
-                rule.evaluate(cut, left, best)
+            let may_prune = high - low <= MAX_PRUNED_CUTS;
+            let at_cut = splits.score_cut((cut, left), &end_scores, may_prune, best);
+            let ends = |low: &EndScores<SIDES>, high: &EndScores<SIDES>| {
+                std::array::from_fn(|side| (low[side].0, high[side].1))
             };
             stack.push(Interval {
                 high: middle,
-                side_scores: (side_scores.0, scores_at_cut.1),
+                end_scores: ends(&end_scores, &at_cut),
                 ..interval
             });
             stack.push(Interval {
                 low: middle,
                 slot: slot + 1,
-                side_scores: (scores_at_cut.0, side_scores.1),
+                end_scores: ends(&at_cut, &end_scores),
                 ..interval
             });
         }
@@ -248,39 +238,52 @@ impl SplitSearch<'_> {
             .is_some_and(|bound| bound.of_cut(cut, left) < best.improvement() - MARGIN)
     }
 
-    /// Scores a cut with these left counts, adds it to `best` and returns the scores of both sides.
+    /// Scores both sides of a split with these rows on the left.
     #[inline(always)]
-    pub(crate) fn evaluate_cut(
+    pub(super) fn score_sides(&self, left_rows: usize, left: &ColumnCounts) -> SideScores {
+        let node = self.node;
+        self.scores.score_sides(
+            &node.pair_codes,
+            (node.len(), &node.totals),
+            (left_rows, left),
+        )
+    }
+
+    /// Adds the split at a cut to `best`, given the number of rows on its left side and the scores of its sides.
+    #[inline(always)]
+    pub(super) fn add_split(
         &self,
         (order, cut): (SortedFeature<'_>, usize),
-        left: &ColumnCounts,
+        (left_rows, scores): (usize, SideScores),
         best: &mut BestSplit,
-    ) -> SideScores {
+    ) {
         let sorted = order.entries;
-        let rows = sorted.len();
-        let scores_at_cut = self.scores.score_sides(
-            &self.node.pair_codes,
-            (rows, &self.node.totals),
-            (cut, left),
-        );
         best.add(SplitCandidate {
             feature: self.node.features[order.feature],
             ranks: (rank(sorted[cut - 1]), rank(sorted[cut])),
             missing: order.missing,
             improvement: self
                 .scores
-                .improvement(rows, self.node_score, cut, scores_at_cut),
+                .improvement(sorted.len(), self.node_score, left_rows, scores),
         });
-        scores_at_cut
+    }
+
+    /// Scores a cut with these left counts and adds it to `best`.
+    #[inline(always)]
+    pub(crate) fn evaluate_cut(
+        &self,
+        (order, cut): (SortedFeature<'_>, usize),
+        left: &ColumnCounts,
+        best: &mut BestSplit,
+    ) {
+        let scores = self.score_sides(cut, left);
+        self.add_split((order, cut), (cut, scores), best);
     }
 }
 
-/// Estimated time, in nanoseconds, to count `added` rows and score a cut.
-fn estimated_work(pair_codes: &PairCodes, added: usize) -> u64 {
-    (pair_codes.columns() * (added / 16 + 1)) as u64
-}
-
-struct SearchOrder<'a> {
+/// Kernel that searches the cuts in the buffers: for complete rankings by bisection, with missing values on `SIDES`
+/// sides; otherwise (`SIDES` = 0) one after the other.
+struct SearchOrder<'a, const SIDES: usize> {
     search: &'a SplitSearch<'a>,
     order: SortedFeature<'a>,
     buffers: &'a mut SearchBuffers,
@@ -288,7 +291,7 @@ struct SearchOrder<'a> {
     meter: &'a mut WorkMeter,
 }
 
-impl Kernel for SearchOrder<'_> {
+impl<const SIDES: usize> Kernel for SearchOrder<'_, SIDES> {
     type Output = Result<()>;
 
     #[inline(always)]
@@ -300,96 +303,16 @@ impl Kernel for SearchOrder<'_> {
             best,
             meter,
         } = self;
-        if matches!(search.scores, ScoreTables::Complete(_)) {
-            let rows = (order.entries, &search.node.totals);
-            search.bisect_cuts(rows, &mut AllRows { search, order }, buffers, best, meter)
-        } else {
-            search.scan_cuts(order, buffers, best, meter)
+        if SIDES == 0 {
+            return search.scan_cuts(order, buffers, best, meter);
         }
-    }
-}
-
-impl SearchBuffers {
-    /// A buffer for counts, with any content.
-    fn scratch_counts(&mut self) -> &mut ColumnCounts {
-        if self.interval_counts.is_empty() {
-            self.interval_counts.push(ColumnCounts::default());
+        let mut splits = CutSplits::<SIDES>::new(search, order, buffers, best);
+        let sorted = &order.entries[..splits.present];
+        let mut searched = Ok(());
+        if buffers.cuts.len() > 2 {
+            searched = search.bisect_cuts(sorted, &mut splits, buffers, best, meter);
         }
-        &mut self.interval_counts[0]
-    }
-
-    /// Counts the rows before each checkpoint: upwards from 0 by adding rows, and downwards from the totals by
-    /// subtracting rows. The rows of the widest gap between checkpoints are never read.
-    #[inline(always)]
-    fn count_checkpoints(
-        &mut self,
-        pair_codes: &PairCodes,
-        sorted: &[u64],
-        totals: &ColumnCounts,
-        meter: &mut WorkMeter,
-    ) -> Result<()> {
-        self.choose_checkpoints(sorted.len());
-        let Self {
-            checkpoints,
-            counts,
-            ..
-        } = self;
-        if counts.len() < checkpoints.len() {
-            counts.resize_with(checkpoints.len(), ColumnCounts::default);
-        }
-        let end = |index: usize| {
-            checkpoints
-                .get(index + 1)
-                .map_or(sorted.len(), |&m| m as usize)
-        };
-        let rows = |index: usize| &sorted[checkpoints[index] as usize..end(index)];
-        let widest = (0..checkpoints.len()).max_by_key(|&index| rows(index).len());
-        let widest = widest.unwrap_or(0);
-        let (low, high) = counts[..checkpoints.len()].split_at_mut(widest + 1);
-        low[0].reset(pair_codes);
-        for index in 0..widest {
-            meter.add(estimated_work(pair_codes, rows(index).len()))?;
-            let (counted, next) = low.split_at_mut(index + 1);
-            next[0].set_to_sum(&counted[index], pair_codes, rows(index));
-        }
-        for index in (0..high.len()).rev() {
-            let rows = rows(widest + 1 + index);
-            meter.add(estimated_work(pair_codes, rows.len()))?;
-            let (next, counted) = high.split_at_mut(index + 1);
-            let counted = counted.first().unwrap_or(totals);
-            next[index].set_to_difference(counted, pair_codes, rows);
-        }
-        Ok(())
-    }
-
-    /// Chooses cuts at least `rows / CHECKPOINTS` rows apart as checkpoints.
-    fn choose_checkpoints(&mut self, rows: usize) {
-        let min_distance = rows / CHECKPOINTS;
-        self.checkpoints.clear();
-        self.checkpoint_of.clear();
-        for &cut in &self.cuts[..self.cuts.len() - 1] {
-            let last = self.checkpoints.last().copied();
-            if last.is_none_or(|last| (cut - last) as usize >= min_distance) {
-                self.checkpoints.push(cut);
-            }
-            self.checkpoint_of.push(self.checkpoints.len() as u32 - 1);
-        }
-    }
-
-    /// Lists the cuts that leave `min_samples_leaf` rows on both sides.
-    pub(super) fn find_cuts(&mut self, sorted: &[u64], min_samples_leaf: usize) {
-        let rows = sorted.len();
-        let (first, last) = cut_range(sorted, min_samples_leaf);
-        self.cuts.clear();
-        self.cuts.resize((last + 1).saturating_sub(first) + 2, 0);
-        let mut found = 1;
-        let cuts = &mut self.cuts[..];
-        for (cut, pair) in (1..=last).zip(sorted.windows(2)).skip(first - 1) {
-            // Branch-free: every position is written, and overwritten by the next unless it is a cut.
-            cuts[found] = cut as u32;
-            found += usize::from(rank(pair[0]) != rank(pair[1]));
-        }
-        self.cuts[found] = rows as u32;
-        self.cuts.truncate(found + 1);
+        splits.release(buffers);
+        searched
     }
 }

@@ -29,7 +29,6 @@ pub(crate) struct UpperBound {
     groups: Vec<ColumnGroup>,
     /// Factor that turns the sum of all terms into an improvement.
     scale: f64,
-    pairs: usize,
 }
 
 /// Totals of [`LANES`] columns, zero-padded after the last column.
@@ -81,13 +80,7 @@ impl UpperBound {
             rows: n,
             groups,
             scale: ROUNDING / (2.0 * std::f64::consts::LN_2 * rows as f64 * pairs as f64),
-            pairs,
         })
-    }
-
-    /// Number of pairs of labels of the rankings.
-    pub(crate) fn pairs(&self) -> usize {
-        self.pairs
     }
 
     /// Upper bound on the improvement of a cut with `left_rows` rows and these counts on its left side.

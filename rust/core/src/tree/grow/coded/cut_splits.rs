@@ -1,0 +1,184 @@
+//! [`CutSplits`]: the splits at the cuts of a feature, for complete rankings.
+
+use super::column_counts::ColumnCounts;
+use super::missing_first::SortedFeature;
+use super::repeated_rows::cut_range;
+use super::score_tables::SideScores;
+use super::search_buffers::SearchBuffers;
+use super::split_search::SplitSearch;
+use crate::tree::missing_side::MissingSide;
+use crate::tree::split::best_split::{BestSplit, MARGIN};
+
+/// The first and the last number of rows that may go left.
+type LeftRange = (usize, usize);
+
+/// Scores that bound the splits of an interval of cuts, per side of the missing values: the score of the left side at
+/// the lower end, and of the right side at the upper end.
+pub(super) type EndScores<const SIDES: usize> = [SideScores; SIDES];
+
+/// The splits at the cuts of a feature. A cut of a feature with missing values is two splits (`SIDES` = 2), with them
+/// on the right and on the left; only the rows with a value are sorted and counted.
+pub(super) struct CutSplits<'a, const SIDES: usize> {
+    search: &'a SplitSearch<'a>,
+    order: SortedFeature<'a>,
+    /// Number of rows with a value.
+    pub(super) present: usize,
+    ranges: [LeftRange; SIDES],
+    /// Counts of the rows with a value; unused without missing values.
+    of_present: ColumnCounts,
+    of_missing: ColumnCounts,
+    /// Buffer for counts.
+    left_and_missing: ColumnCounts,
+    /// Scores at the ends of all cuts.
+    pub(super) end_scores: EndScores<SIDES>,
+}
+
+impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
+    /// Prepares a feature and, if values are missing, adds the split between them and the others to `best`.
+    #[inline(always)]
+    pub(super) fn new(
+        search: &'a SplitSearch<'a>,
+        order: SortedFeature<'a>,
+        buffers: &mut SearchBuffers,
+        best: &mut BestSplit,
+    ) -> Self {
+        let [of_present, of_missing, left_and_missing] = std::mem::take(&mut buffers.groups);
+        let mut splits = Self {
+            search,
+            order,
+            present: order.present(),
+            ranges: [(0, usize::MAX); SIDES],
+            of_present,
+            of_missing,
+            left_and_missing,
+            end_scores: [(0, 0); SIDES],
+        };
+        if SIDES == 2 {
+            splits.find_ranges(buffers);
+            splits.separate_missing(best);
+        }
+        splits
+    }
+
+    /// Returns the buffers for reuse.
+    pub(super) fn release(self, buffers: &mut SearchBuffers) {
+        buffers.groups = [self.of_present, self.of_missing, self.left_and_missing];
+    }
+
+    /// Counts of the rows with a value.
+    pub(super) fn totals(&self) -> &ColumnCounts {
+        if SIDES == 1 {
+            &self.search.node.totals
+        } else {
+            &self.of_present
+        }
+    }
+
+    fn find_ranges(&mut self, buffers: &mut SearchBuffers) {
+        let min_rows = self.search.min_samples_leaf;
+        let on_right = cut_range(self.order.entries, min_rows);
+        self.ranges = [on_right; SIDES];
+        if let (true, Some(on_left)) = (min_rows > 1, self.ranges.get_mut(1)) {
+            let rotated = self.order.with_missing_first(&mut buffers.rotated);
+            *on_left = cut_range(rotated.entries, min_rows);
+        }
+    }
+
+    /// Counts the rows with a value and the others, and adds the split between them.
+    #[inline(always)]
+    fn separate_missing(&mut self, best: &mut BestSplit) {
+        let (pair_codes, totals) = (&*self.search.node.pair_codes, &self.search.node.totals);
+        let (present, missing) = self.order.entries.split_at(self.present);
+        // Only the smaller group is read.
+        let (fewer, counts, others) = if present.len() <= missing.len() {
+            (present, &mut self.of_present, &mut self.of_missing)
+        } else {
+            (missing, &mut self.of_missing, &mut self.of_present)
+        };
+        counts.reset(pair_codes);
+        counts.add(pair_codes, fewer);
+        others.clone_from(counts);
+        others.complement(totals);
+        let split = (self.present, MissingSide::Right);
+        let scores = self.score_split(split, (self.present, &self.of_present), best);
+        let of_missing = scores.1;
+        for (scores, ends) in self
+            .end_scores
+            .iter_mut()
+            .zip([(0, of_missing), (of_missing, 0)])
+        {
+            *scores = ends;
+        }
+    }
+
+    /// Whether a split in an interval with these end scores may be the best.
+    #[inline(always)]
+    pub(super) fn may_improve(&self, end_scores: &EndScores<SIDES>, best: &BestSplit) -> bool {
+        let mut scores = end_scores.iter();
+        scores.any(|&scores| self.side_may_improve(scores, best))
+    }
+
+    /// Adding rows never decreases a score, so the end scores bound the improvement in the interval.
+    #[inline(always)]
+    fn side_may_improve(&self, end_scores: SideScores, best: &BestSplit) -> bool {
+        let (rows, node_score) = (self.order.entries.len(), self.search.node_score);
+        let scores = self.search.scores;
+        scores.improvement(rows, node_score, 0, end_scores) >= best.improvement() - MARGIN
+    }
+
+    /// Adds the splits at a cut to `best`, given the counts of the rows before it, and returns their scores. A split
+    /// that cannot be the best is not scored: the end scores of the interval around the cut are returned instead. They
+    /// show it, or, if `may_prune`, a cheap bound does.
+    #[inline(always)]
+    pub(super) fn score_cut(
+        &mut self,
+        (cut, left): (usize, &ColumnCounts),
+        end_scores: &EndScores<SIDES>,
+        may_prune: bool,
+        best: &mut BestSplit,
+    ) -> EndScores<SIDES> {
+        let mut at_cut = *end_scores;
+        for (side, scores) in at_cut.iter_mut().enumerate() {
+            // One side: the caller has asked already.
+            if SIDES == 2 && !self.side_may_improve(*scores, best) {
+                continue;
+            }
+            let missing = match (SIDES, side) {
+                (1, _) => MissingSide::Heavier,
+                (_, 0) => MissingSide::Right,
+                _ => MissingSide::Left,
+            };
+            let mut split = (cut, left);
+            if missing == MissingSide::Left {
+                self.left_and_missing.set_to_total(left, &self.of_missing);
+                let missing_rows = self.order.entries.len() - self.present;
+                split = (cut + missing_rows, &self.left_and_missing);
+            }
+            if !(may_prune && self.search.is_pruned(split.0, split.1, best)) {
+                *scores = self.score_split((cut, missing), split, best);
+            }
+        }
+        at_cut
+    }
+
+    /// Scores a split, given the rows that go left, and adds it to `best` if it leaves enough rows on both sides.
+    #[inline(always)]
+    fn score_split(
+        &self,
+        (cut, missing): (usize, MissingSide),
+        (left_rows, left): (usize, &ColumnCounts),
+        best: &mut BestSplit,
+    ) -> SideScores {
+        let search = self.search;
+        let scores = search.score_sides(left_rows, left);
+        let (first, last) = self.ranges[usize::from(missing == MissingSide::Left) % SIDES.max(1)];
+        if (first..=last).contains(&left_rows) {
+            let order = SortedFeature {
+                missing,
+                ..self.order
+            };
+            search.add_split((order, cut), (left_rows, scores), best);
+        }
+        scores
+    }
+}

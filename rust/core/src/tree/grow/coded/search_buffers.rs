@@ -1,0 +1,133 @@
+//! [`SearchBuffers`]: the cuts of a feature and the counts at some of them.
+
+use super::column_counts::ColumnCounts;
+use super::cut_splits::EndScores;
+use super::large_node::rank;
+use super::pair_codes::PairCodes;
+use super::repeated_rows::cut_range;
+use crate::error::Result;
+use crate::run::WorkMeter;
+
+/// Buffers reused between searches.
+#[derive(Default)]
+pub(crate) struct SearchBuffers {
+    /// All cuts of the feature, ascending, preceded by 0 and followed by the number of rows.
+    pub(crate) cuts: Vec<u32>,
+    /// The cuts at which counts are stored, ascending from 0.
+    pub(super) checkpoints: Vec<u32>,
+    /// Per checkpoint the counts of the rows before it.
+    pub(super) counts: Vec<ColumnCounts>,
+    /// Per cut except the last: index of the last checkpoint at or before it.
+    pub(super) checkpoint_of: Vec<u32>,
+    /// Counts of the rows before the lower end of an interval on the stack, for lower ends that are not checkpoints.
+    pub(super) interval_counts: Vec<ColumnCounts>,
+    /// The members of a node with missing values first.
+    pub(super) rotated: Vec<u64>,
+    /// Buffers of [`super::cut_splits::CutSplits`].
+    pub(super) groups: [ColumnCounts; 3],
+}
+
+/// Approximate number of checkpoints per feature.
+const CHECKPOINTS: usize = 64;
+
+/// An open interval of cuts.
+#[derive(Clone, Copy)]
+pub(super) struct Interval<const SIDES: usize> {
+    /// Indices of the excluded end cuts.
+    pub(super) low: usize,
+    pub(super) high: usize,
+    /// Index into `interval_counts` of the counts at `low`, unless `low` is a checkpoint.
+    pub(super) slot: usize,
+    /// Scores of the left sides at `low` and of the right sides at `high`.
+    pub(super) end_scores: EndScores<SIDES>,
+}
+
+/// Estimated time, in nanoseconds, to count `added` rows and score a cut.
+pub(super) fn estimated_work(pair_codes: &PairCodes, added: usize) -> u64 {
+    (pair_codes.columns() * (added / 16 + 1)) as u64
+}
+
+impl SearchBuffers {
+    /// A buffer for counts, with any content.
+    pub(super) fn scratch_counts(&mut self) -> &mut ColumnCounts {
+        if self.interval_counts.is_empty() {
+            self.interval_counts.push(ColumnCounts::default());
+        }
+        &mut self.interval_counts[0]
+    }
+
+    /// Counts the rows before each checkpoint: upwards from 0 by adding rows, and downwards from the totals by
+    /// subtracting rows. The rows of the widest gap between checkpoints are never read.
+    #[inline(always)]
+    pub(super) fn count_checkpoints(
+        &mut self,
+        pair_codes: &PairCodes,
+        sorted: &[u64],
+        totals: &ColumnCounts,
+        meter: &mut WorkMeter,
+    ) -> Result<()> {
+        self.choose_checkpoints(sorted.len());
+        let Self {
+            checkpoints,
+            counts,
+            ..
+        } = self;
+        if counts.len() < checkpoints.len() {
+            counts.resize_with(checkpoints.len(), ColumnCounts::default);
+        }
+        let end = |index: usize| {
+            checkpoints
+                .get(index + 1)
+                .map_or(sorted.len(), |&m| m as usize)
+        };
+        let rows = |index: usize| &sorted[checkpoints[index] as usize..end(index)];
+        let widest = (0..checkpoints.len()).max_by_key(|&index| rows(index).len());
+        let widest = widest.unwrap_or(0);
+        let (low, high) = counts[..checkpoints.len()].split_at_mut(widest + 1);
+        low[0].reset(pair_codes);
+        for index in 0..widest {
+            meter.add(estimated_work(pair_codes, rows(index).len()))?;
+            let (counted, next) = low.split_at_mut(index + 1);
+            next[0].set_to_sum(&counted[index], pair_codes, rows(index));
+        }
+        for index in (0..high.len()).rev() {
+            let rows = rows(widest + 1 + index);
+            meter.add(estimated_work(pair_codes, rows.len()))?;
+            let (next, counted) = high.split_at_mut(index + 1);
+            let counted = counted.first().unwrap_or(totals);
+            next[index].set_to_difference(counted, pair_codes, rows);
+        }
+        Ok(())
+    }
+
+    /// Chooses cuts at least `rows / CHECKPOINTS` rows apart as checkpoints.
+    fn choose_checkpoints(&mut self, rows: usize) {
+        let min_distance = rows / CHECKPOINTS;
+        self.checkpoints.clear();
+        self.checkpoint_of.clear();
+        for &cut in &self.cuts[..self.cuts.len() - 1] {
+            let last = self.checkpoints.last().copied();
+            if last.is_none_or(|last| (cut - last) as usize >= min_distance) {
+                self.checkpoints.push(cut);
+            }
+            self.checkpoint_of.push(self.checkpoints.len() as u32 - 1);
+        }
+    }
+
+    /// Lists the cuts that leave `min_samples_leaf` rows on both sides.
+    pub(crate) fn find_cuts(&mut self, sorted: &[u64], min_samples_leaf: usize) {
+        let rows = sorted.len();
+        let (first, last) = cut_range(sorted, min_samples_leaf);
+        self.cuts.clear();
+        self.cuts.resize((last + 1).saturating_sub(first) + 2, 0);
+        let mut found = 1;
+        let cuts = &mut self.cuts[..];
+        for (cut, pair) in (1..=last).zip(sorted.windows(2)).skip(first - 1) {
+            // Branch-free: every position is written, and overwritten by the next unless it is a cut.
+            cuts[found] = cut as u32;
+            found += usize::from(rank(pair[0]) != rank(pair[1]));
+        }
+        self.cuts[found] = rows as u32;
+        self.cuts.truncate(found + 1);
+    }
+}
