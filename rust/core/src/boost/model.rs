@@ -2,6 +2,7 @@
 
 use ndarray::ArrayView2;
 
+use crate::simd::{dispatch, Kernel};
 use crate::tree::walker::{
     find_leaf, find_leaves, goes_right, walk_trees_together, FlatNode, FlatTree, BATCH_ROWS, LANES,
 };
@@ -65,6 +66,7 @@ impl ScoreTree {
     }
 
     /// Values that a leaf adds to the scores of its rows.
+    #[inline(always)]
     pub(crate) fn leaf_values(&self, leaf: usize, outputs: usize) -> &[f32] {
         &self.values[leaf * outputs..(leaf + 1) * outputs]
     }
@@ -94,9 +96,34 @@ pub(super) fn add_trees(
         let values = values.as_slice().unwrap_or_default();
         let missing_left = has_missing.then_some(tree.missing_left.as_slice());
         find_leaves(&tree.nodes, missing_left, columns, values, leaves);
-        for (&node, scores) in leaves.iter().zip(scores.chunks_exact_mut(outputs)) {
-            let leaf = tree.leaf_numbers[node as usize] as usize;
-            for (score, value) in scores.iter_mut().zip(tree.leaf_values(leaf, outputs)) {
+        dispatch(AddLeafValues {
+            tree,
+            leaves,
+            outputs,
+            scores,
+        });
+    }
+}
+
+/// Adds the values of the leaf of each row to its scores.
+struct AddLeafValues<'a> {
+    tree: &'a ScoreTree,
+    /// Indices of the nodes.
+    leaves: &'a [u32],
+    outputs: usize,
+    scores: &'a mut [f32],
+}
+
+impl Kernel for AddLeafValues<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let rows = self.scores.chunks_exact_mut(self.outputs);
+        for (&node, scores) in self.leaves.iter().zip(rows) {
+            let leaf = self.tree.leaf_numbers[node as usize] as usize;
+            let values = self.tree.leaf_values(leaf, self.outputs);
+            for (score, value) in scores.iter_mut().zip(values) {
                 *score += value;
             }
         }
@@ -115,9 +142,7 @@ fn add_trees_to_row(trees: &[ScoreTree], row: &[f64], has_missing: bool, scores:
                 goes_right(node, index, value_of(node), &tree.missing_left)
             });
         } else {
-            walk_trees_together(trees, leaves, |_, _, node| {
-                value_of(node) > node.threshold
-            });
+            walk_trees_together(trees, leaves, |_, _, node| value_of(node) > node.threshold);
         }
         for (tree, leaf) in trees.iter().zip(leaves.iter_mut()) {
             *leaf = tree.leaf_numbers[*leaf as usize];
@@ -125,7 +150,10 @@ fn add_trees_to_row(trees: &[ScoreTree], row: &[f64], has_missing: bool, scores:
         // Reads that do not wait for each other load many cache lines at the same time.
         let first_values = trees.iter().zip(leaves.iter()).map(|(tree, &leaf)| {
             let values = tree.leaf_values(leaf as usize, outputs);
-            values.iter().step_by(16).fold(0, |all, v| all | v.to_bits())
+            values
+                .iter()
+                .step_by(16)
+                .fold(0, |all, v| all | v.to_bits())
         });
         std::hint::black_box(first_values.fold(0, |all, bits| all | bits));
         for (tree, &leaf) in trees.iter().zip(leaves.iter()) {

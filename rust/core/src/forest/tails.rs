@@ -123,12 +123,13 @@ impl<'a> CompleteTails<'a> {
 
     fn add(&mut self, starts: &[u32], sums: &mut ShareSums) {
         self.climbs.clear();
-        self.climbs.extend(started(starts).map(|(tree, &node)| Climb {
-            tree: tree as u32,
-            node,
-            below: BOTTOM,
-            fraction: 1.0,
-        }));
+        self.climbs
+            .extend(started(starts).map(|(tree, &node)| Climb {
+                tree: tree as u32,
+                node,
+                below: BOTTOM,
+                fraction: 1.0,
+            }));
         self.path.clear();
         self.ended.clear();
         self.coarse.clear();

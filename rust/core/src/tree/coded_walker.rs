@@ -81,7 +81,7 @@ impl CodedTrees {
         let features = self.thresholds.len();
         let batches = codes.chunks((ROWS_AT_ONCE * features).max(1));
         for (codes, leaves) in batches.zip(leaves.chunks_mut(ROWS_AT_ONCE)) {
-            walk_together(features, leaves, |first, index| {
+            walk_together(nodes.len(), features, leaves, |first, index| {
                 let node = nodes[index];
                 let code = codes[first + usize::from(node.feature)];
                 node.child + u32::from(code > node.threshold)
@@ -141,7 +141,9 @@ mod tests {
         // Thresholds themselves, -0.0, extreme values and values between.
         let mut values: Vec<f64> = trees[0].thresholds.iter().copied().take(60).collect();
         values.extend([-0.0, 0.0, f64::MAX, f64::MIN, f64::MIN_POSITIVE, 3.5]);
-        let values: Vec<f64> = (0..3 * 600).map(|i| values[(i * 37 + i / 11) % values.len()]).collect();
+        let values: Vec<f64> = (0..3 * 600)
+            .map(|i| values[(i * 37 + i / 11) % values.len()])
+            .collect();
         let codes = coded.code_rows(&values);
         for (index, tree) in trees.iter().enumerate() {
             assert!(tree.leaves() > 50);
