@@ -2,6 +2,7 @@
 
 use ndarray::ArrayView2;
 
+use crate::simd::{dispatch, Kernel};
 use crate::tree::walker::{
     find_leaf, find_leaves, goes_right, walk_trees_together, FlatNode, FlatTree, BATCH_ROWS, LANES,
 };
@@ -65,6 +66,7 @@ impl ScoreTree {
     }
 
     /// Values that a leaf adds to the scores of its rows.
+    #[inline(always)]
     pub(crate) fn leaf_values(&self, leaf: usize, outputs: usize) -> &[f32] {
         &self.values[leaf * outputs..(leaf + 1) * outputs]
     }
@@ -94,9 +96,34 @@ pub(super) fn add_trees(
         let values = values.as_slice().unwrap_or_default();
         let missing_left = has_missing.then_some(tree.missing_left.as_slice());
         find_leaves(&tree.nodes, missing_left, columns, values, leaves);
-        for (&node, scores) in leaves.iter().zip(scores.chunks_exact_mut(outputs)) {
-            let leaf = tree.leaf_numbers[node as usize] as usize;
-            for (score, value) in scores.iter_mut().zip(tree.leaf_values(leaf, outputs)) {
+        dispatch(AddLeafValues {
+            tree,
+            leaves,
+            outputs,
+            scores,
+        });
+    }
+}
+
+/// Adds the values of the leaf of each row to its scores.
+struct AddLeafValues<'a> {
+    tree: &'a ScoreTree,
+    /// Indices of the nodes.
+    leaves: &'a [u32],
+    outputs: usize,
+    scores: &'a mut [f32],
+}
+
+impl Kernel for AddLeafValues<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let rows = self.scores.chunks_exact_mut(self.outputs);
+        for (&node, scores) in self.leaves.iter().zip(rows) {
+            let leaf = self.tree.leaf_numbers[node as usize] as usize;
+            let values = self.tree.leaf_values(leaf, self.outputs);
+            for (score, value) in scores.iter_mut().zip(values) {
                 *score += value;
             }
         }

@@ -161,8 +161,8 @@ impl AnchorSums {
 /// Marks a row whose leaf is not in the table of a tree.
 pub(super) const NO_SLOT: u32 = u32::MAX;
 
-/// Trees whose shares are added together: each sum is read and written once, and the tables fit the second-level cache.
-pub(super) const TREES_AT_ONCE: usize = 4;
+/// Trees whose shares are added together: each sum is read and written once for all of them.
+pub(super) const TREES_AT_ONCE: usize = 16;
 
 struct AddAnchorsKernel<'a> {
     sums: &'a mut AnchorSums,
@@ -182,14 +182,17 @@ impl Kernel for AddAnchorsKernel<'_> {
         } = self.sums;
         let rows = counts.len();
         let each = sums.chunks_exact_mut(*stride).zip(counts);
+        let mut found: [&[i32]; TREES_AT_ONCE] = [&[]; TREES_AT_ONCE];
         for (row, (sums, trees)) in each.enumerate() {
-            let mut found: [&[i32]; TREES_AT_ONCE] = [&[]; TREES_AT_ONCE];
             let mut count = 0;
             for (table, slots) in self.tables.iter().zip(self.slots.chunks_exact(rows)) {
                 if slots[row] != NO_SLOT {
                     found[count] = &table[slots[row] as usize * *stride..][..*stride];
                     count += 1;
                 }
+            }
+            if count == 0 {
+                continue;
             }
             *trees += count as i32;
             let (wide, rest) = sums.as_chunks_mut::<{ 2 * ANCHOR_LANES }>();

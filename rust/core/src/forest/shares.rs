@@ -170,16 +170,15 @@ impl ForestPredictor<'_> {
         let all = self.index.trees.len();
         let mut leaves = vec![0; block.rows];
         let mut slots = vec![NO_SLOT; block.rows * TREES_AT_ONCE];
-        let mut first = 0;
-        for group in self.index.trees.chunks(TREES_AT_ONCE) {
+        let groups = self.index.trees.chunks(TREES_AT_ONCE);
+        for (group, first) in groups.zip((0..).step_by(TREES_AT_ONCE)) {
             interrupt.check()?;
             slots.fill(NO_SLOT);
-            for ((tree, anchored), slots) in
-                (first..).zip(group).zip(slots.chunks_exact_mut(block.rows))
-            {
+            let of_trees = slots.chunks_exact_mut(block.rows);
+            for ((tree, anchored), slots) in (first..).zip(group).zip(of_trees) {
                 finder.write(tree, &mut leaves);
                 for ((row, &leaf), slot) in leaves.iter().enumerate().zip(slots) {
-                    if !self.votes(tree, block.first + row) {
+                    if self.voters != Voters::All && !self.votes(tree, block.first + row) {
                         continue;
                     }
                     match anchored.leaf_start(leaf) {
@@ -188,13 +187,11 @@ impl ForestPredictor<'_> {
                     }
                 }
             }
-            let tables = [&[][..]; TREES_AT_ONCE];
-            let mut tables: [&[i32]; TREES_AT_ONCE] = tables;
+            let mut tables: [&[i32]; TREES_AT_ONCE] = [&[]; TREES_AT_ONCE];
             for (table, anchored) in tables.iter_mut().zip(group) {
                 *table = anchored.exact_table();
             }
             anchors.add(&tables[..group.len()], &slots);
-            first += group.len();
         }
         Ok(())
     }

@@ -81,7 +81,7 @@ impl CodedTrees {
         let features = self.thresholds.len();
         let batches = codes.chunks((ROWS_AT_ONCE * features).max(1));
         for (codes, leaves) in batches.zip(leaves.chunks_mut(ROWS_AT_ONCE)) {
-            walk_together(features, leaves, |first, index| {
+            walk_together(nodes.len(), features, leaves, |first, index| {
                 let node = nodes[index];
                 let code = codes[first + usize::from(node.feature)];
                 node.child + u32::from(code > node.threshold)

@@ -14,14 +14,16 @@ pub(crate) struct FlatNode {
     pub(crate) child: u32,
 }
 
-/// Rows that walk through the tree together: enough to hide the latency of memory.
+/// Trees that one row walks through together: enough to hide the latency of memory.
 pub(crate) const LANES: usize = 16;
 
-/// Steps between checks for rows that have reached a leaf. Leaves differ in depth; without checks, all rows would take
-/// as many steps as the deepest leaf needs.
-const STEPS_PER_CHECK: usize = 4;
+/// Rows that walk through a tree together: their state fits the registers.
+const ROW_LANES: usize = 8;
 
-/// Largest number of rows of [`find_leaves`].
+/// Steps between two checks for rows that have reached a leaf, after the first check.
+const FURTHER_STEPS: u32 = 6;
+
+/// Most rows of a batch.
 pub(crate) const BATCH_ROWS: usize = 512;
 
 impl FlatNode {
@@ -112,7 +114,7 @@ fn walk_or_find(
     goes_right: impl Fn(&FlatNode, usize, f64) -> bool,
 ) {
     // Fewer rows would leave most lanes unused.
-    if leaves.len() < LANES / 4 {
+    if leaves.len() < ROW_LANES / 2 {
         for (row, leaf) in values.chunks_exact(features).zip(leaves) {
             let found = find_leaf(nodes, |index, node| {
                 goes_right(node, index, row[node.feature as usize])
@@ -121,17 +123,19 @@ fn walk_or_find(
         }
         return;
     }
-    walk_together(features, leaves, |first, index| {
+    walk_together(nodes.len(), features, leaves, |first, index| {
         let node = nodes[index];
         let value = values[first + node.feature as usize];
         node.child + u32::from(goes_right(&node, index, value))
     });
 }
 
-/// Takes a few steps with all active rows, drops those that have reached a leaf, and repeats. There are at most
-/// [`BATCH_ROWS`] rows. `step` returns the next node, given the index of the row's first feature and of its node.
+/// Walks rows through a tree of this many nodes, a few rows at a time: first about as many steps as most rows need, then
+/// a few more with the rows that have not reached a leaf, and so on. There are at most [`BATCH_ROWS`] rows. `step`
+/// returns the next node, given the index of the row's first feature and of its node.
 #[inline(always)]
 pub(super) fn walk_together(
+    nodes: usize,
     features: usize,
     leaves: &mut [u32],
     step: impl Fn(usize, usize) -> u32,
@@ -142,15 +146,17 @@ pub(super) fn walk_together(
     for (row, active) in (0..).zip(&mut active[..count]) {
         *active = row;
     }
+    // The depth of most leaves of a random tree.
+    let mut steps = nodes.max(1).ilog2() + 2;
     while count > 0 {
         let mut kept = 0;
-        for start in (0..count).step_by(LANES) {
-            let lanes = LANES.min(count - start);
-            let mut rows = [active[start]; LANES];
+        for start in (0..count).step_by(ROW_LANES) {
+            let lanes = ROW_LANES.min(count - start);
+            let mut rows = [active[start]; ROW_LANES];
             rows[..lanes].copy_from_slice(&active[start..start + lanes]);
             let mut at = rows.map(|row| leaves[usize::from(row)]);
             let firsts = rows.map(|row| usize::from(row) * features);
-            for _ in 1..STEPS_PER_CHECK {
+            for _ in 1..steps {
                 for (at, &first) in at.iter_mut().zip(&firsts) {
                     *at = step(first, *at as usize);
                 }
@@ -167,6 +173,7 @@ pub(super) fn walk_together(
             }
         }
         count = kept;
+        steps = FURTHER_STEPS;
     }
 }
 
