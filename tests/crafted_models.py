@@ -186,6 +186,8 @@ def _calls(model: Any) -> dict[str, Callable[[], Any]]:
         X = pd.DataFrame(X, columns=model.feature_names_in_)
     calls: dict[str, Callable[[], Any]] = {
         "apply": lambda: model.apply(X),
+        "category_coef_": lambda: model.category_coef_,
+        "category_tie_coef_": lambda: model.category_tie_coef_,
         "decision_path": lambda: model.decision_path(X),
         "feature_importances_": lambda: model.feature_importances_,
         "fit": lambda: _fit_again(model),
