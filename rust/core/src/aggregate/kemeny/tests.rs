@@ -92,7 +92,12 @@ fn parameters_are_checked() {
 
 #[test]
 fn distance_bound_and_gap_are_on_the_scale_of_the_rankings() {
-    let y = array![[1.0, 2.0, 3.0], [2.0, 3.0, 1.0], [3.0, 1.0, 2.0], [1.0, 2.0, 3.0]];
+    let y = array![
+        [1.0, 2.0, 3.0],
+        [2.0, 3.0, 1.0],
+        [3.0, 1.0, 2.0],
+        [1.0, 2.0, 3.0]
+    ];
     for weight in [1.0, 8.0] {
         let params = KemenyParams {
             label_weights: Some(vec![weight; 3]),
