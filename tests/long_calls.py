@@ -84,7 +84,7 @@ LONG_CALLS: dict[str, Callable[[], Call]] = {
     "pair_order_matrix": lambda: partial(br.pair_order_matrix, rankings(15_000, 1000)),
     "bucket_count_difference": lambda: gaps_twice(br.bucket_count_difference),
     "tau_x, gaps": lambda: gaps_twice(br.tau_x),
-    "drop_labels": lambda: partial(br.drop_labels, gaps(), 0.3),
+    "drop_labels": lambda: partial(br.drop_labels, gaps(), 0.3, 0),
     "kendall_w": lambda: partial(br.kendall_w, gaps()),
     "Borda.aggregate, gaps": lambda: partial(br.Borda().aggregate, gaps()),
     "leaderboard, gaps": lambda: partial(br.leaderboard, gaps(), "borda", progress=False),

@@ -217,3 +217,33 @@ fn strict_searches_never_tie() {
     let needs = kemeny(|_| ()).needs();
     assert_eq!(needs, Needs::Counts);
 }
+
+#[test]
+fn a_subset_of_rows_has_the_consensus_of_its_rankings() {
+    for seed in 0..400 {
+        let mut rng = Pcg64::seed_from_u64(seed);
+        let values = random_values(&mut rng);
+        let y = to_dense_ranks(values.view(), &Interrupt::never()).unwrap();
+        // With repeated rows, so that some subsets are unanimous.
+        let rows: Vec<usize> = (0..rng.random_range(1..4))
+            .map(|_| rng.random_range(0..y.len()))
+            .collect();
+        let subset = values.select(ndarray::Axis(0), &rows);
+        for aggregator in equivariant() {
+            let needs = aggregator.needs();
+            let mut evidence = Evidence::from_rankings(&y, needs, &Interrupt::never()).unwrap();
+            let found = aggregator.aggregate_rows(
+                &y,
+                rows.iter().copied(),
+                &mut evidence,
+                &mut Workspace::default(),
+            );
+            let expected = explain(&aggregator, &subset).order;
+            assert_eq!(
+                found.unwrap(),
+                expected,
+                "seed {seed}, {aggregator:?}, {rows:?}"
+            );
+        }
+    }
+}

@@ -297,4 +297,22 @@ mod tests {
         tableau.maximise(None).unwrap();
         assert!((tableau.objective() - 0.05).abs() < 1e-12);
     }
+
+    #[test]
+    fn dual_simplex_starts_from_an_infeasible_vertex() {
+        // min x + y with x + 2y ≥ 4, 3x + y ≥ 6: 2.8 at (1.6, 1.2).
+        let mut tableau = Tableau::default();
+        tableau.reset(0, [2, 3], [0, 1]);
+        for (row, (coefficients, right)) in [([-1.0, -2.0], -4.0), ([-3.0, -1.0], -6.0)]
+            .into_iter()
+            .enumerate()
+        {
+            tableau.row_mut(row).copy_from_slice(&coefficients);
+            tableau.set_right(row, right);
+        }
+        tableau.costs_mut().copy_from_slice(&[1.0, 1.0]);
+        tableau.maximise(None).unwrap();
+        assert!((tableau.objective() + 2.8).abs() < 1e-12);
+        assert!((0..2).all(|row| tableau.right(row) > 1.0));
+    }
 }
