@@ -52,7 +52,12 @@ def show(browser: Any) -> Show:
         # Under load the driver may return before the page has loaded.
         wait_until(lambda: browser.execute_script("return document.readyState") == "complete")
         # A colour that is still changing from one scheme to the other has a low contrast.
-        wait_until(lambda: browser.execute_script("return !document.getAnimations().length"))
+        # Animations that follow the scroll position never end.
+        wait_until(
+            lambda: browser.execute_script(
+                "return document.getAnimations().every(each => each.timeline !== document.timeline)"
+            )
+        )
         return browser
 
     return load
