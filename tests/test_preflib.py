@@ -103,7 +103,9 @@ def test_rankings_that_a_file_type_cannot_store_are_refused(tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_aggregate_command_reads_preflib_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_aggregate_command_reads_preflib_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = written(tmp_path, HEADER + "5: 1,{2,3}\n3: 2,3\n")
     assert main(["aggregate", str(file), "--method", "borda", "--beta", "0"]) == 0
     assert "tea > coffee > juice" in capsys.readouterr().out
