@@ -89,7 +89,7 @@ def test_bad_files_name_file_and_line(tmp_path: Path, text: str, message: str) -
     assert str(caught.value).startswith(str(file))
 
 
-def test_what_a_type_cannot_hold_is_refused(tmp_path: Path) -> None:
+def test_rankings_that_a_file_type_cannot_store_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"row 0: labels 0 and 1 are tied.*\.toc"):
         br.write_preflib(tmp_path / "a.soc", [[1, 1, 2]])
     with pytest.raises(ValueError, match=r"row 0, label 2: position missing.*\.toi"):
@@ -103,7 +103,9 @@ def test_what_a_type_cannot_hold_is_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_command_line_reads_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_aggregate_command_reads_preflib_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = written(tmp_path, HEADER + "5: 1,{2,3}\n3: 2,3\n")
     assert main(["aggregate", str(file), "--method", "borda", "--beta", "0"]) == 0
     assert "tea > coffee > juice" in capsys.readouterr().out
@@ -135,7 +137,7 @@ def test_a_survey_with_other_columns(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "--labels names columns of CSV files" in capsys.readouterr().err
 
 
-def test_commands_that_need_no_features_read_them(
+def test_commands_without_features_read_preflib_files(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = written(tmp_path, HEADER + "50: 1,{2,3}\n3: 2\n11: {1,3},2\n")

@@ -37,7 +37,7 @@ def test_the_published_election_of_45_voters() -> None:
 
 
 def test_ranked_pairs_lists_discarded_majorities() -> None:
-    # Tennessee without Memphis' majority, as a cycle: a > b (6), b > c (5), c > a (4 of 9).
+    # A cycle of majorities; c > a is the weakest.
     Y = [[1, 2, 3]] * 4 + [[3, 1, 2]] * 3 + [[2, 3, 1]] * 2
     explanation = br.RankedPairs().explain(Y, labels=["a", "b", "c"])
     assert explanation.positions.tolist() == [1, 2, 3]

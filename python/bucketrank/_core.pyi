@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _Positions: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
+_Weights: TypeAlias = NDArray[np.float64] | None
 
 __version__: str
 
@@ -38,11 +39,9 @@ class _Defaults(TypedDict):
 LIMITS: _Limits
 DEFAULTS: _Defaults
 
-def tau_x(y_true: _Positions, y_pred: _Positions, weights: NDArray[np.float64] | None) -> float: ...
+def tau_x(y_true: _Positions, y_pred: _Positions, weights: _Weights) -> float: ...
 def tau_x_samples(y_true: _Positions, y_pred: _Positions) -> NDArray[np.float64]: ...
-def tau_x_ranked(
-    y_true: _Positions, y_pred: _Positions, weights: NDArray[np.float64] | None
-) -> float: ...
+def tau_x_ranked(y_true: _Positions, y_pred: _Positions, weights: _Weights) -> float: ...
 def tau_x_ranked_samples(y_true: _Positions, y_pred: _Positions) -> NDArray[np.float64]: ...
 def pair_agreements(
     y_true: _Positions, y_pred: _Positions, require_complete: bool
@@ -57,14 +56,9 @@ def parse_positions(y: _Positions) -> NDArray[np.int64]: ...
 def to_dense_ranks(values: _Positions) -> NDArray[np.int64]: ...
 def drop_labels(y: _Positions, fraction: float, seed: int) -> NDArray[np.int64]: ...
 def order_categories(
-    codes: NDArray[np.int64],
-    categories: int,
-    y: _Positions,
-    weights: NDArray[np.float64] | None,
+    codes: NDArray[np.int64], categories: int, y: _Positions, weights: _Weights
 ) -> NDArray[np.int64]: ...
-def pair_order_matrix(
-    y: _Positions, weights: NDArray[np.float64] | None
-) -> NDArray[np.float64]: ...
+def pair_order_matrix(y: _Positions, weights: _Weights) -> NDArray[np.float64]: ...
 
 class _SearchOptions(TypedDict):
     search: str
@@ -77,10 +71,8 @@ class _SearchOptions(TypedDict):
 
 _Spec: TypeAlias = tuple[str, float] | tuple[str, _SearchOptions] | tuple[str, bool, Any]
 
-def aggregate(
-    spec: _Spec, y: _Positions, weights: NDArray[np.float64] | None
-) -> NDArray[np.int64]: ...
-def explain(spec: _Spec, y: _Positions, weights: NDArray[np.float64] | None) -> dict[str, Any]: ...
+def aggregate(spec: _Spec, y: _Positions, weights: _Weights) -> NDArray[np.int64]: ...
+def explain(spec: _Spec, y: _Positions, weights: _Weights) -> dict[str, Any]: ...
 def are_plain_sets(sets: list[Any]) -> bool: ...
 def aggregate_many(
     spec: _Spec, sets: _Positions | list[_Positions], n_jobs: int
@@ -96,7 +88,7 @@ def aggregate_pair_shares(
 _Counts: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 def count_comparisons(comparisons: dict[str, Any]) -> _Counts: ...
-def count_rankings(y: _Positions, weights: NDArray[np.float64] | None) -> tuple[_Counts, int]: ...
+def count_rankings(y: _Positions, weights: _Weights) -> tuple[_Counts, int]: ...
 def aggregate_counts(spec: _Spec, counts: dict[str, Any]) -> NDArray[np.int64]: ...
 def explain_counts(spec: _Spec, counts: dict[str, Any]) -> dict[str, Any]: ...
 def connected_components(counts: dict[str, Any]) -> NDArray[np.int64]: ...
@@ -150,7 +142,7 @@ class _MixtureFit(TypedDict):
 def fit_mixture(
     x: NDArray[np.float64],
     y: _Positions,
-    weights: NDArray[np.float64] | None,
+    weights: _Weights,
     options: _MixtureOptions,
 ) -> _MixtureFit: ...
 def mixture_pair_shares(
@@ -200,7 +192,7 @@ class Booster:
     def fit(
         x: NDArray[np.float64],
         y: _Positions,
-        weights: NDArray[np.float64] | None,
+        weights: _Weights,
         options: _BoostOptions,
         on_round: Callable[[int, float | None], None] | None,
     ) -> Booster: ...
@@ -232,7 +224,7 @@ class LinearModel:
     def fit(
         x: NDArray[np.float64],
         y: _Positions,
-        weights: NDArray[np.float64] | None,
+        weights: _Weights,
         options: _LinearOptions,
         categorical: list[tuple[int, int]],
     ) -> LinearModel: ...
@@ -240,7 +232,7 @@ class LinearModel:
         self,
         x: NDArray[np.float64],
         y: _Positions,
-        weights: NDArray[np.float64] | None,
+        weights: _Weights,
         options: _LinearOptions,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]: ...
     @property
@@ -292,7 +284,7 @@ class Problem:
         cls,
         x: NDArray[np.float64],
         y: _Positions,
-        weights: NDArray[np.float64] | None,
+        weights: _Weights,
         seed: int,
     ) -> Problem: ...
 
@@ -327,7 +319,7 @@ class Tree:
     def fit(
         x: NDArray[np.float64],
         y: _Positions,
-        weights: NDArray[np.float64] | None,
+        weights: _Weights,
         spec: _Spec,
         options: _TreeOptions,
     ) -> Tree: ...
@@ -373,9 +365,7 @@ class Tree:
 
 @final
 class Forest:
-    def __new__(
-        cls, y: _Positions, weights: NDArray[np.float64] | None, n_features: int
-    ) -> Forest: ...
+    def __new__(cls, y: _Positions, weights: _Weights, n_features: int) -> Forest: ...
     @property
     def shape(self) -> tuple[int, int]: ...
     @property

@@ -20,7 +20,7 @@ pytestmark = [
 ]
 Show = Callable[[str, int, str], Any]
 
-# One page of each kind, looked at in every way.
+# One page of each kind, checked in every width and colour scheme.
 PAGES = [
     "index",
     "guide/aggregators",

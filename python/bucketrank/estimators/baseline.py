@@ -63,7 +63,7 @@ class PartialLabelRankingBaseline(LabelRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Finite numbers; only their shape matters.
+            Numbers, of which only the shape matters; NaN marks a missing value.
         y : array-like or DataFrame of shape (n_samples, n_labels)
             Positions: 1 is best, equal positions are ties, NaN marks a missing label.
         sample_weight : array-like of shape (n_samples,), optional

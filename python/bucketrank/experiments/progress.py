@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
-def _nothing(_jobs: int = 1) -> None:
+def _ignore_jobs(_jobs: int = 1) -> None:
     """Ignore finished jobs, because there is no progress bar."""
 
 
@@ -30,7 +30,7 @@ def progress_bar(
                 total=total, initial=done, unit=unit, delay=delay, disable=None, smoothing=0.05
             )
     try:
-        yield _nothing if bar is None else bar.update
+        yield _ignore_jobs if bar is None else bar.update
     finally:
         if bar is not None:
             bar.close()

@@ -179,7 +179,7 @@ class Summary(MeanCube):
                 for k in block:
                     mark = "*" if best[j, k] else "~" if near[j, k] else " "
                     text = f"{_cell(self.mean[level, j, k], self.sd[level, j, k])}{mark}"
-                    cells += "  " + _painted(f"{text:>{width}}", best[j, k], near[j, k], colour)
+                    cells += "  " + _paint(f"{text:>{width}}", best[j, k], near[j, k], colour)
                 lines.append(f"{dataset:<{first}}{cells}".rstrip())
             if len(self.datasets) > 1:
                 means = self.mean[level].mean(axis=0)
@@ -220,7 +220,7 @@ def _decimals(value: float) -> str:
     return f"{value:.3f}".replace("0.", ".", 1) if not np.isnan(value) else "-"
 
 
-def _painted(text: str, best: bool, near: bool, colour: bool) -> str:
+def _paint(text: str, best: bool, near: bool, colour: bool) -> str:
     if not colour or (near and not best):
         return text
     return f"{_BOLD if best else _DIM}{text}{_PLAIN}"

@@ -18,7 +18,7 @@ __all__ = ["plot_pair_outcomes", "plot_score_intervals"]
 _BLUE = "#0072B2"
 _ORANGE = "#D55E00"
 _LONGEST_NAME = 30
-_MOST_NUMBERS = 14
+_MAX_ANNOTATED_LABELS = 14
 """Largest number of labels for which every cell shows its share."""
 
 
@@ -119,7 +119,7 @@ def plot_pair_outcomes(board: Leaderboard, *, ax: Axes | None = None) -> Axes:
     names = [name_text(board.labels[label], _LONGEST_NAME) for label in order]
     axes.set_xticks(range(len(names)), names, rotation=45, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(len(names)), names)
-    if len(order) <= _MOST_NUMBERS:
+    if len(order) <= _MAX_ANNOTATED_LABELS:
         _write_shares(axes, [share[grid] for share in shares])
         axes.set_title(
             "in a cell: % won, tied and lost by the row label", fontsize="small", loc="left"
@@ -138,17 +138,19 @@ def interval_height(board: Leaderboard) -> float:
 
 def pair_side(labels: int) -> float:
     """Return the side in inches of a heat map of pairs."""
-    return min(12.0, 2.8 + (0.62 if labels <= _MOST_NUMBERS else 0.24) * labels)
+    return min(12.0, 2.8 + (0.62 if labels <= _MAX_ANNOTATED_LABELS else 0.24) * labels)
 
 
 def _shade_tiers(axes: Axes, board: Leaderboard, order: list[int]) -> None:
     """Shade every other tier, and write the number of each at the right."""
     start = 0
     for place in range(1, len(order) + 1):
-        is_end = place == len(order) or _block(board, order[place]) != _block(board, order[start])
+        is_end = place == len(order) or _component_and_tier(
+            board, order[place]
+        ) != _component_and_tier(board, order[start])
         if not is_end:
             continue
-        component, tier = _block(board, order[start])
+        component, tier = _component_and_tier(board, order[start])
         if tier % 2 == 1:
             axes.axhspan(start - 0.5, place - 0.5, color="#888888", alpha=0.16, linewidth=0)
         text = f"tier {tier}" if component == 0 else f"part {component + 1}, tier {tier}"
@@ -158,15 +160,17 @@ def _shade_tiers(axes: Axes, board: Leaderboard, order: list[int]) -> None:
         start = place
 
 
-def _block(board: Leaderboard, label: int) -> tuple[int, int]:
+def _component_and_tier(board: Leaderboard, label: int) -> tuple[int, int]:
     return int(board.components[label]), int(board.tier[label])
 
 
 def _frame_tiers(axes: Axes, board: Leaderboard, order: list[int]) -> None:
     from matplotlib.patches import Rectangle
 
-    for block in dict.fromkeys(_block(board, label) for label in order):
-        places = [place for place, label in enumerate(order) if _block(board, label) == block]
+    for block in dict.fromkeys(_component_and_tier(board, label) for label in order):
+        places = [
+            place for place, label in enumerate(order) if _component_and_tier(board, label) == block
+        ]
         if block[1] > 0:
             corner = (places[0] - 0.5, places[0] - 0.5)
             size = len(places)

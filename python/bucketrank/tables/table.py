@@ -49,7 +49,7 @@ class Column:
     texts : tuple of str
         Formatted values.
     marked : tuple of bool
-        Cells that are not shown to differ from the best, or in another sense that the table names; shaded in HTML.
+        Cells with the property that `Table.meaning` states, such as not differing from the best; shaded in HTML.
     spread : tuple or None
         Half-widths of intervals or standard deviations of the values, which the texts contain as well; None if there
         are none.

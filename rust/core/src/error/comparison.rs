@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use super::display::format_number;
 
-/// Error in comparisons, in their covariates, or in what is resampled.
+/// Error in comparisons, their covariates, or the units to resample.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum ComparisonError {

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use super::display::format_number;
 
-/// Error in statistics of pairs that come from outside.
+/// Error in statistics of pairs that the caller computed.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum PairStatisticError {

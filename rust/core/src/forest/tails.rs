@@ -17,7 +17,7 @@ fn started(starts: &[u32]) -> impl Iterator<Item = (usize, &u32)> {
     starts.filter(|(_, &start)| start != NO_START)
 }
 
-/// Sums the shares of leaves that are no anchors.
+/// Sums the shares of leaves that are not anchors.
 pub(super) enum TailSums<'a> {
     /// Every training row ranks all labels.
     Complete(CompleteTails<'a>),
@@ -236,7 +236,7 @@ pub(super) struct IncompleteTails<'a> {
     index: &'a ShareIndex,
     /// Per pair: weights of before, after and of all rows that rank both labels.
     counts: [Vec<f32>; 3],
-    /// Rankings of the rows of a node that its child on the way does not have, with their weights.
+    /// Rankings and weights of the rows of a node outside its child on the path.
     ring: Vec<(u32, f32)>,
     pairs: PairFractions,
 }
@@ -299,7 +299,7 @@ impl<'a> IncompleteTails<'a> {
     }
 }
 
-/// The two ranges of rows of a node that its child `inner` does not have.
+/// The two ranges of rows of a node outside its child `inner`.
 fn ring(level: ClimbedNode, inner: Option<ClimbedNode>) -> [(u32, u32); 2] {
     let (inner_start, inner_end) = inner.map_or((level.end, level.end), |i| (i.start, i.end));
     [(level.start, inner_start), (inner_end, level.end)]

@@ -24,13 +24,13 @@ pub(super) struct HeldOutEvidence<'a> {
     pub(super) linear: Option<HeldOutScores<'a>>,
 }
 
-/// What the evidence decides.
+/// Boosting rounds, weights and pool chosen from the evidence.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Choice {
     /// Index of the booster's number of rounds; `None` without booster or evidence.
     pub(super) stage: Option<usize>,
-    /// Weights of the components, with sum 1. 0 for a component that is missing or whose predictions are not finite; all
-    /// are 0 if there is no other.
+    /// Weights of the components, with sum 1; 0 for a component that is missing or whose predictions are not finite. If
+    /// this is true of all components, the sum is 0.
     pub(super) weights: [f64; COMPONENTS],
     /// The log-linear pool, with numbers for all components; `None` without evidence rows.
     pub(super) pool: Option<LogLinearPool>,

@@ -62,7 +62,7 @@ impl MixtureParams {
             })
         };
         let Some(held_out) = &self.held_out else {
-            return require(parts == 1, "boosters", parts, "one booster without parts");
+            return require(parts == 1, "boosters", parts, "1 without held-out rows");
         };
         require(parts > 0, "boosters", parts, "one booster per part")?;
         let HeldOutRows {
@@ -75,7 +75,7 @@ impl MixtureParams {
         let largest = part_of.iter().copied().max().unwrap_or(0);
         require(largest < parts, "part_of", largest, "an index of a booster")?;
         let found = linear.len();
-        require(found == parts, "linear", found, "rows of each part")?;
+        require(found == parts, "linear", found, "one list of rows per part")?;
         for (name, chosen) in std::iter::once(("evidence", evidence))
             .chain(linear.iter().map(|chosen| ("linear", chosen)))
         {

@@ -264,7 +264,7 @@ mod tests {
     fn stored_and_computed_words_add_up_to_the_definition() {
         assert!(positions().contains(&MISSING));
         assert_sums_match(positions());
-        // The next position of each label is not missing.
+        // Complete rankings: a missing position becomes 1.
         assert_sums_match(positions().iter().map(|position| position + 1).collect());
     }
 

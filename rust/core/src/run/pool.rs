@@ -28,7 +28,7 @@ const NANOSECONDS_PER_CHUNK: u64 = 1_000_000;
 const CHUNKS_PER_THREAD: usize = 32;
 
 /// Interval at which the calling thread checks the interrupt while other threads work.
-const POLL: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The largest number of threads of a call, and its interrupt.
 #[derive(Clone, Copy)]
@@ -285,7 +285,7 @@ fn drive<T: Send>(
         }
         drop(sender);
         loop {
-            match receiver.recv_timeout(POLL) {
+            match receiver.recv_timeout(POLL_INTERVAL) {
                 Ok(message) => receive(message),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,

@@ -137,19 +137,19 @@ mod tests {
     fn ranks_find_the_same_leaves_as_values() {
         let trees = [0, 1].map(|seed| tree(Splitter::RandomBinary, seed));
         let all: Vec<&Tree> = trees.iter().collect();
-        let coded = CodedTrees::new(3, &all).unwrap();
+        let ranked = CodedTrees::new(3, &all).unwrap();
         // Thresholds themselves, -0.0, extreme values and values between.
         let mut values: Vec<f64> = trees[0].thresholds.iter().copied().take(60).collect();
         values.extend([-0.0, 0.0, f64::MAX, f64::MIN, f64::MIN_POSITIVE, 3.5]);
         let values: Vec<f64> = (0..3 * 600)
             .map(|i| values[(i * 37 + i / 11) % values.len()])
             .collect();
-        let codes = coded.code_rows(&values);
+        let codes = ranked.code_rows(&values);
         for (index, tree) in trees.iter().enumerate() {
             assert!(tree.leaves() > 50);
             for rows in [0, 1, 17, 600] {
                 let (mut found, mut expected) = (vec![9; rows], vec![8; rows]);
-                coded.write_leaves(index, &codes[..3 * rows], &mut found);
+                ranked.write_leaves(index, &codes[..3 * rows], &mut found);
                 tree.write_leaves(&values[..3 * rows], false, &mut expected);
                 assert_eq!(found, expected);
             }

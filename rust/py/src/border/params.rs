@@ -24,7 +24,7 @@ pub struct Limits {
     count: usize,
     /// Largest depth of the trees of a booster.
     booster_depth: usize,
-    /// Of the labels for pair statistics.
+    /// Largest number of labels for pair statistics.
     pair_labels: usize,
 }
 

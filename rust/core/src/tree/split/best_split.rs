@@ -57,8 +57,9 @@ impl BestSplit {
         }
     }
 
-    /// Chooses the split, independently of the order in which candidates were added: by ascending feature, missing
-    /// values on the right before missing values on the left, and ascending threshold, a candidate replaces the current one only if it is better by more than [`TOLERANCE`].
+    /// Chooses the split. Candidates are compared by ascending feature, missing values on the right before those on the
+    /// left, then by ascending threshold; a later one is chosen only if it is better by more than [`TOLERANCE`]. So the
+    /// result does not depend on the order in which candidates were added.
     pub(crate) fn choose(self) -> Option<SplitCandidate> {
         self.choose_by(|best, next| next.improvement > best.improvement + TOLERANCE)
     }
