@@ -16,8 +16,7 @@ from bucketrank._validation import (
     Positions,
     as_flag,
     as_weights,
-    at_least,
-    bounded_count,
+    as_whole,
     resolve_n_jobs,
 )
 from bucketrank.aggregation import Aggregator, as_aggregator
@@ -53,6 +52,9 @@ _LARGEST_SEED = 2**31 - 1
 
 _NAMES = ("forest", "booster", "linear")
 """Names of the components, in the order of the core."""
+
+_COUNTS = ("n_estimators", "rounds", "max_depth", "n_parts")
+"""Parameters that are whole numbers, checked by the core."""
 
 _NUMBERS_AT_ONCE = 1 << 23
 """Largest number of shares held in memory at once: 64 MiB."""
@@ -191,13 +193,7 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         """
         as_flag(self.fast, "fast")
         # Invalid parameters must raise here, not count as a failed component.
-        for name in ("n_estimators", "rounds"):
-            bounded_count(getattr(self, name), name)
-        for name, least in (("max_depth", 1), ("n_parts", 2)):
-            at_least(getattr(self, name), name, least)
-        deepest = _core.LIMITS["booster_depth"]
-        if self.max_depth > deepest:
-            raise ValueError(f"max_depth is {self.max_depth}; expected at most {deepest}")
+        _core.check_ranker_counts({name: as_whole(getattr(self, name), name) for name in _COUNTS})
         resolve_n_jobs(self.n_jobs)
         values, positions, names, categories = self._training_data(X, y, sample_weight)
         aggregator = self._usable(as_aggregator(self.aggregator))

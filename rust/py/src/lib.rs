@@ -33,7 +33,7 @@ mod _core {
     #[pymodule_export]
     use crate::boost::Booster;
     #[pymodule_export]
-    use crate::border::params::{check_bounded_count, resolve_tree_sizes};
+    use crate::border::params::{check_bounded_count, check_ranker_counts, resolve_tree_sizes};
     #[pymodule_export]
     use crate::border::sets::are_plain_sets;
     #[pymodule_export]

@@ -22,9 +22,28 @@ pub(super) struct StoppingCriterion {
     pub(super) max_steps: usize,
 }
 
+/// Where the minimiser starts.
+pub(super) struct StartingPoint {
+    pub(super) point: Vec<f64>,
+    /// Second derivatives of a similar function near the point; `None` for a rough estimate at the point.
+    pub(super) curvature: Option<Curvature>,
+}
+
+impl StartingPoint {
+    /// A point without second derivatives.
+    pub(super) fn at(point: Vec<f64>) -> Self {
+        Self {
+            point,
+            curvature: None,
+        }
+    }
+}
+
 /// Result of the minimiser.
 pub(super) struct Minimum {
     pub(super) point: Vec<f64>,
+    /// The last estimate of the second derivatives.
+    pub(super) curvature: Curvature,
     pub(super) steps: usize,
     /// Largest absolute derivative at `point`.
     pub(super) gradient: f64,
@@ -55,7 +74,7 @@ pub(super) trait ConvexFunction {
 /// # Errors
 /// [`Error::Unsolved`] if the function is not defined at the start, [`Error::Interrupted`].
 pub(super) fn minimise(
-    mut point: Vec<f64>,
+    start: StartingPoint,
     goal: StoppingCriterion,
     function: &impl ConvexFunction,
     interrupt: &Interrupt,
@@ -64,10 +83,11 @@ pub(super) fn minimise(
         what: "linear model",
         why: "the log-likelihood is not finite at the start".into(),
     };
+    let mut point = start.point;
     let first = function.evaluate(&point);
     interrupt.check()?;
     let mut here = first.ok_or_else(undefined)?;
-    let first = function.rough_curvature(&point);
+    let first = start.curvature.or_else(|| function.rough_curvature(&point));
     interrupt.check()?;
     let mut curvature = first.ok_or_else(undefined)?;
     let mut memory: Vec<CorrectionPair> = Vec::new();
@@ -111,6 +131,7 @@ pub(super) fn minimise(
     }
     Ok(Minimum {
         point,
+        curvature,
         steps,
         gradient: largest_magnitude(&here.gradient),
     })
@@ -242,7 +263,13 @@ mod tests {
             gradient: 1e-8,
             max_steps: 200,
         };
-        let found = minimise(vec![5.0; 5], goal, &Cosh, &Interrupt::never()).unwrap();
+        let found = minimise(
+            StartingPoint::at(vec![5.0; 5]),
+            goal,
+            &Cosh,
+            &Interrupt::never(),
+        )
+        .unwrap();
         assert!(found.gradient <= 1e-8 && found.steps < 200);
         for (i, x) in found.point.iter().enumerate() {
             assert!((x - (i as f64 - 2.0)).abs() < 1e-7);
@@ -256,13 +283,24 @@ mod tests {
             max_steps: 2,
         };
         let start = vec![5.0; 5];
-        let few = minimise(start.clone(), goal, &Cosh, &Interrupt::never()).unwrap();
+        let few = minimise(
+            StartingPoint::at(start.clone()),
+            goal,
+            &Cosh,
+            &Interrupt::never(),
+        )
+        .unwrap();
         assert_eq!(few.steps, 2);
         let interrupt = Interrupt::new();
         interrupt.request();
-        let stopped = minimise(start.clone(), goal, &Cosh, &interrupt);
+        let stopped = minimise(StartingPoint::at(start.clone()), goal, &Cosh, &interrupt);
         assert_eq!(stopped.err(), Some(Error::Interrupted));
-        let undefined = minimise(start, goal, &Undefined, &Interrupt::never());
+        let undefined = minimise(
+            StartingPoint::at(start),
+            goal,
+            &Undefined,
+            &Interrupt::never(),
+        );
         assert!(matches!(undefined.err(), Some(Error::Unsolved { .. })));
     }
 }

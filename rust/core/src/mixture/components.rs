@@ -88,7 +88,8 @@ pub(super) struct Components {
 /// One item of the scheduler.
 enum Fitted {
     Booster(PartModel<Booster>),
-    Linear(PartModel<LinearModel>),
+    /// The linear models of all parts.
+    Linears(Vec<PartModel<LinearModel>>),
     Tree(ForestTree),
 }
 
@@ -110,7 +111,8 @@ impl ComponentFit<'_> {
     /// Every error but those that concern one component alone.
     pub(super) fn run(&self, jobs: Jobs<'_>) -> Result<Components> {
         self.forest.check_growth(self.features, self.params.trees)?;
-        let linears = self.parts.iter().filter(|p| !p.linear.is_empty()).count();
+        // One item fits the linear models of all parts.
+        let linears = usize::from(self.parts.iter().any(|part| !part.linear.is_empty()));
         let items = self.parts.len() + linears + self.params.trees;
         let encoding = SharedEncoding::default();
         let mut fitted: Vec<Option<Result<Fitted>>> = Vec::new();
@@ -122,8 +124,8 @@ impl ComponentFit<'_> {
             || (),
             |(), item| match item.checked_sub(self.parts.len()) {
                 None => self.fit_booster(item, jobs.interrupt).map(Fitted::Booster),
-                Some(part) if part < linears => {
-                    self.fit_linear(part, jobs.interrupt).map(Fitted::Linear)
+                Some(other) if other < linears => {
+                    self.fit_linears(jobs.interrupt).map(Fitted::Linears)
                 }
                 Some(other) => self.grow_tree(&encoding, other - linears, jobs.interrupt),
             },
@@ -169,24 +171,26 @@ impl ComponentFit<'_> {
         Ok(PartModel { model, scores })
     }
 
-    fn fit_linear(&self, part: usize, interrupt: &Interrupt) -> Result<PartModel<LinearModel>> {
-        let rows = &self.parts[part];
+    /// Fits the linear models one after another. Each fit starts at the result of the one before, whose rows are mostly
+    /// the same, and ends after a few steps.
+    fn fit_linears(&self, interrupt: &Interrupt) -> Result<Vec<PartModel<LinearModel>>> {
         let params = LinearParams::new(LinearOptions {
             n_jobs: 1,
             ..*self.params.linear.options()
         })?;
-        let rankings = self.forest.rankings().select(&rows.linear);
-        let values = self.values.select(Axis(0), &rows.linear);
-        let model = LinearModel::fit_with_categories(
-            values.view(),
-            &self.params.categorical,
-            &rankings,
-            &params,
-            interrupt,
-        )?;
-        let asked = self.values.select(Axis(0), &rows.held_out);
-        let scores = vec![model.scores(asked.view(), interrupt)?];
-        Ok(PartModel { model, scores })
+        let mut start = None;
+        let mut models = Vec::with_capacity(self.parts.len());
+        for rows in self.parts.iter().filter(|part| !part.linear.is_empty()) {
+            let rankings = self.forest.rankings().select(&rows.linear);
+            let values = self.values.select(Axis(0), &rows.linear);
+            let data = (values.view(), &self.params.categorical[..]);
+            let (model, next) = LinearModel::fit_from(data, &rankings, &params, start, interrupt)?;
+            start = Some(next);
+            let asked = self.values.select(Axis(0), &rows.held_out);
+            let scores = vec![model.scores(asked.view(), interrupt)?];
+            models.push(PartModel { model, scores });
+        }
+        Ok(models)
     }
 
     fn grow_tree(
@@ -221,7 +225,7 @@ impl Components {
         for (item, result) in results.enumerate() {
             match result {
                 Ok(Fitted::Booster(model)) => push(&mut components.boosters, model),
-                Ok(Fitted::Linear(model)) => push(&mut components.linears, model),
+                Ok(Fitted::Linears(models)) => components.linears = Ok(models),
                 Ok(Fitted::Tree(tree)) => push(&mut components.forest, tree),
                 Err(error) if !concerns_component(&error) => return Err(error),
                 Err(error) if item < boosters => fail(&mut components.boosters, error),
@@ -270,23 +274,18 @@ mod tests {
         let params = LinearParams::default();
         let model = LinearModel::fit(x.view(), &rankings, &params, &Interrupt::never())?;
         let scores = Vec::new();
-        Ok(Fitted::Linear(PartModel { model, scores }))
+        Ok(Fitted::Linears(vec![PartModel { model, scores }]))
     }
 
     #[test]
     fn a_component_fails_alone() {
-        let results = [
-            Err(unsolved("first")),
-            Err(unsolved("second")),
-            linear(),
-            linear(),
-        ];
-        let components = Components::collect(results.into_iter(), 2, 2).unwrap();
+        let results = [Err(unsolved("first")), Err(unsolved("second")), linear()];
+        let components = Components::collect(results.into_iter(), 2, 1).unwrap();
         assert_eq!(components.boosters.err(), Some(unsolved("first")));
-        assert_eq!(components.linears.unwrap().len(), 2);
+        assert_eq!(components.linears.unwrap().len(), 1);
         assert!(components.forest.unwrap().is_empty());
-        let results = [linear(), Err(unsolved("one is enough"))];
-        let components = Components::collect(results.into_iter(), 0, 2).unwrap();
+        let results = [Err(unsolved("one model is enough"))];
+        let components = Components::collect(results.into_iter(), 0, 1).unwrap();
         assert!(components.linears.is_err());
         let results = [Err(unsolved("a tree"))];
         let components = Components::collect(results.into_iter(), 0, 0).unwrap();
@@ -297,7 +296,7 @@ mod tests {
     fn other_errors_end_the_fit() {
         for error in [Error::Interrupted, Error::NoFeatures] {
             let results = [Err(unsolved("alone")), linear(), Err(error.clone())];
-            let found = Components::collect(results.into_iter(), 1, 2);
+            let found = Components::collect(results.into_iter(), 1, 1);
             assert_eq!(found.err(), Some(error));
         }
     }

@@ -15,6 +15,9 @@ const MAX_SPLITS: usize = 1000;
 /// Largest count: no dataset has more rows, so larger counts have the same effect. Fits in a 32-bit `usize`.
 const MAX_COUNT: usize = 1 << 31;
 
+/// Smallest number of parts of a ranker: one is held out by a model that is fitted on the others.
+const MIN_PARTS: usize = 2;
+
 const FRACTION: &str = "a fraction above 0 and up to 1";
 
 /// Largest values of parameters.
@@ -164,6 +167,26 @@ pub fn check_bounded_count(name: &str, value: Bound<'_, PyAny>) -> Result<usize>
     Ok(count)
 }
 
+/// Counts of a ranker as users pass them.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct RankerCounts<'py> {
+    n_estimators: Bound<'py, PyAny>,
+    rounds: Bound<'py, PyAny>,
+    max_depth: Bound<'py, PyAny>,
+    n_parts: Bound<'py, PyAny>,
+}
+
+/// Checks the counts of a ranker.
+#[pyfunction]
+pub fn check_ranker_counts(counts: RankerCounts<'_>) -> Result<()> {
+    check_bounded_count("n_estimators", counts.n_estimators)?;
+    check_bounded_count("rounds", counts.rounds)?;
+    Parameter::new("max_depth", counts.max_depth).booster_depth()?;
+    Parameter::new("n_parts", counts.n_parts).count(MIN_PARTS, "")?;
+    Ok(())
+}
+
 /// A parameter from Python; errors name it, the value found and the value expected.
 struct Parameter<'a, 'py> {
     name: &'a str,
@@ -187,6 +210,14 @@ impl<'a, 'py> Parameter<'a, 'py> {
             return Ok(None);
         }
         self.count(1, " or None").map(Some)
+    }
+
+    /// The depth of the trees of a booster.
+    fn booster_depth(&self) -> Result<usize> {
+        match self.count(1, "")? {
+            depth if depth <= MAX_DEPTH => Ok(depth),
+            _ => Err(self.value_error(&format!("at most {MAX_DEPTH}"))),
+        }
     }
 
     fn min_samples_split(&self, n_samples: usize, n_labels: usize) -> Result<usize> {
