@@ -154,7 +154,7 @@ fuzz: $(EXTENSION) ## try random calls, texts and files for SECONDS=60
 	$(PY) scripts/fuzz.py $(SECONDS)
 
 .PHONY: coverage
-coverage: $(EXTENSION) ## measure the lines that the tests cover (needs rustup component add llvm-tools)
+coverage: $(EXTENSION) ## measure the lines that the tests cover (needs llvm-tools of rustup, or llvm-22)
 	$(PIP) install --group coverage
 	$(PY) scripts/measure_coverage.py
 
