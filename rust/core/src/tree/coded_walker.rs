@@ -120,7 +120,9 @@ mod tests {
     use ndarray::Array2;
 
     fn tree(splitter: Splitter, seed: u64) -> Tree {
-        let x = Array2::from_shape_fn((300, 3), |(i, j)| ((i * (7 + j)) % 23) as f64 - 11.0);
+        let x = Array2::from_shape_fn((300, 3), |(i, j)| {
+            ((i * (7 + j) + i * i / 11) % 101) as f64 - 50.0
+        });
         let y = Array2::from_shape_fn((300, 3), |(i, j)| ((i * i / 7 + j) % 3) as i64 + 1);
         let never = Interrupt::never();
         let features = Features::new(x.view(), &never).unwrap();
