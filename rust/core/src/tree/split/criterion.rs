@@ -100,23 +100,19 @@ impl<'a> Impurity<'a> {
 
     /// Improvement of a split: the node's impurity minus the weighted mean of its children's impurities.
     pub(crate) fn improvement(&self, node: (f64, Cost), children: &[(f64, Cost)]) -> f64 {
-        match (self, node.1) {
-            (Self::Entropy(entropy), Cost::Integer(score)) => {
-                let integer = |&(weight, cost): &(f64, Cost)| match cost {
-                    Cost::Integer(value) => (weight, value),
-                    Cost::Real(value) => (weight, value as i64),
-                };
-                let children: Vec<(f64, i64)> = children.iter().map(integer).collect();
-                entropy.improvement((node.0, score), &children)
-            }
-            _ => {
-                let below: f64 = children
-                    .iter()
-                    .map(|&(weight, cost)| weight * self.impurity(weight, cost))
-                    .sum();
-                self.impurity(node.0, node.1) - below / node.0
-            }
+        if let (Self::Entropy(entropy), Cost::Integer(score)) = (self, node.1) {
+            let integer = |&(weight, cost): &(f64, Cost)| match cost {
+                Cost::Integer(value) => (weight, value),
+                Cost::Real(value) => (weight, value as i64),
+            };
+            let children: Vec<(f64, i64)> = children.iter().map(integer).collect();
+            return entropy.improvement((node.0, score), &children);
         }
+        let below: f64 = children
+            .iter()
+            .map(|&(weight, cost)| weight * self.impurity(weight, cost))
+            .sum();
+        self.impurity(node.0, node.1) - below / node.0
     }
 }
 

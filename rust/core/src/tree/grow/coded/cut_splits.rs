@@ -42,11 +42,19 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
         buffers: &mut SearchBuffers,
         best: &mut BestSplit,
     ) -> Self {
-        let [of_present, of_missing, left_and_missing] = std::mem::take(&mut buffers.groups);
+        let [of_present, of_missing, left_and_missing] = if SIDES == 2 {
+            std::mem::take(&mut buffers.groups)
+        } else {
+            Default::default()
+        };
         let mut splits = Self {
             search,
             order,
-            present: order.present(),
+            present: if SIDES == 2 {
+                order.present()
+            } else {
+                order.entries.len()
+            },
             ranges: [(0, usize::MAX); SIDES],
             of_present,
             of_missing,
@@ -62,7 +70,9 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
 
     /// Returns the buffers for reuse.
     pub(super) fn release(self, buffers: &mut SearchBuffers) {
-        buffers.groups = [self.of_present, self.of_missing, self.left_and_missing];
+        if SIDES == 2 {
+            buffers.groups = [self.of_present, self.of_missing, self.left_and_missing];
+        }
     }
 
     /// Counts of the rows with a value.
@@ -172,7 +182,7 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
         let search = self.search;
         let scores = search.score_sides(left_rows, left);
         let (first, last) = self.ranges[usize::from(missing == MissingSide::Left) % SIDES.max(1)];
-        if (first..=last).contains(&left_rows) {
+        if SIDES == 1 || (first..=last).contains(&left_rows) {
             let order = SortedFeature {
                 missing,
                 ..self.order

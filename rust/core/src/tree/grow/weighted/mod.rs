@@ -146,13 +146,12 @@ impl WeightedGrower<'_> {
             thresholds: u32::from(split.is_some()),
             missing: split.map_or(MissingSide::Heavier, |split| split.missing),
         });
-        match &split {
-            Some(split) => out.thresholds.push(threshold_of(self.task, node, split)),
-            None => {
-                let rows = node.members.iter();
-                out.rows
-                    .extend(rows.map(|&entry| node.pair_codes.rows[row(entry)]));
-            }
+        if let Some(split) = &split {
+            out.thresholds.push(threshold_of(self.task, node, split));
+        } else {
+            let rows = node.members.iter();
+            out.rows
+                .extend(rows.map(|&entry| node.pair_codes.rows[row(entry)]));
         }
         Ok(split)
     }
