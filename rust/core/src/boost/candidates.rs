@@ -127,16 +127,7 @@ impl CandidateFeature {
             ));
         }
         let mut group_of = [0; MAX_BINS];
-        let (mut group, mut left) = (0, 0);
-        for (group_of, &count) in group_of.iter_mut().zip(&counts).take(bins) {
-            // There are at most 256 bins and no edge before the first, so u8 suffices. Branch-free, because
-            // branches would be unpredictable.
-            let enough_left = u8::from(left >= min_samples_leaf);
-            let enough_right = u8::from(rows.len() - left >= min_samples_leaf);
-            group += enough_left & enough_right & u8::from(count > 0);
-            *group_of = group;
-            left += count as usize;
-        }
+        let group = assign_groups(&counts[..bins], min_samples_leaf, &mut group_of);
         Some(Self {
             feature,
             groups: usize::from(group) + 1,
@@ -210,15 +201,46 @@ impl CandidateFeature {
             return sample.bins.missing_cut(self.feature);
         }
         // The first bin after the edge has rows; the last bin before it may be empty.
-        let groups = self.group_of.iter();
-        let upper = groups
-            .take_while(|&&group| usize::from(group) <= edge)
-            .count() as u8;
+        let groups = &self.group_of[..sample.bins.count(self.feature)];
+        let upper = groups.partition_point(|&group| usize::from(group) <= edge);
         let column = sample.column(self.feature);
-        let bins = rows.iter().map(|&row| column[row as usize]);
-        let lower = bins.fold(0, |lower, bin| lower.max(if bin < upper { bin } else { 0 }));
+        let mut has_rows = [false; MAX_BINS];
+        for &row in rows {
+            has_rows[usize::from(column[row as usize])] = true;
+        }
+        let lower = has_rows[..upper].iter().rposition(|&has_rows| has_rows);
+        let (lower, upper) = (lower.unwrap_or(0) as u8, upper as u8);
         sample.bins.cut(self.feature, lower, upper)
     }
+}
+
+/// Assigns the bins of a feature without missing values to groups, given the rows per bin, and returns the last group.
+///
+/// There are at most 256 bins and no edge before the first, so `u8` suffices.
+fn assign_groups(counts: &[u32], min_samples_leaf: usize, group_of: &mut [u8; MAX_BINS]) -> u8 {
+    let least = min_samples_leaf as u64;
+    // The bins with enough rows before them, and with enough rows from them on, are consecutive.
+    let (mut first, mut left) = (0, 0);
+    while first < counts.len() && left < least {
+        left += u64::from(counts[first]);
+        first += 1;
+    }
+    let (mut end, mut right) = (counts.len(), 0);
+    while end > first && right < least {
+        end -= 1;
+        right += u64::from(counts[end]);
+    }
+    if right < least || first == counts.len() {
+        return 0;
+    }
+    let mut group = 0;
+    // Branch-free, because branches would be unpredictable.
+    for (group_of, &count) in group_of[first..=end].iter_mut().zip(&counts[first..=end]) {
+        group += u8::from(count > 0);
+        *group_of = group;
+    }
+    group_of[end + 1..].fill(group);
+    group
 }
 
 #[cfg(test)]

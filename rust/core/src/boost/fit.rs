@@ -340,6 +340,13 @@ fn sample_rows(rows: &[u32], share: f64, seed: u64) -> Vec<u32> {
         return rows.to_vec();
     }
     let mut generator = Generator::new(seed);
-    let drawn = rows.iter().copied().filter(|_| generator.unit() < share);
-    drawn.collect()
+    let mut drawn = vec![0; rows.len()];
+    let mut count = 0;
+    for &row in rows {
+        // Branch-free: each row is written, and overwritten by the next one unless it is kept.
+        drawn[count] = row;
+        count += usize::from(generator.unit() < share);
+    }
+    drawn.truncate(count);
+    drawn
 }

@@ -1,6 +1,6 @@
 //! First and second derivatives of sampled rows, laid out for sums over rows.
 
-use crate::latent::{LatentBlock, LANES};
+use crate::latent::{LatentBlock, PairSums, LANES};
 use crate::pairs::label_relations;
 use crate::rankings::{Rankings, MISSING};
 use crate::simd::{dispatch, Kernel};
@@ -132,9 +132,7 @@ impl Kernel for DerivativesKernel<'_> {
         let n = self.derivatives.labels();
         let groups = group_count(n);
         let mut block = LatentBlock::<f32>::new(n);
-        // Derivatives of one row; padding outputs stay 0.
-        let mut gradient = vec![0.0; groups * OUTPUTS];
-        let mut curvature = vec![0.0; groups * OUTPUTS];
+        let mut buffers = RowBuffers::new(n);
         for (number, rows) in self.rows.chunks(LANES).enumerate() {
             for lane in 0..LANES {
                 // The last block is padded with its first row.
@@ -151,29 +149,88 @@ impl Kernel for DerivativesKernel<'_> {
                 let positions = self.derivatives.rankings.row(row);
                 let weight = self.derivatives.weights[row];
                 let relations = &self.derivatives.relations[row * 2 * n..(row + 1) * 2 * n];
-                let (net, tied) = relations.split_at(n);
-                let (gradient_f, gradient_h) = gradient.split_at_mut(n);
-                let (curvature_f, curvature_h) = curvature.split_at_mut(n);
-                let utilities = gradient_f.iter_mut().zip(curvature_f).zip(net);
-                let tie_terms = gradient_h.iter_mut().zip(curvature_h).zip(tied);
-                let labels = sums.iter().zip(positions);
-                for ((((g_f, c_f), net), ((g_h, c_h), tied)), (sums, &position)) in
-                    utilities.zip(tie_terms).zip(labels)
-                {
-                    let weight = if position == MISSING { 0.0 } else { weight };
-                    *g_f = 0.5 * (net - sums.net[lane]) * weight;
-                    *c_f = (0.25 * sums.net_curvature[lane]).max(0.0) * weight;
-                    *g_h = (tied - sums.tied[lane]) * weight;
-                    *c_h = sums.tied_curvature[lane].max(0.0) * weight;
-                }
-                let groups = gradient
-                    .chunks_exact(OUTPUTS)
-                    .zip(curvature.chunks_exact(OUTPUTS));
-                for (line, (gradient, curvature)) in out.iter_mut().zip(groups) {
-                    line.0[..OUTPUTS].copy_from_slice(gradient);
-                    line.0[OUTPUTS..].copy_from_slice(curvature);
-                }
+                buffers.set_row(relations, positions, weight);
+                buffers.set_sums(sums, lane);
+                buffers.write(out);
             }
+        }
+    }
+}
+
+/// Numbers per output of one row, padded with 0 to whole lines.
+struct RowBuffers {
+    labels: usize,
+    /// Factors of gradient and curvature: ½ and ¼ for utilities, 1 for tie terms.
+    factors: [Vec<Outputs>; 2],
+    relations: Vec<Outputs>,
+    /// Weight of the row; 0 for labels that are not ranked.
+    weights: Vec<Outputs>,
+    /// Sums over pairs that gradient and curvature are computed from.
+    sums: [Vec<Outputs>; 2],
+}
+
+/// Numbers of a line of outputs.
+type Outputs = [f32; OUTPUTS];
+
+impl RowBuffers {
+    fn new(labels: usize) -> Self {
+        let zeros = || vec![[0.0; OUTPUTS]; group_count(labels)];
+        let factors = |utility: f32| {
+            let mut factors = zeros();
+            let (utilities, rest) = factors.as_flattened_mut().split_at_mut(labels);
+            utilities.fill(utility);
+            rest[..labels].fill(1.0);
+            factors
+        };
+        Self {
+            labels,
+            factors: [factors(0.5), factors(0.25)],
+            relations: zeros(),
+            weights: zeros(),
+            sums: [zeros(), zeros()],
+        }
+    }
+
+    #[inline(always)]
+    fn set_row(&mut self, relations: &[f32], positions: &[u16], weight: f32) {
+        let n = self.labels;
+        self.relations.as_flattened_mut()[..2 * n].copy_from_slice(relations);
+        let weights = self.weights.as_flattened_mut();
+        for (own, &position) in weights[..n].iter_mut().zip(positions) {
+            *own = if position == MISSING { 0.0 } else { weight };
+        }
+        weights.copy_within(..n, n);
+    }
+
+    /// Takes the sums of one row of a block.
+    #[inline(always)]
+    fn set_sums(&mut self, sums: &[PairSums<f32>], lane: usize) {
+        let [gradient, curvature] = &mut self.sums;
+        let (gradient_f, gradient_h) = gradient.as_flattened_mut().split_at_mut(self.labels);
+        let (curvature_f, curvature_h) = curvature.as_flattened_mut().split_at_mut(self.labels);
+        let utilities = gradient_f.iter_mut().zip(curvature_f);
+        let tie_terms = gradient_h.iter_mut().zip(curvature_h);
+        for (((g_f, c_f), (g_h, c_h)), sums) in utilities.zip(tie_terms).zip(sums) {
+            *g_f = sums.net[lane];
+            *c_f = sums.net_curvature[lane];
+            *g_h = sums.tied[lane];
+            *c_h = sums.tied_curvature[lane];
+        }
+    }
+
+    /// Writes the derivatives of the row.
+    #[inline(always)]
+    fn write(&self, out: &mut [DerivativeLine]) {
+        for (group, line) in out.iter_mut().enumerate() {
+            let [factor, scale] = [&self.factors[0][group], &self.factors[1][group]];
+            let [sum, bend] = [&self.sums[0][group], &self.sums[1][group]];
+            let (relation, weight) = (&self.relations[group], &self.weights[group]);
+            let gradient: Outputs =
+                std::array::from_fn(|i| factor[i] * (relation[i] - sum[i]) * weight[i]);
+            let curvature: Outputs =
+                std::array::from_fn(|i| (scale[i] * bend[i]).max(0.0) * weight[i]);
+            line.0[..OUTPUTS].copy_from_slice(&gradient);
+            line.0[OUTPUTS..].copy_from_slice(&curvature);
         }
     }
 }

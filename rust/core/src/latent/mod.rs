@@ -29,7 +29,7 @@ mod real;
 mod refit;
 mod row;
 
-pub(crate) use block::{LatentBlock, LANES};
+pub(crate) use block::{LatentBlock, PairSums, LANES};
 pub use contest_model::{ContestModel, TieRule};
 pub use counts::compared_labels;
 pub use covariance::{covariance, ErrorSource};
