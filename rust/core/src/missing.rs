@@ -208,4 +208,16 @@ mod tests {
         let kept = dropped.row(0).iter().filter(|&&p| p != MISSING).count();
         assert_eq!(dropped.buckets(0), kept);
     }
+
+    #[test]
+    fn minus_infinity_is_reported_with_its_place() {
+        let values = array![[1.0, 2.0], [3.0, f64::NEG_INFINITY]];
+        let error = to_dense_ranks(values.view(), &Interrupt::never()).unwrap_err();
+        let expected = Error::Unrankable {
+            row: 1,
+            label: 1,
+            found: f64::NEG_INFINITY,
+        };
+        assert_eq!(error, expected);
+    }
 }

@@ -283,4 +283,12 @@ mod tests {
         };
         assert!(CategoricalFeature::check(&[large], 2).is_err());
     }
+
+    #[test]
+    fn columns_of_subnormal_numbers_are_constant() {
+        let x = array![[0.0, 1.0], [1e-310, 2.0]];
+        let scale = Standardiser::new(x.view(), &[], &Weights::new(None, 2).unwrap());
+        assert_eq!(scale.deviations[0], 0.0);
+        assert!(scale.deviations[1] > 0.0);
+    }
 }

@@ -335,4 +335,56 @@ mod tests {
             }
         );
     }
+
+    #[test]
+    fn many_labels_are_counted_by_definition() {
+        for labels in [9, blocks::MAX_LABELS, blocks::MAX_LABELS + 60] {
+            let of = |factor: usize| {
+                let y = Array2::from_shape_fn((3, labels), |(row, label)| {
+                    1 + ((label * factor + 5 * row) % (labels - row)) as i64
+                });
+                rankings(&y)
+            };
+            let (a, b) = (of(7), of(11));
+            let pairs = (labels * (labels - 1)) as f64;
+            let expected: Vec<f64> = a
+                .rows()
+                .zip(b.rows())
+                .map(|(a, b)| 1.0 - 2.0 * (disagreements_by_definition(a, b) as f64 / pairs))
+                .collect();
+            assert_eq!(tau_x_rows(&a, &b, NEVER).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn missing_labels_are_left_out_and_rows_are_weighted() {
+        const NAN: f64 = f64::NAN;
+        let truth = array![
+            [1.0, 2.0, 2.0, NAN],
+            [1.0, NAN, NAN, 2.0],
+            [1.0, 2.0, 3.0, 4.0]
+        ];
+        let predicted = array![
+            [1.0, 1.0, 2.0, 3.0],
+            [NAN, 1.0, 2.0, 3.0],
+            [2.0, 1.0, NAN, 3.0]
+        ];
+        let truth = Rankings::new(truth.view(), Some(&[1.0, 5.0, 3.0])).unwrap();
+        let predicted = Rankings::new(predicted.view(), None).unwrap();
+        // Row 0: of six ordered pairs of labels 0, 1, 2 two differ. Row 1 has one common label. Row 2: two of six differ.
+        let rows = tau_x_ranked_rows(&truth, &predicted, NEVER).unwrap();
+        let third = 1.0 - 2.0 * (2.0 / 6.0);
+        assert_eq!(rows, [Some(third), None, Some(third)]);
+        let mean = tau_x_ranked(&truth, &predicted, NEVER).unwrap();
+        assert!((mean - third).abs() < 1e-15);
+        // Reversed in the last row: (1 · ⅓ − 3 · 1) / 4.
+        let predicted = array![
+            [1.0, 1.0, 2.0, 3.0],
+            [NAN, 1.0, 2.0, 3.0],
+            [4.0, 3.0, 2.0, 1.0]
+        ];
+        let predicted = Rankings::new(predicted.view(), None).unwrap();
+        let mean = tau_x_ranked(&truth, &predicted, NEVER).unwrap();
+        assert!((mean - (third - 3.0) / 4.0).abs() < 1e-15);
+    }
 }

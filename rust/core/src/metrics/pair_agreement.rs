@@ -72,3 +72,26 @@ pub fn pair_agreements(
 ) -> Result<Vec<PairAgreement>> {
     compare_rows(first, second, interrupt, PairAgreement::of)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pair_of_common_labels_is_counted_once() {
+        // Label 5 is missing in the first ranking, label 6 in the second.
+        let first = [1, 2, 2, 3, 3, MISSING, 4];
+        let second = [1, 2, 1, 3, 3, 2, MISSING];
+        let found = PairAgreement::of(&first, &second);
+        let expected = PairAgreement {
+            concordant: 7,
+            discordant: 0,
+            tied_in_first: 1,
+            tied_in_second: 1,
+            tied_in_both: 1,
+        };
+        assert_eq!(found, expected);
+        let found = PairAgreement::of(&[1, 2, 3], &[3, 2, 1]);
+        assert_eq!((found.concordant, found.discordant), (0, 3));
+    }
+}

@@ -326,4 +326,18 @@ mod tests {
         let y = Array2::from_elem((1, MAX_LABELS), 1_i64);
         assert!(Rankings::new(y.view(), None).is_ok());
     }
+
+    #[test]
+    fn a_missing_label_is_noticed_beside_any_number_of_positions() {
+        for labels in [2_usize, 31, 32, 33, 63, 64, 65, 100] {
+            let mut y = Array2::from_shape_fn((2, labels), |(_, label)| label as f64);
+            y[[0, 0]] = NAN;
+            y[[1, 0]] = labels as f64;
+            let rankings = Rankings::new(y.view(), None).unwrap();
+            assert!(!rankings.is_complete(), "{labels} labels");
+            assert_eq!(rankings.row(0)[0], MISSING);
+            let complete = y.row(1).insert_axis(ndarray::Axis(0));
+            assert!(Rankings::new(complete, None).unwrap().is_complete());
+        }
+    }
 }

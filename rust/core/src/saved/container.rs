@@ -339,3 +339,25 @@ fn parse_unsigned<U: Element + Into<u64>, T: TryFrom<u64>>(data: &[u8]) -> Optio
     }
     Some(values)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::saved::writer::ContainerWriter;
+
+    #[test]
+    fn arrays_of_other_dimensions_are_refused() {
+        let mut writer = ContainerWriter::new("test");
+        let mut root = writer.root();
+        root.array("table", &[1, 2], [1.0_f64, 2.0]);
+        root.vector("row", &[1_u8]);
+        root.number("number", 3);
+        let bytes = writer.finish();
+        let open = || Container::open(&bytes, "a file", "test").unwrap();
+        assert!(open().root().vector::<f64>("table").is_err());
+        assert!(open().root().number("row").is_err());
+        assert!(open().root().unsigned::<u8>("number").is_err());
+        assert_eq!(open().root().number("number"), Ok(3));
+        assert_eq!(open().root().unsigned::<u8>("row"), Ok(vec![1]));
+    }
+}

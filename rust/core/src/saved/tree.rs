@@ -181,7 +181,7 @@ mod tests {
     use crate::aggregate::{Aggregator, Borda};
     use crate::features::Features;
     use crate::run::Interrupt;
-    use crate::tree::TreeParams;
+    use crate::tree::{MissingSide, TreeParams};
     use ndarray::{arr1, Array2};
 
     const BORDA: fn() -> Aggregator = || Aggregator::Borda(Borda::default());
@@ -228,5 +228,32 @@ mod tests {
             }
         });
         assert!(read > 0);
+    }
+
+    #[test]
+    fn trees_that_do_not_end_with_their_arrays_are_refused() {
+        let node = |rows, feature, thresholds| PreorderNode {
+            rows,
+            weight: f64::from(rows),
+            impurity: 0.0,
+            feature,
+            thresholds,
+            missing: MissingSide::Heavier,
+        };
+        let grown = Subtree {
+            nodes: vec![node(2, 0, 1), node(1, LEAF, 0), node(1, LEAF, 0)],
+            thresholds: vec![0.5],
+            rows: vec![0, 1],
+        };
+        assert_eq!(check(1, 2, &grown), Ok(()));
+        let mut longer = grown.clone();
+        longer.thresholds.push(1.0);
+        assert_eq!(check(1, 2, &longer), Err("the tree is not complete"));
+        let mut shorter = grown.clone();
+        shorter.nodes.pop();
+        assert_eq!(check(1, 2, &shorter), Err("the tree is not complete"));
+        let mut more = grown;
+        more.nodes.push(node(1, LEAF, 0));
+        assert_eq!(check(1, 2, &more), Err("there are nodes after the tree"));
     }
 }

@@ -145,3 +145,53 @@ fn sort_descending(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sorts a run of labels with equal net preference; returns it and which labels are joined.
+    fn sort(leads: &[&[f64]], run: &[usize]) -> (Vec<usize>, Vec<bool>) {
+        let n = leads.len();
+        let gains: Vec<f64> = (0..n * n).map(|i| leads[i / n][i % n]).collect();
+        let net = vec![0.0; n];
+        let (mut own, mut joined) = (Vec::new(), Vec::new());
+        let mut sorter = LabelSorter {
+            n,
+            net: &net,
+            gains: &gains,
+            own: &mut own,
+            joined: &mut joined,
+        };
+        let mut run = run.to_vec();
+        sorter.sort_by_net(&mut run, 0);
+        (run, joined)
+    }
+
+    #[test]
+    fn of_two_equal_labels_the_one_that_leads_is_first() {
+        // Label 1 leads label 0 by a little, although label 0 has the clearer win over label 2.
+        let gains: [&[f64]; 3] = [&[0.0, -0.2, 1.0], &[0.2, 0.0, 0.6], &[-1.0, -0.6, 0.0]];
+        assert_eq!(sort(&gains, &[0, 1]), (vec![1, 0], vec![]));
+        // Without a lead the clearer wins decide.
+        let gains: [&[f64]; 3] = [&[0.0, 0.0, 0.6], &[0.0, 0.0, 1.0], &[-0.6, -1.0, 0.0]];
+        assert_eq!(sort(&gains, &[0, 1]), (vec![1, 0], vec![]));
+        let gains: [&[f64]; 3] = [&[0.0, 0.0, 0.6], &[0.0, 0.0, 0.6], &[-0.6, -0.6, 0.0]];
+        assert_eq!(
+            sort(&gains, &[0, 1]),
+            (vec![0, 1], vec![false, true, false])
+        );
+    }
+
+    #[test]
+    fn of_three_equal_labels_the_net_lead_among_them_decides_first() {
+        let gains: [&[f64]; 4] = [
+            &[0.0, -0.1, -0.1, 0.5],
+            &[0.1, 0.0, 0.3, 0.0],
+            &[0.1, -0.3, 0.0, 0.1],
+            &[-0.5, 0.0, -0.1, 0.0],
+        ];
+        // Label 1 leads both others; 0 and 2 have the same net lead, and 0 the clearer win over label 3.
+        assert_eq!(sort(&gains, &[0, 1, 2]), (vec![1, 0, 2], vec![]));
+    }
+}

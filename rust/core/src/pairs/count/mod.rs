@@ -298,4 +298,64 @@ mod tests {
             .unwrap();
         assert_eq!(filled, by_row);
     }
+
+    /// Counts by definition, and the number of rows that rank each label.
+    fn count_by_definition(rankings: &Rankings) -> (Vec<[f64; 3]>, Vec<f64>) {
+        let n = rankings.labels();
+        let mut counts = Vec::new();
+        for u in 0..n {
+            for v in u + 1..n {
+                let mut found = [0.0; 3];
+                for row in rankings.rows().filter(|row| row[u] > 0 && row[v] > 0) {
+                    found[(1 + row[u].cmp(&row[v]) as i8) as usize] += 1.0;
+                }
+                counts.push(found);
+            }
+        }
+        let ranked = |label: usize| rankings.rows().filter(|row| row[label] > 0).count() as f64;
+        (counts, (0..n).map(ranked).collect())
+    }
+
+    #[test]
+    fn every_number_of_rows_and_labels_is_counted_by_definition() {
+        // Few rows, one block of columns, blocks with a short one at the end, more labels than bytes can number.
+        for (rows, labels) in [
+            (3, 5),
+            (140, 4),
+            (1921, 3),
+            (2000, 3),
+            (150, 140),
+            (90, 140),
+        ] {
+            for missing in [0, 7] {
+                let y = ndarray::Array2::from_shape_fn((rows, labels), |(row, label)| {
+                    let code = row * 31 + label * 17 + row * label;
+                    if missing > 0 && code % missing == 0 {
+                        f64::NAN
+                    } else {
+                        1.0 + (code % labels) as f64
+                    }
+                });
+                let rankings = Rankings::new(y.view(), None).unwrap();
+                let counts = PairCounts::from_rankings(&rankings, &Interrupt::never()).unwrap();
+                let (expected, ranked) = count_by_definition(&rankings);
+                let found: Vec<[f64; 3]> = (0..labels)
+                    .flat_map(|u| (u + 1..labels).map(move |v| (u, v)))
+                    .map(|(u, v)| counts.table.get(u, v))
+                    .collect();
+                assert_eq!(found, expected, "{rows} × {labels}");
+                assert_eq!(counts.ranked, ranked, "{rows} × {labels}");
+            }
+        }
+    }
+
+    #[test]
+    fn tables_of_another_shape_are_refused() {
+        let ranked = [1.0; 3];
+        let of = |shape| PairCounts::from_table(ndarray::Array2::ones(shape).view(), &ranked);
+        assert!(of((3, 3)).is_ok());
+        for shape in [(3, 2), (3, 4), (2, 3), (6, 3), (0, 3)] {
+            assert!(of(shape).is_err(), "{shape:?}");
+        }
+    }
 }
