@@ -14,7 +14,7 @@ fn explain(params: KemenyParams, y: &Array2<f64>) -> Explanation {
 
 #[test]
 fn the_median_of_three_ballots_has_their_distance() {
-    // Two ballots rank 0 before 1 and 2, the third ranks it after both. 1 is once before 2, once after 2, and once tied.
+    // Two ballots rank 0 before 1 and 2, the third ranks it after both. Each ballot has 1 and 2 in another relation.
     let y = array![[1.0, 2.0, 3.0], [1.0, 3.0, 2.0], [2.0, 1.0, 1.0]];
     let y = y + 0.0;
     let found = explain(KemenyParams::default(), &y);
