@@ -17,7 +17,7 @@ import bucketrank as br
 TREES = 100
 PEER_TREES = (2, 6)
 """Sizes of scikit-learn's forests. One of the same size as ours would take minutes, so its time is extrapolated from
-two small forests: the time per tree, and the constant part, which must not be scaled."""
+two small forests; two sizes separate the time per tree from the constant part, which must not be scaled."""
 
 THREADS = 2
 

@@ -1,11 +1,11 @@
 """Predictions of a forest, one thread: our ranking of all labels compared with scikit-learn's forests.
 
-Two peers: the multi-output forest on the codes of all pairs of labels, asked by `predict_proba`, and the forest that
+Two peers: the multi-output forest on the codes of all pairs of labels, timed by `predict_proba`, and the forest that
 predicts the top label only. The multi-output forest of 100 trees on letter would take minutes and gigabytes, so its
 time is extrapolated from forests of 2 and 6 trees, fitted on all rows.
 
-`PartialLabelRanker` is compared with its own forest. The time around the core is that of `predict` for one row minus
-that of the call of the extension.
+`PartialLabelRanker` is compared with its own forest. The time around the core is the time of `predict` for one row
+minus the time of the call into the Rust extension.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def add_parser(commands: Any) -> None:
 
 
 def add_labels_option(parser: argparse.ArgumentParser) -> None:
-    """Add --labels, for CSV files with other headers than A1, A2, ... and L1, L2, ..."""
+    """Add --labels, for CSV files with headers other than A1, A2, ... and L1, L2, ..."""
     parser.add_argument(
         "--labels",
         nargs="+",

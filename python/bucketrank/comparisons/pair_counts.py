@@ -151,7 +151,7 @@ class PairCounts:
         return PairCounts(labels, mine[0] + theirs[0], mine[1] + theirs[1], largest)
 
     def __radd__(self, other: Any) -> PairCounts:
-        # The start of Python's sum.
+        # Python's sum adds the first counts to 0.
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def __eq__(self, other: object) -> bool:
@@ -272,7 +272,7 @@ class PairCounts:
 
 
 def _union(left: list[Hashable], right: list[Hashable]) -> list[Hashable]:
-    """Return all labels: sorted if both lists are, else those of `left` before the others of `right`."""
+    """Return all labels: sorted if both lists are sorted, else those of `left`, then those only in `right`."""
     if left == right:
         return left
     both = list(dict.fromkeys([*left, *right]))

@@ -46,7 +46,7 @@ _LINEAR_ROWS = 4000
 """Largest number of rows used to fit a linear model: its few coefficients need no more."""
 
 _LINEAR_TOLERANCE = 1e-3
-"""A smaller tolerance takes most of the fitting time and does not change the mixture."""
+"""A smaller tolerance would take most of the fitting time without improving the mixture."""
 
 _LARGEST_SEED = 2**31 - 1
 
@@ -82,7 +82,7 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
     aggregator : str or Aggregator, default "tau_x"
         Aggregator applied to the mixed shares; see :func:`bucketrank.get_aggregator`.
     fast : bool, default False
-        Only the forest and one booster with equal weights: a fraction of the time, nearly the accuracy, but no
+        Only the forest and one booster with equal weights: a fraction of the time and nearly the same accuracy, but no
         protection against a component that does not suit the data.
     n_estimators : int, default 100
         Number of trees of the forest.
@@ -107,10 +107,10 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         Weight of ``"forest"``, ``"booster"`` and ``"linear"`` in the weighted mean; a component that failed has
         weight 0.
     log_weights_ : dict or None
-        Parameters of the weighted geometric mean, None with `fast`. With the log ratios :math:`x_k` of before and after
-        and :math:`y_k` of tied and not tied of component k, those of the pool are :math:`\sum_k \alpha_k x_k` and
-        :math:`\sum_k \beta_k y_k + \gamma`. ``"order"`` holds the weights :math:`\alpha` by component, ``"tie"`` the
-        weights :math:`\beta`, and ``"tie_offset"`` is :math:`\gamma`.
+        Parameters of the weighted geometric mean, None with `fast`. Let :math:`x_k` be component k's log ratio of
+        before and after, and :math:`y_k` its log ratio of tied and not tied. The log ratios of the geometric mean are
+        :math:`\sum_k \alpha_k x_k` and :math:`\sum_k \beta_k y_k + \gamma`. ``"order"`` holds the weights
+        :math:`\alpha` by component, ``"tie"`` the weights :math:`\beta`, and ``"tie_offset"`` is :math:`\gamma`.
     rounds_ : int
         Number of boosting rounds used for predictions.
     components_ : dict
@@ -137,7 +137,7 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
     are left out. When the weights are chosen, each row counts by its `sample_weight` divided by the mean over these
     rows, regardless of the number of labels it ranks; the initial weights (0.4, 0.4 and 0.2) act as a prior worth 20
     rows. The parameters of the geometric mean start at the weights of the mean, with a ridge penalty of 10 on the
-    distance from them. With more than 64 labels, fewer rows are used: about four million pairs, but at least 50 rows.
+    distance from them. With more than 65 labels, fewer rows are used: about four million pairs, but at least 50 rows.
 
     Examples
     --------
@@ -367,7 +367,7 @@ def _linear_model(n_jobs: int | None) -> PartialLabelRankingLinear:
 def _draw_rows(
     part_of: NDArray[np.int64], part: int, draws: np.random.RandomState
 ) -> NDArray[np.int64]:
-    """Draw at most 4000 rows outside a part; all rows if there is only one."""
+    """Draw at most 4000 rows outside a part; if the data have a single row, return that row."""
     rows = np.arange(len(part_of)) if len(part_of) == 1 else np.flatnonzero(part_of != part)
     if len(rows) > _LINEAR_ROWS:
         rows = rows[np.sort(draws.permutation(len(rows))[:_LINEAR_ROWS])]

@@ -14,7 +14,7 @@ def _ignore_jobs(_jobs: int = 1) -> None:
 def progress_bar(
     total: int, done: int, *, wanted: bool, unit: str = "job", delay: float = 0
 ) -> Iterator[Callable[..., object]]:
-    """Show the number of finished jobs; yield a function to call after each job, or with the number of jobs.
+    """Show the number of finished jobs; yield a function to call with the number of newly finished jobs, by default 1.
 
     Nothing is shown if the output is a pipe or a file, or if tqdm is not installed, or in the first `delay` seconds.
     """

@@ -56,7 +56,7 @@ _MARKDOWN = {
     ">": "&gt;",
 }
 
-# Characters above ASCII that JSON may contain as they are.
+# Characters that json.dumps does not escape, although they control a terminal, reorder text or cannot be encoded.
 _UNSAFE_IN_JSON = re.compile(f"[\x7f-\x9f\ud800-\udfff{''.join(_INVISIBLE)}]")
 
 _FORMULA = re.compile(r"[=+\-@\t\r]")
@@ -81,7 +81,7 @@ def escape_text(text: str) -> str:
 
 
 def to_json_text(value: Any) -> str:
-    r"""Return `value` as indented JSON with readable letters, but without characters that change a terminal.
+    r"""Return `value` as indented JSON; letters stay readable, and characters that control a terminal are escaped.
 
     Examples
     --------

@@ -405,7 +405,7 @@ fn engines_agree_on_features_with_many_values() {
             };
             data.fit(limits, weights)
         };
-        // Weights too large to expand into repetitions select the general engine.
+        // Weights too large to expand into repetitions select the engine for any weights.
         let weights = vec![8.0; 3000];
         let general = shape(&fit(1, Some(&weights)));
         let fast = fit(1, None);

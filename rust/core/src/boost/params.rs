@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 
-/// Largest number of bins of a feature: a bin is a byte.
+/// Largest number of bins of a feature: the index of a bin is stored in one byte.
 pub const MAX_BINS: usize = 256;
 
 /// Largest depth: deeper trees could have more leaves than any dataset has rows.

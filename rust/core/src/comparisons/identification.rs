@@ -54,7 +54,8 @@ fn first_explained(contests: &Contests, tallies: &Tallies) -> Result<Option<usiz
         }
     }
     let totals: Vec<f64> = (0..k).map(|i| squares[i * k + i]).collect();
-    // A small ridge instead of one shift per component: it moves the shares below by about its own size.
+    // The matrix is singular: each component can be shifted. A small ridge makes it positive definite, and changes the
+    // unexplained shares by about its own size.
     let largest = labels.iter().copied().fold(0.0, f64::max);
     labels
         .iter_mut()
@@ -75,7 +76,7 @@ fn first_explained(contests: &Contests, tallies: &Tallies) -> Result<Option<usiz
     Ok(first_small_pivot(squares, &totals))
 }
 
-/// The first pivot of the elimination that is small against the original sum of squares.
+/// The first pivot of the elimination that is small compared with the original sum of squares.
 fn first_small_pivot(mut matrix: Vec<f64>, totals: &[f64]) -> Option<usize> {
     let k = totals.len();
     for i in 0..k {

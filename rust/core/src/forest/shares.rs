@@ -17,10 +17,10 @@ use super::share_sums::{AnchorSums, ShareSums, NO_SLOT, TREES_AT_ONCE};
 use super::tails::{TailSums, NO_START};
 use super::{Forest, TreeKind};
 
-/// Below this many rows, walking through many trees at once is faster than many rows at once.
+/// Below this many rows, walking one row through many trees at once is faster than many rows through one tree.
 const FEW_ROWS: usize = 8;
 
-/// From this many rows on, coding them by the ranks of their values pays.
+/// From this many rows on, coding the rows by the ranks of their values saves more time than it takes.
 const MANY_ROWS: usize = 64;
 
 /// Rows per block: the nodes and anchors of a tree stay in cache while the rows of a block walk through it.
@@ -208,8 +208,9 @@ impl ForestPredictor<'_> {
 }
 
 impl Forest {
-    /// Prepares predictions with shares that are smoothed by an m-estimate of this strength. The first call anchors the
-    /// trees, later calls with the same strength reuse them. Rows without a voting tree have shares of 0.
+    /// Prepares predictions with shares that are smoothed by an m-estimate of this strength. The first call computes
+    /// the anchors of the trees; later calls with the same strength reuse them. Rows without a voting tree have shares
+    /// of 0.
     ///
     /// Shares differ from the exact ones by less than 1e-6.
     ///
@@ -289,7 +290,7 @@ impl Forest {
         self.predictor(strength, voters, jobs)
     }
 
-    /// Per training row the number of trees grown without it.
+    /// Per training row, the number of trees on bootstrap samples that do not contain it; 0 for rows of weight 0.
     #[must_use]
     pub fn out_of_bag_counts(&self) -> Vec<usize> {
         let mut counts = vec![0; self.rankings.len()];

@@ -154,13 +154,13 @@ impl LineSearch<'_> {
     }
 }
 
-/// Largest entry of the gradient of a converged fit.
+/// Largest absolute value of a gradient entry at which a fit has converged.
 pub(super) fn gradient_tolerance(model: &ContestModel<'_>, tallies: &Tallies) -> f64 {
     GRADIENT_TOLERANCE * model.largest_weight(tallies)
 }
 
 pub(super) fn largest_entry(values: &[f64]) -> f64 {
-    // NaN is kept, unlike by `f64::max`.
+    // NaN is kept, unlike with `f64::max`.
     values.iter().fold(0.0, |largest, value| {
         if value.abs() <= largest {
             largest

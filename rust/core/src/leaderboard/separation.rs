@@ -17,9 +17,9 @@ pub enum CriticalValue {
 
 /// Comparison of all pairs of labels.
 ///
-/// With scores s, those of resample b `s^b`, `d_ij = s_i − s_j` and `se_ij` the standard deviation of `d^b_ij`, label i is ahead
-/// of j when `d_ij / se_ij` exceeds the critical value. A pair with `se_ij = 0` is compared exactly. Labels of different
-/// components are not compared.
+/// Let s be the scores, `s^b` the scores of resample b, `d_ij = s_i − s_j` and `se_ij` the standard deviation of
+/// `d^b_ij` over resamples. Label i is ahead of j when `d_ij / se_ij` exceeds the critical value. A pair with
+/// `se_ij = 0` is compared exactly. Labels of different components are not compared.
 ///
 /// Reference: M. Mogstad, J. P. Romano, A. M. Shaikh and D. Wilhelm, *Inference for ranks with applications to mobility
 /// across neighbourhoods and academic achievement across countries*, Review of Economic Studies 91, 2024.
@@ -94,8 +94,8 @@ impl Separation {
     }
 }
 
-/// Standard deviation of differences, 0 if none differs from the mean by more than `tolerance`; and the share of positive
-/// ones, zeros counting half.
+/// Standard deviation of the differences, 0 if none is further than `tolerance` from their mean, and the share of
+/// positive differences, with zeros counting half.
 fn spread(differences: impl Iterator<Item = f64> + Clone, tolerance: f64) -> (f64, f64) {
     let (mut count, mut sum, mut positive) = (0.0, 0.0, 0.0);
     for difference in differences.clone() {
@@ -186,7 +186,7 @@ mod tests {
         );
         assert!(found.probability[[2, 0]].is_nan());
         let found = compare(&[0, 0, 0], CriticalValue::Fixed(2.0 / error + 0.1));
-        // Label 2 never varies against label 1, so that both are compared exactly.
+        // The difference of labels 1 and 2 is the same in all resamples, so that they are compared exactly.
         assert!(!found.ahead[[0, 1]] && found.ahead[[2, 1]]);
     }
 

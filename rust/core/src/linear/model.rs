@@ -39,7 +39,7 @@ pub(crate) struct LinearStart {
 }
 
 impl LinearStart {
-    /// The start of a fit with `len` coefficients; `None` if its inputs are others.
+    /// The starting point of a fit with `len` coefficients; `None` if the inputs of the two fits differ.
     fn starting_point(self, scale: &Standardiser, len: usize) -> Option<StartingPoint> {
         let is_same = self.coefficients.len() == len && self.indicators == scale.indicators;
         is_same.then_some(StartingPoint {
@@ -80,7 +80,7 @@ impl LinearModel {
     }
 
     /// As [`Self::fit_with_categories`], started at the result of a fit on similar data, which takes fewer steps. Also
-    /// returns the start of another fit.
+    /// returns the start for a further fit.
     pub(crate) fn fit_from(
         (values, categorical): (ArrayView2<'_, f64>, &[CategoricalFeature]),
         rankings: &Rankings,
@@ -130,7 +130,7 @@ impl LinearModel {
         &self.scale.indicators
     }
 
-    /// The categorical features, ascending. Each has an input per category.
+    /// The categorical features, ascending. Each has one input per category.
     #[must_use]
     pub fn categorical(&self) -> &[CategoricalFeature] {
         &self.scale.categorical
@@ -270,7 +270,7 @@ fn fit_weighted(
         let objective = Objective::new(&inputs, rankings, options, (pool, interrupt));
         let start = start.and_then(|start| start.starting_point(&scale, objective.len()));
         match start.map(|start| minimise(start, goal, &objective, interrupt)) {
-            // The objective is not defined at the start.
+            // No starting point, or the objective is not defined there.
             None | Some(Err(Error::Unsolved { .. })) => {
                 let start = StartingPoint::at(vec![0.0; objective.len()]);
                 minimise(start, goal, &objective, interrupt)

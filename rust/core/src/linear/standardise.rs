@@ -81,7 +81,8 @@ pub(crate) struct Standardiser {
     pub(crate) means: Vec<f64>,
     /// 0 for a constant feature.
     pub(crate) deviations: Vec<f64>,
-    /// The features with missing values in training, ascending. Each has an indicator: 1 if the value is missing, else 0.
+    /// The features with missing values in training, ascending. Each has an indicator: 1 if the value is missing,
+    /// else 0.
     pub(crate) indicators: Vec<u32>,
     /// The categorical features, ascending. Each has an indicator per category; its own value has no influence.
     pub(crate) categorical: Vec<CategoricalFeature>,

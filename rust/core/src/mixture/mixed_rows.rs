@@ -12,9 +12,10 @@ use super::model::Models;
 pub(super) struct MixedRows<'a> {
     pairs: usize,
     shares: &'a mut [f64],
-    /// Per row: the weights of the components with finite shares.
+    /// Per row: the total weight of the components with finite shares.
     weights: Vec<f64>,
-    /// Per row: the pooled log ratios of before and after, then those of tied and not tied; empty without pool.
+    /// Per row: the pooled log ratios of before and after, then those of tied and not tied; empty without a log-linear
+    /// pool.
     logs: Vec<f64>,
 }
 
@@ -70,7 +71,8 @@ impl<'a> MixedRows<'a> {
                     row: first_row + row,
                 });
             }
-            // The sum of all weights is 1 up to rounding, which is not to change the shares.
+            // When no component is left out and the weights sum to 1 up to rounding, the division would only add
+            // rounding errors.
             if weight < all || (all - 1.0).abs() > 1e-9 {
                 for share in shares {
                     *share /= weight;
@@ -153,7 +155,7 @@ impl ComponentSums {
         Ok(())
     }
 
-    /// Whether one of `models` models was left out of a row.
+    /// Whether any row lacks one of the component's `models` models because its shares are not finite.
     pub(super) fn left_out(&self, models: usize) -> bool {
         self.finite.iter().any(|&finite| finite < models)
     }

@@ -36,13 +36,14 @@ pub(crate) struct PackedPairCodes {
     positions: Vec<u16>,
     /// Empty if the codes would take too much memory.
     stored: Vec<CodeWord>,
-    /// Per code word: which rankings rank both labels. Empty if all do, or as `stored`.
+    /// Per code word: a bit per pair, set if the ranking ranks both labels. Empty if `stored` is, or if `is_complete`.
     stored_seen: Vec<u32>,
     /// Whether every ranking ranks all labels.
     is_complete: bool,
 }
 
-/// Relations of [`LANES`] pairs, one bit each.
+/// Relations of [`LANES`] pairs: one bit per pair in `before` and one in `after`; neither is set for a tied or unseen
+/// pair.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct CodeWord {
     before: u32,
@@ -219,8 +220,8 @@ impl Kernel for AddIncomplete<'_> {
     }
 }
 
-/// Adds the weights of the rankings to the pairs whose bit is set. One plane at a time: the sums of two planes do not fit
-/// the registers.
+/// Adds the weights of the rankings to the pairs whose bit is set. One plane at a time: the sums of two planes do
+/// not fit in the registers.
 #[inline(always)]
 fn add_plane<C, W: Copy + Default + AddAssign>(
     plane: &mut [W],

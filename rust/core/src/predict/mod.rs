@@ -15,13 +15,13 @@ use crate::features::{check_finite, check_values};
 use crate::pairs::{pair_count, PairShares};
 use crate::run::{self, Interrupt, Jobs, Work};
 
-/// Rows of a block, at most, unless the model asks for more.
+/// Largest number of rows per block, unless the model asks for another one.
 const BLOCK_ROWS: usize = 256;
 
 /// Blocks per thread, so that threads end at nearly the same time.
 const BLOCKS_PER_THREAD: usize = 4;
 
-/// With several threads a block has at least this fraction of the rows that the model asks for.
+/// With several threads, a block has at least 1/`SMALLEST_BLOCK` of the rows that the model asks for.
 const SMALLEST_BLOCK: usize = 4;
 
 /// Estimated time of a row besides its shares.
@@ -64,7 +64,7 @@ pub trait PairModel: Sync {
         true
     }
 
-    /// Number of rows per block that makes the work per block small against the work per row.
+    /// Largest number of rows per block: enough that the fixed work per block is small compared with that of its rows.
     fn block_rows(&self) -> usize {
         BLOCK_ROWS
     }
@@ -86,8 +86,8 @@ pub trait PairModel: Sync {
 /// of a thread. The result does not depend on the number of threads.
 ///
 /// # Errors
-/// Another number of features than the model has, an infinite value or a NaN that the model does not accept, errors of the model and of `f`, and
-/// [`Error::Interrupted`].
+/// A number of features that differs from the model's, an infinite value, a NaN if the model does not accept missing
+/// values, errors of the model and of `f`, and [`Error::Interrupted`].
 pub fn map_shares<S, T: Send>(
     model: &dyn PairModel,
     values: ArrayView2<'_, f64>,

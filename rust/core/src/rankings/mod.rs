@@ -72,7 +72,7 @@ impl Rankings {
         let mut reader = RowReader::new(labels);
         let rows_per_check = (POSITIONS_PER_CHECK / labels).max(1);
         for (number, out) in compact.chunks_mut(rows_per_check * labels).enumerate() {
-            // Not before the first part: small calls need no check, which reads the clock.
+            // No check before the first part: a check reads the clock, which is a noticeable cost for small arrays.
             if number > 0 {
                 interrupt.check()?;
             }
@@ -262,7 +262,7 @@ mod tests {
             y[[1, 2]] = 3;
             let rankings = Rankings::new(y.view(), None).unwrap();
             assert_eq!(rankings.row(1)[2], 2);
-            // Other strides take the same way.
+            // Arrays with other strides give the same rankings.
             let by_columns = Rankings::new(y.t().as_standard_layout().t(), None).unwrap();
             assert_eq!(by_columns, rankings);
         }

@@ -50,8 +50,9 @@ pub struct PermutationShap {
 /// of Machine Learning Research 23, 2022.
 ///
 /// # Errors
-/// No background rows, another number of features than the model has, a value that is not finite, no permutations,
-/// errors of the model, [`Error::Memory`], [`Error::Interrupted`], or threads that cannot be started.
+/// No background rows, a number of features that differs from the model's, an infinite value, a NaN if the model does
+/// not accept missing values, no permutations, errors of the model, [`Error::Memory`], [`Error::Interrupted`], or
+/// threads that cannot be started.
 pub fn permutation_shap(
     model: &dyn PairModel,
     values: ArrayView2<'_, f64>,
@@ -139,7 +140,7 @@ fn draw_orders(features: usize, permutations: Permutations) -> Vec<Vec<usize>> {
     orders
 }
 
-/// What the explanation of every row needs.
+/// Inputs shared by the explanations of all rows.
 struct RowExplainer<'a> {
     model: &'a dyn PairModel,
     background: Array2<f64>,

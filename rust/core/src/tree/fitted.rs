@@ -15,8 +15,8 @@ use super::split::criterion::{Consensus, Sample};
 
 /// A tree and its training rankings, so that any aggregator can be applied to any leaf.
 ///
-/// Invariants, checked by the constructors: tree and rankings have the same numbers of labels and rows, and the leaves
-/// hold exactly the rows of positive weight.
+/// Invariants, checked also when a tree is read from bytes: tree and rankings have the same numbers of labels and rows,
+/// and the leaves hold exactly the rows of positive weight.
 ///
 /// # Examples
 /// ```

@@ -17,13 +17,13 @@ pub(crate) struct FlatNode {
 /// Trees that one row walks through together: enough to hide the latency of memory.
 pub(crate) const LANES: usize = 16;
 
-/// Rows that walk through a tree together: their state fits the registers.
+/// Rows that walk through a tree together: their state fits in the registers.
 const ROW_LANES: usize = 8;
 
 /// Steps between two checks for rows that have reached a leaf, after the first check.
 const FURTHER_STEPS: u32 = 6;
 
-/// Most rows of a batch.
+/// Largest number of rows per batch.
 pub(crate) const BATCH_ROWS: usize = 512;
 
 impl FlatNode {

@@ -56,7 +56,7 @@ impl Raised {
     }
 }
 
-/// Runs work detached from the interpreter. The token polls the signals of Python on this thread.
+/// Runs `work` detached from the interpreter. Its interrupt polls the signals of Python on this thread.
 pub fn run<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(&Interrupt) -> Result<T> + Send,

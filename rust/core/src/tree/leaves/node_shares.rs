@@ -195,7 +195,7 @@ mod tests {
         let mut root = node([2.0, 1.0, 1.0]);
         root.smooth_root(&rule(path, &[2.0], None));
         assert_eq!(root.shares.as_slice(), [0.5, 0.25, 0.25]);
-        // The difference to the root is divided by 1 + λ/N = 1 + 2/4 = 3/2.
+        // The difference from the root is divided by 1 + λ/N = 1 + 2/4 = 3/2.
         let weight = 2.0 / 3.0;
         let expected = [
             f64::midpoint(1.0, weight),

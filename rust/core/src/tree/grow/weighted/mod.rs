@@ -1,8 +1,8 @@
 //! The engine for binary entropy trees with any weights.
 //!
 //! Nodes are split on the matrix of pair codes, as in the engine for counts, but sums of weights take the place of
-//! counts. Sums are added in the order of the general engine, and only logarithms differ by rounding, so the tree
-//! equals that of the general engine.
+//! counts. Weights are added in the same order as in the general engine, and candidates that are equally good up to
+//! the rounding of logarithms are scored exactly, so the tree equals that of the general engine.
 
 mod search;
 mod sums;
@@ -84,7 +84,7 @@ impl WeightedGrower<'_> {
         Ok(out)
     }
 
-    /// Adds up the node's rows, drops pure columns when many are, and returns whether all are.
+    /// Adds up the node's rows, drops the pure columns if there are many, and returns whether all columns are pure.
     fn count_node(&self, node: &mut LargeNode, sums: &mut WeightedSums) -> bool {
         let add = |node: &LargeNode, sums: &mut WeightedSums| {
             dispatch(AddMembers {
