@@ -12,9 +12,10 @@ use super::model::Models;
 pub(super) struct MixedRows<'a> {
     pairs: usize,
     shares: &'a mut [f64],
-    /// Per row: the weights of the components with finite shares.
+    /// Per row: the total weight of the components with finite shares.
     weights: Vec<f64>,
-    /// Per row: the pooled log ratios of before and after, then those of tied and not tied; empty without pool.
+    /// Per row: the pooled log ratios of before and after, then those of tied and not tied; empty
+    /// without the log-linear pool.
     logs: Vec<f64>,
 }
 
@@ -70,7 +71,7 @@ impl<'a> MixedRows<'a> {
                     row: first_row + row,
                 });
             }
-            // The sum of all weights is 1 up to rounding, which is not to change the shares.
+            // If the weights sum to 1 up to rounding, dividing would only add rounding errors to the shares.
             if weight < all || (all - 1.0).abs() > 1e-9 {
                 for share in shares {
                     *share /= weight;
@@ -153,7 +154,7 @@ impl ComponentSums {
         Ok(())
     }
 
-    /// Whether one of `models` models was left out of a row.
+    /// Whether any row has finite shares from fewer than `models` models.
     pub(super) fn left_out(&self, models: usize) -> bool {
         self.finite.iter().any(|&finite| finite < models)
     }

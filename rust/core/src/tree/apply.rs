@@ -106,7 +106,7 @@ impl Tree {
         path
     }
 
-    /// Finds the leaf of one row in any tree.
+    /// Finds the leaf of one row without the flat nodes, which only binary trees have.
     fn find_leaf(&self, row: &[f64]) -> u32 {
         let mut index = 0;
         while let Some(split) = self.split(index) {
