@@ -1,4 +1,5 @@
-//! No consensus invents an order: laws of relabelling, of interchangeable labels and of labels without evidence.
+//! Properties of the aggregators: relabelling permutes the result, and interchangeable labels and labels without
+//! evidence are tied.
 
 use bucketrank_core::aggregate::{
     Aggregator, Borda, Buckets, Copeland, Davidson, Details, Evidence, Explanation, Kemeny,
@@ -62,7 +63,7 @@ fn equivariant() -> Vec<Aggregator> {
     ]
 }
 
-/// Searches for an optimum: their value is equivariant, and their result if the optimum is unique.
+/// Searches for an optimum: their value is always equivariant, their result only if the optimum is unique.
 fn searches() -> Vec<Aggregator> {
     let tau_x = |search| Aggregator::TauX(TauX::new(search, None));
     vec![

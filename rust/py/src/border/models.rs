@@ -22,7 +22,7 @@ pub fn from_bytes<M: SavedModel + Send>(py: Python<'_>, data: &[u8]) -> Result<M
     run(py, |_| M::from_bytes(data))
 }
 
-/// What `__reduce__` returns for an object of class `C`, which `C.from_bytes` reads.
+/// The `__reduce__` tuple of an object of class `C`: `C.from_bytes` and its argument `bytes`.
 pub fn reduce<'py, C: PyTypeInfo>(
     py: Python<'py>,
     bytes: Bound<'py, PyBytes>,
