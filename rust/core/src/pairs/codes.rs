@@ -1,4 +1,5 @@
-//! [`PackedPairCodes`]: two bits per ranking and pair of labels, for weighted sums over many small sets of rankings.
+//! [`PackedPairCodes`]: two bits per ranking and pair of labels (three with missing labels), for weighted sums over
+//! many small sets of rankings.
 
 use std::ops::AddAssign;
 
@@ -36,7 +37,7 @@ pub(crate) struct PackedPairCodes {
     positions: Vec<u16>,
     /// Empty if the codes would take too much memory.
     stored: Vec<CodeWord>,
-    /// Per code word: which rankings rank both labels. Empty if all do, or as `stored`.
+    /// Per code word: the pairs with both labels ranked. Empty if every ranking is complete or `stored` is empty.
     stored_seen: Vec<u32>,
     /// Whether every ranking ranks all labels.
     is_complete: bool,
