@@ -1,4 +1,4 @@
-//! [`FlatNode`]: a compact layout of binary trees, which finds the leaves of many rows at once.
+//! [`FlatNode`]: a compact layout of binary trees, for finding the leaves of many rows at once.
 
 use super::node::TreeNode;
 
@@ -23,7 +23,7 @@ const ROW_LANES: usize = 8;
 /// Steps between two checks for rows that have reached a leaf, after the first check.
 const FURTHER_STEPS: u32 = 6;
 
-/// Most rows of a batch.
+/// Largest number of rows in a batch.
 pub(crate) const BATCH_ROWS: usize = 512;
 
 impl FlatNode {
