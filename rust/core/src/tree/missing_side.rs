@@ -27,7 +27,7 @@ impl MissingSide {
 }
 
 impl Tree {
-    /// Whether a node sends missing values to its lighter side, as only a tree grown with missing values does.
+    /// Whether any node sends missing values to its lighter side, which only trees grown with missing values do.
     #[must_use]
     pub fn has_learnt_missing_sides(&self) -> bool {
         let sides = vec![MissingSide::Heavier; self.nodes.len()];

@@ -235,7 +235,7 @@ impl Tree {
         self.fitted.soft_routing().is_some()
     }
 
-    /// Whether a node sends missing values to its lighter side, as only a tree grown with missing values does.
+    /// Whether any node sends missing values to its lighter side, which only trees grown with missing values do.
     #[getter]
     fn learnt_missing(&self) -> bool {
         self.fitted.tree().has_learnt_missing_sides()
