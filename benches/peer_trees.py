@@ -190,7 +190,7 @@ def letter_extras(X: Any, Y: Any, tree: Any, complete: float) -> None:
     tree.predict(many[:10])
     seconds = min(processor_seconds(tree.predict, many) for _ in range(15))
     print(f"        predict: {len(many) / seconds / 1e6:.1f} M rows/s, goal 5")
-    # Thresholds that differ from the tree's, whose consensus is cached.
+    # The consensus with the tree's own aggregator is cached, so measure others.
     for aggregator in (br.Borda(0.8), br.Copeland(0.3), br.BucketPivot(0.2)):
         seconds = processor_seconds(tree.with_aggregator(aggregator).predict, X[:1])
         print(f"        consensus of all leaves, {aggregator!r}: {seconds * 1e3:.0f} ms, goal 60")

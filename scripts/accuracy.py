@@ -1,7 +1,7 @@
 """Measure the accuracy of TauX, shrinkage, forests, boosting and their mixture, compared with the paper's methods.
 
-    python scripts/accuracy.py --data FOLDER [--output FILE] [--seed N] [--repeats N] [--folds N] [--large-folds N]
-        [--store PREFIX] [--published FILE]
+    python scripts/accuracy.py --data FOLDER [--only NAME ...] [--output FILE] [--seed N] [--repeats N] [--folds N]
+        [--large-folds N] [--store PREFIX] [--published FILE] [--jobs N]
 
 FOLDER contains the datasets as CSV files. All methods use the same folds and the same missing labels.
 --large-folds 3 runs datasets of more than 6000 rows in a third of the time, with smaller training sets.

@@ -93,7 +93,7 @@ def unpack_state(data: Any, name: str) -> dict[str, Any]:
 
 
 def is_estimator(value: Any) -> bool:
-    """Whether `value` is an estimator of this package, not of a subclass."""
+    """Whether `value` is an estimator of this package, not an instance of a subclass."""
     return isinstance(value, BaseEstimator) and _is_public(bucketrank, value)
 
 

@@ -35,7 +35,7 @@ class Leaderboard(TabularResult):
     labels : list
         Names of the labels, in the order of the data.
     scores, score_low, score_high : ndarray of shape (n_labels,)
-        Scores and their percentile intervals, each label on its own; NaN for labels that were never compared.
+        Scores and their percentile intervals, not simultaneous over labels; NaN for labels that were never compared.
     rank, rank_low, rank_high : ndarray of shape (n_labels,)
         1 + the number of labels with a higher score, and the interval from 1 + the number of labels ahead to
         n - the number of labels behind; all within the component of the label. 0 for labels that were never compared.

@@ -46,7 +46,7 @@ _ROWS_AT_ONCE = 1000
 class PartialLabelRankingForest(ScoreRanker):
     r"""A forest of trees whose predicted pair shares are averaged.
 
-    Each tree predicts how likely each pair of labels is before, tied and after; the forest averages these shares,
+    Each tree predicts the shares of before, tied and after for each pair of labels; the forest averages these shares,
     and the aggregator turns them into a bucket order, by default the one with the largest expected :math:`\tau_X`.
 
     Parameters
@@ -58,8 +58,8 @@ class PartialLabelRankingForest(ScoreRanker):
         Number of trees.
     variant : {"mixed", "bootstrap", "extra_trees"}, default "mixed"
         ``"bootstrap"`` grows every tree on a bootstrap sample and searches `max_features` features per node.
-        ``"extra_trees"`` grows it on all rows and tries one random threshold per feature. ``"mixed"`` alternates the
-        two.
+        ``"extra_trees"`` grows every tree on all rows and tries one random threshold per feature. ``"mixed"`` alternates
+        the two.
     max_features : int, float, {"sqrt", "log2"}, default "sqrt"
         Number of features drawn per node of a bootstrap tree; None means all.
     max_depth : int, optional
@@ -69,7 +69,7 @@ class PartialLabelRankingForest(ScoreRanker):
     min_samples_leaf : int or float, default 1
         Smallest number of rows of a child.
     shrinkage_strength : float, default 0.5
-        Number of rows that the shares of the parent are worth in the shares of a node (m-estimate).
+        Weight of the parent's shares in the shares of a node, as a number of rows (m-estimate).
     oob_score : bool, default False
         Whether to compute `oob_score_`: the mean rank correlation on the training rows, each predicted by the trees
         whose bootstrap sample does not contain it. Needs bootstrap trees.
@@ -217,7 +217,7 @@ class PartialLabelRankingForest(ScoreRanker):
         self._data = data
 
     def predict_pair_shares(self, X: Any) -> NDArray[np.float64]:
-        """Predict how likely each pair of labels is before, tied and after.
+        """Predict the shares of before, tied and after for each pair of labels.
 
         Parameters
         ----------

@@ -24,7 +24,7 @@ class PairShareRanker(LabelRanker):
         """Return the pair shares of checked rows."""
 
     def predict_pair_shares(self, X: Any) -> NDArray[np.float64]:
-        """Predict how likely each pair of labels is before, tied and after.
+        """Predict the shares of before, tied and after for each pair of labels.
 
         Parameters
         ----------

@@ -14,7 +14,7 @@ CONTAINERS = ("default", "pandas", "polars")
 
 
 def in_container(container: str, values: NDArray[Any], names: NDArray[Any], X: Any) -> Any:
-    """Return a table with one column per label in a container; rows of a pandas frame keep the index of `X`."""
+    """Return `values`, one column per label, in the given container; a pandas frame has the index of `X`."""
     caller = f'set_output(transform="{container}")'
     if container == "pandas":
         index = X.index if is_pandas(X) else None
@@ -25,7 +25,7 @@ def in_container(container: str, values: NDArray[Any], names: NDArray[Any], X: A
 
 
 def _text_names(names: NDArray[Any]) -> list[str]:
-    """Return names as strings, the only column names of polars."""
+    """Return names as strings, the only type of column names in polars."""
     texts = [str(name) for name in names]
     for index, text in enumerate(texts):
         first = texts.index(text)

@@ -240,7 +240,7 @@ class PartialLabelRankingTree(ScoreRanker):
         return pair_order_of(self.predict_pair_shares(X), self.n_labels_in_)
 
     def predict_pair_shares(self, X: Any) -> NDArray[np.float64]:
-        """Predict how likely each pair of labels is before, tied and after.
+        """Predict the shares of before, tied and after for each pair of labels.
 
         Parameters
         ----------

@@ -33,7 +33,7 @@ class ScoreTable(TabularResult):
     methods : sequence of str, optional
         Names of the columns; by default ``method 1``, ``method 2``, ...
     higher_is_better : bool, default True
-        False for times and errors, which are printed with three digits instead of three decimals.
+        False for times and errors, which are printed with three significant digits instead of three decimals.
     zero_is_best : bool, default False
         True for differences: the score closer to 0 is better, and `higher_is_better` is ignored.
     measure : str, default "score"

@@ -30,7 +30,7 @@ _TERMINAL = 80
 
 _MANY_COLUMNS = 8
 _WIDE = 100
-"""Tables with more columns that are wider in characters are set more tightly in HTML, with upright headings."""
+"""Tables with more columns than `_MANY_COLUMNS` and more characters per row than `_WIDE` are denser in HTML."""
 
 _LONG_TEXT = 40
 """Cells with longer text may break into several lines in HTML."""

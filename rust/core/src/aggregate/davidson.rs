@@ -10,8 +10,8 @@ use crate::latent::{
 };
 use crate::pairs::{PairCounts, PairShares};
 
-/// Fits a utility and a tie term to each label, with normal priors around 0, and cuts the fitted shares for the largest
-/// expected τ_X. Pairs that no ranking compares get the shares predicted by the model; pairs with a label that was
+/// Fits a utility and a tie term to each label, with normal priors around 0, and aggregates the fitted shares by
+/// [`TauX`]. Pairs that no ranking compares get the shares predicted by the model; pairs with a label that was
 /// never compared get shares of ⅓. With [`TieRule::Half`] labels are ordered by utility, and only equal utilities are
 /// tied.
 ///

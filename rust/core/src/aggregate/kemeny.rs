@@ -58,15 +58,14 @@ impl Default for KemenyParams {
 /// Kemeny's consensus: the bucket order with the smallest sum of distances K^(p) to the rankings.
 ///
 /// Per pair of labels a ranking and the consensus have distance 1 when they order it in opposite ways, and p (the
-/// penalty) when it is tied in one and strict in the other; pairs that a ranking does not rank count nothing. With
+/// penalty) when it is tied in one and strict in the other; pairs that a ranking does not rank are ignored. With
 /// p = ½ this is half the distance of Kemeny and Snell, and on complete rankings the consensus is that of
 /// [`TauX`](super::TauX).
-/// For p from ½ to 1 it is a metric. For p > ½ an order of two labels may be cheaper than a tie although the rankings do
-/// not distinguish them; the numbering of labels then decides.
+/// For p from ½ to 1, K^(p) is a metric. For p > ½ an order of two labels may be cheaper than a tie although the
+/// rankings do not distinguish them; the numbering of labels then decides.
 ///
-/// Among bucket orders of equal distance one with the most ties is chosen, then the first that the search meets when
-/// labels are numbered by net preference, equal ones by their sorted rows of the pair table, and by column only where
-/// these do not differ.
+/// Among bucket orders of equal distance, one with the most ties is chosen; among these, the first that the search
+/// finds. The search numbers labels by net preference, then by their sorted rows of the pair table, then by column.
 ///
 /// References: J. G. Kemeny, *Mathematics without numbers*, Daedalus 88, 1959; R. Fagin, R. Kumar, M. Mahdian,
 /// D. Sivakumar and E. Vee, *Comparing partial rankings*, SIAM Journal on Discrete Mathematics 20, 2006.
@@ -130,7 +129,7 @@ impl Kemeny {
         labels.saturating_mul(labels).saturating_mul(40) + exact
     }
 
-    /// Weights of before, tied and after; shares stand for one ranking.
+    /// Weights of before, tied and after; shares count as one ranking.
     fn pairs(evidence: &Evidence) -> Result<&PairTable<f64>> {
         let counts = evidence.counts().map(crate::pairs::PairCounts::table);
         let shares = evidence.pair_shares().map(crate::pairs::PairShares::table);

@@ -1,4 +1,4 @@
-//! [`ShareIndex`]: what a forest needs to predict without counting its training rows again, and its cache.
+//! [`ShareIndex`]: anchored trees of a forest, which predict without counting its training rows again; and its cache.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
@@ -19,11 +19,11 @@ use super::Forest;
 /// Memory of all anchors together, in bytes.
 const ANCHOR_BUDGET: usize = 64 << 20;
 
-/// Part of the budget that coarse anchors may take.
+/// Fraction of the budget that coarse anchors may take: numerator and denominator.
 const COARSE_PART: [usize; 2] = [3, 4];
 
-/// Possible fractions of coarse anchors, largest first. One byte per share has an error of at most 1/510, so the largest
-/// fraction adds at most 4e-7 to the error of a share; smaller ones take fewer anchors.
+/// Possible fractions of coarse anchors, largest first. One byte per share has an error of at most 1/510, so the
+/// largest fraction adds at most 4e-7 to the error of a share; smaller ones take fewer anchors.
 const COARSE_FRACTIONS: [f32; 5] = [2e-4, 5e-5, 1.25e-5, 3e-6, 8e-7];
 
 /// Weights and strengths for which the path from a leaf to its anchor can be computed in single precision.
@@ -31,13 +31,13 @@ const SINGLE_PRECISION: std::ops::RangeInclusive<f64> = 1e-20..=1e20;
 
 /// The anchored trees of a forest for one strength of the m-estimate.
 ///
-/// Memory on top of the forest: 64 MB for anchors, 4 bytes per node; unless every leaf is an anchor, another 16 bytes per
-/// node, 8 bytes per tree and training row, and three bits per distinct ranking and pair of labels; after the first
+/// Memory on top of the forest: 64 MB for anchors, 4 bytes per node; unless every leaf is an anchor, another 16 bytes
+/// per node, 8 bytes per tree and training row, and three bits per distinct ranking and pair of labels; after the first
 /// prediction of many rows another 8 bytes per node.
 #[derive(Debug)]
 pub(super) struct ShareIndex {
     pub(super) strength: f64,
-    /// Fixed-point one of a tree.
+    /// Fixed-point value of 1.0 in the shares of one tree.
     pub(super) unit: i32,
     pub(super) trees: Vec<AnchoredTree>,
     /// Largest fraction that a coarse anchor contributes to the shares of a leaf; 0 without coarse anchors.
@@ -45,7 +45,7 @@ pub(super) struct ShareIndex {
     /// The distinct training rankings; none if every leaf is an anchor.
     pub(super) codes: PackedPairCodes,
     pub(super) distinct_rankings: usize,
-    /// Whether some leaves are no anchors.
+    /// Whether some leaves are not anchors.
     pub(super) has_tails: bool,
     coded: OnceLock<Option<CodedTrees>>,
 }
@@ -60,7 +60,7 @@ impl ShareIndex {
         Self::with_sizes(forest, strength, sizes, jobs)
     }
 
-    /// As [`Self::new`], with these anchors.
+    /// As [`Self::new`], with the given sizes of anchors.
     pub(super) fn with_sizes(
         forest: &Forest,
         strength: f64,
@@ -124,8 +124,8 @@ impl AnchorSizes {
         }
     }
 
-    /// All leaves if they fit the budget, in bytes. Otherwise the largest fraction of coarse anchors that fits its part of
-    /// the budget, and the smallest power of two of `least` that fits the rest.
+    /// Chooses the sizes for a budget in bytes: all leaves if they fit; otherwise the largest fraction of coarse
+    /// anchors that fits its part of the budget, and the smallest `least`, a power of two, that fits the rest.
     fn choose(forest: &Forest, strength: f64, budget: usize, jobs: Jobs<'_>) -> Result<Self> {
         if !is_moderate(forest, strength) {
             return Ok(Self::LEAVES);

@@ -1,4 +1,5 @@
-//! [`PackedPairCodes`]: two bits per ranking and pair of labels, for weighted sums over many small sets of rankings.
+//! [`PackedPairCodes`]: two bits per ranking and pair of labels (three with missing labels), for weighted sums over
+//! many small sets of rankings.
 
 use std::ops::AddAssign;
 

@@ -5,8 +5,8 @@ use crate::error::Result;
 use crate::rankings::{Rankings, MISSING};
 use crate::run::Interrupt;
 
-/// For each label u and place r from 0 the weight of the rows in which u occupies place r. Tied labels occupy their
-/// places together: each has an equal share of each. A missing label occupies no place.
+/// For each label u and place r from 0 the weight of the rows in which u occupies place r. Tied labels share
+/// their places: each label gets an equal part of each place. A missing label occupies no place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlaceShares {
     labels: usize,

@@ -15,8 +15,8 @@ const LANES: usize = 32;
 const BLOCK_ROWS: usize = 32;
 
 /// For each ordered pair (u, v), the sum over the rows that rank u of w·[v at least as high as u] / (number of labels
-/// at least as high as u): the weight of moving from u to v when a row that ranks u is drawn, then a label of it at
-/// least as high as u.
+/// at least as high as u): the weight of a transition from u to v, if the chain draws a row that ranks u and then
+/// one of the labels that are at least as high as u in this row.
 ///
 /// Not a [`PairTable`](super::PairTable): the sums of (u, v) and (v, u) are unrelated, and (u, u) has a weight too.
 #[derive(Debug, Clone, PartialEq)]

@@ -62,7 +62,8 @@ fn write_impurities(
     section.vector("leaf_impurities", &impurities);
 }
 
-/// Writes no weights if they are the numbers of rows, those of the leaves if all others are their sums, or all.
+/// Writes the weights that cannot be derived: none if each equals the node's number of rows, those of the leaves if
+/// the others are sums over children, and all otherwise.
 fn write_weights(nodes: &[PreorderNode], leaves: &[PreorderNode], section: &mut SectionWriter<'_>) {
     if nodes.iter().all(|node| node.weight == f64::from(node.rows)) {
         return;

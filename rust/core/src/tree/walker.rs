@@ -1,4 +1,4 @@
-//! [`FlatNode`]: a compact layout of binary trees, which finds the leaves of many rows at once.
+//! [`FlatNode`]: a compact layout of binary trees, for finding the leaves of many rows at once.
 
 use super::node::TreeNode;
 

@@ -57,7 +57,7 @@ impl Sets<'_> {
 }
 
 /// Whether all sets are plain arrays that own their memory and have the same number of labels; then no other check is
-/// needed before they are read. It must be quick, because no thread can start to aggregate before it returns.
+/// needed before they are read. This check must be quick, because no thread can start to aggregate before it returns.
 #[pyfunction]
 pub fn are_plain_sets(sets: &Bound<'_, PyList>) -> PyResult<bool> {
     let mut labels = None;

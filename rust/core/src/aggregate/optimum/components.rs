@@ -5,12 +5,12 @@ use super::values::{BucketLimits, PairValues};
 /// Strongly connected components of the graph with an edge i → j wherever "i strictly before j" is not the (weakly)
 /// best relation of the pair, in an order in which no edge leads to a later component.
 ///
-/// Optimal bucket orders of the components, one behind the other in this order, are an optimal bucket order of all
+/// The concatenation of optimal bucket orders of the components, in this order, is an optimal bucket order of all
 /// labels. Proof: let i be in an earlier component than j. There is no edge i → j, so "i strictly before j" is the
 /// best relation of the pair, and the concatenation has it. It has the best relation of *every* pair of labels from
-/// different components, and the pairs within a component are worth the optimum of that component. The value of any
-/// bucket order is the sum over the same pairs, of which the former are worth at most their best relation and the
-/// latter at most the optimum of the component. ∎ The same holds for strict orders, with the relations of strict
+/// different components, and the pairs within a component are worth the optimum of that component. In any
+/// other bucket order, pairs of labels from different components are worth at most their best relation, and the pairs
+/// within a component at most its optimum. ∎ The same holds for strict orders, with the relations of strict
 /// orders. It does not hold when the number of buckets is prescribed, because that couples the components.
 ///
 /// By Tarjan's algorithm, O(n²): a component is complete after all those that it has edges to.

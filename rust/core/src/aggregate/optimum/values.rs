@@ -1,4 +1,4 @@
-//! [`PairValues`]: what each relation of each pair of labels is worth.
+//! [`PairValues`]: the value of each relation of each pair of labels.
 
 use std::cmp::Ordering;
 
@@ -98,7 +98,7 @@ impl PairValues {
     }
 }
 
-/// Permitted numbers of buckets, both inclusive.
+/// Smallest and largest permitted number of buckets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct BucketLimits {
     pub(super) least: usize,

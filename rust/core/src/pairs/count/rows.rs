@@ -63,13 +63,13 @@ impl<'a> RowCounter<'a> {
         self.is_exact
     }
 
-    /// Whether every row counts for every pair, with exact sums.
+    /// Whether every row ranks every pair and sums of weights are exact.
     pub(crate) fn is_complete(&self) -> bool {
         self.is_exact && self.rankings.is_complete()
     }
 
-    /// Counts rows whose weights add up to `weight` in bytes. Returns `false` and counts nothing if bytes cannot hold
-    /// the counts.
+    /// Counts `rows` in bytes; `weight` is the sum of their weights. Returns `false` and counts nothing if bytes cannot
+    /// hold the counts.
     pub(crate) fn count_in_bytes(
         &self,
         rows: &[u32],

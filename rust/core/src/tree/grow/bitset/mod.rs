@@ -56,7 +56,7 @@ pub(crate) struct BitsetGrower<'a> {
     drawn_features: Vec<u32>,
     /// Per partition the improvement.
     improvements: Vec<f64>,
-    /// Per row of the pair codes its bits in the current subtree; stale for other rows.
+    /// Per row of the pair codes its bits in the current subtree; stale for rows outside the subtree.
     row_bits: Vec<u64>,
     /// The lowest bit of each row.
     first_bits: u64,
@@ -274,7 +274,7 @@ impl<'a> BitsetGrower<'a> {
         Ok(())
     }
 
-    /// Number of rows of a set, in which a repeated row has several bits.
+    /// Number of distinct rows of a set; a repeated row has several bits.
     fn count_rows(&self, set: u64) -> usize {
         (set & self.first_bits).count_ones() as usize
     }
