@@ -25,7 +25,7 @@ pub trait ExternalMethod: fmt::Debug + Send + Sync {
         -> std::result::Result<Vec<f64>, ExternalFailure>;
 }
 
-/// Why an [`ExternalMethod`] has no result.
+/// Failure of an [`ExternalMethod`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExternalFailure {
     /// The host interrupted the work.
@@ -94,7 +94,7 @@ impl External {
             )));
         }
         let scores: Vec<f64> = positions.iter().map(|position| -position).collect();
-        // Not the difference, which is NaN for two infinite positions.
+        // Compare ranks instead of scores: the difference of two infinite scores is NaN.
         let mut levels = scores.clone();
         levels.sort_by(f64::total_cmp);
         levels.dedup();
@@ -151,7 +151,7 @@ mod tests {
     use crate::run::Interrupt;
     use ndarray::array;
 
-    /// Returns the given positions, or the number of rows as an error.
+    /// Returns the given positions, or fails if there are none; the flag is `reads_pair_order`.
     #[derive(Debug)]
     struct Fixed(Option<Vec<f64>>, bool);
 
