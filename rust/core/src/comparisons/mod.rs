@@ -129,7 +129,7 @@ impl<'a> Comparisons<'a> {
         (arrays.first[row], arrays.second[row], arrays.outcomes[row])
     }
 
-    /// Counts the pairs: O(rows), and n² numbers.
+    /// Counts the pairs in O(rows) time and O(n²) memory.
     ///
     /// # Errors
     /// [`Error::TooManyLabels`] and [`Error::Interrupted`].
@@ -204,7 +204,7 @@ pub(crate) mod tests {
     use super::*;
     use ndarray::Array2;
 
-    /// Arrays without weights, groups and covariates.
+    /// Arrays without weights and groups.
     pub(crate) fn plain<'a>(
         labels: usize,
         first: &'a [u32],
