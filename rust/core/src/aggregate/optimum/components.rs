@@ -5,7 +5,7 @@ use super::values::{BucketLimits, PairValues};
 /// Strongly connected components of the graph with an edge i → j wherever "i strictly before j" is not the (weakly)
 /// best relation of the pair, in an order in which no edge leads to a later component.
 ///
-/// Optimal bucket orders of the components, one behind the other in this order, are an optimal bucket order of all
+/// Optimal bucket orders of the components, one after the other in this order, form an optimal bucket order of all
 /// labels. Proof: let i be in an earlier component than j. There is no edge i → j, so "i strictly before j" is the
 /// best relation of the pair, and the concatenation has it. It has the best relation of *every* pair of labels from
 /// different components, and the pairs within a component are worth the optimum of that component. The value of any
