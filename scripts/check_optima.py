@@ -1,4 +1,4 @@
-"""Exact consensus against all bucket orders of up to 6 labels, and against corankco's exact solver up to 12 labels.
+"""Check the exact consensus: all bucket orders of up to 6 labels, and corankco's exact solver for up to 12 labels.
 
 python scripts/check_optima.py [CASES] [CASES OF CORANKCO]
 """
@@ -117,7 +117,7 @@ def check_by_corankco(cases: int) -> Counter[str]:
         Y = random_profile(rng, n, rows)
         Y = Y[np.isfinite(Y).any(axis=1)]
         if not (len(Y) and np.isfinite(Y).any(axis=0).all()):
-            # corankco knows the labels that are ranked only.
+            # corankco knows only the labels that are ranked.
             continue
         rankings = [corankco.Ranking([set(bucket) for bucket in row]) for row in br.to_buckets(Y)]
         peer = ExactAlgorithmPulp().compute_consensus_rankings(

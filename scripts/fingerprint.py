@@ -7,7 +7,7 @@ Record the fingerprints with the code before and after a change, then compare th
     python scripts/fingerprint.py compare before.json after.json
 
 Trees, forests, aggregators and studies must be bit-identical, for one and for two threads. Boosters, linear models and
-mixtures are compared by the largest difference of their predicted shares as well, because a change of the order of
+mixtures are compared by the largest difference of their predicted shares instead, because a change of the order of
 summation changes their last bits.
 """
 

@@ -59,7 +59,7 @@ def measure_rust() -> None:
 
 
 def _llvm_tool(name: str) -> str:
-    """Return the program of the toolchain, or that of a system whose LLVM can read the compiler's profiles."""
+    """Return the program of the toolchain, or one on PATH of the same LLVM version, which can read the profiles."""
     sysroot = _output_of("rustc", "--print", "sysroot").strip()
     bundled = sorted(Path(sysroot).glob(f"lib/rustlib/*/bin/{name}*"))
     if bundled:

@@ -5,9 +5,9 @@ mutated expression becomes ``if mutant::is(17) { mutated } else { original }``, 
 BUCKETRANK_MUTANT selects the mutant at run time. The tests are built once instead of once per mutant. Mutants that do
 not compile in this form, such as those in constants, are left out and counted.
 
-A first run of every test records which mutants it reaches; a mutant then meets only the tests that reach it. It is
-caught when a test fails, ends abnormally or takes too long. Mutants that all Rust tests miss meet the Python tests with
-``--python FILE ...``, which needs the test tools in the running environment.
+A first run of every test records which mutants it reaches; each mutant is then run only against the tests that reach
+it. It is caught when a test fails, ends abnormally or takes too long. With ``--python FILE ...``, mutants that all Rust
+tests miss are also run against these Python tests, which need the test tools in the running environment.
 
 Needs cargo-mutants, and the packages tree-sitter and tree-sitter-rust.
 """
@@ -132,7 +132,7 @@ class Test:
 
 
 QUICK = 1.0
-"""Processor time in seconds of a quick test; all mutants meet the quick tests first."""
+"""Processor time in seconds of a quick test; all mutants are run against the quick tests first."""
 
 
 def run_limited(

@@ -66,7 +66,7 @@ class JudgedCell:
 
 
 def judge(study: Study, cells: list[Cell]) -> list[JudgedCell]:
-    """Return every cell with its z-score and two-sided p-value, by t with one less than the number of repeats."""
+    """Return each cell with its z-score and two-sided p-value, of a t-test with repeats - 1 degrees of freedom."""
     variance = _variances(study)
     repeats = int(study.settings["n_repeats"])
     judged = []
@@ -114,7 +114,7 @@ def verdict(judged: list[JudgedCell]) -> tuple[Table, bool]:
 
 
 def explanation_table() -> Table:
-    """Return the table of what cannot match, and why."""
+    """Return the table of the scores that cannot match, with the reasons."""
     columns = (
         Column.of("scores", list(EXPLANATIONS)),
         Column.of("why they cannot match", list(EXPLANATIONS.values())),

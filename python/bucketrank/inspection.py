@@ -133,7 +133,7 @@ def partial_dependence(
     estimator : estimator
         A fitted ranker; see :class:`LabelScores`.
     X : array-like or DataFrame of shape (n_samples, n_features)
-        Rows whose other features are averaged over.
+        Rows over which the scores are averaged; their other features are unchanged.
     features : int, str, or list of these
         One feature or several, by index or by name. The values to try are taken from the known values of `X`; if some
         are missing, this needs scikit-learn 1.7 or later.
@@ -178,7 +178,7 @@ def partial_dependence(
 def _known_values(
     estimator: Any, X: Any, features: Any, options: dict[str, Any]
 ) -> dict[Any, NDArray[Any]]:
-    """Return the values to try of each feature with missing values in `X`; scikit-learn's would be missing too."""
+    """Return a grid of known values for each feature with missing values in `X`; scikit-learn's grid would have NaN."""
     columns = FeatureColumns(X)
     chosen = features if isinstance(features, (list, tuple, np.ndarray)) else [features]
     resolution = options.get("grid_resolution", 100)

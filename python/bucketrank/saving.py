@@ -87,7 +87,7 @@ def load_model(path: str | Path) -> Any:
 
 
 def read_container(path: str | Path, what: str) -> bytes:
-    """Return the content of a regular file that holds `what`; a file of another kind is rejected after its header."""
+    """Return the content of a regular file that holds `what`; any other file is rejected after its header is read."""
     file_type = stat.S_IFMT(Path(path).stat().st_mode)
     if file_type != stat.S_IFREG:
         found = _FILE_TYPES.get(file_type, "a special file")

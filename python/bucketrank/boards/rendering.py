@@ -22,13 +22,13 @@ _SHORTEST_LABEL = 12
 """Labels are not cut below this width, even if the table then continues below."""
 
 _NOTE_NAME = 40
-"""Longest label in a note that is written in full."""
+"""Length of the longest label that a note shows in full."""
 
 _FEW_NAMES = 5
 
 
 def describe_board(board: Leaderboard) -> str:
-    """Return the size of a leaderboard and its settings in one line."""
+    """Return the numbers of labels, comparisons, tiers and components of a leaderboard in one line."""
     total = board.counts.table.sum()
     sizes = np.bincount(board.components)
     parts = [
@@ -42,7 +42,7 @@ def describe_board(board: Leaderboard) -> str:
 
 
 def board_table(board: Leaderboard) -> Table:
-    """Return one row per label, best first; tiers whose rank intervals cross are marked."""
+    """Return one row per label, best first; a tier is marked if the rank interval of the label reaches outside it."""
     order = board.order()
     digits = _digits(board)
 
@@ -94,7 +94,7 @@ def terminal_table(board: Leaderboard) -> Table:
     table = board_table(board)
     (place,) = (i for i, column in enumerate(table.columns) if column.name == "label")
     others = [column for i, column in enumerate(table.columns) if i != place]
-    # Two spaces between columns, and a star behind marked cells.
+    # Two spaces between columns, and a star after marked cells.
     taken = sum(2 + any(c.marked) + max(map(len, (c.name, *c.texts)), default=0) for c in others)
     width = max(_LINE - taken, _SHORTEST_LABEL)
     labels = Column.of("label", [_cut(text, width) for text in table.columns[place].texts])

@@ -53,7 +53,7 @@ class Leaderboard(TabularResult):
     critical_value : float
         Standard errors by which labels must differ to be separated.
     counts : PairCounts
-        How often each pair was compared, and how it ended.
+        How often each pair was compared, by outcome.
     resampled : ndarray of shape (n_resamples, n_labels)
         Scores of the resamples.
     settings : dict

@@ -50,8 +50,8 @@ class Dataset:
         Numbers; NaN marks a missing value. The array is copied unless it is C-contiguous and read-only and owns its
         data.
     Y : array-like or DataFrame of shape (n_samples, n_labels)
-        Positions: 1 is best, equal positions are ties, rows are dense, NaN is a missing label. ``+inf``, a label
-        below the cut of a top-k list, becomes the last position.
+        Positions: 1 is best, equal positions are ties, NaN is a missing label; gaps are closed, so that rows are dense.
+        ``+inf``, a label below the cut of a top-k list, becomes the last position.
     feature_names, label_names : sequence of str, optional
         By default the columns of a DataFrame, or ``A1``, ``A2``, ... and ``L1``, ``L2``, ...
     source : str, optional

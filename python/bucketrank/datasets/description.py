@@ -61,7 +61,7 @@ class Description:
         Y: NDArray[np.float64],
         counts: NDArray[np.float64] | None = None,
     ) -> Description:
-        """Compute the numbers from dense positions with NaN for missing labels; `counts` are numbers of equal rows."""
+        """Compute the statistics from dense positions, NaN for missing labels; each row occurs `counts` times."""
         n_rows, n_labels = Y.shape
         missing = np.isnan(Y)
         compact = np.where(missing, 0, Y).astype(np.min_scalar_type(n_labels))

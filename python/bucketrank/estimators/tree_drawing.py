@@ -27,7 +27,7 @@ _SMALLEST_FONT = 7.5
 
 _WIDEST = 16.0
 _LARGEST = (60.0, 40.0)
-"""Largest chosen width, and largest width and height of a figure with a given depth, in inches."""
+"""Largest width if the depth is chosen, and largest width and height if the depth is given, in inches."""
 
 _EM = 0.52 / 72
 """Mean width of a character in inches per point of the font size."""
@@ -57,9 +57,9 @@ def plot_tree(
 ) -> list[Annotation]:
     """Draw a tree with matplotlib; leaves show their bucket order, such as ``a > b ~ c``.
 
-    The colour of a node names the first label of its consensus, or mixes the colours of two or three that are tied for
-    the first place; more than three, and labels that are rarely first, are grey. The paler the colour, the more the
-    rankings of the node differ.
+    The colour of a node is that of the first label of its consensus, or a mixture if two or three labels are tied for
+    the first place. A node is grey if more than three are tied, or if its first label is rarely first. The paler the
+    colour, the more the rankings of the node differ.
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ def plot_tree(
     feature_names, label_names, decimals
         As in :func:`export_text`.
     max_depth : int, optional
-        Depth below which nodes are not drawn. By default as deep as the text stays readable; a tree that is deeper says
-        so below its top.
+        Depth below which nodes are not drawn; by default the largest at which the text stays readable. If the tree is
+        deeper, the title says so.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; by default those of a new figure, whose size is chosen from the tree.
     fontsize : float, optional
@@ -141,7 +141,7 @@ class _Drawing:
                 text.set_fontsize(_FONT_SIZE * scale)
 
     def draw_legend(self, names: list[Any], caption: str) -> None:
-        """Draw the colours of the labels and a caption below the tree."""
+        """Draw the colours of the labels below the tree, and the caption above it."""
         from matplotlib.patches import Patch
 
         size = min(_FONT_SIZE, float(self.boxes[0].get_fontsize()))
@@ -210,7 +210,7 @@ class _Drawing:
 
 
 def _caption(tree: PartialLabelRankingTree, nodes: list[ShownNode]) -> str:
-    """Return what is not shown of a tree; empty if everything is."""
+    """Return a note on the levels that are not shown; empty if all are shown."""
     if not any(node.leaves_below for node in nodes):
         return ""
     shown = max(node.depth for node in nodes)

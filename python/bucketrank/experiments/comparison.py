@@ -143,7 +143,7 @@ def cross_validate(X: Any, Y: Any, *, name: str = "data", **settings: Any) -> St
     Parameters
     ----------
     X : array-like or DataFrame of shape (n_samples, n_features)
-        Finite numbers.
+        Numbers; NaN marks a missing value.
     Y : array-like or DataFrame of shape (n_samples, n_labels)
         Positions; NaN for missing labels.
     name : str, default "data"

@@ -178,7 +178,7 @@ def bucket_difference_means(study: Study) -> MeanCube:
 
 
 def bucket_error_means(study: Study) -> MeanCube:
-    """Average the absolute difference of predicted and true buckets of each result, a mean over a test fold."""
+    """Average the absolute difference between the mean numbers of predicted and true buckets of each test fold."""
     difference = study.columns["buckets_predicted"] - study.columns["buckets_true"]
     return MeanCube.of(study, "|predicted − true buckets|", np.abs(difference))
 

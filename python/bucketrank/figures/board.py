@@ -76,7 +76,7 @@ def plot_score_intervals(board: Leaderboard, *, ax: Axes | None = None) -> Axes:
     axes.set_axisbelow(True)
     axes.spines[["top", "right", "left"]].set_visible(False)
     if board.crosses_tier.any():
-        # At the right: long names of labels leave more space to the left of the axes than the text takes.
+        # Aligned at the right, so that the text can extend to the left, over the space of the label names.
         axes.set_title(
             "hollow: the rank interval reaches outside the tier", fontsize="small", loc="right"
         )
@@ -89,7 +89,7 @@ def plot_pair_outcomes(board: Leaderboard, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     board : Leaderboard
-        The leaderboard; labels are sorted as on it, and tiers are framed.
+        The leaderboard; labels are in its order, and tiers are framed.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; by default those of a new figure.
 

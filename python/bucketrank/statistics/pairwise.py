@@ -119,7 +119,8 @@ def nemenyi(scores: Any, *, alpha: float = 0.05, higher_is_better: bool = True) 
     r"""Compare all pairs of methods by the difference of their average ranks.
 
     Two methods differ if their average ranks are at least :math:`q_\alpha \sqrt{k (k + 1) / (6 N)}` apart, where q is a
-    quantile of the studentized range distribution. This is the critical difference of the diagram.
+    quantile of the studentized range distribution. This is the critical difference that
+    :func:`bucketrank.figures.plot_critical_difference` shows.
 
     Parameters
     ----------
@@ -164,8 +165,8 @@ def nemenyi(scores: Any, *, alpha: float = 0.05, higher_is_better: bool = True) 
 def wilcoxon(scores: Any, *, alpha: float = 0.05, higher_is_better: bool = True) -> PairwiseTest:
     """Compare all pairs of methods by Wilcoxon's signed-rank test, adjusted by Holm's procedure.
 
-    Unlike tests on average ranks, the result for two methods depends only on their own scores (apart from the
-    adjustment), and on the sizes of the differences.
+    Unlike in tests on average ranks, the result for two methods does not depend on the scores of other methods, apart
+    from the adjustment, and the sizes of the differences matter.
 
     Parameters
     ----------

@@ -1,10 +1,10 @@
 //! Rankings with ties: pair statistics, rank aggregation and partial label ranking.
 //!
 //! Data enters through [`rankings::Rankings`], whose constructor checks all properties that the kernels rely on; the
-//! kernels see valid data only. Start with [`rankings`], [`aggregate`] and [`metrics`]; [`tree`], [`forest`], [`boost`] and
-//! [`linear`] learn rankings from [`features`].
+//! kernels see valid data only. Start with [`rankings`], [`aggregate`] and [`metrics`]; [`tree`], [`forest`], [`boost`]
+//! and [`linear`] learn rankings from [`features`].
 //!
-//! Modules that the Python package needs and others rarely do are public, but not documented here; their interface may
+//! Modules that are rarely useful outside the Python package are public, but not documented here; their interface may
 //! change in any release. Dependencies point one way: `error ← run, random, saved, weights, raw_position ←
 //! rankings, bucket_order ← pairs ← comparisons ← metrics, latent ← aggregate ← leaderboard, tree ← forest, boost ←
 //! shap, cross_validation`.

@@ -24,9 +24,9 @@ impl Weights {
     /// Checks weights for `rows` rows; `None` and all ones are unit weights.
     ///
     /// # Errors
-    /// [`Error::WeightCount`], [`Error::Weight`] for a negative, NaN or infinite weight, and [`Error::NoWeight`] or
+    /// [`Error::WeightCount`], [`Error::Weight`] for a negative, NaN or infinite weight, [`Error::NoWeight`] or
     /// [`Error::WeightOverflow`] for a sum that is zero or infinite, and [`Error::WeightRange`] for weights whose ratio
-    /// exceeds 1e400.
+    /// exceeds about 1e427.
     pub fn new(weights: Option<&[f64]>, rows: usize) -> Result<Self> {
         let Some(weights) = weights else {
             return Ok(Self::Unit(rows));

@@ -124,7 +124,8 @@ impl Methods {
     }
 }
 
-/// Runs all tasks and passes each result to `finished` as it completes. Returns the task that failed and its message.
+/// Runs all tasks and passes each result to `finished` as it completes. If a task fails, returns its index and the
+/// error message.
 #[pyfunction]
 pub fn cross_validate<'py>(
     py: Python<'py>,

@@ -25,7 +25,7 @@ pub trait ExternalMethod: fmt::Debug + Send + Sync {
         -> std::result::Result<Vec<f64>, ExternalFailure>;
 }
 
-/// Why an [`ExternalMethod`] has no result.
+/// Failure of an [`ExternalMethod`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExternalFailure {
     /// The host interrupted the work.

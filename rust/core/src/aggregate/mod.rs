@@ -108,8 +108,9 @@ impl Aggregator {
     /// The consensus of the rankings that the evidence describes.
     ///
     /// # Errors
-    /// [`Error::TooLittleKnown`] when the evidence lacks a statistic that the method needs; [`Error::Unsolved`] when no
-    /// maximal lottery could be computed accurately; [`Error::Interrupted`].
+    /// [`Error::TooLittleKnown`] when the evidence lacks a statistic that the method needs; [`Error::Unsolved`] when a
+    /// maximal lottery or Davidson's model could not be computed accurately; [`Error::External`] when a method of the
+    /// host fails; [`Error::Interrupted`].
     pub fn aggregate(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<BucketOrder> {
         self.method().aggregate(evidence, workspace)
     }

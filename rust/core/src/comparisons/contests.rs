@@ -171,7 +171,7 @@ impl Contests {
 struct Profiles {
     /// Covariates from the view of the first label of the contest; never −0.
     signed: Array2<f64>,
-    /// A row with each profile.
+    /// Per profile: one of the rows that have it.
     rows: Vec<u32>,
     /// Profile of each row; empty without covariates.
     of_rows: Vec<u32>,

@@ -204,7 +204,7 @@ pub(crate) mod tests {
     use super::*;
     use ndarray::Array2;
 
-    /// Arrays without weights, groups and covariates.
+    /// Arrays without weights and groups.
     pub(crate) fn plain<'a>(
         labels: usize,
         first: &'a [u32],

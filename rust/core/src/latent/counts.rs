@@ -1,4 +1,4 @@
-//! The model of one score a label for a whole set of rankings: what their counted pairs say.
+//! Derivatives of the latent model from pair counts, if all rankings of a set have the same scores.
 
 use crate::pairs::PairCounts;
 
@@ -8,7 +8,7 @@ impl LatentRow<'_> {
     /// Adds the derivatives of the log-likelihood of all counted pairs: O(n²), however many rankings there were.
     ///
     /// # Panics
-    /// When counts or derivatives are of another number of labels.
+    /// When counts or derivatives have a different number of labels.
     pub fn add_count_derivatives(&self, counts: &PairCounts, to: &mut Derivatives) {
         let n = self.labels();
         assert_eq!(counts.labels(), n, "counts of other labels");

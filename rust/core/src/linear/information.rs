@@ -13,7 +13,7 @@ use super::model::LinearModel;
 use super::params::{LinearOptions, LinearParams};
 use super::strips::{RowMoments, StripSums};
 
-/// What standard errors of a linear model are computed from.
+/// Matrices from which the standard errors of a linear model are computed.
 ///
 /// Row and column j · 2n + output belong to the coefficient of input j for that output. Inputs are the standardised
 /// features divided by the square root of their number, then the intercept; outputs are n utilities, then n tie terms.
@@ -22,7 +22,7 @@ pub struct LinearInformation {
     /// Second derivatives H, at the fitted coefficients, of the penalty minus the log-likelihood of the training data.
     pub second_derivatives: Array2<f64>,
     /// M = G/(G − 1) Σ s sᵀ + the second derivatives of the penalty, where s is the gradient of each of G rankings:
-    /// H⁻¹ M H⁻¹ is the covariance of the coefficients also if the pairs of a ranking depend on each other. `None`
+    /// H⁻¹ M H⁻¹ is the covariance of the coefficients even if the pairs of a ranking depend on each other. `None`
     /// if no ranking has more than two labels.
     ///
     /// A row whose weight is a whole number counts as that many rankings if all weights are whole; otherwise each row

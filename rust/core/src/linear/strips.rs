@@ -21,7 +21,7 @@ pub(super) trait RowMoments: Sync {
     /// Writes the moments of a row.
     fn write(&self, row: usize, planes: &mut [f64]);
 
-    /// Calls `add(row, column, value)` for the entries in the 2n outputs that summed moments contribute to.
+    /// Calls `add(row, column, value)` for each entry of the 2n × 2n matrix of outputs that summed moments add to.
     fn expand(&self, sums: &[f64], add: &mut dyn FnMut(usize, usize, f64));
 }
 

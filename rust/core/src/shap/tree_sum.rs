@@ -66,7 +66,7 @@ fn check_rows(features: usize, values: ArrayView2<'_, f64>) -> Result<Vec<f64>> 
 /// SHAP values of rows: rows × features × labels.
 ///
 /// # Errors
-/// Another number of features than the model has, an infinite value, errors of the trees, [`Error::Memory`],
+/// A number of features that differs from the model's, an infinite value, errors of the trees, [`Error::Memory`],
 /// [`Error::Interrupted`], or threads that cannot be started.
 pub(super) fn shap_values(
     model: &impl TreeSum,

@@ -172,7 +172,7 @@ impl TreeSum for ForestScores<'_> {
     }
 }
 
-/// A tree and all that the shares of its leaves depend on.
+/// Computes the Borda scores of the leaves of a tree.
 struct LeafScores<'a> {
     tree: &'a Tree,
     rankings: &'a Rankings,

@@ -22,7 +22,7 @@ pub enum AggregatorSpec {
     Plain((String, f64)),
     /// A search for the best bucket order and its options.
     Search((String, SearchOptions)),
-    /// An aggregator written in Python: its name, what it reads, and the object.
+    /// An aggregator written in Python: its name, whether it reads pair order matrices, and the object.
     Python((String, bool, PythonObject)),
 }
 
@@ -47,7 +47,7 @@ impl PartialEq for PythonObject {
 #[pyo3(from_item_all)]
 pub struct SearchOptions {
     search: String,
-    /// Method that orders the labels first.
+    /// Method that computes the initial order of the labels.
     order: Option<(String, f64)>,
     penalty: f64,
     ties: bool,
@@ -127,7 +127,7 @@ impl SearchOptions {
         Ok(Aggregator::TauX(tau_x.with_time_limit(self.duration()?)))
     }
 
-    /// The method that orders the labels first.
+    /// The method that computes the initial order of the labels.
     fn scorer(&self) -> Result<Option<Scorer>> {
         let order = self.order.as_ref();
         let order = order.map(|(method, parameter)| plain(method, *parameter));

@@ -18,7 +18,7 @@ pub enum Sets<'py> {
     Whole(PyReadonlyArray3<'py, i64>),
     /// The same number of rankings in each set; NaN marks missing labels.
     Real(PyReadonlyArray3<'py, f64>),
-    /// Sets of different sizes.
+    /// Sets that may differ in size.
     List(Vec<Positions<'py>>),
 }
 

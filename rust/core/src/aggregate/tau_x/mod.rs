@@ -18,7 +18,7 @@ use crate::bucket_order::BucketOrder;
 use crate::error::{Error, Result};
 use crate::pairs::PairShares;
 
-/// How the best bucket order is searched.
+/// How to search for the best bucket order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TauXSearch {
     /// One order of the labels, cut into buckets in the best way. O(n²) after the sort.
@@ -37,11 +37,12 @@ pub enum TauXSearch {
 /// worth tied; an unknown pair is worth 0. The method has no threshold. Among bucket orders of equal value it prefers
 /// those with more ties: labels without evidence, and labels that the shares do not distinguish, are tied.
 ///
-/// The labels are ordered by the scores of another method, if one is given, and by their net preference
-/// `Σ_v (P[u before v] − P[v before u])`, equal ones by net preference among themselves, then by the sum of their signed
-/// squared leads. Labels that are still equal stay together in the cut; the larger searches order them by their sorted
-/// rows of the pair table, and by column only where these do not differ. The order is cut by dynamic programming, among
-/// equally good cuts with the shortest last bucket. Comparisons treat values within 1e-9 as equal.
+/// The labels are ordered by the scores of another method, if one is given. Labels that are equal by one key are
+/// ordered by the next: net preference `Σ_v (P[u before v] − P[v before u])`, net preference among the equal labels,
+/// and the sum of the signed squared leads. Labels that are still equal stay together in the cut; the larger searches
+/// order them by their sorted rows of the pair table, and by column only where these do not differ. The order is cut
+/// by dynamic programming; of the cuts with equal value and ties, the one with the shortest last bucket is chosen.
+/// Comparisons treat values within 1e-9 as equal.
 ///
 /// Reference: E. J. Emond and D. W. Mason, *A new rank correlation coefficient with application to the consensus
 /// ranking problem*, Journal of Multi-Criteria Decision Analysis 11, 2002, for τ_X.
@@ -180,7 +181,7 @@ impl TauX {
     }
 }
 
-/// A bucket order, and what a search larger than the cut knows about it.
+/// A bucket order with its solution, which has bounds; `None` for a cut without limits on the buckets.
 struct SearchResult {
     order: BucketOrder,
     solution: Option<Solution>,

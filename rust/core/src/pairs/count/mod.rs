@@ -106,8 +106,9 @@ impl PairCounts {
     /// after; and the weight of the rows that rank each label.
     ///
     /// # Errors
-    /// [`PairStatisticError::PairTable`](crate::error::PairStatisticError::PairTable) for another shape, [`Error::LabelCount`] when `ranked` has other labels, and
-    /// [`Error::Weight`] for a negative, NaN or infinite count, with the index of the pair as its row.
+    /// [`PairStatisticError::PairTable`](crate::error::PairStatisticError::PairTable) for an invalid shape,
+    /// [`Error::LabelCount`] if `ranked` has a different number of labels, and [`Error::Weight`] for a negative, NaN or
+    /// infinite count, with the index of the pair or label as its row.
     pub fn from_table(table: ArrayView2<'_, f64>, ranked: &[f64]) -> Result<Self> {
         let (pairs, columns) = table.dim();
         let Some(labels) = labels_of_pairs(pairs).filter(|_| columns == 3) else {

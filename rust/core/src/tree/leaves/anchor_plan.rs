@@ -31,10 +31,10 @@ pub(crate) enum AnchorKind {
     Coarse,
 }
 
-/// The ways up from the leaves of a tree, for one `coarse_fraction`.
+/// Results of climbing from all leaves of a tree towards the root, for one `coarse_fraction`.
 pub(crate) struct ClimbFractions {
-    /// Per node: the largest fraction that its parent contributes to the shares of a leaf below it; 0 if all ways end
-    /// at or below the node.
+    /// Per node: the largest fraction that its parent contributes to the shares of a leaf below it; 0 if all
+    /// climbs end at or below the node.
     remainders: Vec<f32>,
     /// Per node: whether it is a coarse anchor.
     is_coarse: Vec<bool>,
@@ -48,12 +48,12 @@ impl ClimbFractions {
 }
 
 impl AnchorPlan<'_> {
-    /// Whether some leaves are no anchors.
+    /// Whether there may be leaves that are not anchors.
     pub(crate) fn has_tails(&self) -> bool {
         self.least > 1
     }
 
-    /// Number of exact anchors of a tree for each `least` = 1, 2, 4, …; that of the plan is ignored.
+    /// Number of exact anchors of a tree for each `least` = 1, 2, 4, …
     pub(crate) fn exact_counts(
         tree: &Tree,
         fractions: &ClimbFractions,
@@ -85,7 +85,7 @@ impl AnchorPlan<'_> {
             .collect()
     }
 
-    /// Follows the ways up from all leaves.
+    /// Climbs from all leaves towards the root.
     pub(crate) fn fractions(&self, tree: &Tree) -> ClimbFractions {
         let nodes = tree.nodes().len();
         let mut fractions = ClimbFractions {
@@ -121,9 +121,10 @@ impl AnchorPlan<'_> {
     }
 }
 
-/// The exponents of `least`, from the first inclusive to the second exclusive, for which a node is an exact anchor. Leaves
-/// of at least `least` rows are anchors, and inner nodes of at least `least` rows with a smaller child below which a leaf
-/// needs the anchor.
+/// The exponents of `least`, from the first inclusive to the second exclusive, for which a node is an exact anchor.
+///
+/// A leaf is an anchor if it has at least `least` rows. An inner node is an anchor if it has at least `least` rows, and
+/// one of its children has fewer rows and a leaf below it that needs the anchor.
 fn exact_exponents(tree: &Tree, index: u32, fractions: &ClimbFractions) -> [usize; 2] {
     let node = tree.node(index);
     let end = |rows: u32| rows.max(1).ilog2() as usize + 1;

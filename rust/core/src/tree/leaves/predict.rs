@@ -13,7 +13,7 @@ use super::shrinkage::Shrinkage;
 use super::walk::ShareWalk;
 use crate::tree::fitted::FittedTree;
 
-/// Rows per block: each block walks down from the root.
+/// Rows per block: many, because the shares are computed from the root down for every block.
 const BLOCK_ROWS: usize = 2048;
 
 impl FittedTree {
@@ -108,7 +108,7 @@ pub struct TreePredictor<'a> {
 type Visit = (u32, u32, f64);
 
 impl TreePredictor<'_> {
-    /// The leaves that the rows of a block reach, by leaf.
+    /// The leaves that the rows of a block reach, sorted by leaf.
     fn visits(&self, block: RowBlock<'_>) -> Result<Vec<Visit>> {
         let tree = self.fitted.tree();
         let mut visits: Vec<Visit> = Vec::new();

@@ -148,7 +148,7 @@ impl ShareFormula for Path {
         // The root has no parent and keeps its own shares.
         let has_parent = parent_seen > 0.0;
         let parent_seen = if has_parent { parent_seen } else { 1.0 };
-        // kept = N / (N + λ) is the fraction of the difference to the parent that remains; parent_factor = kept / N.
+        // kept = N / (N + λ) is the fraction of the difference from the parent that remains; parent_factor = kept / N.
         let parent_factor = 1.0 / (parent_seen + strength);
         let kept = parent_seen * parent_factor;
         let share = |own: f64, parent: f64, smoothed: f64| {

@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 /// Bytes per cache line.
 const LINE: usize = 64;
 
-/// Bytes that start at a cache line, so that a vector load of a padded row never crosses two lines.
+/// Bytes that start at a cache line, so that a vector load of a padded row never spans two lines.
 #[derive(Debug, Default)]
 pub(crate) struct AlignedBytes {
     bytes: Vec<u8>,

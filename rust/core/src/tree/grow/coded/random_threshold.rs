@@ -29,7 +29,7 @@ pub(crate) fn draw_threshold(features: &Features, node: &LargeNode, feature: usi
 }
 
 /// The cut at the random threshold of a sorted feature; `None` if it leaves fewer than `min_rows` rows on a side, or if
-/// it was a candidate with missing values last.
+/// the same cut was already a candidate with missing values last.
 pub(crate) fn random_cut(
     features: &Features,
     node: &LargeNode,
