@@ -1,4 +1,4 @@
-"""Serve single rows from a saved model in one long-lived process, and report what that costs.
+"""Serve single rows from a saved model in one long-lived process, and report time and memory.
 
     python scripts/serve_rows.py model.bin rows.csv --calls 100000 --threads 8
 
@@ -26,7 +26,7 @@ TIMED_CALLS = 500
 
 
 def resident_kilobytes() -> int | None:
-    """Memory of this process; None where the system does not tell it."""
+    """Memory of this process; None if the system does not report it."""
     status = Path("/proc/self/status")
     if not status.exists():
         return None
@@ -35,7 +35,7 @@ def resident_kilobytes() -> int | None:
 
 
 def ask(model: Any, rows: NDArray[np.float64], calls: int, threads: int) -> int:
-    """Predict single rows from several threads at once; return the number of answers unlike those of the batch."""
+    """Predict single rows from several threads at once; return how many answers differ from the batch."""
     expected = model.predict(rows)
     wrong = [0] * threads
     errors: list[BaseException] = []
@@ -69,7 +69,7 @@ def median_seconds(call: Any) -> float:
 
 
 def python_seconds(model: Any, row: NDArray[np.float64]) -> tuple[float, float]:
-    """Median time of one prediction, and of its part outside the extension; the core is called in the same way."""
+    """Median time of one prediction, and of its part in Python: the difference from a direct call of the core."""
     whole = median_seconds(lambda: model.predict(row))
     if not hasattr(model, "forest_"):
         return whole, float("nan")

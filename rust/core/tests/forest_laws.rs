@@ -157,7 +157,7 @@ fn engines_draw_the_same_thresholds() {
             MISSING => f64::NAN,
             position => f64::from(position),
         });
-        // Weights too large to expand into repetitions select the general engine.
+        // Weights too large to expand into repetitions select the engine for weighted rows.
         let heavy = Rankings::new(positions.view(), Some(&[1000.0; 300])).unwrap();
         for seed in 0..5 {
             let options = TreeOptions {

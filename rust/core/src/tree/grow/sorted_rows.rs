@@ -25,7 +25,7 @@ impl SortedRows<'_> {
         }
     }
 
-    /// Adds to positions among the rows with a value the missing rows before them.
+    /// Converts positions among the rows with a value to positions among all rows.
     pub(super) fn shift(&self, mut cuts: Cuts) -> Cuts {
         let offset = if self.missing_left { self.missing } else { 0 };
         for cut in &mut cuts {
