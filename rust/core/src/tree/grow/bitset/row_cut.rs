@@ -14,8 +14,8 @@ pub(super) struct RowCut {
     pub(super) upper: u32,
 }
 
-/// A feature and the side of its missing values. A feature without missing values has one column, with them on the
-/// right; the columns of a feature are adjacent.
+/// A feature and the side of its missing values. A feature without missing values has one column, that for the right
+/// side; the columns of a feature are adjacent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct CutColumn(u32);
 
