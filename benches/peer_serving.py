@@ -1,6 +1,6 @@
 """Predictions of a forest, one thread: our ranking of all labels compared with scikit-learn's forests.
 
-Two peers: the multi-output forest on the codes of all pairs of labels, asked by `predict_proba`, and the forest that
+Two peers: the multi-output forest on the codes of all pairs of labels, with `predict_proba`, and the forest that
 predicts the top label only. The multi-output forest of 100 trees on letter would take minutes and gigabytes, so its
 time is extrapolated from forests of 2 and 6 trees, fitted on all rows.
 
