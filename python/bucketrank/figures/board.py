@@ -76,7 +76,7 @@ def plot_score_intervals(board: Leaderboard, *, ax: Axes | None = None) -> Axes:
     axes.set_axisbelow(True)
     axes.spines[["top", "right", "left"]].set_visible(False)
     if board.crosses_tier.any():
-        # At the right: long names of labels leave more space to the left of the axes than the text takes.
+        # Right-aligned: a title wider than the axes then extends into the margin of the label names.
         axes.set_title(
             "hollow: the rank interval reaches outside the tier", fontsize="small", loc="right"
         )
@@ -96,7 +96,7 @@ def plot_pair_outcomes(board: Leaderboard, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
-        Cells of up to 14 labels show percentages of wins, ties and losses of the row label; pairs that were never
+        With up to 14 labels, cells show percentages of wins, ties and losses of the row label; pairs that were never
         compared are empty.
 
     Examples
