@@ -14,7 +14,7 @@ fn explain(params: KemenyParams, y: &Array2<f64>) -> Explanation {
 
 #[test]
 fn the_median_of_three_ballots_has_their_distance() {
-    // 0 before 1: 2 of 3. 0 before 2: 3. 1 before 2: 1 of 3, tied once, reversed once.
+    // 0 before 1: 2 of 3. 0 before 2: 2 of 3. 1 before 2: 1 of 3, tied once, reversed once.
     let y = array![[1.0, 2.0, 3.0], [1.0, 3.0, 2.0], [2.0, 1.0, 1.0]];
     let y = y + 0.0;
     let found = explain(KemenyParams::default(), &y);
