@@ -1,7 +1,7 @@
 """Install the wheels of a folder in new virtual environments and run the smoke test there.
 
-A folder without wheels must contain an sdist, which is compiled and tested instead. Wheels are built from the sdist of
-their folder, so that it is not compiled again.
+A folder without wheels must contain an sdist, which is compiled and tested instead. If there are wheels, the sdist is
+not compiled again, because they were built from it.
 """
 
 from __future__ import annotations

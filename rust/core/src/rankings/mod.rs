@@ -36,8 +36,8 @@ impl Rankings {
     /// rows with gaps (1, 2, 2, 4) or fractions (1, 2.5, 2.5, 4) are ranked densely.
     ///
     /// # Errors
-    /// An empty array, fewer than two or too many labels, a position that is zero or negative, [`Error::Memory`], or the
-    /// errors of [`Weights::new`].
+    /// An empty array, fewer than two or too many labels, a position that is zero or negative, [`Error::Memory`], or
+    /// the errors of [`Weights::new`].
     ///
     /// # Examples
     /// ```
@@ -262,7 +262,7 @@ mod tests {
             y[[1, 2]] = 3;
             let rankings = Rankings::new(y.view(), None).unwrap();
             assert_eq!(rankings.row(1)[2], 2);
-            // Other strides take the same way.
+            // An array with other strides gives the same rankings.
             let by_columns = Rankings::new(y.t().as_standard_layout().t(), None).unwrap();
             assert_eq!(by_columns, rankings);
         }
