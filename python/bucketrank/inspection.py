@@ -146,7 +146,7 @@ def partial_dependence(
     Returns
     -------
     sklearn.utils.Bunch
-        ``average`` of shape (n_labels, n_values), with one more axis per further feature, ``individual`` if asked for,
+        ``average`` of shape (n_labels, n_values), with one more axis per further feature, ``individual`` if requested,
         and ``grid_values``, the values of each feature.
 
     Examples
@@ -178,7 +178,7 @@ def partial_dependence(
 def _known_values(
     estimator: Any, X: Any, features: Any, options: dict[str, Any]
 ) -> dict[Any, NDArray[Any]]:
-    """Return the values to try of each feature with missing values in `X`; scikit-learn's would be missing too."""
+    """Return the values to try of each feature with missing values in `X`; scikit-learn's own values could be NaN."""
     columns = FeatureColumns(X)
     chosen = features if isinstance(features, (list, tuple, np.ndarray)) else [features]
     resolution = options.get("grid_resolution", 100)
