@@ -50,7 +50,7 @@ pub struct PermutationShap {
 /// of Machine Learning Research 23, 2022.
 ///
 /// # Errors
-/// No background rows, another number of features than the model has, a value that is not finite, no permutations,
+/// No background rows, another number of features than the model has, an infinite value, no permutations,
 /// errors of the model, [`Error::Memory`], [`Error::Interrupted`], or threads that cannot be started.
 pub fn permutation_shap(
     model: &dyn PairModel,
