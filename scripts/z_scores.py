@@ -66,7 +66,7 @@ class JudgedCell:
 
 
 def judge(study: Study, cells: list[Cell]) -> list[JudgedCell]:
-    """Return every cell with its z-score and two-sided p-value, by t with one less than the number of repeats."""
+    """Return every cell with its z-score and its two-sided p-value, by t with `n_repeats` - 1 degrees of freedom."""
     variance = _variances(study)
     repeats = int(study.settings["n_repeats"])
     judged = []
