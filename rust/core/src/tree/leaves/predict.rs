@@ -108,7 +108,7 @@ pub struct TreePredictor<'a> {
 type Visit = (u32, u32, f64);
 
 impl TreePredictor<'_> {
-    /// The leaves that the rows of a block reach, by leaf.
+    /// The leaves that the rows of a block reach, sorted by leaf.
     fn visits(&self, block: RowBlock<'_>) -> Result<Vec<Visit>> {
         let tree = self.fitted.tree();
         let mut visits: Vec<Visit> = Vec::new();
