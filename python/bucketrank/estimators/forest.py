@@ -58,8 +58,8 @@ class PartialLabelRankingForest(ScoreRanker):
         Number of trees.
     variant : {"mixed", "bootstrap", "extra_trees"}, default "mixed"
         ``"bootstrap"`` grows every tree on a bootstrap sample and searches `max_features` features per node.
-        ``"extra_trees"`` grows every tree on all rows and tries one random threshold per feature. ``"mixed"`` alternates
-        the two.
+        ``"extra_trees"`` grows every tree on all rows and tries one random threshold per feature. ``"mixed"``
+        alternates the two.
     max_features : int, float, {"sqrt", "log2"}, default "sqrt"
         Number of features drawn per node of a bootstrap tree; None means all.
     max_depth : int, optional

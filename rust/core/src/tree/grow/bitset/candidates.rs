@@ -67,8 +67,8 @@ impl BitsetGrower<'_> {
         );
     }
 
-    /// Finds the cut at the random threshold of each feature, for both sides of missing values. A feature whose values
-    /// are equal, except for missing ones, has the cut between the two.
+    /// Finds the cut at the random threshold of each feature, for both sides of missing values. If all known values of
+    /// a feature are equal, the cut separates them from the missing values.
     fn find_random_cuts(&mut self, node: &SmallNode) {
         // With two rows all cuts are equally good, and the first is chosen.
         let first_only = node.rows.count_ones() == 2 && self.options.max_features.is_none();
