@@ -20,7 +20,7 @@ TURNS = 3
 """Alternating turns of both sides; the fastest of each counts."""
 
 
-# Run in a separate process. The peak memory is reset when the arrays of the input are there.
+# Run in a separate process. The peak memory is reset after the input arrays are created.
 LARGE = """
 import sys, time
 import bucketrank as br
@@ -70,7 +70,7 @@ def boards() -> None:
 def fastest_turns(data: Any, bootstrap: Callable[[int], Any]) -> tuple[float, float]:
     """Seconds of a leaderboard and of a peer's bootstrap, one thread each, measured in turns.
 
-    Its matrices are small: on a machine with other load, two threads of BLAS made it ten times as slow.
+    The peer's matrices are small: on a machine with other load, two threads of BLAS made it ten times as slow.
     """
     from threadpoolctl import threadpool_limits
 

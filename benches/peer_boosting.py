@@ -163,7 +163,7 @@ def categories() -> None:
 
 
 def boosting() -> None:
-    """Run all comparisons in a process with this number of threads."""
+    """Run all comparisons in a separate process with `THREADS` threads."""
     subprocess.run(
         [sys.executable, str(Path(__file__).resolve())],
         check=True,

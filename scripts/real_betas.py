@@ -103,7 +103,7 @@ def _table(rows: list[Row]) -> Table:
     recommended = [row.recommended for row in rows]
     deviations = [row.deviation for row in rows]
     columns = (
-        # One column, because a terminal repeats the first column only when it breaks the table into blocks.
+        # One column, because only the first column is repeated when a wide table is broken into blocks.
         Column.of("case", [f"{row.dataset} {row.aggregator} {row.missing} %" for row in rows]),
         Column.with_spread("recommended β", recommended, deviations, unmarked, unmarked),
         column("paper's", "paper_recommended", three),

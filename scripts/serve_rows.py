@@ -1,4 +1,4 @@
-"""Serve single rows from a saved model in one long-lived process, and report what that costs.
+"""Serve single rows from a saved model in one long-lived process, and report time and memory.
 
     python scripts/serve_rows.py model.bin rows.csv --calls 100000 --threads 8
 

@@ -36,7 +36,7 @@ class _Field:
 
 @dataclass(frozen=True)
 class _Schema:
-    """Attributes of a fitted model and relations between them: descriptions of what must hold for a model."""
+    """Attributes of a fitted model, and the relations that must hold between them, by description."""
 
     required: dict[str, _Field]
     optional: dict[str, _Field] = field(default_factory=dict)
@@ -383,7 +383,7 @@ def _parameters(kind: Any) -> dict[str, _Field]:
 
 
 def _of_annotation(hint: Any) -> _Field:
-    """Return the field of a parameter; an int is accepted for a float, but a bool is no number."""
+    """Return the field of a parameter; an int is accepted for a float, but a bool is not a number."""
     hints = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     kinds = tuple(typing.get_origin(kind) or kind for kind in hints)
     kinds += (int,) if float in kinds else ()

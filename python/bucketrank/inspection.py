@@ -146,7 +146,7 @@ def partial_dependence(
     Returns
     -------
     sklearn.utils.Bunch
-        ``average`` of shape (n_labels, n_values), with one more axis per further feature, ``individual`` if asked for,
+        ``average`` of shape (n_labels, n_values), with one more axis per further feature, ``individual`` if requested,
         and ``grid_values``, the values of each feature.
 
     Examples

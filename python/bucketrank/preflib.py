@@ -21,7 +21,7 @@ from bucketrank.csv_records import BadFileError
 __all__ = ["PREFLIB_TYPES", "WeightedRankings", "read_preflib", "write_preflib"]
 
 PREFLIB_TYPES = ("soc", "soi", "toc", "toi", "cat")
-"""Data types: strict or with ties (s, t), orders that are complete or incomplete (c, i), and categories."""
+"""Data types: orders that are strict (s) or with ties (t), complete (c) or incomplete (i); and categories (cat)."""
 
 _HEADER = re.compile(r"#\s*([^:]+?)\s*:\s*(.*?)\s*")
 _NAME = re.compile(r"ALTERNATIVE NAME (\d+)", re.IGNORECASE)
@@ -141,7 +141,7 @@ def _numbered(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _read_header(name: str, lines: Sequence[tuple[int, str]]) -> dict[str, tuple[int, str]]:
-    """Return line number and value of each key, in upper case."""
+    """Return line number and value by key; keys are in upper case."""
     header: dict[str, tuple[int, str]] = {}
     for number, line in lines:
         entry = _HEADER.fullmatch(line) if line.startswith("#") else None

@@ -59,13 +59,13 @@ class Aggregator:
 
     Aggregators are immutable and compare equal by class and parameters; `set_params` returns a new one.
 
-    A method of your own is a subclass with one of two methods, and works wherever the others do: in `aggregate_many`
-    and `explain`, as the aggregator of an estimator, in `compare`, and on the command line as ``module:Class``.
-    ``aggregate_pair_order(self, C)`` gets the matrix of shares of "u before v", ties counting half; ``aggregate(self,
-    Y, sample_weight=None)`` gets positions, with NaN for missing labels, and weights or None. Both return one number
-    per label: smaller is better, equal numbers are ties. The first also works on models that predict shares of pairs,
-    such as forests. Parameters are arguments of ``__init__`` that are stored under their names, or fields of a frozen
-    dataclass. Calls hold Python's lock, so they do not run in parallel.
+    A user-defined aggregator is a subclass that defines one of two methods. It works wherever the others do: in
+    `aggregate_many` and `explain`, as the aggregator of an estimator, in `compare`, and on the command line as
+    ``module:Class``. ``aggregate_pair_order(self, C)`` gets the matrix of shares of "u before v", ties counting
+    half; ``aggregate(self, Y, sample_weight=None)`` gets positions, with NaN for missing labels, and weights or None.
+    Both return one number per label: smaller is better, equal numbers are ties. The first also works on models that
+    predict shares of pairs, such as forests. Parameters are arguments of ``__init__`` that are stored under their
+    names, or fields of a frozen dataclass. Calls hold Python's lock, so they do not run in parallel.
 
     Examples
     --------
@@ -332,7 +332,7 @@ class Aggregator:
         return type(self)(**{**known, **params})
 
     def __sklearn_clone__(self: _Self) -> _Self:
-        # Aggregators are immutable; scikit-learn's own way refuses parameters that the constructor converts.
+        # Aggregators are immutable, and scikit-learn's own clone rejects parameters that the constructor converts.
         return self
 
     def __repr__(self) -> str:

@@ -146,7 +146,7 @@ class Davidson(Aggregator):
         *,
         labels: Sequence[Hashable] | None = None,
     ) -> DavidsonExplanation:
-        """Fit the model and return its numbers.
+        """Fit the model and return its estimates.
 
         Parameters
         ----------
@@ -200,7 +200,7 @@ class Davidson(Aggregator):
     def _scaled(
         self, values: NDArray[np.float64], labels: Sequence[Hashable]
     ) -> NDArray[np.float64]:
-        """Return utilities, of labels in the last axis, on the scale of this model."""
+        """Return utilities on the scale of this model; the last axis has the labels."""
         scaled = values * self._factor
         if self.anchor is None:
             return scaled

@@ -35,7 +35,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class MarkovChain(Aggregator):
-    """Labels ordered by how often a random walk that moves to labels ranked higher visits them.
+    """Labels ordered by how often they are visited by a random walk that moves to higher-ranked labels.
 
     The four chains of Dwork et al. (2001); labels of equal probability are tied.
 

@@ -40,7 +40,7 @@ class PartialLabelRankingLinear(LatentRanker):
     one with weights :math:`e^{(f_u - f_v)/2}`, :math:`e^{h_u + h_v}` and :math:`e^{(f_v - f_u)/2}`. Features are
     standardised, clipped to ±6 and divided by the square root of their number; the penalised log-likelihood is concave,
     so its maximum is unique, and the fit finds it. A categorical feature has one input per category: 1 for the rows of
-    this category, else 0, standardised as the other features.
+    this category, else 0, standardised like the other features.
 
     Parameters
     ----------

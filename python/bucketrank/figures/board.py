@@ -96,7 +96,7 @@ def plot_pair_outcomes(board: Leaderboard, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
-        Cells of up to 14 labels show percentages of wins, ties and losses of the row label; pairs that were never
+        With up to 14 labels, cells show percentages of wins, ties and losses of the row label; pairs that were never
         compared are empty.
 
     Examples

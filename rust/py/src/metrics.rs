@@ -45,7 +45,7 @@ pub fn tau_x_samples<'py>(
     Ok(values.into_pyarray(py))
 }
 
-/// Mean of τ_X, each over the labels that both rankings rank.
+/// Mean of τ_X, for each row over the labels that both rankings rank.
 #[pyfunction]
 pub fn tau_x_ranked(
     py: Python<'_>,

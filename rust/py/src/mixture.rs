@@ -143,7 +143,7 @@ pub fn fit_mixture<'py>(
     Ok(fitted.into())
 }
 
-/// A fitted model and what its predictions need besides it: a tuple in Python.
+/// A fitted model with the further arguments of its predictions: a tuple in Python.
 pub enum FittedModel {
     /// A forest and the strength of its m-estimate.
     Forest(Py<Forest>, f64),
@@ -265,8 +265,9 @@ pub fn mixture_consensus<'py>(
     Ok((order_table(&orders, labels).into_pyarray(py), left_out))
 }
 
-/// SHAP values of the Borda scores of the mixed shares, estimated from `n_permutations` random orders of the features
-/// (with their reverses) and background rows, and the components left out as by `mixture_pair_shares`.
+/// SHAP values of the Borda scores of the mixed shares, estimated from background rows and random orders of the
+/// features with their reverses, and the components left out as by `mixture_pair_shares`. `orders` is the number of
+/// random orders and their seed.
 #[pyfunction]
 pub fn mixture_shap_values<'py>(
     py: Python<'py>,

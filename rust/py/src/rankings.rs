@@ -42,7 +42,7 @@ pub fn drop_labels<'py>(
     rankings_to_array(py, &dropped)
 }
 
-/// The position of each category in the order of their rankings; negative codes are missing.
+/// The position of each category in the order learnt from the rankings; negative codes are missing.
 #[pyfunction]
 pub fn order_categories<'py>(
     py: Python<'py>,

@@ -14,8 +14,8 @@ use crate::run::{Interrupt, WorkMeter};
 /// locked ones is discarded. Majorities of equal strength are treated together: those that are part of a cycle of
 /// locked and equally strong majorities are all discarded, the others are all locked, so the result does
 /// not depend on the order of the labels. Labels are ordered by wins minus losses along locked majorities: a label is
-/// placed before all labels that it wins against, and labels that nothing distinguishes are tied. O(n³) steps on 64
-/// labels at a time, for majorities of different strength.
+/// placed before all labels that it wins against, and labels that nothing distinguishes are tied. O(n³) steps of
+/// ⌈n/64⌉ words each, for majorities of different strength.
 ///
 /// Reference: T. N. Tideman, *Independence of clones as a criterion for voting rules*, Social Choice and Welfare 4,
 /// 1987.

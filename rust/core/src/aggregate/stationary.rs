@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn classes_are_weighted_by_absorption_in_every_order() {
-        // State t is transient and goes to a with ¼ and to b with ½; c and d communicate.
+        // State 0 is transient and moves to 1 with probability ¼ and to 2 with ½; 2 and 3 communicate.
         let by_name = |from: usize, to: usize| match (from, to) {
             (0, 1) => 0.25,
             (0, 2) => 0.5,

@@ -159,7 +159,7 @@ impl CandidateFeature {
             group_of[bin] = edges.len() as u8;
             left += count as usize;
         }
-        // Enough rows on both sides is true of consecutive edges.
+        // The edges with enough rows on both sides are consecutive.
         let range = |is_boundary: &dyn Fn(usize) -> bool| {
             let mut edges = edges.iter().map(|&left| is_boundary(left));
             let start = edges.position(|is_boundary| is_boundary);

@@ -105,7 +105,7 @@ fn fit_weighted(
 }
 
 /// Refuses a fit whose scores, derivatives or trees cannot be allocated. With early stopping the number of trees is
-/// open.
+/// not known in advance, and not checked.
 fn check_memory(rankings: &Rankings, options: &BoostOptions) -> Result<()> {
     const BYTES_PER_OUTPUT: usize = 32;
     const BYTES_PER_TREE: usize = 64;

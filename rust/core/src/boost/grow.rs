@@ -65,8 +65,8 @@ struct ScoreSplit {
 }
 
 impl ScoreSplit {
-    /// Whether missing values go left: learnt, or without missing values in the node to the side with more of its `rows`
-    /// rows, `left` of which go left.
+    /// Whether missing values go left: as learnt or, if no value is missing in the node, if more than half of its
+    /// `rows` rows go left. `left` is the number of rows that go left.
     fn sends_missing_left(&self, left: usize, rows: usize) -> bool {
         self.boundary.missing_left.unwrap_or(2 * left > rows)
     }

@@ -88,8 +88,8 @@ impl<'a> RunGradient<'a> {
         }
     }
 
-    /// Overwrites `gradient` with the gradient of the objective. `false`, and nothing is written, if the scores are too
-    /// far apart. Identical with every instruction set.
+    /// Overwrites `gradient` with the gradient of the objective; returns `false` and writes nothing if the scores are
+    /// too far apart. The result is identical with every instruction set.
     pub(super) fn write(&mut self, scores: &[f64], gradient: &mut [f64]) -> bool {
         let is_close = dispatch(ExpectationKernel {
             gradient: self,

@@ -237,8 +237,8 @@ impl Components {
     }
 }
 
-/// Whether an error concerns a component alone, so that the others can do without it. All other errors are errors of the
-/// data, the parameters or the machine.
+/// Whether an error concerns one component only, so that the mixture can leave this component out. All other errors
+/// are errors of the data, the parameters or the machine.
 fn concerns_component(error: &Error) -> bool {
     matches!(error, Error::Unsolved { .. })
 }

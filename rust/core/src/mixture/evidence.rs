@@ -137,7 +137,8 @@ pub(super) struct HeldOutScores<'a> {
 }
 
 impl<'a> HeldOutScores<'a> {
-    /// Brings the scores of all parts into the order of the evidence rows. `compared` are the compared labels of a model.
+    /// Brings the scores of all parts into the order of the evidence rows. `compared` returns the compared labels of a
+    /// model.
     pub(super) fn new<M>(
         rows: &[usize],
         parts: &[Part],

@@ -21,7 +21,8 @@ pub struct Component<'a> {
     pub weight: f64,
 }
 
-/// The weighted mean of the shares of several components, or the mean of it and of their log-linear pool.
+/// Mixes the shares of several components: their weighted mean or, with a pool, the mean of the weighted mean and the
+/// log-linear pool.
 ///
 /// A model whose shares of a row are not finite is left out of this row.
 pub struct Mixture<'a> {

@@ -155,7 +155,7 @@ impl Kernel for SumPairs<'_> {
             }
             let ([before, tied, after], sum) = pooled_shares(half, tie);
             let log_sum = logarithms(sum);
-            // Logarithm of the weight of the observed relation, all weights times that of before.
+            // Logarithm of the weight of the observed relation; all weights are multiplied by that of before.
             let observed: PairLanes =
                 from_fn(|l| half[l] * (1.0 + pairs.net[l]) + pairs.tied[l] * tie[l]);
             let weight = &pairs.weight;

@@ -36,8 +36,8 @@ impl Rankings {
     /// rows with gaps (1, 2, 2, 4) or fractions (1, 2.5, 2.5, 4) are ranked densely.
     ///
     /// # Errors
-    /// An empty array, fewer than two or too many labels, a position that is zero or negative, [`Error::Memory`], or the
-    /// errors of [`Weights::new`].
+    /// An empty array, fewer than two or too many labels, a position that is zero or negative, [`Error::Memory`], or
+    /// the errors of [`Weights::new`].
     ///
     /// # Examples
     /// ```

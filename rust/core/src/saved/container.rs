@@ -163,7 +163,7 @@ fn sizes(shape: &[u8]) -> impl Iterator<Item = Option<usize>> + '_ {
         .map(|size| usize::try_from(u64::parse(size)).ok())
 }
 
-/// Product of the dimensions; `None` when it or the product of those that are not 0 overflows.
+/// Product of the dimensions; `None` if the product of the nonzero dimensions overflows.
 fn element_count(shape: &[u8]) -> Option<usize> {
     let mut product: usize = 1;
     let mut is_empty = false;

@@ -92,7 +92,7 @@ impl ScoreModel<'_> {
     /// take O(features · n) per row.
     ///
     /// # Errors
-    /// Another number of features than the model has, a value that is not finite, an invalid strength of shrinkage,
+    /// Another number of features than the model has, an infinite value, an invalid strength of shrinkage,
     /// [`Error::Memory`](crate::error::Error::Memory), [`Error::Interrupted`](crate::error::Error::Interrupted), or
     /// threads that cannot be started.
     pub fn shap_values(&self, values: ArrayView2<'_, f64>, jobs: Jobs<'_>) -> Result<Array3<f64>> {

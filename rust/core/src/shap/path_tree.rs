@@ -79,7 +79,7 @@ pub(super) struct PathElement {
 /// feature, so that the sums of a feature stay in registers.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct LeafChunk {
-    /// The steps from the last leaf of the chunk before to the last leaf of this one.
+    /// The steps after the last leaf of the previous chunk, up to the last leaf of this one.
     pub(super) steps: Range<usize>,
     /// Range in [`PathTree::elements`] and in [`PathTree::slot_leaves`].
     pub(super) elements: Range<usize>,
@@ -244,7 +244,7 @@ impl PathTree {
             depth: depth + 1,
             split,
             feature: tree.feature(node),
-            // Without training rows below the node, its children count alike.
+            // Without training rows in the node, its children have equal shares.
             share: if covers[node] > 0.0 {
                 covers[child] / covers[node]
             } else {

@@ -114,7 +114,7 @@ impl<'a> PrefixSearch<'a> {
         }
     }
 
-    /// Runs until all prefixes are extended or cut off, or the budget is spent.
+    /// Runs until all prefixes are extended or pruned, or the budget is spent.
     ///
     /// # Errors
     /// [`crate::error::Error::Interrupted`].
@@ -161,7 +161,7 @@ impl<'a> PrefixSearch<'a> {
         }
     }
 
-    /// Tries every bucket behind a prefix that is not cut off.
+    /// Tries every bucket that is not pruned after a prefix.
     fn extend(&mut self, prefix: Prefix, reached: PrefixPath, budget: &mut Budget) -> Result<()> {
         let rest: Vec<usize> = (0..self.m).filter(|&u| prefix.set >> u & 1 == 0).collect();
         let mut extension = Extension {
@@ -229,7 +229,7 @@ impl<'a> PrefixSearch<'a> {
         Ok(())
     }
 
-    /// Records the prefix that ends with `bucket`, unless it is cut off.
+    /// Records the prefix that ends with `bucket`, unless it is pruned.
     fn reach(&mut self, extension: &Extension, bucket: u64, loss: f64) {
         let set = extension.prefix.set | bucket;
         let loss = extension.reached.loss + loss;

@@ -7,7 +7,7 @@ use crate::run::WorkMeter;
 /// Largest number of labels: 3ⁿ steps then take some hundredths of a second.
 pub(super) const MAX_LABELS: usize = 14;
 
-/// The best bucket order, and whether another one has the same value without the bonus of ties.
+/// The best bucket order, and whether it is the only one of its value if the bonus of ties is left out.
 pub(super) struct SubsetOptimum {
     pub(super) places: Vec<usize>,
     pub(super) unique: bool,

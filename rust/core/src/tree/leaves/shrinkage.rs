@@ -4,7 +4,8 @@ use crate::error::{Error, Result};
 
 /// How the shares of a node are smoothed. N is the weight of the node's rows that rank both labels of a pair.
 ///
-/// References: A. Agarwal, Y. S. Tan, O. Ronen, C. Singh and B. Yu, *Hierarchical shrinkage*, ICML 2022, for `Path`; B. Cestnik, *Estimating probabilities*, ECAI 1990, for `MEstimate`.
+/// References: A. Agarwal, Y. S. Tan, O. Ronen, C. Singh and B. Yu, *Hierarchical shrinkage*, ICML 2022, for `Path`;
+/// B. Cestnik, *Estimating probabilities*, ECAI 1990, for `MEstimate`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Shrinkage {
     /// The shares of the node's own rows; 0 for a pair that none of them ranks.

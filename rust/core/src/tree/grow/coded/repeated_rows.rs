@@ -25,13 +25,13 @@ pub(crate) fn expand_weights(task: &GrowTask<'_>) -> Option<Vec<u32>> {
     })
 }
 
-/// Number of rows, of which repetitions are adjacent.
+/// Number of distinct rows; repetitions must be adjacent.
 pub(crate) fn count_distinct(entries: &[u64]) -> usize {
     entries.chunk_by(|a, b| a == b).count()
 }
 
-/// The first and the last cut of entries, whose repetitions are adjacent, that leave `min_rows` rows on both sides; the
-/// first exceeds the last if there is none.
+/// The first and the last cut that leave at least `min_rows` distinct rows on both sides; the first exceeds the last if
+/// there is none. Repetitions must be adjacent in `entries`.
 pub(crate) fn cut_range(entries: &[u64], min_rows: usize) -> (usize, usize) {
     if min_rows == 1 {
         return (1, entries.len() - 1);
