@@ -224,7 +224,7 @@ def against_published(
         lost = [name for name, a, b in zip(shared, ours, theirs, strict=True) if a < b]
         line = (
             f"- ranker against the best published configuration of each dataset at {level:.0%}: {wins} wins, "
-            f"{len(lost)} losses ({', '.join(lost) or 'none'}) of {len(shared)}"
+            f"{len(lost)} lost ({', '.join(lost) or 'none'}) of {len(shared)}"
         )
         yield line, wins
 

@@ -17,7 +17,8 @@ from bucketrank.tables import to_json_text
 EPILOG = """\
 The file is a CSV table (or JSON records: .json, .jsonl) with one comparison per row: two labels and the winner. Known
 outcomes are model_a, model_b, tie, left, right, draw, a, b, first, second, 1, 0 and 0.5. A PrefLib file (.soc .soi .toc
-.toi .cat), or a CSV table of positions whose columns --labels names, has rankings instead, which are resampled whole.
+.toi .cat) or a CSV table of positions (name its columns with --labels) holds rankings instead of comparisons; whole
+rankings are then resampled.
 
 Labels in one tier are statistically tied with its first label. With --group whole groups (voters, prompts, tasks) are
 resampled instead of single comparisons.

@@ -168,12 +168,12 @@ fn engines_draw_the_same_thresholds() {
             let params = TreeParams::new(options).unwrap();
             let fit =
                 |y: &Rankings| Tree::fit(&features, y, &params, None, &Interrupt::never()).unwrap();
-            let (fast, general) = (fit(&y), fit(&heavy));
+            let (fast, weighted) = (fit(&y), fit(&heavy));
             assert!(fast.leaves() > 10);
-            assert_eq!(fast.nodes().len(), general.nodes().len());
+            assert_eq!(fast.nodes().len(), weighted.nodes().len());
             for index in 0..fast.nodes().len() as u32 {
-                assert_eq!(fast.split(index), general.split(index));
-                assert_eq!(fast.node_rows(index), general.node_rows(index));
+                assert_eq!(fast.split(index), weighted.split(index));
+                assert_eq!(fast.node_rows(index), weighted.node_rows(index));
             }
             let parallel = TreeParams::new(TreeOptions {
                 n_jobs: 2,

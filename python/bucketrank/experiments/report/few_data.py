@@ -25,7 +25,7 @@ def few_data_warning(study: Study) -> str:
     if repeats * folds < _FEW_RESULTS:
         sentences.append(
             f"Every mean is over {pluralize(repeats * folds, 'fold')} only: intervals are wide, and differences may "
-            "turn around with other folds."
+            "reverse with other folds."
         )
     if len(study.methods) > 1 and len(study.datasets) < _FEW_DATASETS:
         sentences.append(

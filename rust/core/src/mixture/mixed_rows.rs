@@ -117,7 +117,7 @@ impl ComponentSums {
     }
 
     /// Replaces the sums by those of the models of a component.
-    pub(super) fn add_models(
+    pub(super) fn sum_models(
         &mut self,
         models: &Models<'_>,
         block: RowBlock<'_>,

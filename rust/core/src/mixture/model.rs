@@ -115,7 +115,7 @@ impl PairModel for Mixture<'_> {
         let mut mixed = MixedRows::new(shares, block.rows, pairs, self.pool.is_some());
         let mut sums = ComponentSums::new(block.rows, 3 * pairs);
         for (index, component) in self.components.iter().enumerate() {
-            sums.add_models(&component.models, block, interrupt)?;
+            sums.sum_models(&component.models, block, interrupt)?;
             if sums.left_out(component.models.len()) {
                 self.left_out[index].store(true, Ordering::Relaxed);
             }
