@@ -49,8 +49,8 @@ def test_the_table_has_every_method_and_dataset(tmp_path: Path) -> None:
         assert verdict.endswith("not all datasets")
     wins = [line for line in lines if "best published" in line]
     assert [line.split(": ")[-1] for line in wins] == [
-        "1 wins, 0 losses (none) of 1",
-        "1 wins, 0 losses (none) of 1",
-        "0 wins, 1 losses (first) of 1",
+        "1 wins, 0 lost (none) of 1",
+        "1 wins, 0 lost (none) of 1",
+        "0 wins, 1 lost (first) of 1",
     ]
     assert (tmp_path / "kept-small.db").exists()
