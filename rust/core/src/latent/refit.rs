@@ -11,7 +11,8 @@ use super::posterior::{factor, gradient_tolerance, largest_entry, minimise, move
 
 /// Largest number of steps with the factor of the warm start.
 const MAX_CHORD_STEPS: usize = 40;
-/// A step with the factor of the warm start must reduce the gradient to this share; otherwise Newton's method goes on.
+/// A step with the factor of the warm start must reduce the gradient to this share; otherwise Newton's method takes
+/// over.
 const CHORD_REDUCTION: f64 = 0.5;
 
 /// Starting point of fits to similar data: the mode of one fit and the factor of its second derivatives.

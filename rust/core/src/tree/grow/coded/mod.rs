@@ -216,7 +216,7 @@ impl CodedGrower<'_> {
         let kept = find_impure_columns(node);
         let columns = node.pair_codes.columns() as u32;
         let few_columns = 4 * kept.len() <= 3 * columns as usize;
-        // With missing labels every cut is scored, so repacking and merging equal columns always pays.
+        // With missing labels every cut is scored, so repacking and merging equal columns always saves time.
         let locality_matters =
             !node.pair_codes.seen.is_empty() || node.pair_codes.codes.len() > CACHE_BYTES;
         let is_scattered = 4 * node.len() <= node.pair_codes.rows.len() && locality_matters;
