@@ -1,4 +1,4 @@
-//! Comparisons, rankings and counts on their way in.
+//! Conversion of comparisons, rankings and pair counts from Python.
 
 use bucketrank_core::comparisons::{
     ComparisonArrays, Comparisons, ContestSample, Effects, UnitKind,
