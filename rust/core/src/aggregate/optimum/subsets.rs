@@ -16,8 +16,8 @@ pub(super) struct SubsetOptimum {
 /// The best bucket order, or the best strict order if `limits` forbid ties; other limits are ignored. At most O(3ⁿ), or
 /// O(n 2ⁿ) for strict orders.
 ///
-/// The best buckets of a set of labels are the best buckets of a subset followed by the remaining labels as the
-/// last bucket. All subsets are tried, except those that cannot lead to `known_value`, the value of some bucket order, even
+/// The best buckets of a set of labels are the best buckets of a subset followed by the remaining labels as the last
+/// bucket. All subsets are tried, except those that cannot lead to `known_value`, the value of some bucket order, even
 /// with the best relation of every remaining pair; so the result is optimal. Among equal values the first one found is
 /// kept, which depends on the numbers of the labels only. A larger `known_value` saves time and changes nothing else.
 ///
