@@ -339,3 +339,10 @@ def test_importing_the_package_imports_neither_scikit_learn_nor_pandas() -> None
         "assert not {'sklearn', 'pandas'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_datasets_with_missing_features_are_equal() -> None:
+    first, second = (Dataset("a", [[math.nan], [1.0]], [[1, 2], [2, 1]]) for _ in range(2))
+    assert first == second
+    assert hash(first) == hash(second)
+    assert first != Dataset("a", [[0.0], [1.0]], [[1, 2], [2, 1]])

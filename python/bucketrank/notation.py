@@ -247,7 +247,7 @@ def _word(name: Hashable) -> str:
     if not _is_unambiguous(word):
         raise ValueError(
             f"label name {word!r} cannot be written as text; expected a name without {_BEFORE!r}, {_TIED!r}, "
-            "line breaks, and leading or trailing spaces"
+            "line breaks, or leading or trailing spaces"
         )
     return word
 

@@ -60,9 +60,9 @@ def _summary(board: Leaderboard) -> tuple[str, ...]:
     inside = board.components == 0
     pairs = int(inside.sum()) * (int(inside.sum()) - 1) // 2
     separated = int(board.ahead[np.ix_(inside, inside)].sum())
-    held = "at once" if board.settings["simultaneous"] else "for each pair on its own"
+    held = "for all pairs at once" if board.settings["simultaneous"] else "for each pair on its own"
     lines.append(
-        f"{separated} of {pluralize(pairs, 'pair')} are separated, with {percent(board.settings['confidence'])} "
+        f"Separated: {separated} of {pluralize(pairs, 'pair')}, with {percent(board.settings['confidence'])} "
         f"confidence {held}."
     )
     return tuple(lines)

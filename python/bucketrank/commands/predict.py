@@ -17,7 +17,7 @@ from bucketrank.tables import escape_text, to_csv_text
 
 EPILOG = """\
 The file is a CSV table with a header; the features of the model are found by their names, and other columns are
-ignored. An empty cell, and a category that the training data did not have, is a missing value.
+ignored. An empty cell or a category that the training data did not have is a missing value.
 
 examples:
   bucketrank predict model.bin new.csv

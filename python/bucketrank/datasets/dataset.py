@@ -171,7 +171,7 @@ class Dataset:
         return self is other or (
             self.feature_names == other.feature_names
             and self.label_names == other.label_names
-            and np.array_equal(self.X, other.X)
+            and np.array_equal(self.X, other.X, equal_nan=True)
             and np.array_equal(self.Y, other.Y, equal_nan=True)
         )
 
