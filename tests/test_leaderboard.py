@@ -368,3 +368,10 @@ def test_a_dask_data_frame_of_comparisons_gives_the_leaderboard_of_one_pass(
     np.testing.assert_array_equal(again.resampled, board.resampled)
     np.testing.assert_array_equal(again.tiers(), board.tiers())
     assert again.labels == board.labels
+
+
+def test_weights_beyond_whole_numbers_stay_floats() -> None:
+    games = from_comparisons(["a", "a"], ["b", "b"], [0, 0], weight=[1.0, 1e300])
+    board = leaderboard(games, n_resamples=2, progress=False)
+    assert board.to_pandas()["comparisons"].dtype == float
+    assert "e+" in board.to_csv()

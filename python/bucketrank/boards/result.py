@@ -295,7 +295,8 @@ class Leaderboard(TabularResult):
             "comparisons": played[order],
         }
         for name in ("wins", "ties", "losses", "comparisons"):
-            if (columns[name] == np.floor(columns[name])).all():
+            is_whole = (columns[name] == np.floor(columns[name])) & (columns[name] < 2**53)
+            if is_whole.all():
                 columns[name] = columns[name].astype(np.int64)
         if self.components.max() > 0:
             columns["component"] = self.components[order]
