@@ -134,6 +134,9 @@ class Test:
 QUICK = 1.0
 """Processor time in seconds of a quick test; all mutants are run against the quick tests first."""
 
+SLOWEST = 20.0
+"""Tests that take longer are left out: every surviving mutant would meet them."""
+
 
 def run_limited(
     command: list[str], folder: Path, environment: dict[str, str], seconds: float
@@ -181,7 +184,7 @@ def processor_time() -> float:
 
 
 def record_tests(copy: Path, programs: list[str]) -> list[Test]:
-    """Run every test alone without a mutant; each must pass."""
+    """Run every test alone without a mutant; a test that fails, such as one of speed on a busy machine, is left out."""
     tests = []
     log = copy / "reached.txt"
     for program in programs:
@@ -193,11 +196,9 @@ def record_tests(copy: Path, programs: list[str]) -> list[Test]:
             log.unlink(missing_ok=True)
             began = processor_time()
             passed, output = run_tests(copy, program, [name], str(log), 600)
-            if not passed and "less_than_a_second" in name:
-                print(f"left out, because this machine is too slow: {name}", flush=True)
-                continue
             if not passed:
-                raise SystemExit(f"{name} fails without a mutant\n{output}")
+                print(f"left out, because it fails without a mutant: {name}\n{output}", flush=True)
+                continue
             reached = set(map(int, log.read_text().split())) if log.exists() else set()
             tests.append(Test(program, name, processor_time() - began, reached))
     return tests
@@ -225,7 +226,9 @@ def meet_all(copy: Path, mutants: list[Mutant], tests: list[Test]) -> None:
             reaching = [
                 test
                 for test in tests
-                if mutant.number in test.reached and (test.seconds <= QUICK) == is_quick
+                if mutant.number in test.reached
+                and (test.seconds <= QUICK) == is_quick
+                and test.seconds <= SLOWEST
             ]
             if reaching:
                 mutant.outcome = meet(copy, mutant, reaching)

@@ -230,7 +230,9 @@ fn a_subset_of_rows_has_the_consensus_of_its_rankings() {
             .map(|_| rng.random_range(0..y.len()))
             .collect();
         let subset = values.select(ndarray::Axis(0), &rows);
-        for aggregator in equivariant() {
+        let one = Buckets::Between { least: 1, most: 1 };
+        let limited = TauX::new(TauXSearch::Cut, None).with_buckets(one);
+        for aggregator in equivariant().into_iter().chain([Aggregator::TauX(limited)]) {
             let needs = aggregator.needs();
             let mut evidence = Evidence::from_rankings(&y, needs, &Interrupt::never()).unwrap();
             let found = aggregator.aggregate_rows(

@@ -407,18 +407,45 @@ fn engines_agree_on_features_with_many_values() {
         };
         // Weights too large to expand into repetitions select the engine for any weights.
         let weights = vec![8.0; 3000];
-        let general = shape(&fit(1, Some(&weights)));
+        let general = fit(1, Some(&weights));
         let fast = fit(1, None);
         assert_eq!(fit(2, None), fast);
-        let fast = shape(&fast);
-        assert!(fast.len() > 30);
-        assert_eq!(fast.len(), general.len());
-        for (fast, general) in fast.iter().zip(&general) {
-            assert_eq!(
-                (fast.0, &fast.1, fast.2),
-                (general.0, &general.1, general.2)
-            );
-            assert!((fast.3 - general.3).abs() < 1e-9);
-        }
+        assert!(shape(&fast).len() > 30);
+        assert_same_shape(&fast, &general);
+    }
+}
+
+/// The impurities may differ by rounding.
+fn assert_same_shape(fast: &Tree, general: &Tree) {
+    let (fast, general) = (shape(fast), shape(general));
+    assert_eq!(fast.len(), general.len());
+    for (fast, general) in fast.iter().zip(&general) {
+        assert_eq!(
+            (fast.0, &fast.1, fast.2),
+            (general.0, &general.1, general.2)
+        );
+        assert!((fast.3 - general.3).abs() < 1e-9);
+    }
+}
+
+/// More than 128 pairs: the rows of pair codes have another padding.
+#[test]
+fn engines_agree_on_many_labels() {
+    for (labels, missing) in [(17, 0), (20, 0), (20, 9)] {
+        let x = Array2::from_shape_fn((300, 2), |(row, column)| ((row * (7 + column)) % 61) as f64);
+        let y = Array2::from_shape_fn((300, labels), |(row, label)| {
+            let code = (row % 61) / 20 * 11 + label * (3 + (row % 61) / 30) + row * label / 50;
+            if missing > 0 && (row + label) % missing == 0 {
+                f64::NAN
+            } else {
+                (1 + code % labels) as f64
+            }
+        });
+        let data = Dataset { x, y };
+        let coded = data.fit(TreeOptions::default(), None);
+        // Weights too large to expand into repetitions select the general engine.
+        let general = data.fit(TreeOptions::default(), Some(&[8.0; 300]));
+        assert!(coded.leaves() > 3);
+        assert_same_shape(&coded, &general);
     }
 }

@@ -120,3 +120,30 @@ fn distance_bound_and_gap_are_on_the_scale_of_the_rankings() {
         assert!((lower_bound - distance).abs() < 1e-9 && gap.abs() < 1e-9);
     }
 }
+
+#[test]
+fn the_gap_of_an_unproven_result_is_the_distance_to_its_bound() {
+    // A cycle: every order reverses a majority, which the bound of single pairs does not see.
+    let y = array![[1.0, 2.0, 3.0], [2.0, 3.0, 1.0], [3.0, 1.0, 2.0]];
+    let params = KemenyParams {
+        label_weights: Some(vec![8.0; 3]),
+        buckets: Buckets::Strict,
+        search: KemenySearch::Local,
+        ..KemenyParams::default()
+    };
+    let Details::Kemeny {
+        distance,
+        lower_bound,
+        gap,
+        optimal,
+        ..
+    } = explain(params, &y).details
+    else {
+        panic!("details of another method");
+    };
+    assert!(!optimal && (distance - 4.0 * 64.0).abs() < 1e-9);
+    assert!(
+        gap > 1.0 && (gap - (distance - lower_bound)).abs() < 1e-9,
+        "{gap}"
+    );
+}
