@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 import zlib
 from typing import Any, NamedTuple
@@ -29,7 +30,7 @@ def parse(data: bytes) -> dict[str, Entry]:
         name = data[table + 2 : table + 2 + length].decode()
         kind, dimensions = data[table + 2 + length : table + 4 + length]
         shape = struct.unpack_from(f"<{dimensions}Q", data, table + 4 + length)
-        size = int(np.prod(shape, dtype=np.int64)) * np.dtype(_TYPES[kind]).itemsize
+        size = math.prod(shape) * np.dtype(_TYPES[kind]).itemsize
         entries[name] = Entry(kind, shape, data[start : start + size])
         start += size
         table += 4 + length + 8 * dimensions
