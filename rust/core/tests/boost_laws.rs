@@ -311,6 +311,8 @@ fn validation_needs_pairs_and_stops_early() {
     assert!(booster.rounds() < history.len());
     let best = history.iter().copied().fold(f64::MIN, f64::max);
     assert_eq!(history[booster.rounds() - 1], best);
+    // A mean per pair: three equal shares have −1.1.
+    assert!((-1.2..0.0).contains(&best), "{best}");
 
     let alone = Array2::from_shape_fn((200, 5), |(i, j)| if i % 5 == j { 1.0 } else { f64::NAN });
     let alone = Rankings::new(alone.view(), None).unwrap();
