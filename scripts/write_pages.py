@@ -26,8 +26,7 @@ _COMPARISON = re.compile(r"^(?P<what>\S.*?) / (?P<peer>.*?) +([\d.]+) ms +([\d.]
 _TREE = re.compile(r"^    (\w+) +([\d.]+) +([\d.]+) +([\d.]+)x +(\d+)")
 _FOREST = re.compile(r"^    (\w+) +([\d.]+) \([\d.]+\) +([\d.]+)x \(")
 _SKLEARN_FOREST = re.compile(r"^    scikit-learn, from .*? +([\d.]+) \(")
-_BOARD = re.compile(r"^leaderboard, (.*?): ([\d.]+) s")
-_BOARD_PEER = re.compile(r"^    (evalica|scikit-learn) +([\d.]+) s +([\d.]+)x")
+_BOARD = re.compile(r"^leaderboard, (.*?): ([\d.]+) s(?:, ([\w-]+) ([\d.]+) s, ([\d.]+)x)?")
 _EXACT = re.compile(r"^    (\S.*, (?:Kemeny|TauX)) +([\d.]+) ms +proven (\d+ of \d+)")
 
 
@@ -119,14 +118,13 @@ def speed(measured: Path) -> str:
 
 def _boards(lines: list[str]) -> list[list[str]]:
     """Return a row per leaderboard and library that it is compared with, or a row without a comparison."""
-    rows: list[list[str]] = []
-    for line in lines:
-        if board := _BOARD.match(line):
-            rows.append([board[1], f"{board[2]} s", "–", "", ""])
-        elif (peer := _BOARD_PEER.match(line)) and rows:
-            compared = [*rows[-1][:2], peer[1], f"{peer[2]} s", f"{_rounded(peer[3])} ×"]
-            rows[-1:] = [compared] if rows[-1][2] == "–" else [rows[-1], compared]
-    return rows
+    boards = filter(None, map(_BOARD.match, lines))
+    return [
+        [what, f"{ours} s", peer, f"{theirs} s", f"{_rounded(ratio)} ×"]
+        if peer
+        else [what, f"{ours} s", "–", "", ""]
+        for what, ours, peer, theirs, ratio in (board.groups() for board in boards)
+    ]
 
 
 def commands(measured: Path) -> str:  # noqa: ARG001 (the signature of all pages)
