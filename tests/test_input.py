@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sysconfig
 import threading
@@ -298,3 +299,33 @@ def test_metric_errors_name_the_argument() -> None:
 def test_numbers_too_large_for_floats() -> None:
     with pytest.raises(ValueError, match=r"beta is too large"):
         br.Borda(10**400)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.float64])
+def test_an_array_that_another_thread_writes_never_panics(kind: Any) -> None:
+    Y = np.tile(np.arange(1, 41, dtype=kind), (2000, 1))
+    stop = threading.Event()
+
+    def write() -> None:
+        values = np.array([0, -7, 2**62, 5, 1], dtype=kind)
+        while not stop.is_set():
+            for value in values:
+                Y[::3, ::7] = value
+            Y[:] = np.arange(1, 41)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for _ in range(40):
+            for call in (
+                lambda: br.to_dense_ranks(Y),
+                lambda: br.tau_x(Y, Y),
+                lambda: br.Borda().aggregate(Y),
+                lambda: br.TauX().aggregate(Y),
+            ):
+                # Positions that are not positive are an error; a panic would be a BaseException.
+                with contextlib.suppress(br.RankingError):
+                    call()
+    finally:
+        stop.set()
+        writer.join()

@@ -375,6 +375,8 @@ def test_copies_predict_the_same(
         ({"max_depth": 0}, ValueError, "max_depth is 0; expected .* at least 1"),
         ({"max_depth": 65}, ValueError, "max_depth is 65; expected at most 64"),
         ({"n_estimators": -1}, ValueError, "n_estimators is -1; expected .* at least 1"),
+        ({"n_estimators": 10**20}, ValueError, "n_estimators is 1000.*; expected at most"),
+        ({"rounds": 10**20}, ValueError, "rounds is 1000.*; expected at most"),
         ({"n_parts": 2.0}, TypeError, "n_parts is 2.0; expected a whole number"),
         ({"n_parts": 1}, ValueError, "n_parts is 1; expected a whole number of at least 2"),
         ({"n_jobs": 0}, ValueError, "n_jobs is 0; expected a positive number of threads"),

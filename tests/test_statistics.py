@@ -207,6 +207,14 @@ def test_wilcoxon_is_scikit_posthocs(seed: int) -> None:
             assert test.p_value(first, second) == pytest.approx(oracle.loc[first, second])
 
 
+def test_equal_results_do_not_change_wilcoxon() -> None:
+    # Eight positive differences: 2 / 2^8, exactly. Datasets on which both are equal are left out.
+    scores = np.column_stack([np.linspace(0.1, 0.9, 8) ** 2, np.zeros(8)])
+    for equal in (0, 6):
+        test = wilcoxon(np.vstack([scores, np.full((equal, 2), 0.5)]))
+        assert test.p_value("method 1", "method 2") == 2 / 2**8
+
+
 def test_critical_differences_are_those_of_the_literature() -> None:
     # Demšar (2006), table 5: q at 0.05 for 2 to 10 classifiers.
     published = {2: 1.960, 3: 2.343, 4: 2.569, 5: 2.728, 6: 2.850, 7: 2.949, 8: 3.031, 9: 3.102}
