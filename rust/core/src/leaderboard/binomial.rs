@@ -5,27 +5,7 @@ use crate::random::Generator;
 /// Below this expected number of successes, inversion is cheaper than rejection.
 const REJECTION_FROM: f64 = 10.0;
 
-/// Number of entries of a table of logarithms of factorials.
-const LOG_FACTORIALS: usize = 1024;
-
-/// Proposals are decided by an approximation if it differs by more than this from the limit: with the conditions of
-/// [`Rejection::approximate_log_ratio`], its error and that of the exact formula add up to less than 0.0005.
-const APPROXIMATION_MARGIN: f64 = 2e-3;
-
-/// ln 0!, ln 1!, …
-pub(super) fn log_factorials() -> Vec<f64> {
-    let mut sum = 0.0;
-    let logs = (1..LOG_FACTORIALS).map(|k| (k as f64).ln());
-    std::iter::once(0.0)
-        .chain(logs.map(|log| {
-            sum += log;
-            sum
-        }))
-        .collect()
-}
-
-/// Numbers of successes in trials of one probability. The numbers of trials vary around an expected one: what depends
-/// on the probability and on the expected number is computed once.
+/// Numbers of successes in trials of one probability.
 #[derive(Debug, Clone)]
 pub(super) struct Binomial {
     /// Probability of a success, or of a failure if that is smaller.
@@ -35,43 +15,28 @@ pub(super) struct Binomial {
     odds: f64,
     /// ln(1 − p).
     log_complement: f64,
-    expected_trials: f64,
-    /// 1 / expected trials.
-    inverse_trials: f64,
-    /// ln(odds · expected trials).
-    log_scale: f64,
 }
 
 impl Binomial {
-    pub(super) fn new(p: f64, expected_trials: f64) -> Self {
+    pub(super) fn new(p: f64) -> Self {
         let is_mirrored = p > 0.5;
         let p = if is_mirrored { 1.0 - p } else { p };
-        let odds = p / (1.0 - p);
         Self {
             p,
             is_mirrored,
-            odds,
+            odds: p / (1.0 - p),
             log_complement: (-p).ln_1p(),
-            expected_trials,
-            inverse_trials: 1.0 / expected_trials,
-            log_scale: (odds * expected_trials).ln(),
         }
     }
 
-    /// Number of successes. The draws do not depend on the table of [`log_factorials`], which may be empty.
-    #[inline]
-    pub(super) fn draw(
-        &self,
-        generator: &mut Generator,
-        trials: u64,
-        log_factorials: &[f64],
-    ) -> u64 {
+    /// Number of successes.
+    pub(super) fn draw(&self, generator: &mut Generator, trials: u64) -> u64 {
         let drawn = if trials == 0 || self.p <= 0.0 {
             0
         } else if trials as f64 * self.p < REJECTION_FROM {
             self.invert(generator, trials)
         } else {
-            Rejection::new(self, trials as f64, log_factorials).draw(generator)
+            Rejection::new(self, trials as f64).draw(generator)
         };
         if self.is_mirrored {
             trials - drawn
@@ -104,89 +69,54 @@ impl Binomial {
 ///
 /// Reference: W. Hörmann, *The generation of binomial random variates*, Journal of Statistical Computation and
 /// Simulation 46, 1993.
-struct Rejection<'a> {
-    binomial: &'a Binomial,
-    log_factorials: &'a [f64],
+struct Rejection {
     n: f64,
+    odds: f64,
     a: f64,
     b: f64,
     centre: f64,
     accept_below: f64,
     alpha: f64,
-    mode: i64,
+    mode: f64,
 }
 
-impl<'a> Rejection<'a> {
+impl Rejection {
     /// For an expected number of successes of 10 or more.
-    #[inline]
-    fn new(binomial: &'a Binomial, n: f64, log_factorials: &'a [f64]) -> Self {
+    fn new(binomial: &Binomial, n: f64) -> Self {
         let p = binomial.p;
         let deviation = (n * p * (1.0 - p)).sqrt();
         let b = 1.15 + 2.53 * deviation;
         Self {
-            binomial,
-            log_factorials,
             n,
+            odds: binomial.odds,
             a: -0.0873 + 0.0248 * b + 0.01 * p,
             b,
             centre: n * p + 0.5,
             accept_below: 0.92 - 4.2 / b,
             alpha: (2.83 + 5.1 / b) * deviation,
-            mode: ((n + 1.0) * p) as i64,
+            mode: ((n + 1.0) * p).floor(),
         }
     }
 
-    /// Most proposals are decided without a branch that depends on which of the first two conditions holds: it could
-    /// not be predicted.
-    #[inline]
-    // A lazy operator would be such a branch.
-    #[allow(clippy::needless_bitwise_bool)]
     fn draw(&self, generator: &mut Generator) -> u64 {
         loop {
             let v = generator.unit();
             let u = generator.unit() - 0.5;
             let side = 0.5 - u.abs();
-            let k = floor((2.0 * self.a / side + self.b) * u + self.centre);
-            let height = (v * self.alpha / (self.a / (side * side) + self.b)).ln();
-            let excess = self.approximate_log_ratio(k) - height;
-            let is_in_box = (side >= 0.07) & (v <= self.accept_below);
-            if is_in_box | (excess > APPROXIMATION_MARGIN) {
+            let k = ((2.0 * self.a / side + self.b) * u + self.centre).floor();
+            if side >= 0.07 && v <= self.accept_below {
                 return k as u64;
             }
-            if excess < -APPROXIMATION_MARGIN || !(0.0..=self.n).contains(&(k as f64)) {
-                continue;
-            }
-            if height <= self.log_ratio(k as f64) {
+            let height = v * self.alpha / (self.a / (side * side) + self.b);
+            if (0.0..=self.n).contains(&k) && height.ln() <= self.log_ratio(k) {
                 return k as u64;
             }
         }
-    }
-
-    /// [`Self::log_ratio`] with an error below 0.0005, or NaN where that is not certain.
-    ///
-    /// The product of the d whole numbers around c is c^d with a relative error of at most d³/24c². The logarithm of c
-    /// comes from its series around the expected number of trials.
-    #[inline]
-    fn approximate_log_ratio(&self, k: i64) -> f64 {
-        let binomial = self.binomial;
-        let table = self.log_factorials;
-        let (Some(own), Some(mode)) = (table.get(k as usize), table.get(self.mode as usize)) else {
-            return f64::NAN;
-        };
-        let distance = (k - self.mode) as f64;
-        let c = self.n - 0.5 * (self.mode + k - 1) as f64;
-        let x = (c - binomial.expected_trials) * binomial.inverse_trials;
-        let is_close = x.abs() < 0.02 && distance.abs() <= 100.0 && c > 1e4 && self.n < 1e9;
-        if !is_close {
-            return f64::NAN;
-        }
-        mode - own + distance * (binomial.log_scale + x * (1.0 - x * (0.5 - x * (1.0 / 3.0))))
     }
 
     /// Logarithm of the probability of k relative to that of the mode.
     fn log_ratio(&self, k: f64) -> f64 {
-        let (n, odds) = (self.n, self.binomial.odds);
-        let mode = self.mode as f64;
+        let (n, odds, mode) = (self.n, self.odds, self.mode);
         (mode + 0.5) * ((mode + 1.0) / (odds * (n - mode + 1.0))).ln()
             + (n + 1.0) * ((n - mode + 1.0) / (n - k + 1.0)).ln()
             + (k + 0.5) * (odds * (n - k + 1.0) / (k + 1.0)).ln()
@@ -195,13 +125,6 @@ impl<'a> Rejection<'a> {
             - stirling_error(k)
             - stirling_error(n - k)
     }
-}
-
-/// The largest whole number that is not above x, for numbers in the range of `i64`. Faster than a call of `f64::floor`.
-#[inline]
-fn floor(x: f64) -> i64 {
-    let towards_zero = x as i64;
-    towards_zero - i64::from(towards_zero as f64 > x)
 }
 
 /// Error of Stirling's formula: ln k! − ((k + ½) ln(k + 1) − (k + 1) + ½ ln 2π).
@@ -231,44 +154,7 @@ mod tests {
     use super::*;
 
     fn binomial(generator: &mut Generator, trials: u64, p: f64) -> u64 {
-        Binomial::new(p, trials as f64).draw(generator, trials, &log_factorials())
-    }
-
-    #[test]
-    fn approximate_decisions_are_the_exact_ones() {
-        let table = log_factorials();
-        for (trials, share) in [
-            (12_000, 0.01),
-            (100_000, 4e-4),
-            (3_000_000, 2e-4),
-            (90_000_000, 1e-6),
-        ] {
-            let binomial = Binomial::new(share, trials as f64);
-            let (mut fast, mut exact) = (Generator::new(trials), Generator::new(trials));
-            for i in 0..20_000 {
-                let trials = trials + i % 200;
-                let found = binomial.draw(&mut fast, trials, &table);
-                assert_eq!(
-                    found,
-                    binomial.draw(&mut exact, trials, &[]),
-                    "{trials} {share}"
-                );
-                let k = found as i64;
-                let rejection = Rejection::new(&binomial, trials as f64, &table);
-                let error = rejection.approximate_log_ratio(k) - rejection.log_ratio(k as f64);
-                assert!(
-                    error.abs() < 5e-4 || error.is_nan(),
-                    "{trials} {share} {k}: {error}"
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn floors_are_those_of_the_standard_library() {
-        for x in [-2.0, -1.5, -0.3, -0.0, 0.0, 0.9, 7.0, 1e15 + 0.5] {
-            assert_eq!(floor(x) as f64, x.floor());
-        }
+        Binomial::new(p).draw(generator, trials)
     }
 
     /// Exact probabilities by the recursion from 0, in logarithms.
@@ -290,11 +176,11 @@ mod tests {
             .enumerate()
         {
             let mut generator = Generator::new(seed as u64);
-            let (binomial, table) = (Binomial::new(p, trials as f64), log_factorials());
+            let binomial = Binomial::new(p);
             let draws = 40_000;
             let mut seen = vec![0.0; trials as usize + 1];
             for _ in 0..draws {
-                seen[binomial.draw(&mut generator, trials, &table) as usize] += 1.0;
+                seen[binomial.draw(&mut generator, trials) as usize] += 1.0;
             }
             let (mut statistic, mut cells) = (0.0, 0.0);
             for (seen, probability) in seen.iter().zip(probabilities(trials, p)) {

@@ -1,42 +1,61 @@
 //! Draws of units with replacement.
 
-use super::binomial::{log_factorials, Binomial};
+use super::binomial::Binomial;
+use super::poisson::PoissonDraw;
 use crate::comparisons::{Tallies, Units, OUTCOMES};
 use crate::random::Generator;
 
-/// Largest number of units that are drawn one by one, with 32-bit random numbers.
-const MAX_SINGLE_DRAWS: u64 = 1 << 31;
+/// Largest number of copies for which a unit is drawn from a table: all tables together take at most 3 MB.
+const MAX_TABLE_COPIES: u64 = 1024;
 
-/// Draws as many units with replacement as there are.
+/// Draws as many units with replacement as there are. The cost grows with the number of distinct units, not with the
+/// number of their copies.
 #[derive(Debug, Clone)]
-pub(super) enum UnitDraw {
-    /// This many units without copies are drawn one by one.
-    Single(usize),
-    /// Units with copies are drawn by one binomial number per distinct unit, so that the cost does not grow with the
-    /// number of copies.
-    Counts(CountDraw),
+pub(super) struct UnitDraw {
+    total: u64,
+    /// Units with many copies, and the draw of each among itself, all units after it and all units with few copies.
+    large: Vec<(usize, Binomial)>,
+    /// Units with few copies; `None` if there are none.
+    small: Option<(Vec<usize>, PoissonDraw)>,
 }
 
 impl UnitDraw {
     /// Prepares the draws of distinct units with these numbers of copies.
     pub(super) fn new(copies: &[u64]) -> Self {
-        let total: u64 = copies.iter().sum();
-        if total == copies.len() as u64 && total <= MAX_SINGLE_DRAWS {
-            Self::Single(copies.len())
-        } else {
-            Self::Counts(CountDraw::new(copies, total))
+        let total = copies.iter().sum();
+        let (small, large): (Vec<usize>, Vec<usize>) =
+            (0..copies.len()).partition(|&unit| copies[unit] <= MAX_TABLE_COPIES);
+        let mut rest: u64 = total;
+        let binomial = |unit: usize| {
+            let share = copies[unit] as f64 / rest as f64;
+            rest -= copies[unit];
+            (unit, Binomial::new(share))
+        };
+        let large = large.into_iter().map(binomial).collect();
+        let small_copies: Vec<u64> = small.iter().map(|&unit| copies[unit]).collect();
+        Self {
+            total,
+            large,
+            small: (rest > 0).then(|| (small, PoissonDraw::new(&small_copies))),
         }
     }
 
-    /// Calls `each` with the drawn units and how often each was drawn. The order of calls is that of the draws.
+    /// Calls `each` with the drawn units and how often each was drawn.
     pub(super) fn draw(&self, generator: &mut Generator, mut each: impl FnMut(usize, u64)) {
-        match self {
-            Self::Single(units) => {
-                for _ in 0..*units {
-                    each(generator.below(*units), 1);
+        let mut remaining = self.total;
+        for (unit, binomial) in &self.large {
+            let drawn = binomial.draw(generator, remaining);
+            if drawn > 0 {
+                each(*unit, drawn);
+            }
+            remaining -= drawn;
+        }
+        if let Some((units, poisson)) = &self.small {
+            for (&unit, drawn) in units.iter().zip(poisson.draw(generator, remaining)) {
+                if drawn > 0 {
+                    each(unit, u64::from(drawn));
                 }
             }
-            Self::Counts(counts) => counts.draw(generator, each),
         }
     }
 
@@ -54,52 +73,18 @@ impl UnitDraw {
     }
 }
 
-/// A multinomial draw: each unit's number is binomial given those of the units before it.
-#[derive(Debug, Clone)]
-pub(super) struct CountDraw {
-    total: u64,
-    /// Draw of each unit among itself and all units after it.
-    binomials: Vec<Binomial>,
-    log_factorials: Vec<f64>,
-}
-
-impl CountDraw {
-    fn new(copies: &[u64], total: u64) -> Self {
-        let mut rest = total;
-        let binomial = |&own: &u64| {
-            let binomial = Binomial::new(own as f64 / rest as f64, rest as f64);
-            rest -= own;
-            binomial
-        };
-        Self {
-            total,
-            binomials: copies.iter().map(binomial).collect(),
-            log_factorials: log_factorials(),
-        }
-    }
-
-    fn draw(&self, generator: &mut Generator, mut each: impl FnMut(usize, u64)) {
-        let mut remaining = self.total;
-        for (unit, binomial) in self.binomials.iter().enumerate() {
-            if remaining == 0 {
-                break;
-            }
-            let drawn = binomial.draw(generator, remaining, &self.log_factorials);
-            if drawn > 0 {
-                each(unit, drawn);
-            }
-            remaining -= drawn;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn as_many_units_are_drawn_as_there_are() {
-        for copies in [vec![1; 50], vec![1000, 0, 3, 20_000], vec![1]] {
+        for copies in [
+            vec![1; 50],
+            vec![1000, 0, 3, 20_000],
+            vec![1],
+            vec![5000, 9000],
+        ] {
             let total: u64 = copies.iter().sum();
             let mut means = vec![0.0; copies.len()];
             let mut generator = Generator::new(7);

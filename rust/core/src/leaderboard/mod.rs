@@ -3,8 +3,10 @@
 //! [`resample_scores`] computes the scores of the data and of resamples of it, by any method with scores.
 //! [`Separation`] compares all pairs of labels by these scores; rank intervals and tiers follow from it.
 
+mod alias;
 mod binomial;
 mod draw;
+mod poisson;
 mod resample;
 mod separation;
 mod tiers;

@@ -249,7 +249,7 @@ impl ResampledScores for ModelScores<'_> {
 
     fn nanoseconds(&self) -> usize {
         // A draw per cell, a few gradients and solutions of linear equations.
-        200 * self.sample.contests.len() + 10 * self.model.size().pow(2)
+        30 * self.sample.contests.len() + 10 * self.model.size().pow(2)
     }
 
     fn buffers(&self) -> Result<Tallies> {
@@ -285,7 +285,7 @@ impl ResampledScores for PairScores<'_> {
     type Buffers = (Tallies, Workspace);
 
     fn nanoseconds(&self) -> usize {
-        200 * self.sample.contests.len() + 10 * self.sample.counts.labels().pow(2)
+        30 * self.sample.contests.len() + 10 * self.sample.counts.labels().pow(2)
     }
 
     fn buffers(&self) -> Result<Self::Buffers> {
