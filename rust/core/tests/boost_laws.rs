@@ -19,7 +19,10 @@ fn data(rows: usize) -> (Array2<f64>, Rankings) {
         let shift = usize::from(x[[i, 0]] > 40.0) + usize::from(x[[i, 0]] > 70.0);
         ((j + shift) % 3 + 1) as i64
     });
-    (x, Rankings::new(y.view(), None).unwrap())
+    (
+        x,
+        Rankings::new(y.view(), None, &Interrupt::never()).unwrap(),
+    )
 }
 
 fn params(options: BoostOptions) -> BoostParams {
@@ -143,9 +146,14 @@ fn a_row_of_weight_two_is_two_rows() {
     };
     let weights: Vec<f64> = (0..120).map(|i| [0.0, 1.0, 2.0][i % 3]).collect();
     let table = Array2::from_shape_fn((120, 5), |(i, j)| i64::from(y.row(i)[j]));
-    let weighted = Rankings::new(table.view(), Some(&weights)).unwrap();
+    let weighted = Rankings::new(table.view(), Some(&weights), &Interrupt::never()).unwrap();
     let copies: Vec<usize> = (0..120).flat_map(|i| vec![i; i % 3]).collect();
-    let repeated = Rankings::new(table.select(ndarray::Axis(0), &copies).view(), None).unwrap();
+    let repeated = Rankings::new(
+        table.select(ndarray::Axis(0), &copies).view(),
+        None,
+        &Interrupt::never(),
+    )
+    .unwrap();
     let repeated_x = x.select(ndarray::Axis(0), &copies);
     let fit = |x: &Array2<f64>, y: &Rankings| {
         Booster::fit(x.view(), y, &params(options), &Observer::silent()).unwrap()
@@ -212,7 +220,7 @@ fn degenerate_data_gives_finite_scores() {
         });
         let nothing = Array2::from_elem((rows, 3), f64::NAN);
         for y in [&ranked, &nothing] {
-            let y = Rankings::new(y.view(), None).unwrap();
+            let y = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
             let booster =
                 Booster::fit(x.view(), &y, &params(few_rounds()), &Observer::silent()).unwrap();
             let scores = booster.scores(x.view(), 12, Jobs::serial()).unwrap();
@@ -234,7 +242,7 @@ fn extreme_weights_do_not_overflow() {
     let table = Array2::from_shape_fn((60, 5), |(i, j)| i64::from(y.row(i)[j]));
     for unit in [1e-300, 1e-30, 1e30, 1e300] {
         let weights: Vec<f64> = (1..=60).map(|i| unit * f64::from(i)).collect();
-        let y = Rankings::new(table.view(), Some(&weights)).unwrap();
+        let y = Rankings::new(table.view(), Some(&weights), &Interrupt::never()).unwrap();
         let booster =
             Booster::fit(x.view(), &y, &params(few_rounds()), &Observer::silent()).unwrap();
         let scores = booster.scores(x.view(), 12, Jobs::serial()).unwrap();
@@ -255,7 +263,7 @@ fn splits_are_found_whatever_the_scale_of_weights_and_ridge() {
         (1.0, 1e12),
     ] {
         let weights: Vec<f64> = (0..600).map(|i| weight / f64::from(1 + i % 3)).collect();
-        let y = Rankings::new(table.view(), Some(&weights)).unwrap();
+        let y = Rankings::new(table.view(), Some(&weights), &Interrupt::never()).unwrap();
         let options = BoostOptions {
             ridge,
             feature_share: Some(1.0),
@@ -315,7 +323,7 @@ fn validation_needs_pairs_and_stops_early() {
     assert!((-1.2..0.0).contains(&best), "{best}");
 
     let alone = Array2::from_shape_fn((200, 5), |(i, j)| if i % 5 == j { 1.0 } else { f64::NAN });
-    let alone = Rankings::new(alone.view(), None).unwrap();
+    let alone = Rankings::new(alone.view(), None, &Interrupt::never()).unwrap();
     let refused = Booster::fit(x.view(), &alone, &params(options), &Observer::silent());
     assert!(matches!(
         refused,
@@ -333,7 +341,7 @@ fn labels_never_compared_are_known() {
         2 => f64::NAN,
         _ => ((i + j) % 2 + 1) as f64,
     });
-    let y = Rankings::new(y.view(), None).unwrap();
+    let y = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
     let booster = Booster::fit(x.view(), &y, &params(few_rounds()), &Observer::silent()).unwrap();
     assert_eq!(booster.compared_labels(), [true, true, false]);
     let scores = booster.scores(x.view(), 12, Jobs::serial()).unwrap();

@@ -95,7 +95,12 @@ fn rank_with_weights(values: &Array2<f64>, weights: &[f64]) -> Rankings {
         MISSING => f64::NAN,
         position => f64::from(position),
     });
-    Rankings::new(positions.view(), Some(&weights[..values.nrows()])).unwrap()
+    Rankings::new(
+        positions.view(),
+        Some(&weights[..values.nrows()]),
+        &Interrupt::never(),
+    )
+    .unwrap()
 }
 
 fn permutation() -> impl Strategy<Value = Vec<usize>> {
@@ -211,7 +216,7 @@ proptest! {
         let row = Array2::from_shape_fn((1, values.len()), |(_, l)| f64::from(values[l]));
         let row = to_dense_ranks(row.view(), &Interrupt::never()).unwrap().row(0).to_vec();
         let y = Array2::from_shape_fn((copies, row.len()), |(_, l)| i64::from(row[l]));
-        let y = Rankings::new(y.view(), None).unwrap();
+        let y = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         for aggregator in [borda(0.0), borda(0.9), copeland(0.0), copeland(0.4), pivot(0.0), pivot(0.25), pivot(0.49),
             tau_x(TauXSearch::Cut), tau_x(TauXSearch::Local), tau_x(TauXSearch::Exact),
             Aggregator::Kemeny(Kemeny::default()), Aggregator::Schulze(Schulze), Aggregator::RankedPairs(RankedPairs)] {

@@ -66,11 +66,7 @@ pub fn apply<T: Send>(
     let aggregator = spec.aggregator()?;
     run(py, |interrupt| {
         let evidence = evidence(aggregator.needs(), interrupt)?;
-        method(
-            &aggregator,
-            &evidence,
-            &mut Workspace::with_interrupt(interrupt),
-        )
+        method(&aggregator, &evidence, &mut Workspace::new(interrupt))
     })
 }
 

@@ -53,7 +53,7 @@ pub fn aggregate_each<'a>(
     run::map(
         options.jobs(),
         Work::new(sets, cost),
-        || Workspace::with_interrupt(interrupt),
+        || Workspace::new(interrupt),
         |workspace, set| {
             let order = consensus(workspace, set);
             order.map_err(|error: Error| error.in_part(InputPart::Set(set)))
@@ -118,7 +118,7 @@ fn aggregate_statistics<T: Clone + Sync>(
     run::map(
         options.jobs(),
         Work::new(statistics.len(), cost),
-        || Workspace::with_interrupt(options.interrupt),
+        || Workspace::new(options.interrupt),
         |workspace, item| {
             let evidence = evidence(statistics[item].clone());
             options.aggregator.aggregate(&evidence, workspace)
@@ -183,7 +183,7 @@ mod tests {
             } else {
                 good.clone()
             };
-            Rankings::new(y.view(), None).map(Cow::Owned)
+            Rankings::new(y.view(), None, &Interrupt::never()).map(Cow::Owned)
         });
         let Err(Error::InPart { part, error }) = orders else {
             panic!("{orders:?}")
@@ -205,8 +205,13 @@ mod tests {
         interrupt.request();
         // No Condorcet winner, so that the lottery needs pivots.
         let y = array![[1, 2, 3_i64], [2, 3, 1], [3, 1, 2]];
-        let heavy = Rankings::new(y.view(), Some(&[1.0, 1.5, 2.0])).unwrap();
-        let many = Rankings::new(Array2::from_elem((500, 3), 1_i64).view(), None).unwrap();
+        let heavy = Rankings::new(y.view(), Some(&[1.0, 1.5, 2.0]), &Interrupt::never()).unwrap();
+        let many = Rankings::new(
+            Array2::from_elem((500, 3), 1_i64).view(),
+            None,
+            &Interrupt::never(),
+        )
+        .unwrap();
         assert_eq!(
             Evidence::from_rankings(&heavy, super::super::Needs::PairOrder, &interrupt).err(),
             Some(Error::Interrupted)
@@ -220,7 +225,7 @@ mod tests {
         ] {
             let evidence =
                 Evidence::from_rankings(&heavy, aggregator.needs(), &Interrupt::never()).unwrap();
-            let mut workspace = Workspace::with_interrupt(&interrupt);
+            let mut workspace = Workspace::new(&interrupt);
             let stopped = aggregator.aggregate(&evidence, &mut workspace);
             assert_eq!(stopped, Err(Error::Interrupted), "{aggregator:?}");
             assert_eq!(

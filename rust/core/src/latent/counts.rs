@@ -59,7 +59,7 @@ mod tests {
             [f64::NAN, f64::NAN, f64::NAN, 1.0]
         ];
         let weights = [1.0, 2.5, 0.5, 1.0];
-        let rankings = Rankings::new(y.view(), Some(&weights)).unwrap();
+        let rankings = Rankings::new(y.view(), Some(&weights), &Interrupt::never()).unwrap();
         let scores = [0.3, -1.0, 0.8, 0.1, 0.5, -0.2, 0.0, 0.4];
         let row = LatentRow::new(&scores);
         let (mut by_row, mut by_count) = (Derivatives::new(4), Derivatives::new(4));

@@ -323,7 +323,8 @@ mod tests {
         let never = Interrupt::never();
         let x = Array2::from_shape_fn((2, 1), |(i, _)| i as f64);
         let products = |positions: Array2<f64>, weights: &[f64]| {
-            let rankings = Rankings::new(positions.view(), Some(weights)).unwrap();
+            let rankings =
+                Rankings::new(positions.view(), Some(weights), &Interrupt::never()).unwrap();
             let model = LinearModel::fit(x.view(), &rankings, &params, &never).unwrap();
             let found = model.information(x.view(), &rankings, &params, &never)?;
             Ok(found.gradient_products.is_some())

@@ -35,7 +35,7 @@ fn data() -> (Array2<f64>, Rankings, Array2<f64>) {
     });
     let weights: Vec<f64> = (0..ROWS).map(|row| (row % 4) as f64 / 2.0).collect();
     let explained = Array2::from_shape_fn((21, FEATURES), |_| generator.unit() * 12.0);
-    let rankings = Rankings::new(y.view(), Some(&weights)).unwrap();
+    let rankings = Rankings::new(y.view(), Some(&weights), &Interrupt::never()).unwrap();
     (x, rankings, explained)
 }
 

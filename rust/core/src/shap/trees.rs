@@ -195,9 +195,9 @@ impl LeafScores<'_> {
             self.weights,
             self.shrinkage,
             leaves.iter().copied(),
+            interrupt,
         );
         walk.visit(|leaf, shares| {
-            interrupt.check()?;
             shares.write_pair_order(&mut pair_order);
             Borda::fill_scores(&pair_order, &mut scores);
             let number = leaves.partition_point(|&other| other < leaf);
