@@ -74,6 +74,7 @@ fn models_do_not_depend_on_threads() {
         };
         LinearModel::fit(
             x.view(),
+            &[],
             &y,
             &LinearParams::new(options).unwrap(),
             &Interrupt::never(),
@@ -167,7 +168,14 @@ fn a_row_of_weight_two_is_two_rows() {
         assert!((a - b).abs() < 1e-3, "{a} {b}");
     }
     let linear = |x: &Array2<f64>, y: &Rankings| {
-        LinearModel::fit(x.view(), y, &LinearParams::default(), &Interrupt::never()).unwrap()
+        LinearModel::fit(
+            x.view(),
+            &[],
+            y,
+            &LinearParams::default(),
+            &Interrupt::never(),
+        )
+        .unwrap()
     };
     let (a, b) = (linear(&x, &weighted), linear(&repeated_x, &repeated));
     let (a, b) = (
@@ -225,8 +233,13 @@ fn degenerate_data_gives_finite_scores() {
                 Booster::fit(x.view(), &y, &params(few_rounds()), &Observer::silent()).unwrap();
             let scores = booster.scores(x.view(), 12, Jobs::serial()).unwrap();
             assert!(scores.iter().all(|score| score.is_finite()));
-            let linear =
-                LinearModel::fit(x.view(), &y, &LinearParams::default(), &Interrupt::never());
+            let linear = LinearModel::fit(
+                x.view(),
+                &[],
+                &y,
+                &LinearParams::default(),
+                &Interrupt::never(),
+            );
             let scores = linear
                 .unwrap()
                 .scores(x.view(), &Interrupt::never())
@@ -287,8 +300,14 @@ fn correlated_features_do_not_slow_a_linear_model_down() {
     let x = Array2::from_shape_fn((400, 15), |(i, j)| {
         x[[i, 0]] + ((i * (7 + j)) % 13) as f64 / 4.0
     });
-    let model =
-        LinearModel::fit(x.view(), &y, &LinearParams::default(), &Interrupt::never()).unwrap();
+    let model = LinearModel::fit(
+        x.view(),
+        &[],
+        &y,
+        &LinearParams::default(),
+        &Interrupt::never(),
+    )
+    .unwrap();
     assert!(model.has_converged());
     assert!(model.steps() < 60, "{}", model.steps());
 }
@@ -363,6 +382,6 @@ fn a_stop_is_heard() {
     };
     let stopped = Booster::fit(x.view(), &y, &params(few_rounds()), &observer);
     assert_eq!(stopped.unwrap_err(), Error::Interrupted);
-    let stopped = LinearModel::fit(x.view(), &y, &LinearParams::default(), &interrupt);
+    let stopped = LinearModel::fit(x.view(), &[], &y, &LinearParams::default(), &interrupt);
     assert_eq!(stopped.unwrap_err(), Error::Interrupted);
 }

@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(mixture.boosters[1], booster);
         // The fit of the second part starts at the first model, so it ends at another point near the optimum.
         let never = Interrupt::never();
-        let linear = LinearModel::fit(x.view(), &rankings, &params.linear, &never).unwrap();
+        let linear = LinearModel::fit(x.view(), &[], &rankings, &params.linear, &never).unwrap();
         let warm = &mixture.linears[1];
         assert!(warm.has_converged());
         let (warm, alone) = (warm.coefficients(), linear.coefficients());

@@ -109,7 +109,7 @@ mod tests {
             categories: 13,
         }];
         for categorical in [&[][..], &categorical] {
-            let model = LinearModel::fit_with_categories(
+            let model = LinearModel::fit(
                 x.view(),
                 categorical,
                 &rankings,

@@ -199,7 +199,7 @@ fn borda_scores(model: &dyn PairModel, values: &Array2<f64>) -> Array2<f64> {
 fn linear_models_add_up_where_features_are_clipped() {
     let (x, rankings, mut explained) = data();
     let params = LinearParams::default();
-    let linear = LinearModel::fit(x.view(), &rankings, &params, &Interrupt::never()).unwrap();
+    let linear = LinearModel::fit(x.view(), &[], &rankings, &params, &Interrupt::never()).unwrap();
     explained[[0, 0]] = 1e9;
     let model = ScoreModel::Linear(&linear);
     let shap = model.shap_values(explained.view(), Jobs::serial()).unwrap();
