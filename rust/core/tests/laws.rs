@@ -1,9 +1,9 @@
 //! Properties of aggregators on random rankings.
 
 use bucketrank_core::aggregate::{
-    aggregate_many, Aggregator, Borda, BucketPivot, Copeland, Details, Evidence, Kemeny,
-    MarkovChain, MaximalLottery, Needs, RankedPairs, ReciprocalRankFusion, Schulze, Scorer, TauX,
-    TauXSearch, Workspace,
+    aggregate_each, estimate_cost, Aggregator, BatchOptions, Borda, BucketPivot, Copeland, Details,
+    Evidence, Kemeny, MarkovChain, MaximalLottery, Needs, RankedPairs, ReciprocalRankFusion,
+    Schulze, Scorer, TauX, TauXSearch, Workspace,
 };
 use bucketrank_core::bucket_order::BucketOrder;
 use bucketrank_core::missing::to_dense_ranks;
@@ -361,10 +361,18 @@ fn results_do_not_depend_on_the_number_of_threads() {
         })
         .collect();
     for aggregator in all_aggregators() {
-        let serial = aggregate_many(&aggregator, &sets, 1, &Interrupt::never()).unwrap();
+        let orders = |n_jobs| {
+            let options = BatchOptions {
+                aggregator: &aggregator,
+                n_jobs,
+                interrupt: &Interrupt::never(),
+            };
+            let cost = estimate_cost(&aggregator, 4, 30);
+            aggregate_each(options, sets.len(), cost, |set| Ok(sets[set].clone())).unwrap()
+        };
+        let serial = orders(1);
         for n_jobs in [0, 2, 3] {
-            let parallel = aggregate_many(&aggregator, &sets, n_jobs, &Interrupt::never()).unwrap();
-            assert_eq!(serial, parallel);
+            assert_eq!(serial, orders(n_jobs));
         }
     }
 }

@@ -1,7 +1,5 @@
 //! Aggregation of many sets of rankings at once, in parallel.
 
-use std::borrow::Cow;
-
 use super::{Aggregator, Evidence, Workspace};
 use crate::bucket_order::BucketOrder;
 use crate::error::{Error, InputPart, Result};
@@ -34,11 +32,11 @@ impl<'a> BatchOptions<'a> {
 ///
 /// # Errors
 /// [`Error::InPart`] with the first error of `read` or [`Aggregator::aggregate`]; [`Error::Interrupted`].
-pub fn aggregate_each<'a>(
+pub fn aggregate_each(
     options: BatchOptions<'_>,
     sets: usize,
     cost: usize,
-    read: impl Fn(usize) -> Result<Cow<'a, Rankings>> + Sync,
+    read: impl Fn(usize) -> Result<Rankings> + Sync,
 ) -> Result<Vec<BucketOrder>> {
     let BatchOptions {
         aggregator,
@@ -59,29 +57,6 @@ pub fn aggregate_each<'a>(
             order.map_err(|error: Error| error.in_part(InputPart::Set(set)))
         },
     )
-}
-
-/// The consensus of each set of rankings, on `n_jobs` threads (0: all cores). The result does not depend on `n_jobs`.
-///
-/// # Errors
-/// As [`aggregate_each`].
-pub fn aggregate_many(
-    aggregator: &Aggregator,
-    sets: &[Rankings],
-    n_jobs: usize,
-    interrupt: &Interrupt,
-) -> Result<Vec<BucketOrder>> {
-    let options = BatchOptions {
-        aggregator,
-        n_jobs,
-        interrupt,
-    };
-    let costs = sets
-        .iter()
-        .map(|set| estimate_cost(aggregator, set.len(), set.labels()));
-    aggregate_each(options, sets.len(), costs.max().unwrap_or(1), |set| {
-        Ok(Cow::Borrowed(&sets[set]))
-    })
 }
 
 /// The consensus of each pair order matrix.
@@ -183,7 +158,7 @@ mod tests {
             } else {
                 good.clone()
             };
-            Rankings::new(y.view(), None, &Interrupt::never()).map(Cow::Owned)
+            Rankings::new(y.view(), None, &Interrupt::never())
         });
         let Err(Error::InPart { part, error }) = orders else {
             panic!("{orders:?}")

@@ -37,8 +37,7 @@ pub use evidence::{Evidence, Needs};
 pub use external::{External, ExternalFailure, ExternalInput, ExternalMethod};
 pub use kemeny::{Kemeny, KemenyParams, KemenySearch};
 pub use many::{
-    aggregate_each, aggregate_many, aggregate_pair_orders, aggregate_pair_shares, estimate_cost,
-    BatchOptions,
+    aggregate_each, aggregate_pair_orders, aggregate_pair_shares, estimate_cost, BatchOptions,
 };
 pub use markov_chain::MarkovChain;
 pub use maximal_lottery::MaximalLottery;

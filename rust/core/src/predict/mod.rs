@@ -6,8 +6,6 @@ mod latent;
 pub use consensus::{consensus, ShareConsensus};
 pub use latent::{BoosterStage, LatentScores};
 
-use std::ops::Range;
-
 use ndarray::{ArrayView2, Axis};
 
 use crate::error::{Error, Result};
@@ -41,14 +39,6 @@ pub struct RowBlock<'a> {
     pub first: usize,
     /// Number of rows.
     pub rows: usize,
-}
-
-impl RowBlock<'_> {
-    /// Indices of the rows among all rows that are predicted.
-    #[must_use]
-    pub fn indices(&self) -> Range<usize> {
-        self.first..self.first + self.rows
-    }
 }
 
 /// A model that predicts for each pair of labels the shares of before, tied and after.
