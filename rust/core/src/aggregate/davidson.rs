@@ -66,7 +66,7 @@ impl Davidson {
     /// The bucket order of fitted scores.
     ///
     /// # Errors
-    /// As those of [`TauX`].
+    /// As [`TauX`].
     pub(super) fn order(
         &self,
         counts: &PairCounts,
