@@ -31,9 +31,11 @@ mod params;
 mod row_sample;
 mod scale;
 mod split_scores;
+mod stage;
 
 pub(crate) use model::ScoreTree;
 
 pub use booster::Booster;
 pub use fit::Observer;
 pub use params::{BoostOptions, BoostParams, EarlyStopping, MAX_BINS, MAX_DEPTH};
+pub use stage::BoosterStage;

@@ -25,6 +25,7 @@ mod examples;
 mod information;
 mod model;
 mod objective;
+mod pair_model;
 mod params;
 mod quasi_newton;
 mod rows;

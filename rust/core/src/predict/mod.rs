@@ -4,7 +4,7 @@ mod consensus;
 mod latent;
 
 pub use consensus::{consensus, ShareConsensus};
-pub use latent::{BoosterStage, LatentScores};
+pub use latent::LatentScores;
 
 use ndarray::{ArrayView2, Axis};
 
@@ -39,6 +39,14 @@ pub struct RowBlock<'a> {
     pub first: usize,
     /// Number of rows.
     pub rows: usize,
+}
+
+impl<'a> RowBlock<'a> {
+    /// The features as an array.
+    pub(crate) fn view(&self) -> Result<ArrayView2<'a, f64>> {
+        let columns = self.values.len() / self.rows.max(1);
+        ArrayView2::from_shape((self.rows, columns), self.values).map_err(|_| Error::NoRows)
+    }
 }
 
 /// A model that predicts for each pair of labels the shares of before, tied and after.
