@@ -1,4 +1,4 @@
-"""Leaderboards: definitions recomputed in NumPy, laws, what people see, bad input, Dask."""
+"""Leaderboards: definitions recomputed in NumPy, laws, output, bad input, Dask."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ fn models_do_not_depend_on_threads() {
 }
 
 #[test]
-fn boosting_learns_what_the_features_say() {
+fn boosting_learns_the_effect_of_features() {
     let (x, y) = data(600);
     let booster = Booster::fit(
         x.view(),
@@ -188,7 +188,7 @@ fn a_row_of_weight_two_is_two_rows() {
 }
 
 #[test]
-fn saved_boosters_come_back_equal_and_damage_is_refused() {
+fn saved_boosters_round_trip_and_damage_is_detected() {
     let (x, y) = data(80);
     let options = BoostOptions {
         rounds: 3,
@@ -264,7 +264,7 @@ fn extreme_weights_do_not_overflow() {
 }
 
 #[test]
-fn splits_are_found_whatever_the_scale_of_weights_and_ridge() {
+fn splits_are_found_at_every_scale_of_weights_and_ridge() {
     let (x, y) = data(600);
     let table = Array2::from_shape_fn((600, 5), |(i, j)| i64::from(y.row(i)[j]));
     // From a ridge that is negligible relative to the weights to weights that are negligible relative to the ridge.
@@ -354,7 +354,7 @@ fn validation_needs_pairs_and_stops_early() {
 }
 
 #[test]
-fn labels_never_compared_are_known() {
+fn labels_never_compared_are_marked() {
     let x = Array2::from_shape_fn((30, 1), |(i, _)| i as f64);
     let y = Array2::from_shape_fn((30, 3), |(i, j)| match j {
         2 => f64::NAN,
@@ -372,7 +372,7 @@ fn labels_never_compared_are_known() {
 }
 
 #[test]
-fn a_stop_is_heard() {
+fn interrupts_end_fits() {
     let (x, y) = data(100);
     let interrupt = Interrupt::new();
     interrupt.request();

@@ -51,7 +51,7 @@ mod tests {
     use ndarray::array;
 
     #[test]
-    fn counts_say_what_their_rows_say() {
+    fn counts_have_the_derivatives_of_their_rows() {
         let y = array![
             [1.0, 2.0, 2.0, f64::NAN],
             [3.0, 1.0, 2.0, f64::NAN],
