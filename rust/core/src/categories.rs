@@ -36,7 +36,7 @@ const TOLERANCE: f64 = 1e-9;
 ///
 /// # Examples
 /// ```
-/// use bucketrank_core::{categories::order_categories, rankings::Rankings};
+/// use bucketrank_core::{categories::order_categories, rankings::Rankings, run::Interrupt};
 /// use ndarray::array;
 ///
 /// let y = array![[1, 2, 3], [3, 2, 1], [1, 3, 2], [3, 2, 1], [1, 2, 3_i64]];
