@@ -159,7 +159,8 @@ coverage: $(EXTENSION) ## measure the lines that the tests cover (needs llvm-too
 	$(PY) scripts/measure_coverage.py
 
 # A seeded sample of mutants of the core, compiled into one copy of the workspace; each is run against the Rust tests that
-# reach it, and with MUTANTS="--python tests/test_x.py" the survivors against Python tests. Fails below 92 % caught. Not part of CI.
+# reach it, and with MUTANTS="--python tests/test_x.py" the survivors against Python tests. Fails below 92 % caught. Not
+# part of CI.
 MUTANTS ?=
 
 .PHONY: mutants
