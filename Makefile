@@ -158,8 +158,9 @@ coverage: $(EXTENSION) ## measure the lines that the tests cover (needs llvm-too
 	$(PIP) install --group coverage
 	$(PY) scripts/measure_coverage.py
 
-# A seeded sample of mutants of the core, compiled into one copy of the workspace; each meets the Rust tests that reach it,
-# and with MUTANTS="--python tests/test_x.py" those that survive meet Python tests. Fails below 92 % caught. Not part of CI.
+# A seeded sample of mutants of the core, compiled into one copy of the workspace; each is run against the Rust tests that
+# reach it, and with MUTANTS="--python tests/test_x.py" the survivors against Python tests. Fails below 92 % caught. Not
+# part of CI.
 MUTANTS ?=
 
 .PHONY: mutants

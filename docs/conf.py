@@ -102,7 +102,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",
     "within_subsection_order": "gallery_order.ByTopic",
-    # The last expression of a block is often a call of matplotlib, whose value says nothing.
+    # The last expression of a block is often a call of matplotlib, whose return value is not worth showing.
     "ignore_repr_types": r"matplotlib|\'(list|tuple)\'",
     "abort_on_example_error": True,
     "backreferences_dir": "api/generated/backreferences",

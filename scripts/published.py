@@ -120,7 +120,7 @@ def _scores(study: Study, published: Published) -> Section:
     text = (
         f"{len(cells)} scores of the paper and ours: the mean absolute difference is {sizes.mean():.4f}, "
         f"the largest {sizes.max():.3f}. Folds and missing labels are not the paper's, so the numbers differ as "
-        "between two seeds. If several lotteries are maximal, ours is the fairest and the "
+        "they do between two seeds. If several lotteries are maximal, ours is the fairest and the "
         "paper's an arbitrary one."
     )
     return Section("Comparison with the paper: agreement", (text,), tuple(tables), more=(every,))

@@ -2,8 +2,8 @@
 
     python scripts/serve_rows.py model.bin rows.csv --calls 100000 --threads 8
 
-Loads the model, warms it with one prediction, and lets all threads ask for single rows at once. Every answer is
-compared with the prediction of all rows in one batch. Prints as JSON: the calls, the wrong answers, the growth of
+Loads the model, warms it with one prediction, and lets all threads predict single rows at once. Every result is
+compared with the prediction of all rows in one batch. Prints as JSON: the calls, the wrong results, the growth of
 memory after the first tenth of the calls, the median time per call of one thread, and the part of it spent in Python.
 """
 
@@ -34,8 +34,8 @@ def resident_kilobytes() -> int | None:
     return int(line.split()[1])
 
 
-def ask(model: Any, rows: NDArray[np.float64], calls: int, threads: int) -> int:
-    """Predict single rows from several threads at once; return the number of answers that differ from the batch."""
+def predict_in_threads(model: Any, rows: NDArray[np.float64], calls: int, threads: int) -> int:
+    """Predict single rows from several threads at once; return the number of results that differ from the batch."""
     expected = model.predict(rows)
     wrong = [0] * threads
     errors: list[BaseException] = []
@@ -44,8 +44,8 @@ def ask(model: Any, rows: NDArray[np.float64], calls: int, threads: int) -> int:
         try:
             for call in range(thread, calls, threads):
                 row = call % len(rows)
-                answer = model.predict(rows[row : row + 1])
-                wrong[thread] += not np.array_equal(answer[0], expected[row])
+                found = model.predict(rows[row : row + 1])
+                wrong[thread] += not np.array_equal(found[0], expected[row])
         except BaseException as error:
             errors.append(error)
 
@@ -84,9 +84,9 @@ def measure(path: Path, rows: NDArray[np.float64], calls: int, threads: int) -> 
     if hasattr(model, "n_jobs"):
         model.n_jobs = 1
     model.predict(rows[:1])
-    wrong = ask(model, rows, calls // 10, threads)
+    wrong = predict_in_threads(model, rows, calls // 10, threads)
     before = resident_kilobytes()
-    wrong += ask(model, rows, calls - calls // 10, threads)
+    wrong += predict_in_threads(model, rows, calls - calls // 10, threads)
     after = resident_kilobytes()
     whole, python = python_seconds(model, rows[:1])
     return {

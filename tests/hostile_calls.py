@@ -57,7 +57,7 @@ SHARES = np.full((30, 3, 3), 1 / 3)
 
 
 class Liar:
-    """An object whose conversion to an array fails or lies."""
+    """An object whose conversion to an array fails or returns something else."""
 
     def __init__(self, answer: Any) -> None:
         self.answer = answer

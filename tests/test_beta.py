@@ -21,7 +21,7 @@ from bucketrank import (
 from bucketrank.datasets import Dataset, make_rankings
 from bucketrank.estimators.beta_search import _USED_FOLDS, with_chosen_beta
 from bucketrank.experiments import BetaRecommender, beta_study, compare
-from bucketrank.experiments.beta_recommender import default_provenance
+from bucketrank.experiments.beta_recommender import included_models
 from bucketrank.experiments.beta_study import MetaFeatures
 from bucketrank.experiments.job import training_fold
 from bucketrank.experiments.plan import Job, Plan, make_plan
@@ -286,7 +286,7 @@ class TestRecommender:
             recommend([0.0, 1.0], [[1, 2], [2, 1]])
 
     def test_provenance(self) -> None:
-        provenance = default_provenance()
+        provenance = included_models()["provenance"]
         assert len(provenance["datasets"]) == 15
         assert len(provenance["missing"]) == 7
 

@@ -170,7 +170,7 @@ def test_true_shares_are_calibrated(relation: Any) -> None:
     Y = np.array([[1, 2], [1, 1], [2, 1]])[drawn]
     curve = reliability_curve(Y, shares, relation=relation)
     assert curve.error < 0.01
-    # Shares that are too certain are not.
+    # Shares that are too certain are not calibrated.
     certain = shares**3 / (shares**3).sum(axis=2, keepdims=True)
     assert reliability_curve(Y, certain, relation=relation).error > 0.05
 

@@ -293,7 +293,7 @@ class TestImportances:
 
 
 class TestOutput:
-    """Predictions come back as data frames when asked."""
+    """Predictions are data frames if `set_output` chooses them."""
 
     @estimators
     def test_pandas(self, model: Any, frames: tuple[pd.DataFrame, pd.DataFrame]) -> None:

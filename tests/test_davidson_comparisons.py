@@ -279,7 +279,7 @@ def test_effects_that_are_not_identified() -> None:
         Davidson().explain(by_label)
 
 
-def test_what_a_fit_needs() -> None:
+def test_input_that_cannot_be_fitted() -> None:
     with pytest.raises(ValueError, match="do not say which label was shown first"):
         Davidson(order_effect=True).aggregate([[1, 2]])
     with pytest.raises(ValueError, match="do not say which label was shown first"):

@@ -1,4 +1,4 @@
-"""Leaderboards: definitions recomputed in NumPy, laws, what people see, bad input, Dask."""
+"""Leaderboards: definitions recomputed in NumPy, laws, output, bad input, Dask."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def test_a_label_that_always_wins_has_a_wide_interval() -> None:
     assert board.tiers().tolist() == [2, 2, 1]
 
 
-def test_what_people_see(board: Leaderboard, tmp_path: Path) -> None:
+def test_output_formats(board: Leaderboard, tmp_path: Path) -> None:
     text = str(board)
     assert max(map(len, text.splitlines())) <= 80
     assert text.splitlines()[1].split() == [

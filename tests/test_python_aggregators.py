@@ -100,7 +100,7 @@ def test_errors_name_method_and_input(result: Any, message: str) -> None:
         Broken(result).aggregate(Y)
 
 
-def test_what_they_do_not_define() -> None:
+def test_methods_that_a_subclass_does_not_define() -> None:
     class Nothing(br.Aggregator):
         pass
 

@@ -1,4 +1,4 @@
-"""A long-lived process that answers single rows from several threads."""
+"""A long-lived process that predicts single rows from several threads."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MODELS = {
     "ranker": PartialLabelRanker(n_estimators=4, rounds=4, n_parts=2, random_state=0),
 }
 GROWTH_KILOBYTES = 4096
-"""Allowed growth: the allocator keeps memory per thread, which a leak of one row per call would exceed."""
+"""Allowed growth, because the allocator keeps memory per thread; a leak of one row per call exceeds it."""
 
 
 def serve(tmp_path: Path, name: str, missing: float, calls: int) -> dict[str, Any]:

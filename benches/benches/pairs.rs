@@ -26,8 +26,12 @@ fn bench_parsing(criterion: &mut Criterion) {
     let whole = Array2::from_shape_fn((100_000, 26), |(row, label)| i64::from(y.row(row)[label]));
     let real = whole.mapv(|p| p as f64);
     group.throughput(Throughput::Elements(100_000));
-    group.bench_function("i64", |b| b.iter(|| Rankings::new(whole.view(), None)));
-    group.bench_function("f64", |b| b.iter(|| Rankings::new(real.view(), None)));
+    group.bench_function("i64", |b| {
+        b.iter(|| Rankings::new(whole.view(), None, &Interrupt::never()));
+    });
+    group.bench_function("f64", |b| {
+        b.iter(|| Rankings::new(real.view(), None, &Interrupt::never()));
+    });
     group.finish();
 }
 

@@ -15,18 +15,11 @@ _DEVICE_FOLDERS = (Path("/dev"), Path("/proc"))
 
 
 def write_file(path: str | Path, content: str | bytes) -> None:
-    """Write a file atomically.
+    """Write a file atomically; text is encoded as UTF-8.
 
     The content goes to a temporary file in the same folder, which then replaces the target. After an error, a full disk
     or a kill, the old file is unchanged. A replaced file keeps its permissions. If `path` is a symbolic link, its
     target is replaced. Devices, pipes and sockets, such as ``/dev/stdout``, are written directly.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file to write; an existing file is replaced.
-    content : str or bytes
-        The whole content; text is encoded as UTF-8.
     """
     data = content.encode() if isinstance(content, str) else content
     path = Path(path)

@@ -75,21 +75,9 @@ class CsvTable:
         *,
         allow_missing: bool = False,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Read features and positions.
+        """Read the columns of the features (finite numbers) and of the labels (positions, NaN for missing labels).
 
-        Parameters
-        ----------
-        features, labels : sequence of int
-            Indices of the feature columns (finite numbers) and of the label columns (positions).
-        row : str, default "instance"
-            Noun for a row in messages.
-        allow_missing : bool, default False
-            Whether an empty cell of a feature is NaN, a missing value, instead of an error.
-
-        Returns
-        -------
-        X, Y : ndarray
-            One row per line below the header; NaN for missing labels.
+        `row` is the noun for a row in messages. An empty cell of a feature is an error, or NaN with `allow_missing`.
         """
         values = self._read_fast(features, labels)
         if values is not None and (allow_missing or not np.isnan(values[0]).any()):
@@ -102,20 +90,10 @@ class CsvTable:
         labels: Sequence[int],
         text: Collection[int] | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Read features, which may be strings, and positions.
+        """Read features, as numbers or as objects if there are strings, and positions; a missing value is NaN or None.
 
-        Parameters
-        ----------
-        features, labels : sequence of int
-            Indices of the feature columns and of the label columns.
-        text : collection of int, optional
-            Indices of the columns that are read as strings; by default the features with a cell that is neither a
-            number nor missing.
-
-        Returns
-        -------
-        X, Y : ndarray
-            Features as numbers, or as objects if there are strings; a missing value is NaN or None.
+        `text` are the columns that are read as strings; by default the features with a cell that is neither a number
+        nor missing.
         """
         if not text:
             values = self._read_fast(features, labels)

@@ -19,7 +19,7 @@ _LINE = 80
 """Width of a terminal in characters."""
 
 _SHORTEST_LABEL = 12
-"""Labels are not cut below this width, even if the table then continues below."""
+"""Labels are not cut below this width, even if the table is then too wide and breaks into blocks of columns."""
 
 _NOTE_NAME = 40
 """Length of the longest label that a note shows in full."""

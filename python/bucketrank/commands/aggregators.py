@@ -10,15 +10,10 @@ from bucketrank.aggregation import Aggregator, get_aggregator
 
 
 def find_aggregator(name: str, **params: Any) -> Aggregator:
-    """Return the aggregator that a command names.
+    """Return the aggregator that a command names, with the given parameters.
 
-    Parameters
-    ----------
-    name : str
-        A name of :func:`get_aggregator`, or ``module:Class`` for a subclass of `Aggregator` in a module that Python
-        finds, also in the current folder.
-    **params
-        Parameters of the method.
+    `name` is a name of :func:`get_aggregator`, or ``module:Class`` for a subclass of `Aggregator` in a module that
+    Python finds, also in the current folder.
     """
     if ":" not in name:
         return get_aggregator(name, **params)

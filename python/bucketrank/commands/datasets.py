@@ -111,17 +111,9 @@ def find(
 ) -> list[Dataset]:
     """Return the datasets that the options of a command select.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Names of datasets, or paths of CSV files. If empty, all datasets of the chosen source: the folder, the paper's
-        datasets on OpenML, or the embedded ones.
-    data : str, optional
-        A folder with CSV files; by default `names` are embedded datasets.
-    openml : bool, default False
-        Whether `names` are datasets on OpenML.
-    labels : sequence of str, optional
-        Columns with positions in CSV files; all other columns are features.
+    `names` are datasets of the folder `data`, on OpenML or embedded, or paths of CSV files; if empty, all datasets of
+    the folder, those of the paper on OpenML, or all embedded ones. `labels` are the columns with positions in CSV
+    files; all other columns are features.
     """
     if data is not None:
         return _from_folder(names, data, labels)

@@ -9,7 +9,7 @@ from typing import Any
 from bucketrank._files import check_writable
 from bucketrank.aggregation import METHODS
 from bucketrank.commands.reading import read_rankings
-from bucketrank.commands.writing import missing_package_is_exit_code_1, print_or_write
+from bucketrank.commands.writing import exit_with_1_without_package, print_or_write
 from bucketrank.csv_records import BadFileError
 from bucketrank.preflib import PREFLIB_TYPES
 from bucketrank.tables import to_json_text
@@ -93,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
     from bucketrank.boards import leaderboard
 
     out = None if options.out is None else check_writable(options.out)
-    with missing_package_is_exit_code_1():
+    with exit_with_1_without_package():
         board = leaderboard(
             _read(options),
             _aggregator(options),

@@ -19,25 +19,10 @@ from bucketrank.suggest import nearest_first
 def read_rankings(
     path: str, labels: Sequence[str] | None = None, weights: str | None = None
 ) -> WeightedRankings:
-    """Read rankings, the names of their labels and the weights of the rows.
+    """Read rankings, the names of their labels and the weights of the rows from a file, or ``-`` for standard input.
 
-    Parameters
-    ----------
-    path : str
-        A file, or ``-`` for standard input.
-    labels : sequence of str, optional
-        Labels to read, in this order; by default all, which for a CSV table are all columns except `weights`.
-    weights : str, optional
-        Column of a CSV table with the weights of the rows.
-
-    Returns
-    -------
-    WeightedRankings
-
-    Raises
-    ------
-    BadFileError
-        The message names file, line and column where applicable.
+    `labels` are the labels to read, in this order; by default all, which for a CSV table are all columns except
+    `weights`, the column with the weights of the rows.
     """
     name, text = read_input(path)
     # Not `splitlines`, which also splits at characters that a name may contain.

@@ -12,7 +12,7 @@ from bucketrank.tables import escape_text
 
 
 @contextmanager
-def missing_package_is_exit_code_1() -> Iterator[None]:
+def exit_with_1_without_package() -> Iterator[None]:
     """Turn an ImportError into exit code 1, not 2: the input is valid, but a package is not installed."""
     try:
         yield

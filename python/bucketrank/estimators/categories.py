@@ -21,13 +21,7 @@ _TEXT_DTYPES = ("category", "object", "string", "str", "Categorical", "Enum", "S
 
 
 class FeatureColumns:
-    """The columns of a table of features.
-
-    Parameters
-    ----------
-    X : array-like or DataFrame
-        A table.
-    """
+    """The columns of an array or data frame of features."""
 
     def __init__(self, X: Any) -> None:
         self._frame = X if is_frame(X) else None
@@ -100,15 +94,7 @@ class FeatureColumns:
 
 
 def find_categorical(columns: FeatureColumns, chosen: Any) -> list[int]:
-    """Return the indices of the categorical features, ascending.
-
-    Parameters
-    ----------
-    columns : FeatureColumns
-        The table.
-    chosen : {"from_dtype"}, sequence or None
-        The parameter `categorical_features` of an estimator.
-    """
+    """Return the indices of the categorical features, ascending; `chosen` is the parameter `categorical_features`."""
     if chosen is None:
         return []
     if isinstance(chosen, str):

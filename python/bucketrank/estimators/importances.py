@@ -11,21 +11,9 @@ from numpy.typing import NDArray
 def mixture_importances(
     components: dict[str, list[Any]], weights: dict[str, float], n_features: int
 ) -> NDArray[np.float64]:
-    """Return the importances of all models, averaged within components and mixed by the weights.
+    """Return the importances of all models, averaged within components and mixed by the weights of the components.
 
-    Parameters
-    ----------
-    components : dict
-        Fitted models of each component.
-    weights : dict
-        Weights of the components; those without a weight are left out.
-    n_features : int
-        Number of features.
-
-    Returns
-    -------
-    ndarray of shape (n_features,)
-        Shares that add up to 1, or all 0 if no model uses a feature.
+    Components without a weight are left out. The importances add up to 1, or are all 0 if no model uses a feature.
     """
     total = np.zeros(n_features)
     for name, models in components.items():

@@ -38,18 +38,10 @@ def standard_errors(
 ) -> dict[str, Floats]:
     """Return the standard errors of coefficients and intercepts, by the names of the attributes.
 
-    Parameters
-    ----------
-    information : ndarray
-        Second derivatives. Coefficients are ordered by input, with the intercept last; each input has n utilities and n
-        tie terms.
-    products : ndarray or None
-        Sum of the products of the gradients of the rankings, with the penalty, for errors that are robust by ranking;
-        None if all pairs are independent.
-    compared : ndarray of shape (n_labels,)
-        Per label, whether the training rankings compare it with another label.
-    ridges : tuple of float
-        Penalties of coefficients and of intercepts.
+    `information` are the second derivatives, with coefficients ordered by input and the intercept last; each input has
+    n utilities and n tie terms. `products` is the sum of the products of the gradients of the rankings, with the
+    penalty, for errors that are robust by ranking; None if all pairs are independent. `compared` says per label whether
+    the training rankings compare it with another label. `ridges` are the penalties of coefficients and of intercepts.
     """
     n = len(compared)
     inputs = len(information) // (2 * n)

@@ -23,23 +23,8 @@ def half_widths(cube: MeanCube, n_folds: int) -> NDArray[np.float64]:
 
     Scores of folds are not independent, because their training sets overlap. The variance of the mean of J scores is
     therefore estimated by :math:`(1/J + n_{test}/n_{train}) s^2` instead of :math:`s^2/J`, with the t distribution of
-    J - 1 degrees of freedom. With k folds, :math:`n_{test}/n_{train} = 1/(k - 1)`.
-
-    Parameters
-    ----------
-    cube : MeanCube
-        Means and standard deviations.
-    n_folds : int
-        Number of folds per repeat.
-
-    Returns
-    -------
-    ndarray of shape (n_levels, n_datasets, n_methods)
-        NaN for means of fewer than two results.
-
-    References
-    ----------
-    C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning 52 (2003).
+    J - 1 degrees of freedom. With k folds, :math:`n_{test}/n_{train} = 1/(k - 1)`. Means of fewer than two
+    results have NaN. See C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning 52 (2003).
     """
     return _quantile(cube.count) * cube.sd * np.sqrt(_variance_factor(cube.count, n_folds))
 
@@ -48,17 +33,8 @@ def not_worse(study: Study) -> NDArray[np.bool_]:
     """Mask of the methods that are not shown to be worse than the best mean of their dataset.
 
     The differences from the best method on the same folds are compared with 0 by the corrected t-test of Nadeau and
-    Bengio, two-sided at the level 0.05.
-
-    Parameters
-    ----------
-    study : Study
-        A finished or unfinished study.
-
-    Returns
-    -------
-    ndarray of shape (n_levels, n_datasets, n_methods)
-        True for the best method; False where there is no result.
+    Bengio, two-sided at the level 0.05. The mask has the shape (levels, datasets, methods). It is True for the best
+    method, and False where there is no result.
     """
     cube = MeanCube.of(study, "tau_x")
     filled = np.where(np.isnan(cube.mean), -np.inf, cube.mean)

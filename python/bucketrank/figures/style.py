@@ -65,15 +65,6 @@ def looks(names: Iterable[str]) -> dict[str, Look]:
 
     The aggregators have the same style in every figure; other names get the remaining styles, in the given order.
 
-    Parameters
-    ----------
-    names : iterable of str
-        Names of methods.
-
-    Returns
-    -------
-    dict of str to Look
-
     Examples
     --------
     >>> looks(["borda"])["borda"] == looks(["mc1", "borda"])["borda"]

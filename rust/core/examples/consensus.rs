@@ -8,7 +8,7 @@ use ndarray::array;
 
 fn main() -> Result<(), Error> {
     let ballots = array![[1_i64, 2, 2], [1, 3, 2], [2, 1, 3]];
-    let rankings = Rankings::new(ballots.view(), None)?;
+    let rankings = Rankings::new(ballots.view(), None, &Interrupt::never())?;
     for method in [
         Aggregator::TauX(TauX::default()),
         Aggregator::Copeland(Copeland::default()),

@@ -36,11 +36,11 @@ const TOLERANCE: f64 = 1e-9;
 ///
 /// # Examples
 /// ```
-/// use bucketrank_core::{categories::order_categories, rankings::Rankings};
+/// use bucketrank_core::{categories::order_categories, rankings::Rankings, run::Interrupt};
 /// use ndarray::array;
 ///
 /// let y = array![[1, 2, 3], [3, 2, 1], [1, 3, 2], [3, 2, 1], [1, 2, 3_i64]];
-/// let rankings = Rankings::new(y.view(), None)?;
+/// let rankings = Rankings::new(y.view(), None, &Interrupt::never())?;
 /// // Category 1 ranks the labels in the opposite order of the others.
 /// assert_eq!(order_categories(&[0, 1, 2, 1, 0], 3, &rankings)?, [0, 2, 1]);
 /// # Ok::<(), bucketrank_core::error::Error>(())
@@ -193,6 +193,7 @@ fn square(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::Interrupt;
     use ndarray::{array, Array2, Axis};
 
     /// Category c prefers the label c mod 5, with noise.
@@ -212,7 +213,7 @@ mod tests {
     }
 
     fn order(codes: &[u32], categories: usize, y: &Array2<i64>) -> Vec<u32> {
-        let rankings = Rankings::new(y.view(), None).unwrap();
+        let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         order_categories(codes, categories, &rankings).unwrap()
     }
 
@@ -255,7 +256,7 @@ mod tests {
     #[test]
     fn invalid_codes_are_rejected() {
         let y = array![[1, 2], [2, 1_i64]];
-        let rankings = Rankings::new(y.view(), None).unwrap();
+        let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         assert!(order_categories(&[0, 3], 3, &rankings).is_err());
         assert!(order_categories(&[0], 3, &rankings).is_err());
         assert!(order_categories(&[0, 1], 256, &rankings).is_err());

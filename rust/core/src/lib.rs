@@ -5,9 +5,9 @@
 //! and [`linear`] learn rankings from [`features`].
 //!
 //! Modules that are rarely useful outside the Python package are public, but not documented here; their interface may
-//! change in any release. Dependencies point one way: `error ← run, random, saved, weights, raw_position ←
-//! rankings, bucket_order ← pairs ← comparisons ← metrics, latent ← aggregate ← leaderboard, tree ← forest, boost ←
-//! shap, cross_validation`.
+//! change in any release. Dependencies point one way: `error ← run, weights, raw_position ← rankings,
+//! bucket_order, features ← pairs, metrics ← comparisons ← latent ← aggregate ← leaderboard, predict ← tree ← forest,
+//! boost, linear ← mixture, shap, cross_validation, saved`.
 
 pub mod aggregate;
 pub mod boost;

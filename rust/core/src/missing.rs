@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn fractions_of_zero_and_one() {
-        let y = Rankings::new(array![[1, 2, 2, 3_i64]].view(), None).unwrap();
+        let y = Rankings::new(array![[1, 2, 2, 3_i64]].view(), None, &Interrupt::never()).unwrap();
         assert_eq!(drop_labels(&y, 0.0, 1).unwrap(), y);
         assert_eq!(drop_labels(&y, 1.0, 1).unwrap().row(0), [0, 0, 0, 0]);
         assert!(drop_labels(&y, 1.1, 1).is_err());
@@ -202,7 +202,12 @@ mod tests {
 
     #[test]
     fn equal_seeds_drop_equal_labels() {
-        let y = Rankings::new(array![[1, 2, 3, 4, 5, 6, 7, 8_i64]].view(), None).unwrap();
+        let y = Rankings::new(
+            array![[1, 2, 3, 4, 5, 6, 7, 8_i64]].view(),
+            None,
+            &Interrupt::never(),
+        )
+        .unwrap();
         let dropped = drop_labels(&y, 0.5, 42).unwrap();
         assert_eq!(dropped, drop_labels(&y, 0.5, 42).unwrap());
         let kept = dropped.row(0).iter().filter(|&&p| p != MISSING).count();

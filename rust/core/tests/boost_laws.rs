@@ -19,7 +19,10 @@ fn data(rows: usize) -> (Array2<f64>, Rankings) {
         let shift = usize::from(x[[i, 0]] > 40.0) + usize::from(x[[i, 0]] > 70.0);
         ((j + shift) % 3 + 1) as i64
     });
-    (x, Rankings::new(y.view(), None).unwrap())
+    (
+        x,
+        Rankings::new(y.view(), None, &Interrupt::never()).unwrap(),
+    )
 }
 
 fn params(options: BoostOptions) -> BoostParams {
@@ -71,6 +74,7 @@ fn models_do_not_depend_on_threads() {
         };
         LinearModel::fit(
             x.view(),
+            &[],
             &y,
             &LinearParams::new(options).unwrap(),
             &Interrupt::never(),
@@ -81,7 +85,7 @@ fn models_do_not_depend_on_threads() {
 }
 
 #[test]
-fn boosting_learns_what_the_features_say() {
+fn boosting_learns_the_effect_of_features() {
     let (x, y) = data(600);
     let booster = Booster::fit(
         x.view(),
@@ -143,9 +147,14 @@ fn a_row_of_weight_two_is_two_rows() {
     };
     let weights: Vec<f64> = (0..120).map(|i| [0.0, 1.0, 2.0][i % 3]).collect();
     let table = Array2::from_shape_fn((120, 5), |(i, j)| i64::from(y.row(i)[j]));
-    let weighted = Rankings::new(table.view(), Some(&weights)).unwrap();
+    let weighted = Rankings::new(table.view(), Some(&weights), &Interrupt::never()).unwrap();
     let copies: Vec<usize> = (0..120).flat_map(|i| vec![i; i % 3]).collect();
-    let repeated = Rankings::new(table.select(ndarray::Axis(0), &copies).view(), None).unwrap();
+    let repeated = Rankings::new(
+        table.select(ndarray::Axis(0), &copies).view(),
+        None,
+        &Interrupt::never(),
+    )
+    .unwrap();
     let repeated_x = x.select(ndarray::Axis(0), &copies);
     let fit = |x: &Array2<f64>, y: &Rankings| {
         Booster::fit(x.view(), y, &params(options), &Observer::silent()).unwrap()
@@ -159,7 +168,14 @@ fn a_row_of_weight_two_is_two_rows() {
         assert!((a - b).abs() < 1e-3, "{a} {b}");
     }
     let linear = |x: &Array2<f64>, y: &Rankings| {
-        LinearModel::fit(x.view(), y, &LinearParams::default(), &Interrupt::never()).unwrap()
+        LinearModel::fit(
+            x.view(),
+            &[],
+            y,
+            &LinearParams::default(),
+            &Interrupt::never(),
+        )
+        .unwrap()
     };
     let (a, b) = (linear(&x, &weighted), linear(&repeated_x, &repeated));
     let (a, b) = (
@@ -172,7 +188,7 @@ fn a_row_of_weight_two_is_two_rows() {
 }
 
 #[test]
-fn saved_boosters_come_back_equal_and_damage_is_refused() {
+fn saved_boosters_round_trip_and_damage_is_detected() {
     let (x, y) = data(80);
     let options = BoostOptions {
         rounds: 3,
@@ -212,13 +228,18 @@ fn degenerate_data_gives_finite_scores() {
         });
         let nothing = Array2::from_elem((rows, 3), f64::NAN);
         for y in [&ranked, &nothing] {
-            let y = Rankings::new(y.view(), None).unwrap();
+            let y = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
             let booster =
                 Booster::fit(x.view(), &y, &params(few_rounds()), &Observer::silent()).unwrap();
             let scores = booster.scores(x.view(), 12, Jobs::serial()).unwrap();
             assert!(scores.iter().all(|score| score.is_finite()));
-            let linear =
-                LinearModel::fit(x.view(), &y, &LinearParams::default(), &Interrupt::never());
+            let linear = LinearModel::fit(
+                x.view(),
+                &[],
+                &y,
+                &LinearParams::default(),
+                &Interrupt::never(),
+            );
             let scores = linear
                 .unwrap()
                 .scores(x.view(), &Interrupt::never())
@@ -234,7 +255,7 @@ fn extreme_weights_do_not_overflow() {
     let table = Array2::from_shape_fn((60, 5), |(i, j)| i64::from(y.row(i)[j]));
     for unit in [1e-300, 1e-30, 1e30, 1e300] {
         let weights: Vec<f64> = (1..=60).map(|i| unit * f64::from(i)).collect();
-        let y = Rankings::new(table.view(), Some(&weights)).unwrap();
+        let y = Rankings::new(table.view(), Some(&weights), &Interrupt::never()).unwrap();
         let booster =
             Booster::fit(x.view(), &y, &params(few_rounds()), &Observer::silent()).unwrap();
         let scores = booster.scores(x.view(), 12, Jobs::serial()).unwrap();
@@ -243,7 +264,7 @@ fn extreme_weights_do_not_overflow() {
 }
 
 #[test]
-fn splits_are_found_whatever_the_scale_of_weights_and_ridge() {
+fn splits_are_found_at_every_scale_of_weights_and_ridge() {
     let (x, y) = data(600);
     let table = Array2::from_shape_fn((600, 5), |(i, j)| i64::from(y.row(i)[j]));
     // From a ridge that is negligible relative to the weights to weights that are negligible relative to the ridge.
@@ -255,7 +276,7 @@ fn splits_are_found_whatever_the_scale_of_weights_and_ridge() {
         (1.0, 1e12),
     ] {
         let weights: Vec<f64> = (0..600).map(|i| weight / f64::from(1 + i % 3)).collect();
-        let y = Rankings::new(table.view(), Some(&weights)).unwrap();
+        let y = Rankings::new(table.view(), Some(&weights), &Interrupt::never()).unwrap();
         let options = BoostOptions {
             ridge,
             feature_share: Some(1.0),
@@ -279,8 +300,14 @@ fn correlated_features_do_not_slow_a_linear_model_down() {
     let x = Array2::from_shape_fn((400, 15), |(i, j)| {
         x[[i, 0]] + ((i * (7 + j)) % 13) as f64 / 4.0
     });
-    let model =
-        LinearModel::fit(x.view(), &y, &LinearParams::default(), &Interrupt::never()).unwrap();
+    let model = LinearModel::fit(
+        x.view(),
+        &[],
+        &y,
+        &LinearParams::default(),
+        &Interrupt::never(),
+    )
+    .unwrap();
     assert!(model.has_converged());
     assert!(model.steps() < 60, "{}", model.steps());
 }
@@ -315,7 +342,7 @@ fn validation_needs_pairs_and_stops_early() {
     assert!((-1.2..0.0).contains(&best), "{best}");
 
     let alone = Array2::from_shape_fn((200, 5), |(i, j)| if i % 5 == j { 1.0 } else { f64::NAN });
-    let alone = Rankings::new(alone.view(), None).unwrap();
+    let alone = Rankings::new(alone.view(), None, &Interrupt::never()).unwrap();
     let refused = Booster::fit(x.view(), &alone, &params(options), &Observer::silent());
     assert!(matches!(
         refused,
@@ -327,13 +354,13 @@ fn validation_needs_pairs_and_stops_early() {
 }
 
 #[test]
-fn labels_never_compared_are_known() {
+fn labels_never_compared_are_marked() {
     let x = Array2::from_shape_fn((30, 1), |(i, _)| i as f64);
     let y = Array2::from_shape_fn((30, 3), |(i, j)| match j {
         2 => f64::NAN,
         _ => ((i + j) % 2 + 1) as f64,
     });
-    let y = Rankings::new(y.view(), None).unwrap();
+    let y = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
     let booster = Booster::fit(x.view(), &y, &params(few_rounds()), &Observer::silent()).unwrap();
     assert_eq!(booster.compared_labels(), [true, true, false]);
     let scores = booster.scores(x.view(), 12, Jobs::serial()).unwrap();
@@ -345,7 +372,7 @@ fn labels_never_compared_are_known() {
 }
 
 #[test]
-fn a_stop_is_heard() {
+fn interrupts_end_fits() {
     let (x, y) = data(100);
     let interrupt = Interrupt::new();
     interrupt.request();
@@ -355,6 +382,6 @@ fn a_stop_is_heard() {
     };
     let stopped = Booster::fit(x.view(), &y, &params(few_rounds()), &observer);
     assert_eq!(stopped.unwrap_err(), Error::Interrupted);
-    let stopped = LinearModel::fit(x.view(), &y, &LinearParams::default(), &interrupt);
+    let stopped = LinearModel::fit(x.view(), &[], &y, &LinearParams::default(), &interrupt);
     assert_eq!(stopped.unwrap_err(), Error::Interrupted);
 }

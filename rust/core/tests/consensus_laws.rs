@@ -1,5 +1,5 @@
-//! No aggregator invents an order: relabelling the rankings relabels the consensus, and labels that are interchangeable
-//! or without evidence are tied.
+//! Aggregators order labels by evidence only: relabelling the rankings relabels the consensus, and labels that are
+//! interchangeable or without evidence are tied.
 
 use bucketrank_core::aggregate::{
     Aggregator, Borda, Buckets, Copeland, Davidson, Details, Evidence, Explanation, Kemeny,

@@ -107,7 +107,7 @@ fn unknown_or_tied_pairs_give_one_bucket() {
         array![[1.0, 1.0, 1.0], [1.0, 1.0, NAN]],
     ];
     for y in inputs {
-        let y = Rankings::new(y.view(), None).unwrap();
+        let y = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         assert_finite_details(&y);
         for aggregator in all_aggregators() {
             let order = consensus(&aggregator, &y);
@@ -123,7 +123,7 @@ fn unknown_or_tied_pairs_give_one_bucket() {
 
 #[test]
 fn two_labels_keep_their_order() {
-    let y = Rankings::new(array![[1.0, 2.0]].view(), None).unwrap();
+    let y = Rankings::new(array![[1.0, 2.0]].view(), None, &Interrupt::never()).unwrap();
     for aggregator in all_aggregators() {
         assert_eq!(
             consensus(&aggregator, &y).positions(),
@@ -131,7 +131,14 @@ fn two_labels_keep_their_order() {
             "{aggregator:?}"
         );
     }
-    assert_finite_details(&Rankings::new(array![[1.0, 2.0], [2.0, 1.0]].view(), None).unwrap());
+    assert_finite_details(
+        &Rankings::new(
+            array![[1.0, 2.0], [2.0, 1.0]].view(),
+            None,
+            &Interrupt::never(),
+        )
+        .unwrap(),
+    );
 }
 
 #[test]
@@ -148,15 +155,21 @@ fn extreme_weights_give_finite_results() {
         [4e307, 4e307, 4e307, 4e307],
     ];
     for weights in weights {
-        assert_finite_details(&Rankings::new(y.view(), Some(&weights)).unwrap());
+        assert_finite_details(
+            &Rankings::new(y.view(), Some(&weights), &Interrupt::never()).unwrap(),
+        );
     }
     // A weight that would be lost beside the largest one is refused.
-    let refused = Rankings::new(y.view(), Some(&[1e300, 1e-300, 1e-300, 1e300]));
+    let refused = Rankings::new(
+        y.view(),
+        Some(&[1e300, 1e-300, 1e-300, 1e300]),
+        &Interrupt::never(),
+    );
     assert!(matches!(refused, Err(Error::WeightRange { row: 1, .. })));
     // The scale of the weights does not matter.
     let results = [1.0, 1e-300, 1e300].map(|scale| {
         let weights = [3.0, 2.0, 1.0, 1.0].map(|w| w * scale);
-        let y = Rankings::new(y.view(), Some(&weights)).unwrap();
+        let y = Rankings::new(y.view(), Some(&weights), &Interrupt::never()).unwrap();
         all_aggregators()
             .into_iter()
             .map(|a| consensus(&a, &y))
@@ -176,7 +189,12 @@ fn nearly_disconnected_groups_have_exact_probabilities() {
         (3, false) => 2.0,
         _ => 1.0,
     });
-    let y = Rankings::new(y.view(), Some(&[1.0, 1.0, 1e-12, 3e-12])).unwrap();
+    let y = Rankings::new(
+        y.view(),
+        Some(&[1.0, 1.0, 1e-12, 3e-12]),
+        &Interrupt::never(),
+    )
+    .unwrap();
     let evidence = Evidence::from_rankings(&y, Needs::Rankings, &Interrupt::never()).unwrap();
     let chain = Aggregator::MarkovChain(MarkovChain::new(3).unwrap());
     let Details::MarkovChain { stationary, .. } = chain

@@ -135,7 +135,7 @@ fn rows_of_weight_zero_are_ignored() {
         MISSING => f64::NAN,
         position => f64::from(position),
     });
-    let y = Rankings::new(positions.view(), Some(&weights)).unwrap();
+    let y = Rankings::new(positions.view(), Some(&weights), &Interrupt::never()).unwrap();
     for variant in VARIANTS {
         let whole = forest(&x, &y, &options(variant, 3), 1);
         for index in 0..whole.trees() {
@@ -158,7 +158,8 @@ fn engines_draw_the_same_thresholds() {
             position => f64::from(position),
         });
         // Weights too large to expand into repetitions select the engine for any weights.
-        let heavy = Rankings::new(positions.view(), Some(&[1000.0; 300])).unwrap();
+        let heavy =
+            Rankings::new(positions.view(), Some(&[1000.0; 300]), &Interrupt::never()).unwrap();
         for seed in 0..5 {
             let options = TreeOptions {
                 splitter: Splitter::RandomBinary,

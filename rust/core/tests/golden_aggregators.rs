@@ -60,7 +60,12 @@ fn parse_rankings(case: &Value) -> Rankings {
     let weights = case["weights"]
         .is_array()
         .then(|| parse_numbers(&case["weights"]));
-    Rankings::new(parse_matrix(&case["Y"]).view(), weights.as_deref()).unwrap()
+    Rankings::new(
+        parse_matrix(&case["Y"]).view(),
+        weights.as_deref(),
+        &Interrupt::never(),
+    )
+    .unwrap()
 }
 
 #[test]

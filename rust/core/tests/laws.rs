@@ -1,9 +1,9 @@
 //! Properties of aggregators on random rankings.
 
 use bucketrank_core::aggregate::{
-    aggregate_many, Aggregator, Borda, BucketPivot, Copeland, Details, Evidence, Kemeny,
-    MarkovChain, MaximalLottery, Needs, RankedPairs, ReciprocalRankFusion, Schulze, Scorer, TauX,
-    TauXSearch, Workspace,
+    aggregate_each, estimate_cost, Aggregator, BatchOptions, Borda, BucketPivot, Copeland, Details,
+    Evidence, Kemeny, MarkovChain, MaximalLottery, Needs, RankedPairs, ReciprocalRankFusion,
+    Schulze, Scorer, TauX, TauXSearch, Workspace,
 };
 use bucketrank_core::bucket_order::BucketOrder;
 use bucketrank_core::missing::to_dense_ranks;
@@ -95,7 +95,12 @@ fn rank_with_weights(values: &Array2<f64>, weights: &[f64]) -> Rankings {
         MISSING => f64::NAN,
         position => f64::from(position),
     });
-    Rankings::new(positions.view(), Some(&weights[..values.nrows()])).unwrap()
+    Rankings::new(
+        positions.view(),
+        Some(&weights[..values.nrows()]),
+        &Interrupt::never(),
+    )
+    .unwrap()
 }
 
 fn permutation() -> impl Strategy<Value = Vec<usize>> {
@@ -211,7 +216,7 @@ proptest! {
         let row = Array2::from_shape_fn((1, values.len()), |(_, l)| f64::from(values[l]));
         let row = to_dense_ranks(row.view(), &Interrupt::never()).unwrap().row(0).to_vec();
         let y = Array2::from_shape_fn((copies, row.len()), |(_, l)| i64::from(row[l]));
-        let y = Rankings::new(y.view(), None).unwrap();
+        let y = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         for aggregator in [borda(0.0), borda(0.9), copeland(0.0), copeland(0.4), pivot(0.0), pivot(0.25), pivot(0.49),
             tau_x(TauXSearch::Cut), tau_x(TauXSearch::Local), tau_x(TauXSearch::Exact),
             Aggregator::Kemeny(Kemeny::default()), Aggregator::Schulze(Schulze), Aggregator::RankedPairs(RankedPairs)] {
@@ -356,10 +361,18 @@ fn results_do_not_depend_on_the_number_of_threads() {
         })
         .collect();
     for aggregator in all_aggregators() {
-        let serial = aggregate_many(&aggregator, &sets, 1, &Interrupt::never()).unwrap();
+        let orders = |n_jobs| {
+            let options = BatchOptions {
+                aggregator: &aggregator,
+                n_jobs,
+                interrupt: &Interrupt::never(),
+            };
+            let cost = estimate_cost(&aggregator, 4, 30);
+            aggregate_each(options, sets.len(), cost, |set| Ok(sets[set].clone())).unwrap()
+        };
+        let serial = orders(1);
         for n_jobs in [0, 2, 3] {
-            let parallel = aggregate_many(&aggregator, &sets, n_jobs, &Interrupt::never()).unwrap();
-            assert_eq!(serial, parallel);
+            assert_eq!(serial, orders(n_jobs));
         }
     }
 }

@@ -29,7 +29,7 @@ fn with_weights(rankings: &Rankings, weights: &[f64]) -> Rankings {
                 position => f64::from(position),
             },
         );
-    Rankings::new(positions.view(), Some(weights)).unwrap()
+    Rankings::new(positions.view(), Some(weights), &Interrupt::never()).unwrap()
 }
 
 fn permute_labels(values: &Array2<f64>, order: &[usize]) -> Rankings {

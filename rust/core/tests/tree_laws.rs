@@ -31,7 +31,7 @@ impl Dataset {
                 0 => f64::NAN,
                 position => f64::from(position),
             });
-        Rankings::new(positions.view(), weights).unwrap()
+        Rankings::new(positions.view(), weights, &Interrupt::never()).unwrap()
     }
 
     fn select(&self, rows: &[usize]) -> Self {

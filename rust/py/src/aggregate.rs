@@ -1,7 +1,5 @@
 //! Bindings of `bucketrank_core::aggregate`.
 
-use std::borrow::Cow;
-
 use bucketrank_core::aggregate::{
     self as core, aggregate_each, estimate_cost, Aggregator, BatchOptions, Evidence, Needs,
     Workspace,
@@ -66,11 +64,7 @@ pub fn apply<T: Send>(
     let aggregator = spec.aggregator()?;
     run(py, |interrupt| {
         let evidence = evidence(aggregator.needs(), interrupt)?;
-        method(
-            &aggregator,
-            &evidence,
-            &mut Workspace::with_interrupt(interrupt),
-        )
+        method(&aggregator, &evidence, &mut Workspace::new(interrupt))
     })
 }
 
@@ -97,7 +91,7 @@ pub fn aggregate_many<'py>(
     let views = sets.views()?;
     aggregate_batch(py, &spec, n_jobs, |batch| {
         let cost = largest_cost(batch.aggregator, &views);
-        let read_set = |set: usize| views[set].read(None, batch.interrupt).map(Cow::Owned);
+        let read_set = |set: usize| views[set].read(None, batch.interrupt);
         aggregate_each(batch, views.len(), cost, read_set)
     })
 }

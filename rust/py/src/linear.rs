@@ -74,7 +74,7 @@ impl LinearModel {
         let rankings = y.read(py, &weights)?;
         let (values, categorical) = (x.as_array(), categorical_features(categorical));
         let fitted = run(py, |interrupt| {
-            Fitted::fit_with_categories(values, &categorical, &rankings, &params, interrupt)
+            Fitted::fit(values, &categorical, &rankings, &params, interrupt)
         })?;
         Ok(Self { fitted })
     }

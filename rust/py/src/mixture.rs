@@ -1,12 +1,13 @@
 //! Bindings of `bucketrank_core::mixture`: predictions of several fitted models at once, and their fit.
 
+use bucketrank_core::boost::BoosterStage;
 use bucketrank_core::error;
 use bucketrank_core::forest::Voters;
 use bucketrank_core::mixture::{
     fit_mixture as fit_core_mixture, Component, ComponentKind, FailedComponent, FittedMixture,
     HeldOutRows, LogLinearPool, Mixture, MixtureParams,
 };
-use bucketrank_core::predict::{consensus, map_shares, BoosterStage, PairModel};
+use bucketrank_core::predict::{consensus, map_shares, PairModel};
 use bucketrank_core::run::Jobs;
 use bucketrank_core::shap::{permutation_shap, Permutations};
 use numpy::{IntoPyArray, PyReadonlyArray1};

@@ -38,18 +38,7 @@ def unfinished_warning(study: Study) -> str:
 
 
 def findings(study: Study) -> tuple[str, ...]:
-    """Return the main results of a study as sentences.
-
-    Parameters
-    ----------
-    study : Study
-        A finished or unfinished study.
-
-    Returns
-    -------
-    tuple of str
-        One paragraph per level of missing labels, then results across levels.
-    """
+    """Return the main results of a study in words: one paragraph per level of missing labels, then across levels."""
     cube = MeanCube.of(study, "tau_x")
     sentences = [_level_sentence(cube, level) for level in range(len(cube.missing))]
     further = (

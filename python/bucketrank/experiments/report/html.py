@@ -18,17 +18,9 @@ _SORT_BUTTON = '<button type="button">{}</button>'
 
 
 def to_html(document: Document) -> str:
-    """Render a report as a page.
+    """Render a report as a complete HTML page.
 
-    Parameters
-    ----------
-    document : Document
-        The report.
-
-    Returns
-    -------
-    str
-        A complete HTML page. It follows the light or dark mode of the browser; tables can be sorted and copied.
+    It follows the light or dark mode of the browser; tables can be sorted and copied.
     """
     numbers = count(1)
     names = [f"section-{number}" for number in range(1, len(document.sections) + 1)]

@@ -17,18 +17,7 @@ _PREAMBLE = r"""\documentclass{article}
 
 
 def to_latex(document: Document) -> str:
-    """Render a report as a LaTeX document.
-
-    Parameters
-    ----------
-    document : Document
-        The report.
-
-    Returns
-    -------
-    str
-        A document of the class ``article``; wide tables are scaled down to the text width.
-    """
+    """Render a report as a LaTeX document of the class ``article``; wide tables are scaled down to the text width."""
     parts = [_PREAMBLE, rf"\title{{{escape_latex(document.title)}}}", r"\date{}"]
     parts += [r"\begin{document}", r"\maketitle", escape_latex(document.subtitle), ""]
     if document.warning:
@@ -57,17 +46,7 @@ def _latex_table(table: Table) -> str:
 
 
 def to_markdown(document: Document) -> str:
-    """Render a report as Markdown.
-
-    Parameters
-    ----------
-    document : Document
-        The report.
-
-    Returns
-    -------
-    str
-    """
+    """Render a report as Markdown."""
     parts = [f"# {escape_markdown(document.title)}", escape_markdown(document.subtitle)]
     if document.warning:
         parts.append(f"> **{escape_markdown(document.warning)}**")

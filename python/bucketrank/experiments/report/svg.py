@@ -33,19 +33,7 @@ _NAMES = re.compile(r'(\bid="|href="#|url\(#)')
 
 
 def to_svg(figure: Figure, prefix: str) -> str:
-    """Draw a figure and return it as an ``svg`` element.
-
-    Parameters
-    ----------
-    figure : Figure
-        The figure to draw.
-    prefix : str
-        Prefix of all ids, so that a page can contain several figures.
-
-    Returns
-    -------
-    str
-    """
+    """Draw a figure as an ``svg`` element. All ids get the prefix, so that a page can contain several figures."""
     pyplot("a report with figures").rcParams  # noqa: B018 (raises if matplotlib is missing)
     from matplotlib import rc_context
     from matplotlib.figure import Figure as Canvas

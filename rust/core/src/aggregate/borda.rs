@@ -11,7 +11,7 @@ use crate::pairs::PairOrderMatrix;
 /// Labels are sorted by their score S(u) = Σ_{v≠u} C(u,v), largest first. A label joins the bucket of the label before
 /// it if the drop in score is at most β, so ties cascade. O(n²).
 ///
-/// Reference: J.-C. de Borda, *Mémoire sur les élections au scrutin*, 1781.
+/// Reference: J.-C. de Borda, *Mémoire sur les élections au scrutin*, 1784.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Borda {
     beta: f64,

@@ -66,7 +66,7 @@ impl Davidson {
     /// The bucket order of fitted scores.
     ///
     /// # Errors
-    /// As those of [`TauX`].
+    /// As [`TauX`].
     pub(super) fn order(
         &self,
         counts: &PairCounts,
@@ -157,7 +157,7 @@ mod tests {
         let nan = f64::NAN;
         let y = array![[1.0, 2.0, nan, nan], [nan, 1.0, 2.0, nan]];
         let weights = [20.0, 20.0];
-        let rankings = Rankings::new(y.view(), Some(&weights)).unwrap();
+        let rankings = Rankings::new(y.view(), Some(&weights), &Interrupt::never()).unwrap();
         let davidson = Aggregator::Davidson(Davidson::default());
         let evidence =
             Evidence::from_rankings(&rankings, davidson.needs(), &Interrupt::never()).unwrap();

@@ -65,7 +65,7 @@ impl DavidsonFit {
         };
         let compared = compared_labels(counts);
         Ok(Self {
-            order: davidson.order(counts, &scores, &mut Workspace::default())?,
+            order: davidson.order(counts, &scores, &mut Workspace::new(interrupt))?,
             covariance: covariance(&model, tallies, &scores, &compared, source, interrupt)?,
             utilities: scores[..n].to_vec(),
             tie_terms: scores[n..n + ties].to_vec(),

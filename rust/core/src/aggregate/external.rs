@@ -176,7 +176,12 @@ mod tests {
     fn run(positions: Option<Vec<f64>>, reads_pair_order: bool) -> Result<BucketOrder> {
         let method =
             Aggregator::External(External::new(Arc::new(Fixed(positions, reads_pair_order))));
-        let y = Rankings::new(array![[1, 2, 3_i64], [2, 1, 3]].view(), None).unwrap();
+        let y = Rankings::new(
+            array![[1, 2, 3_i64], [2, 1, 3]].view(),
+            None,
+            &Interrupt::never(),
+        )
+        .unwrap();
         let mut evidence = Evidence::new(3, method.needs())?;
         evidence.fill(&y, 0..2, &Interrupt::never())?;
         let filled = method.aggregate(&evidence, &mut Workspace::default());

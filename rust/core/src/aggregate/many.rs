@@ -1,7 +1,5 @@
 //! Aggregation of many sets of rankings at once, in parallel.
 
-use std::borrow::Cow;
-
 use super::{Aggregator, Evidence, Workspace};
 use crate::bucket_order::BucketOrder;
 use crate::error::{Error, InputPart, Result};
@@ -34,11 +32,11 @@ impl<'a> BatchOptions<'a> {
 ///
 /// # Errors
 /// [`Error::InPart`] with the first error of `read` or [`Aggregator::aggregate`]; [`Error::Interrupted`].
-pub fn aggregate_each<'a>(
+pub fn aggregate_each(
     options: BatchOptions<'_>,
     sets: usize,
     cost: usize,
-    read: impl Fn(usize) -> Result<Cow<'a, Rankings>> + Sync,
+    read: impl Fn(usize) -> Result<Rankings> + Sync,
 ) -> Result<Vec<BucketOrder>> {
     let BatchOptions {
         aggregator,
@@ -53,35 +51,12 @@ pub fn aggregate_each<'a>(
     run::map(
         options.jobs(),
         Work::new(sets, cost),
-        || Workspace::with_interrupt(interrupt),
+        || Workspace::new(interrupt),
         |workspace, set| {
             let order = consensus(workspace, set);
             order.map_err(|error: Error| error.in_part(InputPart::Set(set)))
         },
     )
-}
-
-/// The consensus of each set of rankings, on `n_jobs` threads (0: all cores). The result does not depend on `n_jobs`.
-///
-/// # Errors
-/// As [`aggregate_each`].
-pub fn aggregate_many(
-    aggregator: &Aggregator,
-    sets: &[Rankings],
-    n_jobs: usize,
-    interrupt: &Interrupt,
-) -> Result<Vec<BucketOrder>> {
-    let options = BatchOptions {
-        aggregator,
-        n_jobs,
-        interrupt,
-    };
-    let costs = sets
-        .iter()
-        .map(|set| estimate_cost(aggregator, set.len(), set.labels()));
-    aggregate_each(options, sets.len(), costs.max().unwrap_or(1), |set| {
-        Ok(Cow::Borrowed(&sets[set]))
-    })
 }
 
 /// The consensus of each pair order matrix.
@@ -118,7 +93,7 @@ fn aggregate_statistics<T: Clone + Sync>(
     run::map(
         options.jobs(),
         Work::new(statistics.len(), cost),
-        || Workspace::with_interrupt(options.interrupt),
+        || Workspace::new(options.interrupt),
         |workspace, item| {
             let evidence = evidence(statistics[item].clone());
             options.aggregator.aggregate(&evidence, workspace)
@@ -183,7 +158,7 @@ mod tests {
             } else {
                 good.clone()
             };
-            Rankings::new(y.view(), None).map(Cow::Owned)
+            Rankings::new(y.view(), None, &Interrupt::never())
         });
         let Err(Error::InPart { part, error }) = orders else {
             panic!("{orders:?}")
@@ -205,8 +180,13 @@ mod tests {
         interrupt.request();
         // No Condorcet winner, so that the lottery needs pivots.
         let y = array![[1, 2, 3_i64], [2, 3, 1], [3, 1, 2]];
-        let heavy = Rankings::new(y.view(), Some(&[1.0, 1.5, 2.0])).unwrap();
-        let many = Rankings::new(Array2::from_elem((500, 3), 1_i64).view(), None).unwrap();
+        let heavy = Rankings::new(y.view(), Some(&[1.0, 1.5, 2.0]), &Interrupt::never()).unwrap();
+        let many = Rankings::new(
+            Array2::from_elem((500, 3), 1_i64).view(),
+            None,
+            &Interrupt::never(),
+        )
+        .unwrap();
         assert_eq!(
             Evidence::from_rankings(&heavy, super::super::Needs::PairOrder, &interrupt).err(),
             Some(Error::Interrupted)
@@ -220,7 +200,7 @@ mod tests {
         ] {
             let evidence =
                 Evidence::from_rankings(&heavy, aggregator.needs(), &Interrupt::never()).unwrap();
-            let mut workspace = Workspace::with_interrupt(&interrupt);
+            let mut workspace = Workspace::new(&interrupt);
             let stopped = aggregator.aggregate(&evidence, &mut workspace);
             assert_eq!(stopped, Err(Error::Interrupted), "{aggregator:?}");
             assert_eq!(

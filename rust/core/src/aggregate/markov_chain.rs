@@ -256,7 +256,7 @@ mod tests {
     fn stationary_distributions_of_two_opposed_rows() {
         // Weights 3 and 1 for 0 before 1 and the reverse.
         let y = array![[1.0, 2.0], [2.0, 1.0]];
-        let y = Rankings::new(y.view(), Some(&[3.0, 1.0])).unwrap();
+        let y = Rankings::new(y.view(), Some(&[3.0, 1.0]), &Interrupt::never()).unwrap();
         // MC1: P(0,1) = (1/4)/(5/4) = 1/5, P(1,0) = (3/4)/(7/4) = 3/7. MC2 and MC3: (1/4)/2 and (3/4)/2.
         for (variant, odds) in [(1, 15.0 / 7.0), (2, 3.0), (3, 3.0)] {
             let p = stationary(variant, &y);

@@ -37,8 +37,7 @@ pub use evidence::{Evidence, Needs};
 pub use external::{External, ExternalFailure, ExternalInput, ExternalMethod};
 pub use kemeny::{Kemeny, KemenyParams, KemenySearch};
 pub use many::{
-    aggregate_each, aggregate_many, aggregate_pair_orders, aggregate_pair_shares, estimate_cost,
-    BatchOptions,
+    aggregate_each, aggregate_pair_orders, aggregate_pair_shares, estimate_cost, BatchOptions,
 };
 pub use markov_chain::MarkovChain;
 pub use maximal_lottery::MaximalLottery;
@@ -63,7 +62,7 @@ use crate::run::Interrupt;
 /// use bucketrank_core::run::Interrupt;
 /// use ndarray::array;
 ///
-/// let y = Rankings::new(array![[1, 2, 3_i64], [2, 1, 3]].view(), None)?;
+/// let y = Rankings::new(array![[1, 2, 3_i64], [2, 1, 3]].view(), None, &Interrupt::never())?;
 /// let borda = Aggregator::Borda(Borda::default());
 /// let evidence = Evidence::from_rankings(&y, borda.needs(), &Interrupt::never())?;
 /// let order = borda.aggregate(&evidence, &mut Workspace::default())?;
@@ -208,15 +207,9 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Empty buffers, which grow on first use.
+    /// Empty buffers, which grow on first use. Calls return [`Error::Interrupted`] soon after `interrupt` is requested.
     #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Empty buffers for calls that return [`Error::Interrupted`] soon after `interrupt` is requested.
-    #[must_use]
-    pub fn with_interrupt(interrupt: &Interrupt) -> Self {
+    pub fn new(interrupt: &Interrupt) -> Self {
         let mut workspace = Self {
             interrupt: interrupt.clone(),
             ..Self::default()

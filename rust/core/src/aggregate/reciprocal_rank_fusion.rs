@@ -88,7 +88,7 @@ mod tests {
     fn scores_are_those_worked_by_hand() {
         let nan = f64::NAN;
         let y = array![[1.0, 2.0, 2.0, nan], [2.0, 1.0, nan, nan]];
-        let rankings = Rankings::new(y.view(), None).unwrap();
+        let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         let evidence =
             Evidence::from_rankings(&rankings, Needs::Rankings, &Interrupt::never()).unwrap();
         let fusion = ReciprocalRankFusion::default();

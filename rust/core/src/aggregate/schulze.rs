@@ -95,7 +95,7 @@ mod tests {
             [3, 2, 5, 4, 1]
         ];
         let weights = [5.0, 5.0, 8.0, 3.0, 7.0, 2.0, 7.0, 8.0];
-        let rankings = Rankings::new(y.view(), Some(&weights)).unwrap();
+        let rankings = Rankings::new(y.view(), Some(&weights), &Interrupt::never()).unwrap();
         let evidence =
             Evidence::from_rankings(&rankings, Needs::PairOrder, &Interrupt::never()).unwrap();
         let order = Schulze

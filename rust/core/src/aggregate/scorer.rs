@@ -47,7 +47,7 @@ impl Scorer {
     /// The scores of all labels.
     ///
     /// # Errors
-    /// As those of the method.
+    /// As the method.
     pub(crate) fn scores(
         &self,
         evidence: &Evidence,

@@ -239,6 +239,7 @@ impl RowBuffers {
 mod tests {
     use super::*;
     use crate::latent::{Derivatives, LatentRow};
+    use crate::run::Interrupt;
     use ndarray::Array2;
 
     #[test]
@@ -255,7 +256,7 @@ mod tests {
             MISSING => f64::NAN,
             position => f64::from(position),
         });
-        let rankings = Rankings::new(table.view(), Some(&weights)).unwrap();
+        let rankings = Rankings::new(table.view(), Some(&weights), &Interrupt::never()).unwrap();
         let scores: Vec<f32> = (0..rows * 2 * n)
             .map(|i| ((i * 37) % 41) as f32 / 10.0 - 2.0)
             .collect();

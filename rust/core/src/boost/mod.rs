@@ -7,12 +7,12 @@
 //! # Examples
 //! ```
 //! use bucketrank_core::{boost::{BoostOptions, BoostParams, Booster, Observer}, rankings::Rankings};
-//! use bucketrank_core::run::Jobs;
+//! use bucketrank_core::run::{Interrupt, Jobs};
 //! use ndarray::{array, Array2};
 //!
 //! let x = Array2::from_shape_fn((40, 1), |(i, _)| i as f64);
 //! let y = Array2::from_shape_fn((40, 2), |(i, j)| if (i < 20) == (j == 0) { 1_i64 } else { 2 });
-//! let rankings = Rankings::new(y.view(), None)?;
+//! let rankings = Rankings::new(y.view(), None, &Interrupt::never())?;
 //! let params = BoostParams::new(BoostOptions { rounds: 20, ..BoostOptions::default() })?;
 //! let booster = Booster::fit(x.view(), &rankings, &params, &Observer::silent())?;
 //! let scores = booster.scores(array![[3.0], [33.0]].view(), 20, Jobs::serial())?;
@@ -31,9 +31,11 @@ mod params;
 mod row_sample;
 mod scale;
 mod split_scores;
+mod stage;
 
 pub(crate) use model::ScoreTree;
 
 pub use booster::Booster;
 pub use fit::Observer;
 pub use params::{BoostOptions, BoostParams, EarlyStopping, MAX_BINS, MAX_DEPTH};
+pub use stage::BoosterStage;

@@ -153,7 +153,7 @@ fn check_integer(name: &'static str, found: usize, least: usize, most: usize) ->
 mod tests {
     use super::*;
 
-    type Change = fn(&mut BoostOptions);
+    type OptionChange = fn(&mut BoostOptions);
 
     #[test]
     fn invalid_options_are_rejected_by_name() {
@@ -163,7 +163,7 @@ mod tests {
             validation_share,
             patience,
         };
-        let bad: [(&str, Change); 12] = [
+        let bad: [(&str, OptionChange); 12] = [
             ("rounds", |o| o.rounds = 0),
             ("learning_rate", |o| o.learning_rate = 0.0),
             ("learning_rate", |o| o.learning_rate = f64::NAN),

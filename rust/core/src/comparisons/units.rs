@@ -325,7 +325,7 @@ mod tests {
             [1.0, 2.0, 2.0],
             [1.0, f64::NAN, f64::NAN]
         ];
-        let rankings = Rankings::new(y.view(), None).unwrap();
+        let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         let counts = PairCounts::from_rankings(&rankings, &Interrupt::never()).unwrap();
         let (contests, tallies) = Contests::of_counts(&counts);
         let units = Units::of_rankings(&rankings, &contests);

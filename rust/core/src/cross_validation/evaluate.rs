@@ -211,7 +211,7 @@ impl LeafAggregation<'_> {
                 time: Duration::ZERO,
             })
             .collect();
-        let mut workspace = Workspace::with_interrupt(self.interrupt);
+        let mut workspace = Workspace::new(self.interrupt);
         let levels: BTreeSet<Needs> = aggregators.iter().map(Aggregator::needs).collect();
         for needs in levels {
             let mut group: Vec<(&Aggregator, &mut LeafOrders)> = aggregators

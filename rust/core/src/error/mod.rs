@@ -320,7 +320,7 @@ pub enum Error {
     },
     /// More memory than can be allocated.
     #[error(
-        "{what} would take {bytes:.1e} bytes, more memory than there is; expected smaller data"
+        "{what} would take {bytes:.1e} bytes, more than the available memory; expected smaller data"
     )]
     Memory {
         /// The part of the work that needs the memory.

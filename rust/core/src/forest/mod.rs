@@ -79,7 +79,7 @@ pub struct ForestOptions {
 /// use ndarray::array;
 ///
 /// let features = Features::new(array![[0.0], [1.0], [2.0], [3.0]].view(), &Interrupt::never())?;
-/// let rankings = Rankings::new(array![[1, 2], [1, 2], [2, 1], [2, 1_i64]].view(), None)?;
+/// let rankings = Rankings::new(array![[1, 2], [1, 2], [2, 1], [2, 1_i64]].view(), None, &Interrupt::never())?;
 /// let options = ForestOptions { variant: ForestVariant::Mixed, tree: TreeOptions::default(), seed: 1 };
 /// let jobs = Jobs { n_jobs: 1, interrupt: &Interrupt::never() };
 /// let mut forest = Forest::new(rankings, features.columns());
@@ -301,7 +301,7 @@ mod tests {
         // The weights sum to three times the number of rankings, which exceeds the size of the shared tables.
         let heavy: Vec<f64> = (0..rows).map(|row| (row % 7) as f64).collect();
         for weights in [None, Some(&heavy[..])] {
-            let rankings = Rankings::new(y.view(), weights).unwrap();
+            let rankings = Rankings::new(y.view(), weights, &Interrupt::never()).unwrap();
             let tree = TreeOptions {
                 max_features: Some(2),
                 ..TreeOptions::default()

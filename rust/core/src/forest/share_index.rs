@@ -74,7 +74,7 @@ impl ShareIndex {
         let anchor = |(): &mut (), tree: usize| {
             let member = &forest.members[tree];
             let weights = forest.weights(member.kind, member.seed);
-            AnchoredTree::new(&member.tree, &weights, &plan)
+            AnchoredTree::new(&member.tree, &weights, &plan, jobs.interrupt)
         };
         let pairs = pair_count(rankings.labels());
         let work = Work::new(forest.members.len(), rankings.len() * pairs);
@@ -322,7 +322,10 @@ mod tests {
             n_jobs: 1,
             interrupt: &never,
         };
-        let mut forest = Forest::new(Rankings::new(y.view(), None).unwrap(), 2);
+        let mut forest = Forest::new(
+            Rankings::new(y.view(), None, &Interrupt::never()).unwrap(),
+            2,
+        );
         let features = Features::new(x.view(), &never).unwrap();
         let options = ForestOptions {
             variant: ForestVariant::ExtraTrees,

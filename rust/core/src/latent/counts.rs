@@ -51,7 +51,7 @@ mod tests {
     use ndarray::array;
 
     #[test]
-    fn counts_say_what_their_rows_say() {
+    fn counts_have_the_derivatives_of_their_rows() {
         let y = array![
             [1.0, 2.0, 2.0, f64::NAN],
             [3.0, 1.0, 2.0, f64::NAN],
@@ -59,7 +59,7 @@ mod tests {
             [f64::NAN, f64::NAN, f64::NAN, 1.0]
         ];
         let weights = [1.0, 2.5, 0.5, 1.0];
-        let rankings = Rankings::new(y.view(), Some(&weights)).unwrap();
+        let rankings = Rankings::new(y.view(), Some(&weights), &Interrupt::never()).unwrap();
         let scores = [0.3, -1.0, 0.8, 0.1, 0.5, -0.2, 0.0, 0.4];
         let row = LatentRow::new(&scores);
         let (mut by_row, mut by_count) = (Derivatives::new(4), Derivatives::new(4));

@@ -100,7 +100,10 @@ pub fn resample_scores(
                 draw: UnitDraw::new(sample.units.copies()),
                 scorer,
             };
-            let whole = method.score(sample.counts.clone(), &mut Workspace::default())?;
+            let whole = method.score(
+                sample.counts.clone(),
+                &mut Workspace::new(options.interrupt),
+            )?;
             method.collect(whole, scorer.tie_tolerance(), options, progress)
         }
         (BoardMethod::Scorer(scorer), BoardData::Rankings(rankings, _)) => {
@@ -113,7 +116,7 @@ pub fn resample_scores(
                 scorer,
                 interrupt: options.interrupt,
             };
-            let whole = method.score(rankings, &mut Workspace::default())?;
+            let whole = method.score(rankings, &mut Workspace::new(options.interrupt))?;
             method.collect(whole, scorer.tie_tolerance(), options, progress)
         }
     }
@@ -332,7 +335,7 @@ impl ResampledScores for RankingScores<'_> {
     }
 
     fn buffers(&self) -> Result<Self::Buffers> {
-        Ok(Workspace::with_interrupt(self.interrupt))
+        Ok(Workspace::new(self.interrupt))
     }
 
     fn draw(&self, generator: &mut Generator, workspace: &mut Workspace) -> Result<Vec<f64>> {

@@ -3,6 +3,7 @@
 use ndarray::array;
 
 use crate::rankings::Rankings;
+use crate::run::Interrupt;
 
 /// Eleven weighted rankings of three labels, with ties, missing labels and rows without a pair.
 pub(super) fn incomplete_rankings(weights: &[f64]) -> Rankings {
@@ -19,5 +20,5 @@ pub(super) fn incomplete_rankings(weights: &[f64]) -> Rankings {
         [3.0, 1.0, 2.0],
         [2.0, 2.0, 1.0]
     ];
-    Rankings::new(y.view(), Some(weights)).unwrap()
+    Rankings::new(y.view(), Some(weights), &Interrupt::never()).unwrap()
 }

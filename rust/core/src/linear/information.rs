@@ -253,7 +253,8 @@ mod tests {
     fn information_matches_differences_of_the_gradient() {
         let (x, rankings) = data();
         let params = LinearParams::default();
-        let model = LinearModel::fit(x.view(), &rankings, &params, &Interrupt::never()).unwrap();
+        let model =
+            LinearModel::fit(x.view(), &[], &rankings, &params, &Interrupt::never()).unwrap();
         let found = model.information(x.view(), &rankings, &params, &Interrupt::never());
         let found = found.unwrap().second_derivatives;
         let inputs = model.scale.apply(x.view());
@@ -288,7 +289,7 @@ mod tests {
             let rankings = incomplete_rankings(weights);
             let params = LinearParams::default();
             let never = Interrupt::never();
-            let model = LinearModel::fit(x.view(), &rankings, &params, &never).unwrap();
+            let model = LinearModel::fit(x.view(), &[], &rankings, &params, &never).unwrap();
             let found = model.information(x.view(), &rankings, &params, &never);
             let found = found.unwrap().gradient_products.unwrap();
             let inputs = model.scale.apply(x.view());
@@ -323,8 +324,9 @@ mod tests {
         let never = Interrupt::never();
         let x = Array2::from_shape_fn((2, 1), |(i, _)| i as f64);
         let products = |positions: Array2<f64>, weights: &[f64]| {
-            let rankings = Rankings::new(positions.view(), Some(weights)).unwrap();
-            let model = LinearModel::fit(x.view(), &rankings, &params, &never).unwrap();
+            let rankings =
+                Rankings::new(positions.view(), Some(weights), &Interrupt::never()).unwrap();
+            let model = LinearModel::fit(x.view(), &[], &rankings, &params, &never).unwrap();
             let found = model.information(x.view(), &rankings, &params, &never)?;
             Ok(found.gradient_products.is_some())
         };
@@ -342,7 +344,8 @@ mod tests {
     fn threads_do_not_matter_and_mismatched_data_is_rejected() {
         let (x, rankings) = data();
         let params = LinearParams::default();
-        let model = LinearModel::fit(x.view(), &rankings, &params, &Interrupt::never()).unwrap();
+        let model =
+            LinearModel::fit(x.view(), &[], &rankings, &params, &Interrupt::never()).unwrap();
         let threads = |n_jobs| {
             let options = LinearOptions {
                 n_jobs,

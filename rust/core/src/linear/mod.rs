@@ -10,8 +10,8 @@
 //!
 //! let x = Array2::from_shape_fn((40, 1), |(i, _)| i as f64);
 //! let y = Array2::from_shape_fn((40, 2), |(i, j)| if (i < 20) == (j == 0) { 1_i64 } else { 2 });
-//! let rankings = Rankings::new(y.view(), None)?;
-//! let model = LinearModel::fit(x.view(), &rankings, &LinearParams::default(), &Interrupt::never())?;
+//! let rankings = Rankings::new(y.view(), None, &Interrupt::never())?;
+//! let model = LinearModel::fit(x.view(), &[], &rankings, &LinearParams::default(), &Interrupt::never())?;
 //! assert!(model.has_converged());
 //! let scores = model.scores(array![[3.0], [33.0]].view(), &Interrupt::never())?;
 //! assert!(scores[[0, 0]] > scores[[0, 1]] && scores[[1, 0]] < scores[[1, 1]]);
@@ -25,6 +25,7 @@ mod examples;
 mod information;
 mod model;
 mod objective;
+mod pair_model;
 mod params;
 mod quasi_newton;
 mod rows;

@@ -50,25 +50,13 @@ impl LinearStart {
 }
 
 impl LinearModel {
-    /// Fits the model. Rows of weight 0 are left out. The result does not depend on the number of threads.
+    /// Fits the model. A categorical feature has one input per category instead of its value. Rows of weight 0 are left
+    /// out. The result does not depend on the number of threads.
     ///
     /// # Errors
-    /// Infinite features, a different number of rows, too many labels for counting pairs,
-    /// [`Error::Interrupted`], or threads that cannot be started.
+    /// Infinite features, a different number of rows, categorical features that are not ascending indices or have too
+    /// many categories, too many labels for counting pairs, [`Error::Interrupted`], or threads that cannot be started.
     pub fn fit(
-        values: ArrayView2<'_, f64>,
-        rankings: &Rankings,
-        params: &LinearParams,
-        interrupt: &Interrupt,
-    ) -> Result<Self> {
-        Self::fit_with_categories(values, &[], rankings, params, interrupt)
-    }
-
-    /// As [`Self::fit`], with categorical features: each has one input per category instead of its value.
-    ///
-    /// # Errors
-    /// As [`Self::fit`], and categorical features that are not ascending indices or have too many categories.
-    pub fn fit_with_categories(
         values: ArrayView2<'_, f64>,
         categorical: &[CategoricalFeature],
         rankings: &Rankings,
@@ -79,7 +67,7 @@ impl LinearModel {
         Ok(Self::fit_from(data, rankings, params, None, interrupt)?.0)
     }
 
-    /// As [`Self::fit_with_categories`], started at the result of a fit on similar data, which takes fewer steps. Also
+    /// As [`Self::fit`], started at the result of a fit on similar data, which takes fewer steps. Also
     /// returns the start for a further fit.
     pub(crate) fn fit_from(
         (values, categorical): (ArrayView2<'_, f64>, &[CategoricalFeature]),

@@ -265,7 +265,8 @@ mod tests {
         });
         let positions = Array2::from_shape_fn((11, 3), |(i, j)| ((i + j) % 3 + 1) as i64);
         let weights: Vec<f64> = (0..11).map(|i| 0.5 + f64::from(i)).collect();
-        let rankings = Rankings::new(positions.view(), Some(&weights)).unwrap();
+        let rankings =
+            Rankings::new(positions.view(), Some(&weights), &Interrupt::never()).unwrap();
         let options = LinearOptions::default();
         let objective = Objective::new(
             &inputs,

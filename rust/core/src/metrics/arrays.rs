@@ -36,9 +36,9 @@ pub fn tau_x_of_arrays<P: RawPosition, Q: RawPosition>(
         }
     }
     // This path also reports invalid rows.
-    let truth = Rankings::read(truth, weights, interrupt);
+    let truth = Rankings::new(truth, weights, interrupt);
     let truth = truth.map_err(|error| error.in_part(InputPart::Argument("Y_true")))?;
-    let predicted = Rankings::read(predicted, None, interrupt);
+    let predicted = Rankings::new(predicted, None, interrupt);
     let predicted = predicted.map_err(|error| error.in_part(InputPart::Argument("Y_pred")))?;
     tau_x(&truth, &predicted, interrupt)
 }
@@ -260,8 +260,8 @@ mod tests {
             let mut y = valid.clone();
             y[[row, 0]] = value;
             let found = tau_x_of_arrays(y.view(), valid.view(), None, NEVER);
-            let truth = Rankings::new(valid.view(), None).unwrap();
-            let y = Rankings::new(y.view(), None);
+            let truth = Rankings::new(valid.view(), None, &Interrupt::never()).unwrap();
+            let y = Rankings::new(y.view(), None, &Interrupt::never());
             let y = y.map_err(|error| error.in_part(InputPart::Argument("Y_true")));
             let expected = y.and_then(|y| tau_x(&y, &truth, NEVER));
             assert_eq!(found, expected, "{value}");

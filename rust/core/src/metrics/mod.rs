@@ -29,8 +29,8 @@ use crate::weights::Weights;
 /// use bucketrank_core::{metrics::tau_x_rows, rankings::Rankings, run::Interrupt};
 /// use ndarray::array;
 ///
-/// let truth = Rankings::new(array![[1, 2, 3_i64]].view(), None)?;
-/// let predicted = Rankings::new(array![[1, 2, 2_i64]].view(), None)?;
+/// let truth = Rankings::new(array![[1, 2, 3_i64]].view(), None, &Interrupt::never())?;
+/// let predicted = Rankings::new(array![[1, 2, 2_i64]].view(), None, &Interrupt::never())?;
 /// let values = tau_x_rows(&truth, &predicted, &Interrupt::never())?;
 /// assert!((values[0] - 2.0 / 3.0).abs() < 1e-15);
 /// # Ok::<(), bucketrank_core::error::Error>(())
@@ -77,8 +77,8 @@ pub fn tau_x(truth: &Rankings, predicted: &Rankings, interrupt: &Interrupt) -> R
 /// use ndarray::array;
 ///
 /// let truth = array![[2.0, 1.0, f64::NAN], [1.0, f64::NAN, f64::NAN]];
-/// let truth = Rankings::new(truth.view(), None)?;
-/// let predicted = Rankings::new(array![[1, 2, 3_i64], [1, 2, 3]].view(), None)?;
+/// let truth = Rankings::new(truth.view(), None, &Interrupt::never())?;
+/// let predicted = Rankings::new(array![[1, 2, 3_i64], [1, 2, 3]].view(), None, &Interrupt::never())?;
 /// let values = tau_x_ranked_rows(&truth, &predicted, &Interrupt::never())?;
 /// assert_eq!(values, [Some(-1.0), None]);
 /// # Ok::<(), bucketrank_core::error::Error>(())
@@ -268,7 +268,7 @@ mod tests {
     const NEVER: &Interrupt = &Interrupt::never();
 
     fn rankings(y: &Array2<i64>) -> Rankings {
-        Rankings::new(y.view(), None).unwrap()
+        Rankings::new(y.view(), None, &Interrupt::never()).unwrap()
     }
 
     fn disagreements_by_definition(a: &[u16], b: &[u16]) -> u64 {
@@ -324,8 +324,9 @@ mod tests {
 
     #[test]
     fn missing_labels_are_rejected() {
-        let complete = Rankings::new(array![[1.0, 2.0]].view(), None).unwrap();
-        let missing = Rankings::new(array![[1.0, f64::NAN]].view(), None).unwrap();
+        let complete = Rankings::new(array![[1.0, 2.0]].view(), None, &Interrupt::never()).unwrap();
+        let missing =
+            Rankings::new(array![[1.0, f64::NAN]].view(), None, &Interrupt::never()).unwrap();
         assert_eq!(
             tau_x(&complete, &missing, NEVER).unwrap_err(),
             Error::Missing {
@@ -369,8 +370,9 @@ mod tests {
             [NAN, 1.0, 2.0, 3.0],
             [2.0, 1.0, NAN, 3.0]
         ];
-        let truth = Rankings::new(truth.view(), Some(&[1.0, 5.0, 3.0])).unwrap();
-        let predicted = Rankings::new(predicted.view(), None).unwrap();
+        let truth =
+            Rankings::new(truth.view(), Some(&[1.0, 5.0, 3.0]), &Interrupt::never()).unwrap();
+        let predicted = Rankings::new(predicted.view(), None, &Interrupt::never()).unwrap();
         // Row 0: of six ordered pairs of labels 0, 1, 2 two differ. Row 1 has one common label. Row 2: two of six differ.
         let rows = tau_x_ranked_rows(&truth, &predicted, NEVER).unwrap();
         let third = 1.0 - 2.0 * (2.0 / 6.0);
@@ -383,7 +385,7 @@ mod tests {
             [NAN, 1.0, 2.0, 3.0],
             [4.0, 3.0, 2.0, 1.0]
         ];
-        let predicted = Rankings::new(predicted.view(), None).unwrap();
+        let predicted = Rankings::new(predicted.view(), None, &Interrupt::never()).unwrap();
         let mean = tau_x_ranked(&truth, &predicted, NEVER).unwrap();
         assert!((mean - (third - 3.0) / 4.0).abs() < 1e-15);
     }

@@ -106,8 +106,9 @@ mod tests {
 
     #[test]
     fn overlaps_are_those_worked_by_hand() {
-        let first = Rankings::new(array![[1, 2, 3_i64]].view(), None).unwrap();
-        let second = Rankings::new(array![[1, 1, 2_i64]].view(), None).unwrap();
+        let first = Rankings::new(array![[1, 2, 3_i64]].view(), None, &Interrupt::never()).unwrap();
+        let second =
+            Rankings::new(array![[1, 1, 2_i64]].view(), None, &Interrupt::never()).unwrap();
         let overlaps = |p, ties| {
             let never = Interrupt::never();
             rank_biased_overlaps(&first, &second, p, ties, &never)

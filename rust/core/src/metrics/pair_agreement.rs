@@ -59,8 +59,8 @@ impl PairAgreement {
 /// use bucketrank_core::{metrics::pair_agreements, rankings::Rankings, run::Interrupt};
 /// use ndarray::array;
 ///
-/// let first = Rankings::new(array![[1, 2, 3_i64]].view(), None)?;
-/// let second = Rankings::new(array![[2, 1, 2_i64]].view(), None)?;
+/// let first = Rankings::new(array![[1, 2, 3_i64]].view(), None, &Interrupt::never())?;
+/// let second = Rankings::new(array![[2, 1, 2_i64]].view(), None, &Interrupt::never())?;
 /// let found = pair_agreements(&first, &second, &Interrupt::never())?[0];
 /// assert_eq!((found.concordant, found.discordant, found.tied_in_second), (1, 1, 1));
 /// # Ok::<(), bucketrank_core::error::Error>(())

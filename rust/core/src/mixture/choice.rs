@@ -204,6 +204,7 @@ mod tests {
     use super::*;
     use crate::mixture::components::{Part, PartModel};
     use crate::rankings::Rankings;
+    use crate::run::Interrupt;
     use ndarray::Array2;
 
     const COMPARED: [bool; 2] = [true; 2];
@@ -233,7 +234,7 @@ mod tests {
 
     fn observed(rows: usize, weights: Option<&[f64]>) -> ObservedPairs {
         let y = Array2::from_shape_fn((rows, 2), |(_, label)| 1 + label as i64);
-        let rankings = Rankings::new(y.view(), weights).unwrap();
+        let rankings = Rankings::new(y.view(), weights, &Interrupt::never()).unwrap();
         ObservedPairs::new(&rankings, &(0..rows).collect::<Vec<_>>()).unwrap()
     }
 
@@ -302,7 +303,7 @@ mod tests {
     #[test]
     fn without_pairs_the_start_is_kept() {
         let y = ndarray::array![[1.0, f64::NAN], [1.0, f64::NAN]];
-        let rankings = Rankings::new(y.view(), None).unwrap();
+        let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         let evidence = HeldOutEvidence {
             observed: ObservedPairs::new(&rankings, &[0, 1]).unwrap(),
             forest: Some(Vec::new()),

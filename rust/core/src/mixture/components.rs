@@ -270,9 +270,9 @@ mod tests {
     fn linear() -> Result<Fitted> {
         let x = Array2::from_shape_fn((4, 1), |(row, _)| row as f64);
         let y = Array2::from_shape_fn((4, 2), |(row, label)| 1 + i64::from(row % 2 == label));
-        let rankings = crate::rankings::Rankings::new(y.view(), None)?;
+        let rankings = crate::rankings::Rankings::new(y.view(), None, &Interrupt::never())?;
         let params = LinearParams::default();
-        let model = LinearModel::fit(x.view(), &rankings, &params, &Interrupt::never())?;
+        let model = LinearModel::fit(x.view(), &[], &rankings, &params, &Interrupt::never())?;
         let scores = Vec::new();
         Ok(Fitted::Linears(vec![PartModel { model, scores }]))
     }

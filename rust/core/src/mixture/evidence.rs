@@ -245,6 +245,7 @@ pub(super) fn are_finite(shares: &[Shares]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::Interrupt;
     use ndarray::array;
 
     fn observed(weights: Option<&[f64]>, rows: &[usize]) -> ObservedPairs {
@@ -253,7 +254,7 @@ mod tests {
             [f64::NAN, 2.0, 1.0],
             [f64::NAN, f64::NAN, 1.0]
         ];
-        let rankings = Rankings::new(y.view(), weights).unwrap();
+        let rankings = Rankings::new(y.view(), weights, &Interrupt::never()).unwrap();
         ObservedPairs::new(&rankings, rows).unwrap()
     }
 
@@ -314,7 +315,7 @@ mod tests {
             [1, 2],
             [1, 2]
         ];
-        let rankings = Rankings::new(y.view(), None).unwrap();
+        let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         let observed = ObservedPairs::new(&rankings, &rows).unwrap();
         let jobs = Jobs {
             n_jobs: 2,

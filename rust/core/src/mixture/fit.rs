@@ -244,7 +244,7 @@ mod tests {
         n_jobs: usize,
     ) -> Result<FittedMixture> {
         let (x, y) = data();
-        let rankings = Rankings::new(y.view(), weights).unwrap();
+        let rankings = Rankings::new(y.view(), weights, &Interrupt::never()).unwrap();
         let interrupt = Interrupt::never();
         let jobs = Jobs {
             n_jobs,
@@ -274,7 +274,7 @@ mod tests {
         let params = params(Some(three_parts(ROWS)));
         let mixture = fit(&params, None, 2).unwrap();
         let (x, y) = data();
-        let rankings = Rankings::new(y.view(), None).unwrap();
+        let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         let features = Features::new(x.view(), &Interrupt::never()).unwrap();
         let mut forest = Forest::new(rankings.clone(), 3);
         forest
@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(mixture.boosters[1], booster);
         // The fit of the second part starts at the first model, so it ends at another point near the optimum.
         let never = Interrupt::never();
-        let linear = LinearModel::fit(x.view(), &rankings, &params.linear, &never).unwrap();
+        let linear = LinearModel::fit(x.view(), &[], &rankings, &params.linear, &never).unwrap();
         let warm = &mixture.linears[1];
         assert!(warm.has_converged());
         let (warm, alone) = (warm.coefficients(), linear.coefficients());
@@ -322,7 +322,7 @@ mod tests {
         let interrupt = Interrupt::new();
         interrupt.request();
         for n_jobs in [1, 2] {
-            let rankings = Rankings::new(y.view(), None).unwrap();
+            let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
             let jobs = Jobs {
                 n_jobs,
                 interrupt: &interrupt,
@@ -335,7 +335,7 @@ mod tests {
     #[test]
     fn components_that_fail_are_reported() {
         let y = data().1;
-        let rankings = Rankings::new(y.view(), None).unwrap();
+        let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         let evidence = HeldOutEvidence {
             observed: ObservedPairs::new(&rankings, &[]).unwrap(),
             forest: Some(vec![[f64::NAN; 3]]),

@@ -94,7 +94,7 @@ mod tests {
     use crate::forest::ForestVariant;
     use crate::tree::TreeOptions;
 
-    type Change = fn(&mut HeldOutRows);
+    type RowChange = fn(&mut HeldOutRows);
 
     #[test]
     fn draws_must_fit_the_data() {
@@ -121,7 +121,7 @@ mod tests {
         assert!(params(None, 2).check(4).is_err());
         assert!(params(Some(held_out.clone()), 1).check(4).is_err());
         assert!(params(Some(held_out.clone()), 2).check(5).is_err());
-        let changes: [(&str, Change); 5] = [
+        let changes: [(&str, RowChange); 5] = [
             ("part_of", |rows| rows.part_of[3] = 2),
             ("evidence", |rows| rows.evidence = vec![2, 0]),
             ("evidence", |rows| rows.evidence = vec![0, 4]),

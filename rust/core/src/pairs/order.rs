@@ -158,12 +158,13 @@ impl PairOrderMatrix {
 mod tests {
     use super::*;
     use crate::rankings::Rankings;
+    use crate::run::Interrupt;
     use ndarray::array;
 
     #[test]
     fn an_unseen_pair_is_undecided() {
         let y = array![[1.0, f64::NAN], [f64::NAN, 1.0]];
-        let rankings = Rankings::new(y.view(), None).unwrap();
+        let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         let counts = PairCounts::from_rankings(&rankings, &crate::run::Interrupt::never()).unwrap();
         assert_eq!(
             PairOrderMatrix::from_counts(&counts),

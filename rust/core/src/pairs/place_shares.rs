@@ -102,7 +102,7 @@ mod tests {
     fn tied_labels_share_their_places() {
         let nan = f64::NAN;
         let y = array![[1.0, 2.0, 2.0, 3.0], [nan, 1.0, nan, 2.0]];
-        let rankings = Rankings::new(y.view(), Some(&[2.0, 1.0])).unwrap();
+        let rankings = Rankings::new(y.view(), Some(&[2.0, 1.0]), &Interrupt::never()).unwrap();
         let mut shares = PlaceShares::empty(4);
         shares.add_all(&rankings, &Interrupt::never()).unwrap();
         assert_eq!(shares.of(0), [2.0, 0.0, 0.0, 0.0]);

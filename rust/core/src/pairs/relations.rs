@@ -48,11 +48,17 @@ impl<T: From<i16> + Copy> Kernel for RelationsKernel<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::Interrupt;
     use ndarray::array;
 
     #[test]
     fn labels_behind_minus_ahead_and_tied() {
-        let rankings = Rankings::new(array![[2.0, 1.0, 2.0, f64::NAN]].view(), None).unwrap();
+        let rankings = Rankings::new(
+            array![[2.0, 1.0, 2.0, f64::NAN]].view(),
+            None,
+            &Interrupt::never(),
+        )
+        .unwrap();
         let relations: Vec<f64> = label_relations(&rankings);
         assert_eq!(relations, [0.0, 3.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0]);
     }

@@ -245,7 +245,7 @@ mod tests {
             let y = crate::missing::to_dense_ranks(values.view(), &Interrupt::never()).unwrap();
             let weights: Vec<f64> = (0..rows).map(|row| 0.1 + row as f64).collect();
             let positions = Array2::from_shape_fn((rows, labels), |(i, j)| y.row(i)[j]);
-            let y = Rankings::new(positions.view(), Some(&weights)).unwrap();
+            let y = Rankings::new(positions.view(), Some(&weights), &Interrupt::never()).unwrap();
             let mut shares = RowShares::empty(labels);
             shares.add_all(&y, &Interrupt::never()).unwrap();
             for (u, v) in (0..labels).flat_map(|u| (0..labels).map(move |v| (u, v))) {

@@ -215,7 +215,7 @@ mod tests {
             [2.0, 1.0, 3.0, f64::NAN],
             [1.0, 1.0, f64::NAN, f64::NAN]
         ];
-        let rankings = Rankings::new(y.view(), None).unwrap();
+        let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         PairShares::from_counts(&PairCounts::from_rankings(&rankings, &Interrupt::never()).unwrap())
             .unwrap()
     }
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn expected_tau_x_of_the_row_itself_is_one() {
         let y = array![[2, 1, 1, 3_i64]];
-        let rankings = Rankings::new(y.view(), None).unwrap();
+        let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         let counts = PairCounts::from_rankings(&rankings, &Interrupt::never()).unwrap();
         let shares = PairShares::from_counts(&counts).unwrap();
         let own = BucketOrder::from_scores(&[2.0, 3.0, 3.0, 1.0], |drop| drop <= 0.0);

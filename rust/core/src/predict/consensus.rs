@@ -24,7 +24,7 @@ pub fn consensus(
         model,
         values,
         jobs,
-        || ShareConsensus::with_interrupt(jobs.interrupt),
+        || ShareConsensus::new(jobs.interrupt),
         |consensus, shares| consensus.aggregate(aggregator, shares),
     )
 }
@@ -39,10 +39,10 @@ pub struct ShareConsensus {
 impl ShareConsensus {
     /// Without buffers; `interrupt` ends a long consensus.
     #[must_use]
-    pub fn with_interrupt(interrupt: &Interrupt) -> Self {
+    pub fn new(interrupt: &Interrupt) -> Self {
         Self {
             evidence: None,
-            workspace: Workspace::with_interrupt(interrupt),
+            workspace: Workspace::new(interrupt),
         }
     }
 

@@ -1,14 +1,10 @@
-//! Pair models of the latent model: from scores, boosters and linear models.
-
-use ndarray::ArrayView2;
+//! [`LatentScores`]: the pair model whose features are scores.
 
 use super::{PairModel, RowBlock};
-use crate::boost::Booster;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::latent::LatentRow;
-use crate::linear::LinearModel;
 use crate::pairs::pair_count;
-use crate::run::{Interrupt, Jobs};
+use crate::run::Interrupt;
 
 /// The model whose features are scores: n utilities, then n tie terms.
 #[derive(Debug, Clone, Copy)]
@@ -18,9 +14,11 @@ pub struct LatentScores<'a> {
 }
 
 impl LatentScores<'_> {
-    /// Writes the shares of rows of scores.
-    fn write<'s>(&self, rows: impl Iterator<Item = &'s [f64]>, shares: &mut [f64]) {
-        let pairs = pair_count(self.compared.len());
+    /// Writes the shares of `scores`, row by row.
+    pub(crate) fn write(&self, scores: &[f64], shares: &mut [f64]) {
+        let labels = self.compared.len();
+        let pairs = pair_count(labels);
+        let rows = scores.chunks_exact(2 * labels);
         for (scores, shares) in rows.zip(shares.chunks_exact_mut(3 * pairs)) {
             let (before, rest) = shares.split_at_mut(pairs);
             let (tied, after) = rest.split_at_mut(pairs);
@@ -43,85 +41,18 @@ impl PairModel for LatentScores<'_> {
     }
 
     fn write_shares(&self, block: RowBlock<'_>, out: &mut [f64], _: &Interrupt) -> Result<()> {
-        self.write(block.values.chunks_exact(self.features()), out);
+        self.write(block.values, out);
         Ok(())
     }
-}
-
-/// A booster after some of its rounds.
-#[derive(Debug, Clone, Copy)]
-pub struct BoosterStage<'a> {
-    /// The booster.
-    pub booster: &'a Booster,
-    /// Number of rounds; more than it has stand for all.
-    pub rounds: usize,
-}
-
-impl PairModel for BoosterStage<'_> {
-    fn labels(&self) -> usize {
-        self.booster.labels()
-    }
-
-    fn features(&self) -> usize {
-        self.booster.features()
-    }
-
-    fn write_shares(
-        &self,
-        block: RowBlock<'_>,
-        out: &mut [f64],
-        interrupt: &Interrupt,
-    ) -> Result<()> {
-        let scores = self.booster.scores(
-            view(block)?,
-            self.rounds,
-            Jobs {
-                n_jobs: 1,
-                interrupt,
-            },
-        )?;
-        let scores = scores.mapv(f64::from);
-        let compared = self.booster.compared_labels();
-        let rows = scores.as_slice().unwrap_or_default();
-        LatentScores { compared }.write(rows.chunks_exact(2 * compared.len()), out);
-        Ok(())
-    }
-}
-
-impl PairModel for &LinearModel {
-    fn labels(&self) -> usize {
-        LinearModel::labels(self)
-    }
-
-    fn features(&self) -> usize {
-        LinearModel::features(self)
-    }
-
-    fn write_shares(
-        &self,
-        block: RowBlock<'_>,
-        out: &mut [f64],
-        interrupt: &Interrupt,
-    ) -> Result<()> {
-        let scores = self.scores(view(block)?, interrupt)?;
-        let compared = self.compared_labels();
-        let rows = scores.as_slice().unwrap_or_default();
-        LatentScores { compared }.write(rows.chunks_exact(2 * compared.len()), out);
-        Ok(())
-    }
-}
-
-/// The features of a block as an array.
-fn view(block: RowBlock<'_>) -> Result<ArrayView2<'_, f64>> {
-    let columns = block.values.len() / block.rows.max(1);
-    ArrayView2::from_shape((block.rows, columns), block.values).map_err(|_| Error::NoRows)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::aggregate::{Aggregator, MarkovChain, TauX};
+    use crate::error::Error;
     use crate::predict::consensus;
+    use crate::run::Jobs;
     use ndarray::array;
 
     #[test]

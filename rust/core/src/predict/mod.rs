@@ -4,9 +4,7 @@ mod consensus;
 mod latent;
 
 pub use consensus::{consensus, ShareConsensus};
-pub use latent::{BoosterStage, LatentScores};
-
-use std::ops::Range;
+pub use latent::LatentScores;
 
 use ndarray::{ArrayView2, Axis};
 
@@ -43,11 +41,11 @@ pub struct RowBlock<'a> {
     pub rows: usize,
 }
 
-impl RowBlock<'_> {
-    /// Indices of the rows among all rows that are predicted.
-    #[must_use]
-    pub fn indices(&self) -> Range<usize> {
-        self.first..self.first + self.rows
+impl<'a> RowBlock<'a> {
+    /// The features as an array.
+    pub(crate) fn view(&self) -> Result<ArrayView2<'a, f64>> {
+        let columns = self.values.len() / self.rows.max(1);
+        ArrayView2::from_shape((self.rows, columns), self.values).map_err(|_| Error::NoRows)
     }
 }
 

@@ -36,32 +36,22 @@ impl Rankings {
     /// rows with gaps (1, 2, 2, 4) or fractions (1, 2.5, 2.5, 4) are ranked densely.
     ///
     /// # Errors
-    /// An empty array, fewer than two or too many labels, a position that is zero or negative, [`Error::Memory`], or
-    /// the errors of [`Weights::new`].
+    /// An empty array, fewer than two or too many labels, a position that is zero or negative, [`Error::Memory`],
+    /// [`Error::Interrupted`], or the errors of [`Weights::new`].
     ///
     /// # Examples
     /// ```
     /// use bucketrank_core::rankings::Rankings;
+    /// use bucketrank_core::run::Interrupt;
     /// use ndarray::array;
     ///
     /// // The second row does not rank label 0; the third is a top-1 list.
     /// let y = array![[1.0, 2.0, 2.0], [f64::NAN, 2.0, 1.0], [1.0, f64::INFINITY, f64::INFINITY]];
-    /// let rankings = Rankings::new(y.view(), None)?;
+    /// let rankings = Rankings::new(y.view(), None, &Interrupt::never())?;
     /// assert_eq!(rankings.row(2), [1, 2, 2]);
     /// # Ok::<(), bucketrank_core::error::Error>(())
     /// ```
     pub fn new<P: RawPosition>(
-        positions: ArrayView2<'_, P>,
-        weights: Option<&[f64]>,
-    ) -> Result<Self> {
-        Self::read(positions, weights, &Interrupt::never())
-    }
-
-    /// As [`Self::new`], for large arrays: ends early when interrupted.
-    ///
-    /// # Errors
-    /// As [`Self::new`], and [`Error::Interrupted`].
-    pub fn read<P: RawPosition>(
         positions: ArrayView2<'_, P>,
         weights: Option<&[f64]>,
         interrupt: &Interrupt,
@@ -219,7 +209,7 @@ mod tests {
             [NAN, REST, 1.0],
             [REST, REST, REST]
         ];
-        let rankings = Rankings::new(y.view(), None).unwrap();
+        let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         let rows: Vec<_> = rankings.rows().map(<[u16]>::to_vec).collect();
         assert_eq!(
             rows,
@@ -231,7 +221,12 @@ mod tests {
     #[test]
     fn row_without_labels_is_valid() {
         let y = array![[NAN, NAN]];
-        assert_eq!(Rankings::new(y.view(), None).unwrap().row(0), [0, 0]);
+        assert_eq!(
+            Rankings::new(y.view(), None, &Interrupt::never())
+                .unwrap()
+                .row(0),
+            [0, 0]
+        );
     }
 
     #[test]
@@ -244,7 +239,7 @@ mod tests {
             [REST, 3.0, REST, 9.5],
             [1.0, 2.0, 3.0, 4.0]
         ];
-        let rankings = Rankings::new(y.view(), None).unwrap();
+        let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         let rows: Vec<_> = rankings.rows().map(<[u16]>::to_vec).collect();
         let expected = [
             [1, 2, 2, 3],
@@ -256,14 +251,20 @@ mod tests {
         assert_eq!(rows, expected.map(Vec::from));
         // Integers beyond the precision of floats stay different.
         let large = array![[(1_i64 << 53) + 1, 1 << 53, i64::MAX]];
-        assert_eq!(Rankings::new(large.view(), None).unwrap().row(0), [2, 1, 3]);
+        assert_eq!(
+            Rankings::new(large.view(), None, &Interrupt::never())
+                .unwrap()
+                .row(0),
+            [2, 1, 3]
+        );
         for labels in [3, 200] {
             let mut y = Array2::from_elem((2, labels), 1_i64);
             y[[1, 2]] = 3;
-            let rankings = Rankings::new(y.view(), None).unwrap();
+            let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
             assert_eq!(rankings.row(1)[2], 2);
             // Arrays with other strides give the same rankings.
-            let by_columns = Rankings::new(y.t().as_standard_layout().t(), None).unwrap();
+            let by_columns =
+                Rankings::new(y.t().as_standard_layout().t(), None, &Interrupt::never()).unwrap();
             assert_eq!(by_columns, rankings);
         }
     }
@@ -278,17 +279,18 @@ mod tests {
         let parts = [5, POSITIONS_PER_CHECK / 80 + 5, rows - 1];
         y[[parts[0], 3]] = 1000.0;
         y[[parts[1], 3]] = NAN;
-        let rankings = Rankings::new(y.view(), None).unwrap();
+        let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         for row in [0, parts[0], parts[1], rows - 2, rows - 1] {
             let alone = y.row(row).insert_axis(ndarray::Axis(0));
-            let alone = Rankings::new(alone, None).unwrap();
+            let alone = Rankings::new(alone, None, &Interrupt::never()).unwrap();
             assert_eq!(rankings.row(row), alone.row(0), "row {row}");
         }
         assert!(!rankings.is_complete());
-        let by_columns = Rankings::new(y.t().as_standard_layout().t(), None).unwrap();
+        let by_columns =
+            Rankings::new(y.t().as_standard_layout().t(), None, &Interrupt::never()).unwrap();
         assert_eq!(by_columns, rankings);
         y[[parts[2], 4]] = 0.0;
-        let error = Rankings::new(y.view(), None).unwrap_err();
+        let error = Rankings::new(y.view(), None, &Interrupt::never()).unwrap_err();
         assert!(matches!(error, Error::Position { row, label: 4, .. } if row == rows - 1));
     }
 
@@ -296,9 +298,9 @@ mod tests {
     fn reading_can_be_interrupted() {
         let y = Array2::from_elem((POSITIONS_PER_CHECK, 2), 1_i64);
         let interrupt = Interrupt::new();
-        assert!(Rankings::read(y.view(), None, &interrupt).is_ok());
+        assert!(Rankings::new(y.view(), None, &interrupt).is_ok());
         interrupt.request();
-        let error = Rankings::read(y.view(), None, &interrupt).unwrap_err();
+        let error = Rankings::new(y.view(), None, &interrupt).unwrap_err();
         assert_eq!(error, Error::Interrupted);
     }
 
@@ -306,7 +308,7 @@ mod tests {
     fn positions_that_are_not_positive_are_reported() {
         for found in [0.0, -3.0, f64::NEG_INFINITY, -0.0] {
             let y = array![[1.0, 2.0, 3.0], [1.0, found, 2.0]];
-            let error = Rankings::new(y.view(), None).unwrap_err();
+            let error = Rankings::new(y.view(), None, &Interrupt::never()).unwrap_err();
             let expected = Error::Position {
                 row: 1,
                 label: 1,
@@ -320,11 +322,11 @@ mod tests {
     fn too_many_labels_is_an_error_not_an_overflow() {
         let y = Array2::from_elem((1, 70_000), 1_i64);
         assert!(matches!(
-            Rankings::new(y.view(), None),
+            Rankings::new(y.view(), None, &Interrupt::never()),
             Err(Error::TooManyLabels { .. })
         ));
         let y = Array2::from_elem((1, MAX_LABELS), 1_i64);
-        assert!(Rankings::new(y.view(), None).is_ok());
+        assert!(Rankings::new(y.view(), None, &Interrupt::never()).is_ok());
     }
 
     #[test]
@@ -333,11 +335,13 @@ mod tests {
             let mut y = Array2::from_shape_fn((2, labels), |(_, label)| label as f64);
             y[[0, 0]] = NAN;
             y[[1, 0]] = labels as f64;
-            let rankings = Rankings::new(y.view(), None).unwrap();
+            let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
             assert!(!rankings.is_complete(), "{labels} labels");
             assert_eq!(rankings.row(0)[0], MISSING);
             let complete = y.row(1).insert_axis(ndarray::Axis(0));
-            assert!(Rankings::new(complete, None).unwrap().is_complete());
+            assert!(Rankings::new(complete, None, &Interrupt::never())
+                .unwrap()
+                .is_complete());
         }
     }
 }

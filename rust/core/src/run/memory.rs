@@ -1,15 +1,16 @@
-//! [`require_memory`]: refuses work whose memory cannot be allocated, before it starts. A failed allocation of the
-//! standard library ends the process.
+//! [`require_memory`]: refuses work whose memory cannot be allocated before it starts, because a failed allocation of
+//! the standard library aborts the process.
 
 use crate::error::{Error, Result};
 
-/// Smaller requests are not tried: if they fail, nothing can be done.
+/// Largest request that is not tested: without this much free memory the process cannot continue anyway.
 const SMALL: usize = 16 << 20;
 
-/// Checks that `what`, a product of `counts` values of `T`, can be allocated now, and returns the number of values.
+/// Checks that an array of `T` can be allocated now, and returns its number of values: the product of `counts`. `what`
+/// names the array in the message.
 ///
-/// Large requests are tried and released again. This finds requests beyond the address space, a limit of the process or
-/// the memory of the machine.
+/// A large array is allocated as a test and released again. This finds requests beyond the address space, a limit of the
+/// process or the memory of the machine.
 ///
 /// # Errors
 /// [`Error::Memory`].
@@ -51,7 +52,7 @@ mod tests {
         }
         let error = require_memory::<u64>("the table", &[1 << 60]).unwrap_err();
         let expected =
-            "the table would take 9.2e18 bytes, more memory than there is; expected smaller data";
+            "the table would take 9.2e18 bytes, more than the available memory; expected smaller data";
         assert_eq!(error.to_string(), expected);
     }
 }

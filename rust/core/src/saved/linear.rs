@@ -103,13 +103,13 @@ mod tests {
     fn damaged_models_are_refused_and_repaired_ones_are_safe() {
         let x = Array2::from_shape_fn((30, 2), |(i, j)| ((i * (7 + j)) % 13) as f64);
         let y = Array2::from_shape_fn((30, 3), |(i, j)| ((i + j) % 3) as i64 + 1);
-        let rankings = Rankings::new(y.view(), None).unwrap();
+        let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         let categorical = [CategoricalFeature {
             feature: 1,
             categories: 13,
         }];
         for categorical in [&[][..], &categorical] {
-            let model = LinearModel::fit_with_categories(
+            let model = LinearModel::fit(
                 x.view(),
                 categorical,
                 &rankings,

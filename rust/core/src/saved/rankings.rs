@@ -5,6 +5,7 @@ use ndarray::ArrayView2;
 use super::{Section, SectionWriter};
 use crate::error::Result;
 use crate::rankings::Rankings;
+use crate::run::Interrupt;
 use crate::weights::Weights;
 
 pub(super) fn write_rankings(rankings: &Rankings, section: &mut SectionWriter<'_>) {
@@ -28,6 +29,6 @@ pub(super) fn read_rankings(section: &mut Section<'_, '_>) -> Result<Rankings> {
     };
     let positions = ArrayView2::from_shape((rows, labels), &positions)
         .map_err(|_| section.problem("the positions are not a table"))?;
-    Rankings::new(positions, weights.as_deref())
+    Rankings::new(positions, weights.as_deref(), &Interrupt::never())
         .map_err(|error| section.problem(&format!("the rankings are not valid: {error}")))
 }

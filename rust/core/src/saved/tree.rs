@@ -195,7 +195,7 @@ mod tests {
         });
         y.row_mut(3).assign(&arr1(&[2.0, 1.0, f64::NAN]));
         let features = Features::new(x.view(), &Interrupt::never()).unwrap();
-        let rankings = Rankings::new(y.view(), weights).unwrap();
+        let rankings = Rankings::new(y.view(), weights, &Interrupt::never()).unwrap();
         let params = TreeParams::default();
         let tree =
             FittedTree::fit(&features, rankings, &params, &BORDA(), &Interrupt::never()).unwrap();

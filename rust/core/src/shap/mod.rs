@@ -18,7 +18,7 @@
 //!
 //! let x = array![[0.0, 7.0], [1.0, 7.0], [2.0, 7.0], [3.0, 7.0]];
 //! let features = Features::new(x.view(), &Interrupt::never())?;
-//! let rankings = Rankings::new(array![[1, 2], [1, 2], [2, 1], [2, 1_i64]].view(), None)?;
+//! let rankings = Rankings::new(array![[1, 2], [1, 2], [2, 1], [2, 1_i64]].view(), None, &Interrupt::never())?;
 //! let borda = Aggregator::Borda(Borda::default());
 //! let tree = FittedTree::fit(&features, rankings, &TreeParams::default(), &borda, &Interrupt::never())?;
 //! let model = ScoreModel::Tree(&tree, Shrinkage::None);

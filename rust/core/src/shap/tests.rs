@@ -4,12 +4,12 @@ use super::path_tree::{node_covers, number_leaves, SplitTree};
 use super::tree_sum::TreeSum;
 use super::*;
 use crate::aggregate::{Aggregator, Borda};
-use crate::boost::{BoostOptions, BoostParams, Observer};
+use crate::boost::{BoostOptions, BoostParams, BoosterStage, Observer};
 use crate::error::Error;
 use crate::features::Features;
 use crate::forest::{ForestOptions, ForestVariant, Voters};
 use crate::linear::LinearParams;
-use crate::predict::{map_shares, BoosterStage, PairModel};
+use crate::predict::{map_shares, PairModel};
 use crate::random::Generator;
 use crate::rankings::Rankings;
 use crate::run::Interrupt;
@@ -35,7 +35,7 @@ fn data() -> (Array2<f64>, Rankings, Array2<f64>) {
     });
     let weights: Vec<f64> = (0..ROWS).map(|row| (row % 4) as f64 / 2.0).collect();
     let explained = Array2::from_shape_fn((21, FEATURES), |_| generator.unit() * 12.0);
-    let rankings = Rankings::new(y.view(), Some(&weights)).unwrap();
+    let rankings = Rankings::new(y.view(), Some(&weights), &Interrupt::never()).unwrap();
     (x, rankings, explained)
 }
 
@@ -199,7 +199,7 @@ fn borda_scores(model: &dyn PairModel, values: &Array2<f64>) -> Array2<f64> {
 fn linear_models_add_up_where_features_are_clipped() {
     let (x, rankings, mut explained) = data();
     let params = LinearParams::default();
-    let linear = LinearModel::fit(x.view(), &rankings, &params, &Interrupt::never()).unwrap();
+    let linear = LinearModel::fit(x.view(), &[], &rankings, &params, &Interrupt::never()).unwrap();
     explained[[0, 0]] = 1e9;
     let model = ScoreModel::Linear(&linear);
     let shap = model.shap_values(explained.view(), Jobs::serial()).unwrap();

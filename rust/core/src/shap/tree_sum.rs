@@ -29,7 +29,7 @@ const NANOSECONDS_PER_LEVEL: usize = 5;
 /// Label scores: constants plus the values of one leaf per tree.
 pub(super) trait TreeSum: Sync {
     /// The type of the trees.
-    type Tree: SplitTree;
+    type Member: SplitTree;
 
     /// Number of features.
     fn features(&self) -> usize;
@@ -41,7 +41,7 @@ pub(super) trait TreeSum: Sync {
     fn tree_count(&self) -> usize;
 
     /// One tree.
-    fn tree(&self, index: usize) -> &Self::Tree;
+    fn tree(&self, index: usize) -> &Self::Member;
 
     /// Values that the leaves of a tree add to the scores: leaf by leaf, in the order of the nodes.
     ///

@@ -72,7 +72,7 @@ impl SplitTree for ScoreTree {
 
 /// Utilities of a booster.
 impl TreeSum for Booster {
-    type Tree = ScoreTree;
+    type Member = ScoreTree;
 
     fn features(&self) -> usize {
         Self::features(self)
@@ -105,7 +105,7 @@ pub(super) struct TreeScores<'a> {
 }
 
 impl TreeSum for TreeScores<'_> {
-    type Tree = Tree;
+    type Member = Tree;
 
     fn features(&self) -> usize {
         self.fitted.tree().features()
@@ -142,7 +142,7 @@ pub(super) struct ForestScores<'a> {
 }
 
 impl TreeSum for ForestScores<'_> {
-    type Tree = Tree;
+    type Member = Tree;
 
     fn features(&self) -> usize {
         self.forest.features()
@@ -195,9 +195,9 @@ impl LeafScores<'_> {
             self.weights,
             self.shrinkage,
             leaves.iter().copied(),
+            interrupt,
         );
         walk.visit(|leaf, shares| {
-            interrupt.check()?;
             shares.write_pair_order(&mut pair_order);
             Borda::fill_scores(&pair_order, &mut scores);
             let number = leaves.partition_point(|&other| other < leaf);

@@ -127,7 +127,7 @@ mod tests {
         let x = Array2::from_shape_fn((50, 2), |(i, j)| ((i * (7 + j)) % 23) as f64);
         let y = Array2::from_shape_fn((50, 2), |(i, j)| (((i * i) % 2) ^ j) as i64 + 1);
         let features = Features::new(x.view(), &Interrupt::never()).unwrap();
-        let rankings = Rankings::new(y.view(), None).unwrap();
+        let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         let fit = |splitter| {
             let options = TreeOptions {
                 splitter,

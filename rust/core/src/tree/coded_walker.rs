@@ -126,7 +126,7 @@ mod tests {
         let y = Array2::from_shape_fn((300, 3), |(i, j)| ((i * i / 7 + j) % 3) as i64 + 1);
         let never = Interrupt::never();
         let features = Features::new(x.view(), &never).unwrap();
-        let rankings = Rankings::new(y.view(), None).unwrap();
+        let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         let params = TreeParams::new(TreeOptions {
             splitter,
             seed,

@@ -26,7 +26,7 @@ use super::split::criterion::{Consensus, Sample};
 /// use ndarray::array;
 ///
 /// let features = Features::new(array![[0.0], [1.0], [2.0]].view(), &Interrupt::never())?;
-/// let rankings = Rankings::new(array![[1, 2], [1, 2], [2, 1_i64]].view(), None)?;
+/// let rankings = Rankings::new(array![[1, 2], [1, 2], [2, 1_i64]].view(), None, &Interrupt::never())?;
 /// let borda = Aggregator::Borda(Borda::new(0.0)?);
 /// let fitted = FittedTree::fit(&features, rankings, &TreeParams::default(), &borda, &Interrupt::never())?;
 /// let leaves: Vec<u32> = fitted.tree().leaf_indices().collect();
@@ -122,7 +122,7 @@ impl FittedTree {
         // Buffers are created once per thread; creating them may fail, so each thread keeps the result.
         let state = || {
             let evidence = Evidence::new(self.tree.labels(), aggregator.needs());
-            (evidence, Workspace::with_interrupt(interrupt))
+            (evidence, Workspace::new(interrupt))
         };
         let jobs = Jobs { n_jobs, interrupt };
         run::map(jobs, work, state, |(evidence, workspace), item| {
@@ -168,6 +168,6 @@ impl Consensus for Aggregator {
             evidence.fill(sample.rankings, rows, &Interrupt::never())?;
             evidence
         };
-        self.aggregate(&evidence, &mut Workspace::new())
+        self.aggregate(&evidence, &mut Workspace::default())
     }
 }

@@ -13,7 +13,7 @@
 //! let x = array![[0.0], [1.0], [2.0], [3.0]];
 //! let y = array![[1, 2], [1, 2], [2, 1], [1, 1_i64]];
 //! let features = Features::new(x.view(), &Interrupt::never())?;
-//! let rankings = Rankings::new(y.view(), None)?;
+//! let rankings = Rankings::new(y.view(), None, &Interrupt::never())?;
 //! let tree = Tree::fit(&features, &rankings, &TreeParams::default(), None, &Interrupt::never())?;
 //! assert_eq!(tree.leaves(), 3);
 //! let leaves = tree.apply(x.view(), &Interrupt::never())?;

@@ -286,7 +286,7 @@ mod tests {
 
     fn fit(x: &Array2<f64>, y: &Array2<i64>, options: TreeOptions) -> Tree {
         let features = Features::new(x.view(), &Interrupt::never()).unwrap();
-        let rankings = Rankings::new(y.view(), None).unwrap();
+        let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         let params = TreeParams::new(options).unwrap();
         let borda_like = |sample: &Sample<'_>| {
             let n = sample.counts.labels();

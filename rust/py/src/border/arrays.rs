@@ -86,8 +86,8 @@ impl View<'_> {
     /// Reads the rankings.
     pub fn read(&self, weights: Option<&[f64]>, interrupt: &Interrupt) -> error::Result<Rankings> {
         match self {
-            Self::Whole(view) => Rankings::read(view.view(), weights, interrupt),
-            Self::Real(view) => Rankings::read(view.view(), weights, interrupt),
+            Self::Whole(view) => Rankings::new(view.view(), weights, interrupt),
+            Self::Real(view) => Rankings::new(view.view(), weights, interrupt),
         }
     }
 

@@ -22,7 +22,7 @@ impl From<Error> for BorderError {
             Error::Interrupted => PyKeyboardInterrupt::new_err(()),
             Error::Memory { .. } => PyMemoryError::new_err(message),
             Error::Unsolved { .. } | Error::Threads { .. } => PyRuntimeError::new_err(message),
-            cause => match Place::of(cause) {
+            cause => match ErrorPlace::of(cause) {
                 Some(place) => place.exception(cause, message),
                 None => PyValueError::new_err(message),
             },
@@ -51,20 +51,20 @@ impl BorderError {
 
 /// The invalid value of a ranking error.
 #[derive(Clone, Copy, IntoPyObject)]
-enum Found {
+enum InvalidValue {
     Count(usize),
     Number(f64),
 }
 
 /// Place and value of an error in ranking data: the attributes of `RankingError`.
 #[derive(Default)]
-struct Place {
+struct ErrorPlace {
     row: Option<usize>,
     label: Option<usize>,
-    found: Option<Found>,
+    found: Option<InvalidValue>,
 }
 
-impl Place {
+impl ErrorPlace {
     /// `None` for errors that are not about ranking data.
     fn of(error: &Error) -> Option<Self> {
         match *error {
@@ -116,14 +116,14 @@ impl Place {
 
     fn number(self, found: f64) -> Self {
         Self {
-            found: Some(Found::Number(found)),
+            found: Some(InvalidValue::Number(found)),
             ..self
         }
     }
 
     fn count(found: usize) -> Self {
         Self {
-            found: Some(Found::Count(found)),
+            found: Some(InvalidValue::Count(found)),
             ..Self::default()
         }
     }
@@ -137,7 +137,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ErrorPlace {
     /// The place as the start of an error message.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.row, self.label) {

@@ -11,9 +11,9 @@ use super::errors;
 
 /// The first exception of a signal handler or of a callback, which is raised when the work has ended.
 #[derive(Default)]
-pub struct Raised(Mutex<Option<PyErr>>);
+pub struct FirstException(Mutex<Option<PyErr>>);
 
-impl Host for Raised {
+impl Host for FirstException {
     /// Runs the signal handlers of Python and keeps their exception.
     fn poll(&self) -> bool {
         // The path of the method, which clippy suggests, does not compile: its lifetime is not general enough.
@@ -23,7 +23,7 @@ impl Host for Raised {
     }
 }
 
-impl Raised {
+impl FirstException {
     /// Calls back into Python; an exception interrupts the work.
     pub fn call<A>(&self, interrupt: &Interrupt, callback: &Py<PyAny>, arguments: A)
     where
@@ -36,7 +36,7 @@ impl Raised {
         }
     }
 
-    /// As [`Raised::call`], for an optional callback.
+    /// As [`FirstException::call`], for an optional callback.
     pub fn report<A>(&self, interrupt: &Interrupt, callback: Option<&Py<PyAny>>, arguments: A)
     where
         A: for<'py> PyCallArgs<'py>,
@@ -73,12 +73,12 @@ pub fn run_jobs<T: Send>(
     run(py, |interrupt| work(Jobs { n_jobs, interrupt }))
 }
 
-/// As [`run`], for work that calls back into Python through [`Raised::call`].
+/// As [`run`], for work that calls back into Python through [`FirstException::call`].
 pub fn run_with_callbacks<T: Send>(
     py: Python<'_>,
-    work: impl FnOnce(&Interrupt, &Raised) -> Result<T> + Send,
+    work: impl FnOnce(&Interrupt, &FirstException) -> Result<T> + Send,
 ) -> errors::Result<T> {
-    let token = HostToken::new(Raised::default());
+    let token = HostToken::new(FirstException::default());
     let (interrupt, raised) = (token.interrupt(), token.host());
     let result = py.detach(|| work(&interrupt, raised));
     match raised.take() {

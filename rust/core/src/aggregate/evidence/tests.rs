@@ -13,7 +13,7 @@ fn rankings(weights: Option<&[f64]>) -> Rankings {
         [NAN, NAN, NAN, NAN],
         [NAN, NAN, 1.0, NAN]
     ];
-    Rankings::new(y.view(), weights).unwrap()
+    Rankings::new(y.view(), weights, &Interrupt::never()).unwrap()
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn few_many_and_all_rows_give_equal_evidence() {
 #[test]
 fn a_few_complete_rows_equal_their_counts() {
     let y = array![[1, 2, 3, 3_i64], [2, 1, 1, 3], [4, 3, 2, 1]];
-    let y = Rankings::new(y.view(), None).unwrap();
+    let y = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
     for rows in [0..1, 0..2, 0..3, 1..3, 2..3] {
         let mut few = Evidence::new(4, Needs::Shares).unwrap();
         let mut counted = Evidence::new(4, Needs::Counts).unwrap();
@@ -117,7 +117,7 @@ fn counts_of_comparisons_are_evidence_like_their_rankings() {
         [2.0, NAN, 1.0],
         [2.0, 1.0, NAN]
     ];
-    let y = Rankings::new(y.view(), Some(&[1.0, 2.0, 3.0, 4.0])).unwrap();
+    let y = Rankings::new(y.view(), Some(&[1.0, 2.0, 3.0, 4.0]), &Interrupt::never()).unwrap();
     let never = Interrupt::never();
     let expected = Evidence::from_rankings(&y, Needs::Rankings, &never).unwrap();
     let counts = PairCounts::from_rankings(&y, &never).unwrap();

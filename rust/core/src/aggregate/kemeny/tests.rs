@@ -5,7 +5,7 @@ use ndarray::{array, Array2};
 
 fn explain(params: KemenyParams, y: &Array2<f64>) -> Explanation {
     let kemeny = Kemeny::new(params).unwrap();
-    let rankings = Rankings::new(y.view(), None).unwrap();
+    let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
     let evidence = Evidence::from_rankings(&rankings, Needs::Counts, &Interrupt::never()).unwrap();
     kemeny
         .explain(&evidence, &mut Workspace::default())
@@ -81,7 +81,7 @@ fn parameters_are_checked() {
     assert!(with(|p| p.buckets = Buckets::Between { least: 3, most: 2 }).is_err());
     let weights = with(|p| p.label_weights = Some(vec![1.0, 1.0])).unwrap();
     let five = with(|p| p.buckets = Buckets::Between { least: 5, most: 5 }).unwrap();
-    let y = Rankings::new(array![[1, 2, 3_i64]].view(), None).unwrap();
+    let y = Rankings::new(array![[1, 2, 3_i64]].view(), None, &Interrupt::never()).unwrap();
     let evidence = Evidence::from_rankings(&y, Needs::Counts, &Interrupt::never()).unwrap();
     for kemeny in [weights, five] {
         assert!(kemeny

@@ -174,8 +174,8 @@ impl<'a> PrefixSearch<'a> {
         self.choose(&mut extension, 0, 0, 0.0, budget)
     }
 
-    /// Decides whether the label at `depth` of the rest joins the bucket, after those before it. `loss` is that of the
-    /// decided pairs behind the prefix.
+    /// Tries both choices for the label at `depth` of the rest, to join the bucket or not, after the choices for the
+    /// labels before it. `loss` is the loss of the decided pairs after the prefix.
     fn choose(
         &mut self,
         extension: &mut Extension,

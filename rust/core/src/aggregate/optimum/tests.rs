@@ -111,7 +111,7 @@ fn branch_and_bound_agrees_with_all_subsets() {
             let mut budget = Budget::new(SearchLimits::default(), &Interrupt::never());
             let all = f64::NEG_INFINITY;
             let best = subsets::find_best(&values, limits, all, &mut budget.meter).unwrap();
-            // What is known of the optimum saves time only.
+            // A known value only saves time.
             let known = values.value(&best.places);
             let again = subsets::find_best(&values, limits, known, &mut budget.meter).unwrap();
             assert_eq!((&again.places, again.unique), (&best.places, best.unique));

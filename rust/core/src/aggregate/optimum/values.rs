@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-/// Extra value of a tied pair: decides between equally good bucket orders in favour of ties, so that an order is
-/// never invented. Values of pairs are scaled to at most 1, so it is far below every real difference.
+/// Extra value of a tied pair: decides between equally good bucket orders in favour of ties, so that labels
+/// are not ordered without evidence. Values of pairs are scaled to at most 1, so it is far below every real difference.
 pub(in super::super) const TIE_BONUS: f64 = 1e-9;
 
 /// Sums of values that differ by no more than this are equal up to rounding.

@@ -155,7 +155,7 @@ fn strict_orders_have_one_bucket_per_label() {
 fn scores_of_other_methods_order_the_labels() {
     // Label 2 wins clearly, 0 and 1 are close, and 3 loses.
     let y = array![[2, 3, 1, 4_i64], [3, 2, 1, 4], [2, 3, 1, 4]];
-    let rankings = Rankings::new(y.view(), None).unwrap();
+    let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
     let evidence =
         Evidence::from_rankings(&rankings, Needs::Rankings, &Interrupt::never()).unwrap();
     let scorers = [

@@ -35,7 +35,10 @@ fn data(missing: f64, weight: impl Fn(usize) -> f64) -> (Array2<f64>, Rankings) 
         position => f64::from(position),
     });
     let weights: Vec<f64> = (0..ROWS).map(weight).collect();
-    (x, Rankings::new(positions.view(), Some(&weights)).unwrap())
+    (
+        x,
+        Rankings::new(positions.view(), Some(&weights), &Interrupt::never()).unwrap(),
+    )
 }
 
 fn grown(x: &Array2<f64>, y: &Rankings, max_depth: Option<usize>) -> Forest {
@@ -75,7 +78,14 @@ fn exact_shares(
         };
         let shrinkage = Shrinkage::MEstimate { strength };
         let wanted = leaves.iter().copied();
-        let walk = ShareWalk::new(&member.tree, &forest.rankings, &weights, shrinkage, wanted);
+        let walk = ShareWalk::new(
+            &member.tree,
+            &forest.rankings,
+            &weights,
+            shrinkage,
+            wanted,
+            &Interrupt::never(),
+        );
         walk.visit(|leaf, shares| {
             for row in (0..x.nrows()).filter(|&row| leaves[row] == leaf && has_vote(row)) {
                 let (sums, trees) = &mut sums[row];

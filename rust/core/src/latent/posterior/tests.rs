@@ -13,7 +13,12 @@ fn rankings() -> Rankings {
         [3.0, 2.0, 1.0, 1.0],
         [1.0, f64::NAN, 2.0, 3.0]
     ];
-    Rankings::new(y.view(), Some(&[1.0, 2.0, 1.0, 1.0, 3.0])).unwrap()
+    Rankings::new(
+        y.view(),
+        Some(&[1.0, 2.0, 1.0, 1.0, 3.0]),
+        &Interrupt::never(),
+    )
+    .unwrap()
 }
 
 fn count(rankings: &Rankings) -> PairCounts {
@@ -137,7 +142,7 @@ fn extreme_weights_are_taken_relative_to_the_largest() {
     let fit_with = |weight: f64| {
         let weights = [weight, 2.0 * weight, weight];
         fit(
-            &count(&Rankings::new(y.view(), Some(&weights)).unwrap()),
+            &count(&Rankings::new(y.view(), Some(&weights), &Interrupt::never()).unwrap()),
             0.1,
         )
     };
@@ -155,7 +160,7 @@ fn extreme_weights_are_taken_relative_to_the_largest() {
 #[test]
 fn unanimous_and_empty_sets_have_finite_scores() {
     let y = Array2::from_shape_fn((1000, 3), |(_, j)| j as i64 + 1);
-    let unanimous = count(&Rankings::new(y.view(), None).unwrap());
+    let unanimous = count(&Rankings::new(y.view(), None, &Interrupt::never()).unwrap());
     let (scores, _) = fit(&unanimous, 0.01);
     assert!(scores[0] > scores[1] && scores[1] > scores[2]);
     assert!(scores.iter().all(|s| s.is_finite()));

@@ -24,7 +24,7 @@ fn rankings(rows: usize, labels: usize) -> Rankings {
         row.mapv(|value| values.partition_point(|&other| other < value) as i64 + 1)
     });
     let dense = Array2::from_shape_vec((rows, labels), dense.collect()).unwrap();
-    Rankings::new(dense.view(), None).unwrap()
+    Rankings::new(dense.view(), None, &Interrupt::never()).unwrap()
 }
 
 /// Shortest times of two functions, run alternately for a fifth of a second.

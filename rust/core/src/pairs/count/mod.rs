@@ -257,7 +257,7 @@ mod tests {
             [1.0, 1.0, f64::NAN],
             [f64::NAN, f64::NAN, 1.0]
         ];
-        Rankings::new(y.view(), None).unwrap()
+        Rankings::new(y.view(), None, &Interrupt::never()).unwrap()
     }
 
     #[test]
@@ -337,7 +337,7 @@ mod tests {
                         1.0 + (code % labels) as f64
                     }
                 });
-                let rankings = Rankings::new(y.view(), None).unwrap();
+                let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
                 let counts = PairCounts::from_rankings(&rankings, &Interrupt::never()).unwrap();
                 let (expected, ranked) = count_by_definition(&rankings);
                 let found: Vec<[f64; 3]> = (0..labels)

@@ -195,7 +195,7 @@ mod tests {
             let rows = if case % 2 == 0 { 50 } else { 300 };
             let (features, y) = data(&mut generator, rows, 30 * (case % 3));
             let weights: Vec<f64> = (0..rows).map(|_| generator.below(4) as f64).collect();
-            let rankings = Rankings::new(y.view(), Some(&weights)).unwrap();
+            let rankings = Rankings::new(y.view(), Some(&weights), &Interrupt::never()).unwrap();
             let options = TreeOptions {
                 min_samples_split: 2 + generator.below(20),
                 min_samples_leaf: 1 + generator.below(5),
@@ -250,7 +250,7 @@ mod tests {
                 _ => generator.below(1000) as f64,
             };
             let weights: Vec<f64> = (0..rows).map(|_| weight()).collect();
-            let rankings = Rankings::new(y.view(), Some(&weights)).unwrap();
+            let rankings = Rankings::new(y.view(), Some(&weights), &Interrupt::never()).unwrap();
             let options = TreeOptions {
                 min_samples_split: 2 + generator.below(5),
                 min_samples_leaf: 1 + generator.below(3),

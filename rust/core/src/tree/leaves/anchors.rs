@@ -9,6 +9,7 @@
 
 use crate::error::Result;
 use crate::pairs::pair_count;
+use crate::run::Interrupt;
 use crate::weights::Weights;
 
 use super::anchor_plan::{AnchorKind, AnchorPlan};
@@ -124,7 +125,12 @@ pub(crate) enum Step<'a> {
 
 impl AnchoredTree {
     /// Computes the shares of the anchors. `weights` are those that the tree was grown with.
-    pub(crate) fn new(tree: &Tree, weights: &Weights, plan: &AnchorPlan<'_>) -> Result<Self> {
+    pub(crate) fn new(
+        tree: &Tree,
+        weights: &Weights,
+        plan: &AnchorPlan<'_>,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
         let anchors = plan.anchors(tree);
         let mut marks = vec![0; tree.nodes().len()];
         let (mut exact, mut coarse) = (0, 0);
@@ -157,7 +163,7 @@ impl AnchoredTree {
             strength: plan.strength,
         };
         let chosen = anchors.iter().map(|&(node, _)| node);
-        let walk = ShareWalk::new(tree, plan.rankings, weights, shrinkage, chosen);
+        let walk = ShareWalk::new(tree, plan.rankings, weights, shrinkage, chosen, interrupt);
         walk.visit(|node, shares| {
             let [before, _, after] = shares.planes();
             let shares = before.iter().chain(after).copied();

@@ -34,7 +34,7 @@ impl FittedTree {
         let walk = self.walk(shrinkage, leaves.iter().copied(), jobs.interrupt);
         let orders = walk.map(
             jobs,
-            || ShareConsensus::with_interrupt(jobs.interrupt),
+            || ShareConsensus::new(jobs.interrupt),
             |consensus, _, shares| consensus.aggregate(aggregator, shares),
         )?;
         // Unless interrupted, all requested leaves have been visited.
@@ -82,8 +82,14 @@ impl FittedTree {
         interrupt: &Interrupt,
     ) -> ShareWalk<'_> {
         let rankings = self.rankings();
-        ShareWalk::new(self.tree(), rankings, rankings.weights(), shrinkage, leaves)
-            .with_interrupt(interrupt)
+        ShareWalk::new(
+            self.tree(),
+            rankings,
+            rankings.weights(),
+            shrinkage,
+            leaves,
+            interrupt,
+        )
     }
 }
 

@@ -146,7 +146,7 @@ mod tests {
         let x = array![[0.0], [1.0], [2.0], [3.0], [5.0], [6.0]];
         let y = array![[1, 2], [1, 2], [1, 2], [1, 2], [2, 1], [2, 1_i64]];
         let features = Features::new(x.view(), &Interrupt::never()).unwrap();
-        let rankings = Rankings::new(y.view(), None).unwrap();
+        let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         let tree = Tree::fit(
             &features,
             &rankings,

@@ -65,6 +65,7 @@ impl<'a> ShareWalk<'a> {
         weights: &'a Weights,
         shrinkage: Shrinkage,
         nodes: impl Iterator<Item = u32>,
+        interrupt: &Interrupt,
     ) -> Self {
         let mut use_of = vec![NodeUse::Unused; tree.nodes().len()];
         for requested in nodes {
@@ -81,14 +82,8 @@ impl<'a> ShareWalk<'a> {
             shrinkage,
             strengths: Vec::new(),
             use_of,
-            interrupt: Interrupt::never(),
+            interrupt: interrupt.clone(),
         }
-    }
-
-    /// The same traversal, which `interrupt` ends early.
-    pub(crate) fn with_interrupt(mut self, interrupt: &Interrupt) -> Self {
-        self.interrupt = interrupt.clone();
-        self
     }
 
     /// Calls `visit` with each requested node and its shares, in an order that depends on the tree only.

@@ -245,9 +245,11 @@ mod tests {
             [1.0, 1.0, nan],
             [2.0, 1.0, nan]
         ];
-        let counts =
-            PairCounts::from_rankings(&Rankings::new(y.view(), None).unwrap(), &Interrupt::never())
-                .unwrap();
+        let counts = PairCounts::from_rankings(
+            &Rankings::new(y.view(), None, &Interrupt::never()).unwrap(),
+            &Interrupt::never(),
+        )
+        .unwrap();
         let before = BucketOrder::from_scores(&[3.0, 2.0, 1.0], |_| false);
         let tied = BucketOrder::all_tied(3);
         let disagreements = PairCosts {
@@ -268,7 +270,7 @@ mod tests {
     #[test]
     fn consensus_criteria_require_an_aggregator() {
         let y = array![[1, 2_i64]];
-        let rankings = Rankings::new(y.view(), None).unwrap();
+        let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         assert_eq!(
             Impurity::new(Criterion::Distance, &rankings, None).err(),
             Some(Error::NoConsensus)

@@ -279,6 +279,7 @@ fn sum_bytes<const W: usize>(bytes: &[u8], stride: usize, entries: &[u64], at: u
 mod tests {
     use super::*;
     use crate::rankings::Rankings;
+    use crate::run::Interrupt;
     use ndarray::Array2;
 
     #[test]
@@ -295,7 +296,8 @@ mod tests {
             let mut y = y;
             // Positions start at 1 in every row.
             y.column_mut(0).fill(1.0);
-            let pair_codes = PairCodes::new(&Rankings::new(y.view(), None).unwrap());
+            let pair_codes =
+                PairCodes::new(&Rankings::new(y.view(), None, &Interrupt::never()).unwrap());
             // Every third row twice.
             let entries: Vec<u64> = (0..600)
                 .flat_map(|row| std::iter::repeat_n(row, if row % 3 == 0 { 2 } else { 1 }))

@@ -325,7 +325,7 @@ mod tests {
         ];
         let y = array![[1, 2], [2, 1], [1, 2], [1, 1_i64]];
         let features = Features::new(x.view(), &Interrupt::never()).unwrap();
-        let rankings = Rankings::new(y.view(), None).unwrap();
+        let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         let pair_codes = Arc::new(PairCodes::new(&rankings));
         let root = LargeNode::root(&features, pair_codes, &[0, 1, 2, 3], 0);
         assert_eq!(root.features, [0, 1]);

@@ -245,6 +245,7 @@ fn mark_seen(twice: &[u16], codes: &mut [u8], seen: &mut [u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::Interrupt;
     use ndarray::array;
 
     #[test]
@@ -253,7 +254,7 @@ mod tests {
             let positions: Vec<i64> = (1..=n as i64).collect();
             let y = ndarray::Array2::from_shape_vec((1, n), positions).unwrap();
             let pair_codes = {
-                let rankings = Rankings::new(y.view(), None).unwrap();
+                let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
                 PairCodes::new(&rankings)
             };
             assert_eq!(pair_codes.columns(), n * (n - 1) / 2);
@@ -267,7 +268,7 @@ mod tests {
         // Labels 0 and 1 are always tied: the pairs (0,2) and (1,2) are equal, one of them mirrored.
         let y = array![[1, 1, 2], [2, 2, 1], [1, 1, 1_i64]];
         let pair_codes = {
-            let rankings = Rankings::new(y.view(), None).unwrap();
+            let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
             PairCodes::new(&rankings)
         };
         let groups = pair_codes.group_equal_columns(&[0, 1, 2], &[0, 1, 2]);
@@ -281,7 +282,7 @@ mod tests {
         let nan = f64::NAN;
         let y = array![[1.0, 1.0, nan], [1.0, 1.0, 1.0]];
         let pair_codes = {
-            let rankings = Rankings::new(y.view(), None).unwrap();
+            let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
             PairCodes::new(&rankings)
         };
         assert_eq!(pair_codes.seen[..3].iter().sum::<u8>(), 1);

@@ -118,6 +118,7 @@ mod tests {
     use super::super::score_tables::ScoreTables;
     use super::*;
     use crate::rankings::Rankings;
+    use crate::run::Interrupt;
     use ndarray::Array2;
 
     /// Checks the bound at every cut of pseudo-random rows and returns the ratio of mean bound to mean improvement.
@@ -141,7 +142,7 @@ mod tests {
             distinct.dedup();
             row.mapv_inplace(|value| distinct.partition_point(|&other| other <= value) as i64);
         }
-        let y = Rankings::new(y.view(), None).unwrap();
+        let y = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         let score = ScoreTables::new(&y, rows);
         let pair_codes = PairCodes::new(&y);
         let all: Vec<u64> = (0..rows as u64).collect();
@@ -176,7 +177,7 @@ mod tests {
     #[test]
     fn missing_labels_have_no_bound() {
         let y = ndarray::array![[1.0, 2.0], [f64::NAN, 1.0]];
-        let y = Rankings::new(y.view(), None).unwrap();
+        let y = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         let pair_codes = PairCodes::new(&y);
         assert!(UpperBound::new(&pair_codes, 2, &ColumnCounts::default(), 1).is_none());
     }

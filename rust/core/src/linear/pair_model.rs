@@ -1,0 +1,29 @@
+//! The linear model as a [`PairModel`].
+
+use crate::error::Result;
+use crate::predict::{LatentScores, PairModel, RowBlock};
+use crate::run::Interrupt;
+
+use super::LinearModel;
+
+impl PairModel for &LinearModel {
+    fn labels(&self) -> usize {
+        LinearModel::labels(self)
+    }
+
+    fn features(&self) -> usize {
+        LinearModel::features(self)
+    }
+
+    fn write_shares(
+        &self,
+        block: RowBlock<'_>,
+        out: &mut [f64],
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        let scores = self.scores(block.view()?, interrupt)?;
+        let compared = self.compared_labels();
+        LatentScores { compared }.write(scores.as_slice().unwrap_or_default(), out);
+        Ok(())
+    }
+}
