@@ -24,8 +24,8 @@ pub(super) fn log_factorials() -> Vec<f64> {
         .collect()
 }
 
-/// Numbers of successes in trials of one probability. The numbers of trials vary around an expected one: what depends
-/// on the probability and on the expected number is computed once.
+/// Numbers of successes in trials of one probability. The numbers of trials vary around an expected one: all
+/// values that depend on the probability and the expected number only are computed once.
 #[derive(Debug, Clone)]
 pub(super) struct Binomial {
     /// Probability of a success, or of a failure if that is smaller.
