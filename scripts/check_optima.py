@@ -105,7 +105,7 @@ def _check_tau_x(kind: str, Y: Any, weights: Any, rng: np.random.Generator) -> b
 
 
 def check_by_corankco(cases: int) -> Counter[str]:
-    """Compare distances with those of corankco's integer programme, penalty 1/2."""
+    """Compare distances with those of corankco's integer program, penalty 1/2."""
     import corankco
     from corankco.algorithms.exact.exactalgorithmpulp import ExactAlgorithmPulp
 

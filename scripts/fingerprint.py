@@ -93,9 +93,9 @@ def forests(X: Any, Y: Any) -> Iterator[tuple[str, str]]:
             model = br.PartialLabelRankingForest(
                 n_estimators=6, variant=variant, random_state=3, n_jobs=n_jobs
             ).fit(X, Y)
-            asked = X[::5][:500]
-            yield variant, digest(model.apply(X), model.predict(asked))
-            yield f"{variant} shares", digest(model.predict_pair_shares(asked[:100]))
+            sampled = X[::5][:500]
+            yield variant, digest(model.apply(X), model.predict(sampled))
+            yield f"{variant} shares", digest(model.predict_pair_shares(sampled[:100]))
 
 
 def latent_models(X: Any, Y: Any) -> Iterator[tuple[str, Any]]:

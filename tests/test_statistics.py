@@ -134,7 +134,7 @@ def test_holm_matches_the_definition(scores: list[list[float]], control: int) ->
 
 
 @given(score_lists(), st.permutations(range(6)))
-def test_the_order_of_methods_and_data_sets_does_not_matter(
+def test_the_order_of_methods_and_datasets_does_not_matter(
     scores: list[list[float]], order: list[int]
 ) -> None:
     table = ScoreTable(scores)
@@ -293,7 +293,7 @@ def test_rounding_noise_does_not_decide_wilcoxon() -> None:
     assert wilcoxon(np.c_[first, second]).p_value("method 1", "method 2") == pytest.approx(oracle)
 
 
-def test_two_methods_and_two_data_sets_suffice() -> None:
+def test_two_methods_and_two_datasets_suffice() -> None:
     scores = [[1, 2], [3, 4]]
     assert holm(scores).control == "method 2"
     assert nemenyi(scores).groups == (("method 2", "method 1"),)

@@ -3,7 +3,7 @@ Nine ballots and their consensus
 ================================
 
 Each thin line is one ballot, from the best bucket at the top to the last at the bottom; the thick line is the
-consensus. Labels on the same height are tied. One sees at a glance on which labels the voters agree.
+consensus. Labels at the same height are tied. One sees at a glance on which labels the voters agree.
 """
 
 import matplotlib.pyplot as plt

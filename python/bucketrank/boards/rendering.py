@@ -79,7 +79,7 @@ def board_table(board: Leaderboard) -> Table:
     played = board.wins + board.ties + board.losses
     columns.append(Column.of("n", played[order], "{:.6g}".format))
     if board.components.max() > 0:
-        columns.insert(0, Column.of("part", board.components[order] + 1))
+        columns.insert(0, Column.of("component", board.components[order]))
     marked = bool(board.crosses_tier.any())
     return Table(
         _title(board),
@@ -132,8 +132,8 @@ def _note(board: Leaderboard) -> str:
     remarks = []
     if (sizes > 1).sum() > 1:
         remarks.append(
-            "No comparisons connect the parts: ranks and tiers hold within a part, and labels of different parts are "
-            "not comparable."
+            "No comparisons connect the components: ranks and tiers hold within a component, and labels of different "
+            "components are not comparable."
         )
     if alone:
         names = [

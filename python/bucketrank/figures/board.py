@@ -153,7 +153,7 @@ def _shade_tiers(axes: Axes, board: Leaderboard, order: list[int]) -> None:
         component, tier = _component_and_tier(board, order[start])
         if tier % 2 == 1:
             axes.axhspan(start - 0.5, place - 0.5, color="#888888", alpha=0.16, linewidth=0)
-        text = f"tier {tier}" if component == 0 else f"part {component + 1}, tier {tier}"
+        text = f"tier {tier}" if component == 0 else f"component {component}, tier {tier}"
         axes.text(
             1.01, (start + place - 1) / 2, text, transform=axes.get_yaxis_transform(), va="center"
         )

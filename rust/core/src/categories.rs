@@ -203,11 +203,9 @@ mod tests {
             let distance = (i64::from(codes[row]) - 3 * label as i64).abs();
             distance + (row * (label + 3) % 5) as i64
         });
-        let dense = crate::missing::to_dense_ranks(
-            y.mapv(|v| v as f64).view(),
-            &crate::run::Interrupt::never(),
-        )
-        .unwrap();
+        let dense =
+            crate::missing::to_dense_ranks(y.mapv(|v| v as f64).view(), &Interrupt::never())
+                .unwrap();
         let y = Array2::from_shape_fn(y.dim(), |(row, label)| i64::from(dense.row(row)[label]));
         (codes, y)
     }

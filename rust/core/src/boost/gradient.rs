@@ -250,8 +250,7 @@ mod tests {
             _ => ((i + j * j) % 3) as f64,
         });
         let weights: Vec<f64> = (0..rows).map(|i| 0.5 + i as f64).collect();
-        let ranked =
-            crate::missing::to_dense_ranks(y.view(), &crate::run::Interrupt::never()).unwrap();
+        let ranked = crate::missing::to_dense_ranks(y.view(), &Interrupt::never()).unwrap();
         let table = Array2::from_shape_fn((rows, n), |(i, j)| match ranked.row(i)[j] {
             MISSING => f64::NAN,
             position => f64::from(position),

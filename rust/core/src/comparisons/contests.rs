@@ -1,4 +1,4 @@
-//! [`Contests`]: the distinct pairs of labels that meet, each with the values of its effects.
+//! [`Contests`]: the distinct pairs of labels that are compared, each with the values of its effects.
 
 use std::cmp::Ordering;
 

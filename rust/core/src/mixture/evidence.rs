@@ -319,7 +319,7 @@ mod tests {
         let observed = ObservedPairs::new(&rankings, &rows).unwrap();
         let jobs = Jobs {
             n_jobs: 2,
-            interrupt: &crate::run::Interrupt::never(),
+            interrupt: &Interrupt::never(),
         };
         let first = all.shares(0, &observed, jobs).unwrap();
         let near = |found: Shares, expected: Shares| {

@@ -165,7 +165,7 @@ mod tests {
     fn an_unseen_pair_is_undecided() {
         let y = array![[1.0, f64::NAN], [f64::NAN, 1.0]];
         let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
-        let counts = PairCounts::from_rankings(&rankings, &crate::run::Interrupt::never()).unwrap();
+        let counts = PairCounts::from_rankings(&rankings, &Interrupt::never()).unwrap();
         assert_eq!(
             PairOrderMatrix::from_counts(&counts),
             PairOrderMatrix::undecided(2)

@@ -1,7 +1,7 @@
 //! The arrays of trees: the nodes of all trees in preorder, their thresholds and the rows of their leaves.
 //!
 //! Numbers that follow from others are not written: rows and weights of inner nodes are sums over their children, and
-//! most leaves are pure.
+//! the impurity of a pure leaf is 0.
 
 use super::{Section, SectionWriter};
 use crate::error::Result;

@@ -137,8 +137,8 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
     }
 
     /// Adds the splits at a cut to `best`, given the counts of the rows before it, and returns their scores. A split
-    /// that cannot be the best is not scored: the end scores of the interval around the cut are returned instead. They
-    /// show it, or, if `may_prune`, a cheap bound does.
+    /// that cannot be the best, by the end scores of the interval around the cut or, if `may_prune`, by a cheap bound,
+    /// is not scored: these end scores are returned instead.
     #[inline(always)]
     pub(super) fn score_cut(
         &mut self,
@@ -149,7 +149,7 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
     ) -> EndScores<SIDES> {
         let mut at_cut = *end_scores;
         for (side, scores) in at_cut.iter_mut().enumerate() {
-            // One side: the caller has asked already.
+            // With one side, the caller has checked this already.
             if SIDES == 2 && !self.side_may_improve(*scores, best) {
                 continue;
             }
