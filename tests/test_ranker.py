@@ -14,6 +14,7 @@ from sklearn.base import clone
 from bucketrank import (
     PartialLabelRanker,
     PartialLabelRankingBooster,
+    PartialLabelRankingForest,
     TauX,
     _core,
     load_model,
@@ -55,6 +56,21 @@ def held_out_shares(ranker: PartialLabelRanker, X: Array, evidence: Array, part_
     return np.array(tables)
 
 
+def out_of_bag_halves(
+    forest: PartialLabelRankingForest, X: Array, Y: Array, sample_weight: Array | None
+) -> tuple[Array, Array]:
+    """Return out-of-bag shares and numbers of voters of the first half of the trees and of the other half."""
+    seed, trees = forest.random_state, forest.n_estimators
+    half = PartialLabelRankingForest(n_estimators=(trees + 1) // 2, random_state=seed)
+    half.fit(X, Y, sample_weight)
+    first, total = (model.forest_.out_of_bag_counts() for model in (half, forest))
+    second = total - first
+    shares, of_first = (model.predict_oob_pair_shares(X) for model in (forest, half))
+    sums = total[:, None, None] * shares - first[:, None, None] * of_first
+    of_second = sums / np.maximum(second, 1)[:, None, None]
+    return np.array([of_first, of_second]), np.array([first, second])
+
+
 def observed_relations(Y: Array) -> list[list[tuple[int, int]]]:
     """Return, per row, the ranked pairs and their relation: 0 is before, 1 is tied, 2 is after."""
     pairs = [(u, v) for u in range(Y.shape[1]) for v in range(u + 1, Y.shape[1])]
@@ -84,21 +100,28 @@ def test_weights_are_those_of_the_reference(data: tuple[Array, Array], weighted:
     heavy = np.ones(len(X)) if sample_weight is None else sample_weight / sample_weight.mean()
     expected = mixture.weights(observed, heavy.tolist(), [0.4, 0.4, 0.2])
     np.testing.assert_allclose(list(ranker.weights_.values()), expected, rtol=1e-6)
-    flat = [
-        (shares[:, row, pair], relation, heavy[row] / len(pairs))
+    places = [
+        (row, pair, relation, heavy[row] * mixture.comparisons(len(pairs)) / len(pairs))
         for row, pairs in enumerate(observed_relations(Y))
         for pair, relation in pairs
     ]
+    rows, pairs = (np.array([place[k] for place in places]) for k in (0, 1))
+    pair_weights = np.array([place[3] for place in places])
+    halves, voters = out_of_bag_halves(ranker.components_["forest"][0], X, Y, sample_weight)
+    noise = mixture.forest_noise(halves[:, rows, pairs], voters[:, rows], QUICK["n_estimators"])
+    assert noise.max() > 0
     order, tie, offset = mixture.fit_pool(
-        np.array([pair[0] for pair in flat]).swapaxes(0, 1),
-        np.array([pair[1] for pair in flat]),
-        np.array([pair[2] for pair in flat]),
+        shares[:, rows, pairs],
+        np.array([place[2] for place in places]),
+        pair_weights,
         np.array(expected),
+        noise,
     )
     assert ranker.log_weights_ is not None
     np.testing.assert_allclose(list(ranker.log_weights_["order"].values()), order, atol=2e-5)
     np.testing.assert_allclose(list(ranker.log_weights_["tie"].values()), tie, atol=2e-5)
     assert ranker.log_weights_["tie_offset"] == pytest.approx(offset, abs=2e-5)
+    assert ranker.log_weights_["share"] == pytest.approx(mixture.pool_share(pair_weights.sum()))
 
 
 def test_rows_that_favour_the_linear_model_increase_its_weight() -> None:
@@ -156,7 +179,8 @@ def test_shares_are_the_mean_of_two_pools(
     linear_pool = np.tensordot([*ranker.weights_.values()], components, 1)
     log_pool = mixture.pool_shares(components, order, tie, logs["tie_offset"])
     shares = ranker.predict_pair_shares(X)
-    np.testing.assert_allclose(shares, (linear_pool + log_pool) / 2, atol=1e-12)
+    mixed = (1 - logs["share"]) * linear_pool + logs["share"] * log_pool
+    np.testing.assert_allclose(shares, mixed, atol=1e-12)
     np.testing.assert_allclose(shares.sum(axis=2), 1, atol=1e-12)
     np.testing.assert_array_equal(ranker.predict(X), TauX().aggregate_pair_shares(shares))
     np.testing.assert_array_equal(shares[:7], ranker.predict_pair_shares(X[:7]))
@@ -329,6 +353,7 @@ def test_rankings_without_pairs_have_no_effect() -> None:
         "order": ranker.weights_,
         "tie": ranker.weights_,
         "tie_offset": 0,
+        "share": 0.5,
     }
     np.testing.assert_allclose(ranker.predict_pair_shares([[3.0]]), 1 / 3)
 

@@ -118,7 +118,7 @@ class _MixtureOptions(TypedDict):
     held_out: _HeldOut | None
     n_jobs: int
 
-_Pool: TypeAlias = tuple[list[float], list[float], float]
+_Pool: TypeAlias = tuple[list[float], list[float], float, float]
 
 class _MixtureFit(TypedDict):
     forest: Forest | None

@@ -202,17 +202,18 @@ def _is_log_weights(value: Any, state: _State) -> bool:
     """Whether the numbers of the log-linear pool are finite, and the weights of all components not negative."""
     if value is None:
         return True
-    if type(value) is not dict or value.keys() != {"order", "tie", "tie_offset"}:
+    if type(value) is not dict or value.keys() != {"order", "tie", "tie_offset", "share"}:
         return False
     pools = value["order"], value["tie"]
     if not all(type(pool) is dict and pool.keys() == _COMPONENTS.keys() for pool in pools):
         return False
     weights = [weight for pool in pools for weight in pool.values()]
-    numbers = [*weights, value["tie_offset"]]
+    numbers = [*weights, value["tie_offset"], value["share"]]
     return (
         state["components_"].keys() == _COMPONENTS.keys()
         and all(type(number) is float and math.isfinite(number) for number in numbers)
         and min(weights) >= 0
+        and 0 <= value["share"] <= 1
     )
 
 

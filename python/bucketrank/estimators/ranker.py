@@ -111,6 +111,7 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         before and after, and :math:`y_k` its log ratio of tied and not tied. The log ratios of the geometric mean are
         :math:`\sum_k \alpha_k x_k` and :math:`\sum_k \beta_k y_k + \gamma`. ``"order"`` holds the weights
         :math:`\alpha` by component, ``"tie"`` the weights :math:`\beta`, and ``"tie_offset"`` is :math:`\gamma`.
+        ``"share"`` is the share of the geometric mean in the mixed shares; the rest is the weighted mean.
     rounds_ : int
         Number of boosting rounds used for predictions.
     components_ : dict
@@ -134,10 +135,11 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
     Notes
     -----
     Weights and rounds are chosen on at most 2000 rows, and a linear model is fitted on at most 4000. Rows of weight 0
-    are left out. When the weights are chosen, each row counts by its `sample_weight` divided by the mean over these
-    rows, regardless of the number of labels it ranks; the initial weights (0.4, 0.4 and 0.2) act as a prior worth 20
-    rows. The parameters of the geometric mean start at the weights of the mean, with a ridge penalty of 10 on the
-    distance from them. With more than 65 labels, fewer rows are used: about four million pairs, but at least 50 rows.
+    are left out. When the weights are chosen, a row that ranks k labels counts as k - 1 comparisons, times its
+    `sample_weight` divided by the mean over these rows; the initial weights (0.4, 0.4 and 0.2) act as a prior worth 20
+    comparisons. The parameters of the geometric mean start at the weights of the mean, with a ridge penalty of 3 on
+    the distance from them. With n comparisons the share of the geometric mean is 0.5 + 0.5 n / (n + 100). With more
+    than 65 labels, fewer rows are used: about four million pairs, but at least 50 rows.
 
     Examples
     --------
@@ -304,7 +306,7 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         if logs is None:
             return list(used), components, None
         order, tie = ([logs[kind][name] for name in used] for kind in ("order", "tie"))
-        return list(used), components, (order, tie, logs["tie_offset"])
+        return list(used), components, (order, tie, logs["tie_offset"], logs["share"])
 
     def _fitted_model(self, estimator: Any) -> tuple[Any, ...]:
         if isinstance(estimator, PartialLabelRankingForest):
@@ -352,11 +354,12 @@ def _log_weights(pool: _Pool | None) -> dict[str, Any] | None:
     """Name the parameters of a log-linear pool."""
     if pool is None:
         return None
-    order, tie, offset = pool
+    order, tie, offset, share = pool
     return {
         "order": dict(zip(_NAMES, order, strict=True)),
         "tie": dict(zip(_NAMES, tie, strict=True)),
         "tie_offset": offset,
+        "share": share,
     }
 
 

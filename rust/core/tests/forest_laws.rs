@@ -2,7 +2,7 @@
 //! forests round-trip.
 
 use bucketrank_core::features::Features;
-use bucketrank_core::forest::{Forest, ForestOptions, ForestVariant, Voters};
+use bucketrank_core::forest::{Forest, ForestHalf, ForestOptions, ForestVariant, Voters};
 use bucketrank_core::missing::{drop_labels, to_dense_ranks};
 use bucketrank_core::pairs::PairShares;
 use bucketrank_core::rankings::{Rankings, MISSING};
@@ -114,6 +114,32 @@ fn shares_are_averaged_over_the_voting_trees() {
     let other = Voters::OutOfBagOf(&[1, 2, 60]);
     let refused = whole.map_shares(chosen.view(), 0.5, other, jobs(1), || (), |(), _| Ok(()));
     assert!(refused.is_err());
+}
+
+#[test]
+fn halves_vote_like_forests_of_their_trees() {
+    let (x, y) = data(60);
+    let options = options(ForestVariant::Mixed, 1);
+    let whole = forest(&x, &y, &options, 1);
+    let features = Features::new(x.view(), &Interrupt::never()).unwrap();
+    let mut half = Forest::new(y.clone(), 3);
+    let trees = whole.trees().div_ceil(2);
+    half.grow(&features, &options, trees, jobs(1)).unwrap();
+    let rows: Vec<usize> = (0..60).collect();
+    let of_half = |half| shares(&whole, &x, Voters::OutOfBagHalf(&rows, half), 2);
+    let first = of_half(ForestHalf::First);
+    assert_eq!(first, shares(&half, &x, Voters::OutOfBag, 1));
+    let second = of_half(ForestHalf::Second);
+    let outside = shares(&whole, &x, Voters::OutOfBag, 1);
+    let (counts, all) = (half.out_of_bag_counts(), whole.out_of_bag_counts());
+    for row in rows {
+        let (left, all) = (counts[row] as f64, all[row] as f64);
+        let halves = first[row].as_slice().iter().zip(second[row].as_slice());
+        for ((a, b), expected) in halves.zip(outside[row].as_slice()) {
+            let sum = left * a + (all - left) * b;
+            assert!((sum - all * expected).abs() < 1e-5, "{row}");
+        }
+    }
 }
 
 #[test]

@@ -79,8 +79,8 @@ impl MixtureOptions<'_> {
     }
 }
 
-/// A log-linear pool: the order weights and the tie weights of the components, and the tie offset.
-type Pool = (Vec<f64>, Vec<f64>, f64);
+/// A log-linear pool: the order weights and the tie weights of the components, the tie offset, and the share of the pool.
+type Pool = (Vec<f64>, Vec<f64>, f64, f64);
 
 /// A fitted mixture: a dictionary for Python.
 #[derive(IntoPyObject)]
@@ -107,7 +107,7 @@ impl From<FittedMixture> for MixtureFit {
             weights: fitted.weights.to_vec(),
             pool: fitted
                 .pool
-                .map(|pool| (pool.order, pool.tie, pool.tie_offset)),
+                .map(|pool| (pool.order, pool.tie, pool.tie_offset, pool.share)),
             rounds: fitted.rounds,
             failed: fitted.failed.iter().map(describe_failure).collect(),
         }
@@ -218,11 +218,12 @@ fn mixture<'a>(
     Mixture::new(components, pool.map(log_linear_pool))
 }
 
-fn log_linear_pool((order, tie, tie_offset): Pool) -> LogLinearPool {
+fn log_linear_pool((order, tie, tie_offset, share): Pool) -> LogLinearPool {
     LogLinearPool {
         order,
         tie,
         tie_offset,
+        share,
     }
 }
 

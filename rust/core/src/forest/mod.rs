@@ -5,7 +5,7 @@ mod share_sums;
 mod shares;
 mod tails;
 
-pub use shares::Voters;
+pub use shares::{ForestHalf, Voters};
 
 use crate::error::{Error, Result};
 use crate::features::Features;

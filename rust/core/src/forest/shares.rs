@@ -15,7 +15,7 @@ use crate::tree::{CodedTrees, LeafStart, Shrinkage, Tree};
 use super::share_index::ShareIndex;
 use super::share_sums::{AnchorSums, ShareSums, NO_SLOT, TREES_AT_ONCE};
 use super::tails::{TailSums, NO_START};
-use super::{Forest, TreeKind};
+use super::{Forest, ForestTree, TreeKind};
 
 /// Below this many rows, walking one row through many trees at once is faster than many rows through one tree.
 const FEW_ROWS: usize = 8;
@@ -35,6 +35,23 @@ pub enum Voters<'a> {
     OutOfBag,
     /// As `OutOfBag`, for the training rows with these indices.
     OutOfBagOf(&'a [usize]),
+    /// As `OutOfBagOf`, but only the trees of one half of the forest vote.
+    OutOfBagHalf(&'a [usize], ForestHalf),
+}
+
+/// One half of the trees of a forest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ForestHalf {
+    /// The first half, which has one more tree if their number is odd.
+    First,
+    /// The other trees.
+    Second,
+}
+
+impl ForestHalf {
+    fn contains(self, tree: usize, trees: usize) -> bool {
+        (2 * tree < trees) == (self == Self::First)
+    }
 }
 
 impl Voters<'_> {
@@ -43,8 +60,18 @@ impl Voters<'_> {
         match self {
             Self::All => None,
             Self::OutOfBag => Some(row),
-            Self::OutOfBagOf(rows) => rows.get(row).copied(),
+            Self::OutOfBagOf(rows) | Self::OutOfBagHalf(rows, _) => rows.get(row).copied(),
         }
+    }
+
+    /// Whether the tree with this index can vote.
+    fn include(self, tree: usize, members: &[ForestTree]) -> bool {
+        let is_in_half = match self {
+            Self::All => return true,
+            Self::OutOfBag | Self::OutOfBagOf(_) => true,
+            Self::OutOfBagHalf(_, half) => half.contains(tree, members.len()),
+        };
+        is_in_half && members[tree].kind == TreeKind::Bootstrap
     }
 
     /// Whether the number of rows and the indices are valid.
@@ -52,7 +79,7 @@ impl Voters<'_> {
         match self {
             Self::All => true,
             Self::OutOfBag => rows == training_rows,
-            Self::OutOfBagOf(chosen) => {
+            Self::OutOfBagOf(chosen) | Self::OutOfBagHalf(chosen, _) => {
                 rows == chosen.len() && chosen.iter().all(|&row| row < training_rows)
             }
         }
@@ -64,7 +91,8 @@ pub struct ForestPredictor<'a> {
     forest: &'a Forest,
     index: Arc<ShareIndex>,
     voters: Voters<'a>,
-    /// Per tree and training row whether the tree was grown with the row; empty if all trees vote.
+    /// Per tree and training row whether the tree was grown with the row; empty if all trees vote, and for a tree that
+    /// never votes.
     in_bag: Vec<Vec<bool>>,
 }
 
@@ -176,6 +204,9 @@ impl ForestPredictor<'_> {
             slots.fill(NO_SLOT);
             let of_trees = slots.chunks_exact_mut(block.rows);
             for ((tree, anchored), slots) in (first..).zip(group).zip(of_trees) {
+                if !self.voters.include(tree, &self.forest.members) {
+                    continue;
+                }
                 finder.write(tree, &mut leaves);
                 for ((row, &leaf), slot) in leaves.iter().enumerate().zip(slots) {
                     if self.voters != Voters::All && !self.votes(tree, block.first + row) {
@@ -196,14 +227,21 @@ impl ForestPredictor<'_> {
         Ok(())
     }
 
-    /// Whether a tree votes for a row.
+    /// Number of trees that vote for each of the first `rows` rows.
+    pub(crate) fn voter_counts(&self, rows: usize) -> Vec<usize> {
+        let members = &self.forest.members;
+        let trees = (0..members.len()).filter(|&tree| self.voters.include(tree, members));
+        let trees: Vec<usize> = trees.collect();
+        let count = |row| trees.iter().filter(|&&tree| self.votes(tree, row)).count();
+        (0..rows).map(count).collect()
+    }
+
+    /// Whether a tree that [`Voters`] include votes for a row.
     fn votes(&self, tree: usize, row: usize) -> bool {
         let Some(training_row) = self.voters.training_row(row) else {
             return true;
         };
-        self.forest.members[tree].kind == TreeKind::Bootstrap
-            && !self.in_bag[tree][training_row]
-            && self.forest.rankings.weights().get(training_row) > 0.0
+        !self.in_bag[tree][training_row] && self.forest.rankings.weights().get(training_row) > 0.0
     }
 }
 
@@ -224,19 +262,23 @@ impl Forest {
     ) -> Result<ForestPredictor<'a>> {
         Shrinkage::MEstimate { strength }.check()?;
         let index = self.cache.get(self, strength, jobs)?;
-        let in_bag = |tree: &Tree| {
+        let in_bag = |(index, member): (usize, &ForestTree)| {
+            if !voters.include(index, &self.members) {
+                return Vec::new();
+            }
             let mut in_bag = vec![false; self.rankings.len()];
-            for &row in tree.node_rows(0) {
+            for &row in member.tree.node_rows(0) {
                 in_bag[row as usize] = true;
             }
             in_bag
         };
-        let trees = self.members.iter().filter(|_| voters != Voters::All);
+        let members = self.members.iter().enumerate();
+        let trees = members.filter(|_| voters != Voters::All);
         Ok(ForestPredictor {
             forest: self,
             index,
             voters,
-            in_bag: trees.map(|member| in_bag(&member.tree)).collect(),
+            in_bag: trees.map(in_bag).collect(),
         })
     }
 

@@ -5,6 +5,7 @@ use crate::run::Jobs;
 
 use super::evidence::{are_finite, HeldOutScores, ObservedPairs, Shares};
 use super::log_linear::LogLinearPool;
+use super::out_of_bag::ForestEvidence;
 use super::pool_fit::fit_pool;
 use super::pool_objective::PoolEvidence;
 use super::weights::{mixture_weights, pair_weights};
@@ -19,7 +20,7 @@ const FLOOR: f64 = 0.001;
 /// Held-out predictions of the components that could be fitted.
 pub(super) struct HeldOutEvidence<'a> {
     pub(super) observed: ObservedPairs,
-    pub(super) forest: Option<Vec<Shares>>,
+    pub(super) forest: Option<ForestEvidence>,
     pub(super) booster: Option<HeldOutScores<'a>>,
     pub(super) linear: Option<HeldOutScores<'a>>,
 }
@@ -55,7 +56,7 @@ impl HeldOutEvidence<'_> {
         [
             self.forest
                 .as_ref()
-                .is_some_and(|shares| !are_finite(shares)),
+                .is_some_and(|forest| !are_finite(&forest.shares)),
             latent(&self.booster),
             latent(&self.linear),
         ]
@@ -84,8 +85,9 @@ impl HeldOutEvidence<'_> {
             Some(scores) => Some(scores.shares(0, &self.observed, jobs)?),
             None => None,
         };
+        let forest = self.forest.as_ref().filter(|_| sound[0]);
         let mut shares = [
-            self.forest.as_deref().filter(|_| sound[0]),
+            forest.map(|forest| &forest.shares[..]),
             None,
             linear.as_deref(),
         ];
@@ -136,6 +138,7 @@ impl HeldOutEvidence<'_> {
         let pairs = pair_weights(self.observed.counts(), self.observed.row_weights());
         let evidence = PoolEvidence {
             shares: *shares,
+            forest_noise: self.forest.as_ref().map_or(&[], |forest| &forest.noise),
             relations: self.observed.relations(),
             weights: &pairs.collect::<Vec<_>>(),
         };
@@ -228,8 +231,8 @@ mod tests {
         HeldOutScores::new(&rows, &parts, model, |()| &COMPARED[..])
     }
 
-    fn forest(shares: &[f64]) -> Vec<Shares> {
-        shares.iter().map(|&b| [b, 0.0, 1.0 - b]).collect()
+    fn forest(shares: &[f64]) -> ForestEvidence {
+        ForestEvidence::without_noise(shares.iter().map(|&b| [b, 0.0, 1.0 - b]).collect())
     }
 
     fn observed(rows: usize, weights: Option<&[f64]>) -> ObservedPairs {
@@ -306,7 +309,7 @@ mod tests {
         let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         let evidence = HeldOutEvidence {
             observed: ObservedPairs::new(&rankings, &[0, 1]).unwrap(),
-            forest: Some(Vec::new()),
+            forest: Some(forest(&[])),
             booster: Some(held_out(&[&[0.4, 0.4]])),
             linear: Some(held_out(&[&[0.4, 0.4]])),
         };

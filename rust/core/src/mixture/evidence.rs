@@ -1,9 +1,8 @@
 //! Held-out evidence: the shares that components predict for the observed relations of rows they were not fitted on.
 
-use ndarray::{Array2, ArrayView2, Axis};
+use ndarray::Array2;
 
 use crate::error::Result;
-use crate::forest::{Forest, Voters};
 use crate::latent::LatentRow;
 use crate::pairs::{pair_count, pair_index, PairShares};
 use crate::rankings::{Rankings, MISSING};
@@ -108,6 +107,13 @@ impl ObservedPairs {
         self.counts.iter().map(range).collect()
     }
 
+    /// Shares of all observed pairs, from one table per row.
+    pub(super) fn gather_all(&self, tables: &[PairShares]) -> Vec<Shares> {
+        let rows = tables.iter().zip(self.ranges());
+        rows.flat_map(|(table, range)| self.gather(range, table.planes()))
+            .collect()
+    }
+
     /// Shares of the observed pairs in a range, from the planes of all pairs of their row.
     fn gather(&self, range: std::ops::Range<usize>, planes: [&[f64]; 3]) -> Vec<Shares> {
         let pairs = self.pairs[range].iter();
@@ -203,38 +209,6 @@ impl<'a> HeldOutScores<'a> {
         )?;
         Ok(rows.concat())
     }
-}
-
-/// Out-of-bag shares that a forest predicts for the observed pairs of training rows. A row that is in every bootstrap
-/// sample has uniform shares.
-///
-/// # Errors
-/// As [`Forest::map_shares`].
-pub(super) fn out_of_bag_shares(
-    forest: &Forest,
-    values: ArrayView2<'_, f64>,
-    rows: &[usize],
-    strength: f64,
-    observed: &ObservedPairs,
-    jobs: Jobs<'_>,
-) -> Result<Vec<Shares>> {
-    let values = values.select(Axis(0), rows);
-    let keep = |(): &mut (), shares: &PairShares| Ok(shares.clone());
-    let voters = Voters::OutOfBagOf(rows);
-    let tables = forest.map_shares(values.view(), strength, voters, jobs, || (), keep)?;
-    let ranges = observed.ranges();
-    let gathered = tables
-        .iter()
-        .zip(ranges)
-        .flat_map(|(table, range)| observed.gather(range, table.planes()));
-    let fill = |shares: Shares| {
-        if shares == [0.0; 3] {
-            [1.0 / 3.0; 3]
-        } else {
-            shares
-        }
-    };
-    Ok(gathered.map(fill).collect())
 }
 
 /// Whether all shares are finite.

@@ -12,8 +12,9 @@ use crate::run::Jobs;
 
 use super::choice::HeldOutEvidence;
 use super::components::{parts, stages, ComponentFit, Components, Part, PartModel};
-use super::evidence::{out_of_bag_shares, HeldOutScores, ObservedPairs};
+use super::evidence::{HeldOutScores, ObservedPairs};
 use super::log_linear::LogLinearPool;
+use super::out_of_bag::ForestEvidence;
 use super::params::MixtureParams;
 use super::{ComponentKind, COMPONENTS};
 
@@ -95,7 +96,7 @@ pub fn fit_mixture(
     let observed = ObservedPairs::new(forest.rankings(), rows)?;
     let evidence = HeldOutEvidence {
         forest: match trees {
-            Ok(()) => Some(out_of_bag_shares(
+            Ok(()) => Some(ForestEvidence::new(
                 &forest,
                 values,
                 rows,
@@ -338,7 +339,7 @@ mod tests {
         let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         let evidence = HeldOutEvidence {
             observed: ObservedPairs::new(&rankings, &[]).unwrap(),
-            forest: Some(vec![[f64::NAN; 3]]),
+            forest: Some(ForestEvidence::without_noise(vec![[f64::NAN; 3]])),
             booster: None,
             linear: None,
         };

@@ -35,6 +35,8 @@ pub struct LogLinearPool {
     pub tie: Vec<f64>,
     /// γ: added to the logarithm of the weight of tied.
     pub tie_offset: f64,
+    /// Share of the pool in the mixed shares, from 0 to 1; the rest is the weighted mean.
+    pub share: f64,
 }
 
 impl LogLinearPool {
@@ -54,6 +56,11 @@ impl LogLinearPool {
         }
         let mut numbers = self.order.iter().chain(&self.tie).chain([&self.tie_offset]);
         match numbers.find(|number| !number.is_finite()) {
+            None if !(0.0..=1.0).contains(&self.share) => Err(Error::Parameter {
+                name: "the share of the log-linear pool",
+                found: self.share,
+                expected: "a number from 0 to 1",
+            }),
             None => Ok(()),
             Some(&found) => Err(Error::Parameter {
                 name: "a number of the log-linear pool",
@@ -74,6 +81,13 @@ pub(super) fn log_ratios([before, tied, after]: [PairLanes; 3]) -> [PairLanes; 2
     let x = logarithms(from_fn(|l| before[l] / after[l]));
     let twice: PairLanes = logarithms(from_fn(|l| tied[l] * tied[l] / (before[l] * after[l])));
     [x, from_fn(|l| 0.5 * twice[l])]
+}
+
+/// The log ratios x and y of one pair.
+pub(super) fn log_ratios_of_pair(shares: [f64; 3]) -> [f64; 2] {
+    let [before, tied, after] = shares.map(|share| share.max(FLOOR));
+    let twice = tied * tied / (before * after);
+    [(before / after).ln(), 0.5 * twice.ln()]
 }
 
 /// Shares of before, tied and after from the pooled logarithms ½ Σ αₖ xₖ and Σ βₖ yₖ + γ, and the logarithm of the sum of
@@ -138,10 +152,12 @@ impl Kernel for AddLogRatios<'_> {
     }
 }
 
-/// Replaces the shares of a row by the mean of themselves and of the pooled shares.
+/// Replaces the shares of a row by a weighted mean of themselves and of the pooled shares.
 pub(super) struct AveragePooled<'a> {
     /// Planes of a row, which add up to 1.
     pub(super) shares: &'a mut [f64],
+    /// Weight of the pooled shares.
+    pub(super) pool_share: f64,
     /// Sums of αₖ xₖ and βₖ yₖ.
     pub(super) logs: [&'a [f64]; 2],
     pub(super) tie_offset: f64,
@@ -180,7 +196,7 @@ impl Kernel for AveragePooled<'_> {
                 .zip(pooled)
             {
                 for (share, pooled) in plane[first..end].iter_mut().zip(pooled) {
-                    *share = 0.5 * (*share + pooled);
+                    *share += self.pool_share * (pooled - *share);
                 }
             }
             first = end;
@@ -211,6 +227,7 @@ mod tests {
             order: vec![0.7, 1.3],
             tie: vec![0.2, 0.9],
             tie_offset: -0.4,
+            share: 0.7,
         };
         let pairs = 11;
         let component = |k: usize| -> Vec<[f64; 3]> {
@@ -240,6 +257,7 @@ mod tests {
         let mut mixed = linear.clone();
         dispatch(AveragePooled {
             shares: &mut mixed,
+            pool_share: numbers.share,
             logs: [&order, &tie],
             tie_offset: numbers.tie_offset,
         });
@@ -248,7 +266,7 @@ mod tests {
             let expected = pool(&[first, second], &numbers);
             for (plane, expected) in expected.into_iter().enumerate() {
                 let place = plane * pairs + pair;
-                let expected = 0.5 * (linear[place] + expected);
+                let expected = 0.3 * linear[place] + 0.7 * expected;
                 assert!((mixed[place] - expected).abs() < 1e-14);
             }
         }
@@ -259,6 +277,7 @@ mod tests {
         let mut shares = [1.0 / 3.0; 3];
         dispatch(AveragePooled {
             shares: &mut shares,
+            pool_share: 0.5,
             logs: [&[1e-7], &[-1e-7]],
             tie_offset: 0.8,
         });

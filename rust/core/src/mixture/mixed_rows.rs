@@ -5,7 +5,7 @@ use crate::predict::RowBlock;
 use crate::run::Interrupt;
 use crate::simd::{dispatch, Kernel};
 
-use super::log_linear::{AddLogRatios, AveragePooled};
+use super::log_linear::{AddLogRatios, AveragePooled, LogLinearPool};
 use super::model::Models;
 
 /// The mixed shares of the rows of a block.
@@ -82,15 +82,16 @@ impl<'a> MixedRows<'a> {
         Ok(())
     }
 
-    /// Replaces the linear pool by the mean of both pools.
-    pub(super) fn average_pooled(&mut self, tie_offset: f64) {
+    /// Replaces the linear pool by the weighted mean of both pools.
+    pub(super) fn average_pooled(&mut self, pool: &LogLinearPool) {
         let rows = self.shares.chunks_exact_mut(3 * self.pairs);
         for (shares, logs) in rows.zip(self.logs.chunks_exact(2 * self.pairs)) {
             let (order, tie) = logs.split_at(self.pairs);
             dispatch(AveragePooled {
                 shares,
+                pool_share: pool.share,
                 logs: [order, tie],
-                tie_offset,
+                tie_offset: pool.tie_offset,
             });
         }
     }

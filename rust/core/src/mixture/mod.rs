@@ -12,6 +12,7 @@ mod fit;
 mod log_linear;
 mod mixed_rows;
 mod model;
+mod out_of_bag;
 mod params;
 mod pool_fit;
 mod pool_objective;

@@ -21,8 +21,8 @@ pub struct Component<'a> {
     pub weight: f64,
 }
 
-/// Mixes the shares of several components: their weighted mean or, with a pool, the mean of the weighted mean and the
-/// log-linear pool.
+/// Mixes the shares of several components: their weighted mean or, with a pool, a weighted mean of the weighted mean and
+/// the log-linear pool.
 ///
 /// A model whose shares of a row are not finite is left out of this row.
 pub struct Mixture<'a> {
@@ -127,7 +127,7 @@ impl PairModel for Mixture<'_> {
         let all = self.components.iter().map(|c| c.weight).sum();
         mixed.normalise(all, block.first)?;
         if let Some(pool) = &self.pool {
-            mixed.average_pooled(pool.tie_offset);
+            mixed.average_pooled(pool);
         }
         Ok(())
     }
@@ -234,6 +234,7 @@ mod tests {
             order: vec![order, 0.0],
             tie: vec![0.5, 0.5],
             tie_offset: 0.0,
+            share: 0.25,
         };
         let mixture = Mixture::new(vec![line(0.4), line(0.2)], Some(pool(2.0))).unwrap();
         let found = before(&mixture).unwrap();
@@ -241,12 +242,17 @@ mod tests {
         let ratio: f64 = 0.4 / 0.6;
         let ties = (0.001_f64.powi(4) / (0.4 * 0.6 * 0.2 * 0.8)).powf(0.25);
         let pooled = ratio / (ratio + 1.0 / ratio + ties);
-        assert!((found[1] - 0.5 * (0.3 + pooled)).abs() < 1e-12, "{found:?}");
+        let expected = 0.75 * 0.3 + 0.25 * pooled;
+        assert!((found[1] - expected).abs() < 1e-12, "{found:?}");
         let few = LogLinearPool {
             order: vec![1.0],
             ..pool(1.0)
         };
-        for broken in [few, pool(f64::NAN)] {
+        let large = LogLinearPool {
+            share: 1.5,
+            ..pool(1.0)
+        };
+        for broken in [few, large, pool(f64::NAN)] {
             let found = Mixture::new(vec![line(0.4), line(0.2)], Some(broken));
             assert!(matches!(found, Err(Error::Parameter { .. })));
         }

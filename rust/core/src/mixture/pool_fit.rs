@@ -11,6 +11,12 @@ use super::COMPONENTS;
 /// Largest number of Newton steps; a few suffice.
 const MAX_STEPS: usize = 60;
 
+/// Number of times that the noise of the forest is corrected, each time at the minimum found before.
+const CORRECTIONS: usize = 2;
+
+/// With this much evidence, in comparisons, the share of the pool is halfway between ½ and 1.
+const EVIDENCE_OF_HALF_TRUST: f64 = 100.0;
+
 /// Largest number of halvings of a step.
 const HALVINGS: usize = 20;
 
@@ -21,8 +27,9 @@ const TOLERANCE: f64 = 1e-13;
 /// A step must achieve at least this fraction of the decrease predicted by the slope.
 const SUFFICIENT: f64 = 1e-4;
 
-/// Minimises Σ weight · −ln(pooled share of the observed relation) + ½ · 10 · ‖(α, β, γ) − (start, start, 0)‖² over
-/// α, β ≥ 0 and γ. The objective is convex, so the minimum is unique.
+/// Minimises Σ weight · −ln(pooled share of the observed relation) + ½ · 3 · ‖(α, β, γ) − (start, start, 0)‖² over
+/// α, β ≥ 0 and γ, and corrects the minimum for the noise of the forest. The objective is convex, so the minimum is
+/// unique.
 ///
 /// # Errors
 /// [`Error::Interrupted`](crate::error::Error::Interrupted).
@@ -32,8 +39,32 @@ pub(super) fn fit_pool(
     interrupt: &Interrupt,
 ) -> Result<LogLinearPool> {
     let prior = prior_mean(start);
-    let objective = PoolObjective::new(evidence, prior);
-    let mut point = prior;
+    let mut objective = PoolObjective::new(evidence, prior);
+    let (mut point, mut here) = minimise(&objective, prior, interrupt)?;
+    for _ in 0..CORRECTIONS {
+        objective.correct_noise(&point, &here);
+        (point, here) = minimise(&objective, point, interrupt)?;
+    }
+    Ok(LogLinearPool {
+        order: point[..COMPONENTS].to_vec(),
+        tie: point[COMPONENTS..2 * COMPONENTS].to_vec(),
+        tie_offset: point[2 * COMPONENTS],
+        share: pool_share(evidence.weights.iter().sum()),
+    })
+}
+
+/// Share of the pool with this much evidence: one half without evidence, nearly 1 with much.
+fn pool_share(evidence: f64) -> f64 {
+    let trust = evidence / (evidence + EVIDENCE_OF_HALF_TRUST);
+    0.5 + 0.5 * trust
+}
+
+/// The minimum of the objective, found from `point`.
+fn minimise(
+    objective: &PoolObjective,
+    mut point: Point,
+    interrupt: &Interrupt,
+) -> Result<(Point, PoolValue)> {
     let mut here = objective.evaluate(&point);
     for _ in 0..MAX_STEPS {
         interrupt.check()?;
@@ -42,19 +73,15 @@ pub(super) fn fit_pool(
             break;
         };
         let decrease = -0.5 * slope(&direction, &here.gradient);
-        if decrease <= TOLERANCE * (1.0 + here.value) {
+        if decrease <= TOLERANCE * (1.0 + here.value.abs()) {
             break;
         }
-        let Some((next, there)) = search_line(&objective, &point, &here, &direction) else {
+        let Some((next, there)) = search_line(objective, &point, &here, &direction) else {
             break;
         };
         (point, here) = (next, there);
     }
-    Ok(LogLinearPool {
-        order: point[..COMPONENTS].to_vec(),
-        tie: point[COMPONENTS..2 * COMPONENTS].to_vec(),
-        tie_offset: point[2 * COMPONENTS],
-    })
+    Ok((point, here))
 }
 
 /// α = β = the weights of the linear pool, γ = 0.
@@ -120,6 +147,8 @@ fn search_line(
 
 #[cfg(test)]
 mod tests {
+    use super::super::evidence::Shares;
+    use super::super::out_of_bag::LogNoise;
     use super::super::pool_objective::tests::evidence;
     use super::*;
 
@@ -134,6 +163,7 @@ mod tests {
             ];
             let evidence = PoolEvidence {
                 shares,
+                forest_noise: &[],
                 relations: &relations,
                 weights: &weights,
             };
@@ -165,6 +195,45 @@ mod tests {
     }
 
     #[test]
+    fn noise_of_the_forest_does_not_reduce_its_weight() {
+        let (shares, relations, weights) = evidence(2000);
+        let fit = |forest: &[Shares], noise: &[LogNoise]| {
+            let evidence = PoolEvidence {
+                shares: [Some(forest), Some(&shares[1]), Some(&shares[2])],
+                forest_noise: noise,
+                relations: &relations,
+                weights: &weights,
+            };
+            let pool = fit_pool(&evidence, &[0.4, 0.4, 0.2], &Interrupt::never());
+            pool.unwrap().order[0]
+        };
+        // Adds ± spread to x = ln before − ln after, which keeps before · after and with it the y of the weights.
+        let spread = 1.0_f64;
+        let noisy = |(i, &[b, t, a]): (usize, &Shares)| {
+            let factor = (if i % 2 == 0 { spread } else { -spread } / 2.0).exp();
+            let sum = b * factor + t + a / factor;
+            [b * factor / sum, t / sum, a / factor / sum]
+        };
+        let noisy: Vec<Shares> = shares[0].iter().enumerate().map(noisy).collect();
+        let exact = fit(&shares[0], &[]);
+        let attenuated = fit(&noisy, &[]);
+        let corrected = fit(&noisy, &vec![[spread * spread, 0.0, 0.0]; relations.len()]);
+        assert!(attenuated < 0.8 * exact, "{attenuated} {exact}");
+        let gap = (corrected - exact).abs();
+        assert!(
+            gap < 0.5 * (exact - attenuated),
+            "{attenuated} {corrected} {exact}"
+        );
+    }
+
+    #[test]
+    fn the_share_grows_with_the_evidence() {
+        assert_eq!(pool_share(0.0), 0.5);
+        assert_eq!(pool_share(EVIDENCE_OF_HALF_TRUST), 0.75);
+        assert!(pool_share(1e9) > 0.99999);
+    }
+
+    #[test]
     fn interrupted_fits_end() {
         let (shares, relations, weights) = evidence(45);
         let shares = [
@@ -174,6 +243,7 @@ mod tests {
         ];
         let evidence = PoolEvidence {
             shares,
+            forest_noise: &[],
             relations: &relations,
             weights: &weights,
         };

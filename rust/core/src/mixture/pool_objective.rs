@@ -7,6 +7,7 @@ use crate::simd::{dispatch, Kernel};
 
 use super::evidence::Shares;
 use super::log_linear::{log_ratios, pooled_shares, PairLanes, LANES};
+use super::out_of_bag::LogNoise;
 use super::COMPONENTS;
 
 /// Number of unknowns: α and β of each component, and γ.
@@ -16,12 +17,14 @@ pub(super) const SIZE: usize = 2 * COMPONENTS + 1;
 pub(super) type Point = [f64; SIZE];
 
 /// Curvature of the penalty on the distance from the start.
-const RIDGE: f64 = 10.0;
+const RIDGE: f64 = 3.0;
 
 /// Held-out evidence of a pool.
 pub(super) struct PoolEvidence<'a> {
     /// Per component: the shares of each observed pair; `None` for a component that is not pooled.
     pub(super) shares: [Option<&'a [Shares]>; COMPONENTS],
+    /// Excess noise of the log ratios of the first component, per observed pair; empty without noise.
+    pub(super) forest_noise: &'a [LogNoise],
     /// The observed relation of each pair: 0 is before, 1 is tied, 2 is after.
     pub(super) relations: &'a [u8],
     /// The weight of each pair.
@@ -34,11 +37,16 @@ pub(super) struct PoolValue {
     pub(super) gradient: Point,
     /// Second derivatives; only the lower triangle is set.
     pub(super) curvature: [Point; SIZE],
+    /// Expected second derivatives of the likelihood that come from the noise of the first component: in α₁, in α₁ and
+    /// β₁, and in β₁.
+    pub(super) noise: LogNoise,
 }
 
 /// The observed pairs, packed into vectors.
 pub(super) struct PoolObjective {
     prior: Point,
+    /// A linear term, which is subtracted.
+    tilt: Point,
     pairs: Vec<PackedPairs>,
 }
 
@@ -52,6 +60,7 @@ struct PackedPairs {
     tied: PairLanes,
     /// x of each component, then y of each component; 0 for a component that is not pooled.
     ratios: [PairLanes; 2 * COMPONENTS],
+    noise: [PairLanes; 3],
 }
 
 impl PoolObjective {
@@ -65,6 +74,7 @@ impl PoolObjective {
                 net: [0.0; LANES],
                 tied: [0.0; LANES],
                 ratios: [[0.0; LANES]; 2 * COMPONENTS],
+                noise: [[0.0; LANES]; 3],
             };
             for (l, (&relation, &weight)) in relations.iter().zip(weights).enumerate() {
                 pairs.weight[l] = weight;
@@ -83,7 +93,32 @@ impl PoolObjective {
                 });
             }
         }
-        Self { prior, pairs }
+        if evidence.shares[0].is_some() {
+            for (pairs, noise) in pairs.iter_mut().zip(evidence.forest_noise.chunks(LANES)) {
+                for (l, noise) in noise.iter().enumerate() {
+                    for (lanes, noise) in pairs.noise.iter_mut().zip(noise) {
+                        lanes[l] = *noise;
+                    }
+                }
+            }
+        }
+        Self {
+            prior,
+            tilt: [0.0; SIZE],
+            pairs,
+        }
+    }
+
+    /// Removes the attenuation by the noise of the first component, to first order at a point whose value is `here`.
+    ///
+    /// Noise of the covariance C in the log ratios z of a component increases the expected negative log-likelihood of a
+    /// pair by ½ θᵀ (C ∘ H) θ, where θ = (α₁, β₁) and H is the second derivative in (α₁ x, β₁ y): it pulls θ towards 0.
+    /// The gradient of this term at the point is subtracted, as a constant, so that the objective stays convex.
+    pub(super) fn correct_noise(&mut self, point: &Point, here: &PoolValue) {
+        let [order, both, tie] = here.noise;
+        let (alpha, beta) = (point[0], point[COMPONENTS]);
+        self.tilt[0] = order * alpha + both * beta;
+        self.tilt[COMPONENTS] = both * alpha + tie * beta;
     }
 
     /// Value and derivatives at a point.
@@ -94,8 +129,8 @@ impl PoolObjective {
         });
         for (i, (x, prior)) in point.iter().zip(&self.prior).enumerate() {
             let distance = x - prior;
-            found.value += RIDGE / 2.0 * distance * distance;
-            found.gradient[i] += RIDGE * distance;
+            found.value += RIDGE / 2.0 * distance * distance - self.tilt[i] * x;
+            found.gradient[i] += RIDGE * distance - self.tilt[i];
             found.curvature[i][i] += RIDGE;
         }
         found
@@ -142,6 +177,7 @@ impl Kernel for SumPairs<'_> {
         let mut value = [0.0; LANES];
         let mut gradient = [[0.0; LANES]; SIZE];
         let mut curvature = [[[0.0; LANES]; SIZE]; SIZE];
+        let mut noise = [[0.0; LANES]; 3];
         for pairs in self.pairs {
             let mut half = [0.0; LANES];
             let mut tie = [self.point[2 * COMPONENTS]; LANES];
@@ -171,6 +207,9 @@ impl Kernel for SumPairs<'_> {
                 from_fn(|l| weight[l] * -0.5 * net[l] * tied[l]),
                 from_fn(|l| weight[l] * tied[l] * (1.0 - tied[l])),
             ];
+            for ((sum, second), own) in noise.iter_mut().zip(&second).zip(&pairs.noise) {
+                *sum = from_fn(|l| sum[l] + second[l] * own[l]);
+            }
             let mut inputs = [[1.0; LANES]; SIZE];
             inputs[..2 * COMPONENTS].copy_from_slice(&pairs.ratios);
             let sums = gradient.iter_mut().zip(&mut curvature);
@@ -190,6 +229,7 @@ impl Kernel for SumPairs<'_> {
             value: sum(&value),
             gradient: from_fn(|i| sum(&gradient[i])),
             curvature: from_fn(|i| from_fn(|j| sum(&curvature[i][j]))),
+            noise: from_fn(|i| sum(&noise[i])),
         }
     }
 }
@@ -233,6 +273,7 @@ pub(super) mod tests {
         ];
         let evidence = PoolEvidence {
             shares,
+            forest_noise: &[],
             relations: &relations,
             weights: &weights,
         };

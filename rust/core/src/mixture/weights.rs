@@ -5,25 +5,21 @@ use crate::simd::{dispatch, Kernel};
 
 /// Steps of the expectation–maximisation algorithm.
 const STEPS: usize = 60;
-/// Weight of the starting weights, in rows.
-const PRIOR_ROWS: f64 = 20.0;
+/// Weight of the starting weights, in comparisons.
+const PRIOR_EVIDENCE: f64 = 20.0;
 
 /// Weights of the components of a mixture by 60 steps of expectation–maximisation from `start`.
 ///
 /// `shares` holds, per component, the share of each observed relation; `counts` is the number of pairs per row of the
-/// data. Responsibilities are averaged within a row, so that a row counts by its weight in `row_weights`, however many
-/// pairs it ranks. The start counts like 20 rows of weight 1; a component that starts at 0 stays at 0.
+/// data. Responsibilities are averaged within a row; a row that ranks k labels counts by its weight in `row_weights` times
+/// k − 1. The start counts like 20 such comparisons; a component that starts at 0 stays at 0.
 pub(super) fn mixture_weights(
     shares: &[Vec<f64>],
     counts: &[usize],
     row_weights: &[f64],
     start: &[f64],
 ) -> Vec<f64> {
-    let rows = || counts.iter().zip(row_weights);
-    let compared: f64 = rows()
-        .filter(|(&count, _)| count > 0)
-        .map(|(_, weight)| weight)
-        .sum();
+    let total = total_evidence(counts, row_weights);
     let pair_weights = pack_lanes(pair_weights(counts, row_weights), 0.0);
     // Pad with 1.0 to avoid dividing by zero.
     let shares: Vec<Vec<PairLanes>> = shares
@@ -38,19 +34,34 @@ pub(super) fn mixture_weights(
             weights: &weights,
         });
         for ((weight, sum), start) in weights.iter_mut().zip(sums).zip(start) {
-            *weight = (PRIOR_ROWS * start + *weight * sum) / (PRIOR_ROWS + compared);
+            *weight = (PRIOR_EVIDENCE * start + *weight * sum) / (PRIOR_EVIDENCE + total);
         }
     }
     weights
 }
 
-/// Weight of each pair: the weight of its row divided by the number of pairs of the row.
+/// Weight of each pair: the evidence of its row divided by the number of pairs of the row.
 pub(super) fn pair_weights<'a>(
     counts: &'a [usize],
     row_weights: &'a [f64],
 ) -> impl Iterator<Item = f64> + 'a {
     let rows = counts.iter().zip(row_weights);
-    rows.flat_map(|(&count, weight)| std::iter::repeat_n(weight / count as f64, count))
+    rows.flat_map(|(&count, weight)| {
+        let evidence = weight * comparisons(count);
+        std::iter::repeat_n(evidence / count as f64, count)
+    })
+}
+
+/// Total evidence of some rows.
+pub(super) fn total_evidence(counts: &[usize], row_weights: &[f64]) -> f64 {
+    let rows = counts.iter().zip(row_weights);
+    rows.map(|(&count, weight)| weight * comparisons(count))
+        .sum()
+}
+
+/// k − 1 for a row that ranks k labels, which are k (k − 1) / 2 pairs; k − 1 comparisons determine all of them.
+fn comparisons(pairs: usize) -> f64 {
+    (((1 + 8 * pairs) as f64).sqrt() - 1.0) / 2.0
 }
 
 /// Packs values into vectors, the last one padded.

@@ -1,0 +1,141 @@
+//! Out-of-bag evidence of a forest, with the noise that comes from few voting trees.
+//!
+//! A training row is out of bag for a fraction of the trees only, so its shares are a mean over fewer trees than a
+//! prediction. The difference of the means of two halves of these trees estimates the variance of their mean, and the part
+//! of it that a prediction with all trees does not have.
+
+use ndarray::{ArrayView2, Axis};
+
+use crate::error::Result;
+use crate::forest::{Forest, ForestHalf, Voters};
+use crate::pairs::PairShares;
+use crate::predict;
+use crate::run::Jobs;
+
+use super::evidence::{ObservedPairs, Shares};
+use super::log_linear::log_ratios_of_pair;
+
+/// Excess variance of the log ratio x of a pair, covariance of x and y, and variance of y.
+pub(super) type LogNoise = [f64; 3];
+
+/// Out-of-bag shares of the observed pairs.
+pub(super) struct ForestEvidence {
+    /// Shares of each observed pair. A row that is in every bootstrap sample has uniform shares.
+    pub(super) shares: Vec<Shares>,
+    /// Estimated noise of each observed pair; 0 for a row that is out of bag in only one half of the forest.
+    pub(super) noise: Vec<LogNoise>,
+}
+
+/// The mean shares of the voting trees of one half of a forest.
+struct HalfVotes {
+    shares: Vec<Shares>,
+    /// Per row: the number of voting trees.
+    voters: Vec<usize>,
+}
+
+impl ForestEvidence {
+    /// Out-of-bag shares that a forest predicts for the observed pairs of training rows.
+    ///
+    /// # Errors
+    /// As [`Forest::map_shares`].
+    pub(super) fn new(
+        forest: &Forest,
+        values: ArrayView2<'_, f64>,
+        rows: &[usize],
+        strength: f64,
+        observed: &ObservedPairs,
+        jobs: Jobs<'_>,
+    ) -> Result<Self> {
+        let values = values.select(Axis(0), rows);
+        let votes = |half| -> Result<HalfVotes> {
+            let voters = Voters::OutOfBagHalf(rows, half);
+            let predictor = forest.predictor(strength, voters, jobs)?;
+            let keep = |(): &mut (), shares: &PairShares| Ok(shares.clone());
+            let tables = predict::map_shares(&predictor, values.view(), jobs, || (), keep)?;
+            Ok(HalfVotes {
+                shares: observed.gather_all(&tables),
+                voters: predictor.voter_counts(rows.len()),
+            })
+        };
+        let halves = [votes(ForestHalf::First)?, votes(ForestHalf::Second)?];
+        Ok(Self::combine(&halves, observed.counts(), forest.trees()))
+    }
+
+    /// Combines the halves of a forest; `counts` is the number of pairs per row, `trees` the number of trees of a
+    /// prediction.
+    fn combine(halves: &[HalfVotes; 2], counts: &[usize], trees: usize) -> Self {
+        let [first, second] = halves;
+        let mut evidence = Self {
+            shares: Vec::with_capacity(first.shares.len()),
+            noise: Vec::with_capacity(first.shares.len()),
+        };
+        let voters = first.voters.iter().zip(&second.voters);
+        let of_rows = voters.zip(counts);
+        let voters = of_rows.flat_map(|(voters, &count)| std::iter::repeat_n(voters, count));
+        let pairs = first.shares.iter().zip(&second.shares).zip(voters);
+        for ((first, second), (&left, &right)) in pairs {
+            let pair = combine_pair([*first, *second], [left as f64, right as f64], trees as f64);
+            evidence.shares.push(pair.0);
+            evidence.noise.push(pair.1);
+        }
+        evidence
+    }
+}
+
+/// Mean shares of a pair over all voters, and their noise beyond that of the mean of `trees` trees.
+///
+/// With V₁ + V₂ = V voters of variance σ² each, the difference of the means of both halves has the variance
+/// σ² (1 / V₁ + 1 / V₂), the mean of all voters σ² / V, and that of a prediction σ² / trees.
+fn combine_pair(halves: [Shares; 2], [left, right]: [f64; 2], trees: f64) -> (Shares, LogNoise) {
+    let voters = left + right;
+    if voters == 0.0 {
+        return ([1.0 / 3.0; 3], [0.0; 3]);
+    }
+    let mean = |k: usize| (left * halves[0][k] + right * halves[1][k]) / voters;
+    let [[x1, y1], [x2, y2]] = halves.map(log_ratios_of_pair);
+    let (x, y) = (x1 - x2, y1 - y2);
+    // 0 if one half has no voters.
+    let variance = left * right / (voters * voters);
+    let excess = variance * (1.0 - voters / trees).max(0.0);
+    (
+        [mean(0), mean(1), mean(2)],
+        [excess * x * x, excess * x * y, excess * y * y],
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl ForestEvidence {
+        /// Evidence of a forest whose trees agree.
+        pub(in crate::mixture) fn without_noise(shares: Vec<Shares>) -> Self {
+            let noise = vec![[0.0; 3]; shares.len()];
+            Self { shares, noise }
+        }
+    }
+
+    #[test]
+    fn halves_give_the_mean_and_its_noise() {
+        let halves = [[0.6, 0.2, 0.2], [0.3, 0.4, 0.3]];
+        let (shares, noise) = combine_pair(halves, [10.0, 5.0], 60.0);
+        for (share, expected) in shares.iter().zip([0.5, 4.0 / 15.0, 7.0 / 30.0]) {
+            assert!((share - expected).abs() < 1e-15);
+        }
+        // ln 3 − ln 1 and ln (0.2 / √0.12) − ln (0.4 / 0.3), with variance 50 / 225 and 45 of 60 voters missing.
+        let (x, y) = (3_f64.ln(), (0.15 / 0.12_f64.sqrt()).ln());
+        let excess = 2.0 / 9.0 * 0.75;
+        for (noise, expected) in noise.iter().zip([x * x, x * y, y * y]) {
+            assert!((noise - excess * expected).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn without_voters_in_a_half_there_is_no_noise() {
+        let halves = [[0.6, 0.2, 0.2], [0.0; 3]];
+        let (shares, noise) = combine_pair(halves, [4.0, 0.0], 50.0);
+        assert_eq!((shares, noise), ([0.6, 0.2, 0.2], [0.0; 3]));
+        let (shares, noise) = combine_pair([[0.0; 3]; 2], [0.0; 2], 50.0);
+        assert_eq!((shares, noise), ([1.0 / 3.0; 3], [0.0; 3]));
+    }
+}
