@@ -74,8 +74,8 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
     The forest is grown on all rows and evaluated out-of-bag. As in cross-validation, one booster and one linear model
     are fitted per fold without its rows and evaluated on them; predictions average their shares over the folds. The
     number of rounds and the weights of the three components maximise the likelihood of the held-out relations, so a
-    component that does not suit the data gets a small weight. Predictions are the mean of two pools of the components'
-    shares: their weighted mean, and their weighted geometric mean, whose parameters maximise the same likelihood.
+    component that does not suit the data gets a small weight. Predictions mix two pools of the components' shares:
+    their weighted mean, and their weighted geometric mean, whose parameters maximise the same likelihood.
 
     Parameters
     ----------

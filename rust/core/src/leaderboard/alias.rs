@@ -2,8 +2,8 @@
 
 use crate::random::Generator;
 
-/// Number of values of [`Generator::bits`] per unit of a threshold.
-const THRESHOLD_SHIFT: u32 = 32;
+/// Number of bits of a threshold.
+const THRESHOLD_BITS: u32 = 32;
 
 /// A discrete distribution as columns of equal probability, each divided between two values.
 ///
@@ -26,7 +26,7 @@ impl AliasTable {
     pub(super) fn new(weights: &[f64]) -> Self {
         let scale = weights.len() as f64 / weights.iter().sum::<f64>();
         let mut rest: Vec<f64> = weights.iter().map(|weight| weight * scale).collect();
-        // A full column never uses its alias, except with probability 2⁻³²: the alias is the column itself.
+        // A full column is its own alias, which the largest threshold leaves a probability of 2⁻³².
         let mut columns: Vec<Column> = (0..weights.len() as u32)
             .map(|alias| Column {
                 threshold: u32::MAX,
@@ -38,7 +38,7 @@ impl AliasTable {
         while let (Some(&low), Some(&high)) = (small.last(), large.last()) {
             small.pop();
             columns[low] = Column {
-                threshold: (rest[low] * 2.0_f64.powi(THRESHOLD_SHIFT as i32)) as u32,
+                threshold: (rest[low] * 2.0_f64.powi(THRESHOLD_BITS as i32)) as u32,
                 alias: high as u32,
             };
             rest[high] -= 1.0 - rest[low];
@@ -56,7 +56,7 @@ impl AliasTable {
     pub(super) fn draw(&self, generator: &mut Generator) -> usize {
         let product = u128::from(generator.bits()) * self.0.len() as u128;
         let index = (product >> 64) as usize;
-        let within = (product as u64 >> THRESHOLD_SHIFT) as u32;
+        let within = (product as u64 >> THRESHOLD_BITS) as u32;
         let column = self.0[index];
         if within < column.threshold {
             index

@@ -17,8 +17,8 @@ const NEGLIGIBLE: f64 = 1e-18;
 ///
 /// Independent Poisson numbers, given their sum, are a multinomial draw of that many units. Means slightly below the
 /// copies keep the sum below the wanted number, and the rest is drawn one by one: the result is a multinomial draw of
-/// the wanted number. A leaderboard of 100,000 comparisons of 40 labels takes .41 times as long as with one binomial
-/// number per cell.
+/// the wanted number. A leaderboard of 100,000 comparisons of 40 labels takes 0.41 times as long as with one
+/// binomial number per cell.
 #[derive(Debug, Clone)]
 pub(super) struct PoissonDraw {
     /// One table per number of copies that occurs, and the smallest number that it draws.
