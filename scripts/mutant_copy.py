@@ -117,7 +117,10 @@ def closed(number: int) -> str:
 def function_edit(mutant: Mutant, node: Node) -> Edit | None:
     function = next((p for p in ancestors(node) if p.type == "function_item"), None)
     body = function.child_by_field_name("body") if function else None
-    if body is None:
+    returned = function.child_by_field_name("return_type") if function else None
+    # An early return of another type does not compile when the signature hides the type.
+    hides_type = returned is not None and b"impl " in (returned.text or b"")
+    if body is None or hides_type:
         return None
     at = body.start_byte + 1
     value = mutant.replacement

@@ -131,6 +131,9 @@ class Test:
     reached: set[int]
 
 
+CAUGHT = {"caught", "timeout", "caught by Python"}
+"""Outcomes of mutants that a test notices."""
+
 QUICK = 1.0
 """Processor time in seconds of a quick test; all mutants are run against the quick tests first."""
 
@@ -217,7 +220,27 @@ def meet(copy: Path, mutant: Mutant, tests: list[Test]) -> str:
     return "missed"
 
 
-def meet_all(copy: Path, mutants: list[Mutant], tests: list[Test]) -> None:
+def save_outcomes(mutants: list[Mutant], path: Path | None) -> None:
+    """Write the outcomes so far to a JSON file, if there is one."""
+    if path:
+        records = [{"name": m.name, "outcome": m.outcome, "tests": m.tests} for m in mutants]
+        path.write_text(json.dumps(records, indent=1))
+
+
+def restore_outcomes(mutants: list[Mutant], path: Path | None) -> None:
+    """Read the caught mutants of a run that was stopped; they are not built and run again."""
+    if path is None or not path.exists():
+        return
+    caught = {r["name"]: r for r in json.loads(path.read_text()) if r["outcome"] in CAUGHT}
+    for mutant in mutants:
+        if mutant.name in caught:
+            mutant.outcome = caught[mutant.name]["outcome"]
+            mutant.tests = caught[mutant.name]["tests"]
+
+
+def meet_all(
+    copy: Path, mutants: list[Mutant], tests: list[Test], results: Path | None = None
+) -> None:
     """Run the quick tests with every viable mutant, then the slow ones with those that survive."""
     for is_quick in (True, False):
         for mutant in mutants:
@@ -235,6 +258,7 @@ def meet_all(copy: Path, mutants: list[Mutant], tests: list[Test]) -> None:
             elif mutant.outcome == "viable":
                 mutant.outcome = "not reached"
             print(f"{mutant.outcome:16} {mutant.name}", flush=True)
+            save_outcomes(mutants, results)
 
 
 def build_extension(copy: Path) -> None:
@@ -314,7 +338,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--copy", type=Path, default=ROOT / "target" / "mutants" / "workspace")
     parser.add_argument("--only", type=Path, help="file of names of mutants, one per line")
     parser.add_argument("--python", nargs="*", default=[], help="files of Python tests")
-    parser.add_argument("--results", type=Path, help="JSON file for the outcomes")
+    parser.add_argument(
+        "--results", type=Path, help="JSON file for the outcomes; a stopped run continues from it"
+    )
     return parser.parse_args()
 
 
@@ -327,6 +353,7 @@ def main() -> int:
         mutants = [mutant for mutant in mutants if mutant.name in names]
         for number, mutant in enumerate(mutants):
             mutant.number = number
+    restore_outcomes(mutants, options.results)
     copy = options.copy.resolve()
     copy_workspace(copy)
     build(copy, mutants)
@@ -335,14 +362,11 @@ def main() -> int:
     tests = record_tests(copy, programs)
     seconds = sum(test.seconds for test in tests)
     print(f"{len(tests)} tests pass without a mutant ({seconds:.0f} s)", flush=True)
-    meet_all(copy, mutants, tests)
+    meet_all(copy, mutants, tests, options.results)
     if options.python:
         meet_python(copy, mutants, options.python)
-    share = report(mutants)
-    if options.results:
-        records = [{"name": m.name, "outcome": m.outcome, "tests": m.tests} for m in mutants]
-        options.results.write_text(json.dumps(records, indent=1))
-    return int(share < 0.92)
+    save_outcomes(mutants, options.results)
+    return int(report(mutants) < 0.92)
 
 
 if __name__ == "__main__":

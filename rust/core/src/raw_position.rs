@@ -146,3 +146,45 @@ impl RawPosition for u16 {
         self.into()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_numbers_up_to_the_number_of_labels_are_positions() {
+        use ParsedPosition::{At, Invalid, Missing, Rest, Sparse};
+        for (value, expected) in [
+            (1.0, At(1)),
+            (4.0, At(4)),
+            (5.0, Sparse),
+            (1.5, Sparse),
+            (0.4, Sparse),
+            (2.0 + 1e-12, Sparse),
+            (70_000.0, Sparse),
+            (1e300, Sparse),
+            (f64::MIN_POSITIVE, Sparse),
+            (0.0, Invalid),
+            (-0.0, Invalid),
+            (-1.0, Invalid),
+            (f64::NEG_INFINITY, Invalid),
+            (f64::INFINITY, Rest),
+            (f64::NAN, Missing),
+        ] {
+            let found = value.parse(4);
+            assert_eq!(found, expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn bits_of_whole_numbers_are_the_numbers() {
+        for value in [0_u16, 1, 2, 255, 256, 4097, u16::MAX] {
+            assert_eq!(f64::from(value).integer_bits(), u64::from(value));
+            assert_eq!(f64::from(value).to_position(), value);
+        }
+        for value in [0.5, 1.25, -1.0, 1e20, f64::NAN, f64::INFINITY] {
+            assert!(value.integer_bits() > u64::from(u16::MAX), "{value}");
+            assert_eq!(value.to_position(), MISSING, "{value}");
+        }
+    }
+}

@@ -179,4 +179,18 @@ mod tests {
             assert!(Weights::new(Some(weights), 2).is_err(), "{weights:?}");
         }
     }
+
+    #[test]
+    fn the_smallest_permitted_ratio_is_kept() {
+        // The largest weight is scaled to this power of two.
+        let large = 2_f64.powi(SCALED_EXPONENT);
+        let weights = [
+            2_f64.powi(600),
+            LEAST_WEIGHT * 2_f64.powi(600 - SCALED_EXPONENT),
+        ];
+        let kept = Weights::new(Some(&weights), 2).unwrap();
+        assert_eq!((kept.get(0), kept.get(1)), (large, LEAST_WEIGHT));
+        let smaller = [weights[0], weights[1] * (1.0 - f64::EPSILON)];
+        assert!(Weights::new(Some(&smaller), 2).is_err());
+    }
 }

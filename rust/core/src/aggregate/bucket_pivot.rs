@@ -273,4 +273,10 @@ mod tests {
             assert!((found - expected).abs() < 1e-12);
         }
     }
+
+    #[test]
+    fn beta_is_kept_and_a_quarter_by_default() {
+        assert_eq!(BucketPivot::new(0.1).unwrap().beta(), 0.1);
+        assert_eq!(BucketPivot::default().beta(), 0.25);
+    }
 }

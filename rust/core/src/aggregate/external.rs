@@ -221,4 +221,11 @@ mod tests {
         let error = rows_only.aggregate(&matrix, &mut Workspace::default());
         assert!(matches!(error, Err(Error::External { .. })));
     }
+
+    #[test]
+    fn methods_are_equal_when_they_are_the_same_object() {
+        let method = External::new(Arc::new(Fixed(None, true)));
+        assert_eq!(method, method.clone());
+        assert_ne!(method, External::new(Arc::new(Fixed(None, true))));
+    }
 }

@@ -122,7 +122,7 @@ pub fn estimate_cost(aggregator: &Aggregator, rows: usize, labels: usize) -> usi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aggregate::{Borda, MarkovChain, MaximalLottery};
+    use crate::aggregate::{Borda, Davidson, MarkovChain, MaximalLottery};
     use ndarray::{array, Array2};
 
     fn options<'a>(aggregator: &'a Aggregator, interrupt: &'a Interrupt) -> BatchOptions<'a> {
@@ -208,5 +208,24 @@ mod tests {
                 Err(Error::Interrupted)
             );
         }
+    }
+
+    #[test]
+    fn cost_estimates_grow_with_the_order_of_the_method() {
+        let growth = |aggregator: &Aggregator| {
+            let cost = |labels| estimate_cost(aggregator, 0, labels) as f64;
+            cost(400) / cost(200)
+        };
+        let davidson = Aggregator::Davidson(Davidson::default());
+        let lottery = Aggregator::MaximalLottery(MaximalLottery);
+        for cubic in [&davidson, &lottery] {
+            assert_eq!(growth(cubic), 8.0);
+        }
+        let borda = Aggregator::Borda(Borda::default());
+        assert_eq!(growth(&borda), 4.0);
+        assert!(estimate_cost(&davidson, 0, 50) > estimate_cost(&lottery, 0, 50));
+        // Rows add the time for counting their pairs.
+        let rows = |rows| estimate_cost(&borda, rows, 8) - estimate_cost(&borda, 0, 8);
+        assert_eq!((rows(1000), rows(3000)), (8000, 24_000));
     }
 }

@@ -108,4 +108,13 @@ mod tests {
         assert!(game.worst_margin(&[third, third, third, 0.0]).abs() < 1e-15);
         assert!((game.worst_margin(&[0.0, 0.0, 0.0, 1.0]) + 1.0).abs() < 1e-15);
     }
+
+    #[test]
+    fn the_first_of_equally_safe_labels_is_chosen() {
+        let c = array![[0.5, 0.9, 0.1], [0.1, 0.5, 0.9], [0.9, 0.1, 0.5]];
+        let mut game = SymmetricGame::default();
+        let matrix = PairOrderMatrix::new(c.view()).unwrap();
+        game.fill(&matrix, &Interrupt::never()).unwrap();
+        assert_eq!(game.safest_label().0, 0);
+    }
 }

@@ -315,4 +315,19 @@ mod tests {
         assert!((tableau.objective() + 2.8).abs() < 1e-12);
         assert!((0..2).all(|row| tableau.right(row) > 1.0));
     }
+
+    #[test]
+    fn the_first_of_the_most_negative_costs_enters() {
+        let mut tableau = Tableau::default();
+        tableau.reset(0, [4], [0, 1, 2, 3]);
+        for (costs, expected) in [
+            ([1.0, -2.0, -2.0, -1.0], Some(1)),
+            ([0.0, -1.0, -3.0, -3.0], Some(2)),
+            ([0.0, 1.0, 0.0, 2.0], None),
+            ([0.0, -1e-300, 0.0, 0.0], None),
+        ] {
+            tableau.costs_mut().copy_from_slice(&costs);
+            assert_eq!(tableau.entering(), expected);
+        }
+    }
 }

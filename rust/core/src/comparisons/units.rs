@@ -352,4 +352,36 @@ mod tests {
             "{error}"
         );
     }
+
+    /// Tallies of all copies of all units.
+    fn total(units: &Units, contests: &Contests) -> Tallies {
+        let mut sum = vec![[0.0; OUTCOMES]; contests.len()];
+        for unit in 0..units.len() {
+            units.add(unit, units.copies()[unit] as f64, &mut sum);
+        }
+        sum
+    }
+
+    #[test]
+    fn all_units_together_have_the_tallies_of_the_data() {
+        let y = array![
+            [1.0, 2.0, 2.0, 3.0],
+            [2.0, 1.0, f64::NAN, 1.0],
+            [3.0, 1.0, 2.0, 2.0],
+            [f64::NAN, f64::NAN, 2.0, 1.0]
+        ];
+        for weights in [[1.0; 4], [2.0, 0.0, 3.0, 1.0], [0.25, 2.5, 1.75, 4.0]] {
+            let rankings = Rankings::new(y.view(), Some(&weights), &Interrupt::never()).unwrap();
+            let counts = PairCounts::from_rankings(&rankings, &Interrupt::never()).unwrap();
+            let (contests, tallies) = Contests::of_counts(&counts);
+            let units = Units::of_rankings(&rankings, &contests);
+            assert_eq!(total(&units, &contests), tallies, "{weights:?}");
+            if is_whole(rankings.weights()) {
+                let units = Units::of_tallies(&contests, &tallies).unwrap();
+                assert_eq!(total(&units, &contests), tallies, "{weights:?}");
+                let comparisons: f64 = tallies.iter().flatten().sum();
+                assert_eq!(units.total(), comparisons as u64);
+            }
+        }
+    }
 }

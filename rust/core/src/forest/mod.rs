@@ -331,4 +331,15 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn the_estimated_time_grows_with_rows_and_pairs() {
+        let estimate = |rows, labels| {
+            let y = Array2::<i64>::ones((rows, labels));
+            let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
+            Forest::new(rankings, 1).nanoseconds_per_tree()
+        };
+        assert_eq!(estimate(600, 5), 3 * estimate(200, 5));
+        assert_eq!(estimate(1, 40) - estimate(1, 2), 779 * 16);
+    }
 }

@@ -82,8 +82,10 @@ mod tests {
     use super::super::posterior::Posterior;
     use super::super::TieRule;
     use super::*;
-    use crate::comparisons::Contests;
+    use crate::comparisons::tests::plain;
+    use crate::comparisons::{Comparisons, ContestSample, Contests, Effects, UnitKind};
     use crate::pairs::PairCounts;
+    use ndarray::Array2;
 
     #[test]
     fn warm_starts_find_the_same_mode() {
@@ -119,5 +121,34 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn warm_starts_find_the_mode_of_contests_with_effects() {
+        let first = [0, 1, 0, 2, 2, 1, 0, 1, 2, 0];
+        let second = [1, 0, 2, 0, 1, 2, 1, 2, 1, 2];
+        let outcomes = [0, 2, 0, 0, 1, 2, 0, 1, 0, 1];
+        let covariates = Array2::zeros((10, 0));
+        let arrays = plain(3, &first, &second, &outcomes, &covariates);
+        let comparisons = Comparisons::new(arrays).unwrap();
+        let effects = Effects {
+            order: true,
+            covariates: false,
+        };
+        let never = Interrupt::never();
+        let sample =
+            ContestSample::of_comparisons(&comparisons, effects, UnitKind::Row, &never).unwrap();
+        let (contests, tallies) = (&sample.contests, &sample.tallies);
+        let model = ContestModel::new(contests, tallies, TieRule::Modelled, 0.1);
+        let start = Posterior::fit_contests(&model, tallies, &never).unwrap();
+        let warm = WarmStart::new(&model, tallies, &start.scores).unwrap();
+        let mut other = tallies.clone();
+        other[0][2] += 2.0;
+        let expected = Posterior::fit_contests(&model, &other, &never).unwrap();
+        let found = warm.refit(&model, &other, &never).unwrap();
+        for (found, expected) in found.iter().zip(&expected.scores) {
+            assert!((found - expected).abs() < 1e-7, "{found} {expected}");
+        }
+        assert!((expected.scores[0] - start.scores[0]).abs() > 0.01);
     }
 }

@@ -221,4 +221,22 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn log_ratios_are_those_of_the_exact_probabilities() {
+        for (trials, p) in [(40_u64, 0.3), (100, 0.5), (600, 0.02)] {
+            let exact = probabilities(trials, p);
+            let rejection = Rejection::new(&Binomial::new(p), trials as f64);
+            let mode = exact[rejection.mode as usize];
+            assert!(exact.iter().all(|&other| other <= mode * (1.0 + 1e-9)));
+            // The recursion for smaller probabilities is inexact.
+            for (k, probability) in exact.iter().enumerate().filter(|(_, &p)| p > 1e-100) {
+                let (found, expected) = (rejection.log_ratio(k as f64), (probability / mode).ln());
+                assert!(
+                    (found - expected).abs() < 1e-8,
+                    "{trials} {p} {k}: {found} {expected}"
+                );
+            }
+        }
+    }
 }

@@ -288,4 +288,12 @@ mod tests {
             .all(|(a, b)| (a - b).abs() < 1e-10));
         assert!(precise.iter().any(|step| step.abs() > 0.01));
     }
+
+    #[test]
+    fn the_estimated_time_grows_with_pairs_and_inputs() {
+        let estimate = nanoseconds_per_row;
+        assert_eq!(estimate(0, 10), 180);
+        assert_eq!(estimate(0, 40), 4 * 780);
+        assert_eq!(estimate(300, 10) - estimate(100, 10), 2000);
+    }
 }

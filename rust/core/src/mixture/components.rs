@@ -259,6 +259,8 @@ fn fail<T>(component: &mut Result<Vec<T>>, error: Error) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::forest::{ForestOptions, ForestVariant};
+    use crate::tree::TreeOptions;
 
     fn unsolved(why: &str) -> Error {
         Error::Unsolved {
@@ -306,5 +308,37 @@ mod tests {
         assert_eq!(stages(200), [10, 25, 50, 100, 150, 200]);
         assert_eq!(stages(25), [10, 25]);
         assert_eq!(stages(3), [3]);
+    }
+
+    #[test]
+    fn the_estimated_time_is_proportional_to_the_rows() {
+        let estimate = |rows: usize| {
+            let y = Array2::<i64>::ones((rows, 5));
+            let rankings =
+                crate::rankings::Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
+            let x = Array2::from_shape_fn((rows, 2), |(row, column)| (row + column) as f64);
+            let fit = ComponentFit {
+                values: x.view(),
+                forest: &Forest::new(rankings, 2),
+                features: &Features::new(x.view(), &Interrupt::never()).unwrap(),
+                params: &MixtureParams {
+                    forest: ForestOptions {
+                        variant: ForestVariant::Mixed,
+                        tree: TreeOptions::default(),
+                        seed: 0,
+                    },
+                    trees: 3,
+                    shrinkage_strength: 0.5,
+                    boosters: vec![BoostParams::default()],
+                    linear: LinearParams::default(),
+                    categorical: Vec::new(),
+                    held_out: None,
+                },
+                parts: &[Part::of_held_out(vec![0])],
+            };
+            fit.nanoseconds()
+        };
+        assert_eq!(estimate(700), 7 * estimate(100));
+        assert!(estimate(100) > 100 * NANOSECONDS);
     }
 }

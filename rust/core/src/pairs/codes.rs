@@ -298,4 +298,22 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn groups_of_rankings_fit_in_the_cache_and_keep_their_order() {
+        let labels = 60;
+        let positions: Vec<u16> = (0..3 * labels).map(|i| (i * 7 % 60) as u16 + 1).collect();
+        let codes = PackedPairCodes::with_limit(labels, positions, MAX_STORED_BYTES);
+        let rankings: Vec<(u32, u32)> = (0..1000).map(|i| (i % 3, i)).collect();
+        let mut seen = Vec::new();
+        let mut groups = 0;
+        codes.each_group(&rankings, |words, _, group| {
+            assert_eq!(words.len(), group.len() * codes.words);
+            assert!(size_of_val(words) <= GROUP_BYTES);
+            seen.extend_from_slice(group);
+            groups += 1;
+        });
+        assert_eq!(seen, rankings);
+        assert!((2..1000).contains(&groups), "{groups}");
+    }
 }

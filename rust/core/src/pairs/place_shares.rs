@@ -110,4 +110,36 @@ mod tests {
         assert_eq!(shares.of(2), [0.0, 1.0, 1.0, 0.0]);
         assert_eq!(shares.of(3), [0.0, 1.0, 0.0, 2.0]);
     }
+
+    #[test]
+    fn places_of_comparisons_are_those_of_rankings_of_two_labels() {
+        let nan = f64::NAN;
+        let y = array![
+            [1.0, 2.0, nan],
+            [2.0, 1.0, nan],
+            [1.0, nan, 1.0],
+            [nan, 1.0, 2.0],
+            [nan, nan, 1.0],
+            [nan, 2.0, 1.0]
+        ];
+        let weights = [2.0, 1.0, 3.0, 4.0, 5.0, 0.5];
+        let rankings = Rankings::new(y.view(), Some(&weights), &Interrupt::never()).unwrap();
+        let mut expected = PlaceShares::empty(3);
+        expected.add_all(&rankings, &Interrupt::never()).unwrap();
+        let counts = PairCounts::from_rankings(&rankings, &Interrupt::never()).unwrap();
+        let found = PlaceShares::of_comparisons(&counts);
+        for label in 0..3 {
+            assert_eq!(found.of(label), expected.of(label), "label {label}");
+        }
+    }
+
+    #[test]
+    fn counts_may_have_more_comparisons_than_rows() {
+        let table = array![[3.0, 2.0, 1.0], [0.0, 0.0, 4.0], [5.0, 0.0, 0.0]];
+        let counts = PairCounts::from_table(table.view(), &[1.0; 3]).unwrap();
+        let found = PlaceShares::of_comparisons(&counts);
+        assert_eq!(found.of(0), [4.0, 6.0, 0.0]);
+        assert_eq!(found.of(1), [7.0, 4.0, 0.0]);
+        assert_eq!(found.of(2), [4.0, 5.0, 0.0]);
+    }
 }

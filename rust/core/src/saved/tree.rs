@@ -256,4 +256,60 @@ mod tests {
         more.nodes.push(node(1, LEAF, 0));
         assert_eq!(check(1, 2, &more), Err("there are nodes after the tree"));
     }
+
+    fn read_again(tree: &FittedTree) -> Result<FittedTree> {
+        FittedTree::from_bytes(&tree.to_bytes())
+    }
+
+    #[test]
+    fn leaves_must_hold_the_rows_of_positive_weight() {
+        let weights = |zero: usize| -> Vec<f64> {
+            (0..12)
+                .map(|row| f64::from(u8::from(row != zero)))
+                .collect()
+        };
+        let (tree, _) = fit(Some(&weights(3)));
+        assert!(read_again(&tree).is_ok());
+        // The same number of rows, but another one of weight zero.
+        let (other, _) = fit(Some(&weights(4)));
+        let mixed = FittedTree::from_parts(tree.tree().clone(), other.rankings().clone(), None);
+        assert!(read_again(&mixed).is_err());
+    }
+
+    #[test]
+    fn soft_windows_must_be_finite_intervals_around_their_thresholds() {
+        let (tree, features) = fit(None);
+        let tree = tree.with_soft_routing(&features).unwrap();
+        let windows = &tree.soft_routing().unwrap().windows;
+        let node = (0..)
+            .find(|&node| tree.tree().split(node).is_some())
+            .unwrap();
+        let threshold = tree.tree().split(node).unwrap().thresholds[0];
+        let infinite = f64::INFINITY;
+        let with_window = |window: [f64; 2]| {
+            let mut windows = windows.clone();
+            windows[node as usize] = window;
+            let parts = (tree.tree().clone(), tree.rankings().clone());
+            FittedTree::from_parts(parts.0, parts.1, Some(SoftRouting { windows }))
+        };
+        for window in [
+            [threshold - 1.0, threshold],
+            [threshold, threshold + 1.0],
+            [threshold - 1.0, threshold + 2.0],
+        ] {
+            assert!(read_again(&with_window(window)).is_ok(), "{window:?}");
+        }
+        for window in [
+            [threshold, threshold],
+            [threshold + 1.0, threshold - 1.0],
+            [threshold + 1.0, threshold + 2.0],
+            [threshold - 2.0, threshold - 1.0],
+            [-infinite, threshold + 1.0],
+            [threshold - 1.0, infinite],
+            [f64::NAN, threshold],
+            [threshold, f64::NAN],
+        ] {
+            assert!(read_again(&with_window(window)).is_err(), "{window:?}");
+        }
+    }
 }

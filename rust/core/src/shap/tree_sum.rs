@@ -296,3 +296,83 @@ impl<M: TreeSum> RowBlocks<'_, M> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Trees with the given numbers of nodes.
+    struct Sizes {
+        trees: Vec<Nodes>,
+        labels: usize,
+    }
+
+    struct Nodes(usize);
+
+    impl SplitTree for Nodes {
+        fn node_count(&self) -> usize {
+            self.0
+        }
+
+        fn children(&self, _: usize) -> Range<usize> {
+            0..0
+        }
+
+        fn feature(&self, _: usize) -> usize {
+            0
+        }
+
+        fn child_of(&self, node: usize, _: &[f64]) -> usize {
+            node
+        }
+
+        fn cover(&self, _: usize) -> f64 {
+            1.0
+        }
+    }
+
+    impl TreeSum for Sizes {
+        type Member = Nodes;
+
+        fn features(&self) -> usize {
+            4
+        }
+
+        fn constants(&self) -> Vec<f64> {
+            vec![0.0; self.labels]
+        }
+
+        fn tree_count(&self) -> usize {
+            self.trees.len()
+        }
+
+        fn tree(&self, index: usize) -> &Nodes {
+            &self.trees[index]
+        }
+
+        fn leaf_values(&self, _: usize, _: &Interrupt) -> Result<Vec<f64>> {
+            Ok(Vec::new())
+        }
+    }
+
+    #[test]
+    fn groups_hold_all_trees_in_order_and_limited_memory() {
+        let labels = 8;
+        // Tens to thousands of kilobytes per tree, and two trees that exceed the limit alone.
+        let mut nodes: Vec<usize> = (0..200).map(|i| 100 + i * i % 10_000).collect();
+        nodes[50] = 200_000;
+        nodes[199] = 200_000;
+        let trees = nodes.iter().map(|&nodes| Nodes(nodes)).collect();
+        let groups = groups(&Sizes { trees, labels });
+        let listed: Vec<usize> = groups.iter().cloned().flatten().collect();
+        assert_eq!(listed, (0..200).collect::<Vec<_>>());
+        let bytes =
+            |group: Range<usize>| nodes[group].iter().sum::<usize>() * (128 + 16 * 4 + 8 * labels);
+        for (group, next) in groups.iter().zip(&groups[1..]) {
+            assert!(group.len() == 1 || bytes(group.clone()) <= BYTES_PER_GROUP);
+            // The next tree did not fit.
+            assert!(bytes(group.start..next.start + 1) > BYTES_PER_GROUP);
+        }
+        assert!(groups.len() > 5);
+    }
+}

@@ -190,4 +190,31 @@ mod tests {
             Err(Error::Interrupted)
         );
     }
+
+    #[test]
+    fn one_row_reaches_the_leaves_of_a_table_also_at_the_thresholds() {
+        let (x, trees) = trees();
+        let mut rows: Vec<[f64; 2]> = x.rows().into_iter().map(|row| [row[0], row[1]]).collect();
+        for node in 0..trees[0].nodes().len() as u32 {
+            if let Some(split) = trees[0].split(node) {
+                // Rows with a value at, just below and just above each threshold.
+                for threshold in split.thresholds {
+                    for value in [*threshold, threshold.next_down(), threshold.next_up()] {
+                        rows.extend([[value, 3.0], [3.0, value], [value, value]]);
+                    }
+                }
+            }
+        }
+        rows.extend([[f64::NAN, 4.0], [4.0, f64::NAN], [f64::NAN; 2]]);
+        for tree in &trees {
+            let table = Array2::from(rows.clone());
+            let expected = tree.apply(table.view(), &Interrupt::never()).unwrap();
+            for (row, expected) in rows.iter().zip(expected) {
+                let mut leaves = [0; 3];
+                Tree::write_leaves_of_row(&[tree; 3], row, &mut leaves);
+                assert_eq!(leaves, [expected; 3], "{row:?}");
+                assert_eq!(tree.find_leaf(row), expected, "{row:?}");
+            }
+        }
+    }
 }

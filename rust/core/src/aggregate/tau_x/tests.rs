@@ -211,3 +211,65 @@ fn exact_search_has_no_limit_and_improves_on_the_cut() {
     }
     assert!(better > 0);
 }
+
+/// Details of the order that `TauX` finds.
+fn explain(shares: &PairShares, search: TauXSearch) -> (BucketOrder, f64, f64, bool, Vec<f64>) {
+    let evidence = Evidence::from_pair_shares(shares.clone());
+    let method = TauX::new(search, None);
+    let found = method
+        .explain(&evidence, &mut Workspace::default())
+        .unwrap();
+    let Details::TauX {
+        expected_tau_x,
+        boundary_gains,
+        upper_bound,
+        optimal,
+        ..
+    } = found.details
+    else {
+        panic!("details of another method");
+    };
+    (
+        found.order,
+        expected_tau_x,
+        upper_bound,
+        optimal,
+        boundary_gains,
+    )
+}
+
+#[test]
+fn boundary_gains_are_the_losses_of_merging_two_buckets() {
+    let mut rng = Pcg64::seed_from_u64(11);
+    for round in 0..60 {
+        let shares = random_shares(5, 3 + round % 5, &mut rng);
+        let (order, expected, _, _, gains) = explain(&shares, TauXSearch::Cut);
+        assert_eq!(gains.len() + 1, order.buckets());
+        for (boundary, gain) in gains.iter().enumerate() {
+            let merge = |&p: &u16| p - u16::from(usize::from(p) > boundary + 1);
+            let merged = BucketOrder::from_dense(order.positions().iter().map(merge).collect());
+            let loss = expected - shares.expected_tau_x(&merged);
+            assert!((gain - loss).abs() < 1e-12, "{gain} {loss}");
+        }
+    }
+}
+
+#[test]
+fn an_order_is_reported_as_optimal_when_it_attains_the_upper_bound() {
+    let mut rng = Pcg64::seed_from_u64(12);
+    let mut count = 0;
+    for round in 0..60 {
+        let n = 2 + round % 4;
+        let shares = random_shares(n, 1 + round as u32 % 3, &mut rng);
+        let (_, best) = find(&shares, TauXSearch::Exact, None);
+        let (_, expected, upper_bound, optimal, _) = explain(&shares, TauXSearch::Cut);
+        assert!(best <= upper_bound + 1e-12);
+        assert_eq!(
+            optimal,
+            upper_bound - expected <= 1e-12,
+            "{upper_bound} {expected}"
+        );
+        count += usize::from(optimal);
+    }
+    assert!((1..60).contains(&count), "{count}");
+}

@@ -168,3 +168,24 @@ fn unanimous_and_empty_sets_have_finite_scores() {
     assert_eq!(scores, [0.0; 6]);
     assert!(errors.iter().all(|e| (e - 2.0).abs() < 1e-12));
 }
+
+#[test]
+fn the_mode_does_not_depend_on_the_start() {
+    let counts = count(&rankings());
+    let (contests, tallies) = Contests::of_counts(&counts);
+    let never = Interrupt::never();
+    for (ridge, ties) in [(1e-3, TieRule::Modelled), (0.1, TieRule::Half)] {
+        let model = ContestModel::new(&contests, &tallies, ties, ridge);
+        let expected = Posterior::fit_contests(&model, &tallies, &never).unwrap();
+        // Far from the mode the curvature is small, so that whole Newton steps are much too long.
+        for start in [3.0, -8.0, 15.0] {
+            let start: Vec<f64> = (0..model.size())
+                .map(|i| if i % 2 == 0 { start } else { -start / 2.0 })
+                .collect();
+            let found = minimise(&model, &tallies, start, &never).unwrap();
+            for (found, expected) in found.iter().zip(&expected.scores) {
+                assert!((found - expected).abs() < 1e-8, "{found} {expected}");
+            }
+        }
+    }
+}

@@ -153,3 +153,16 @@ fn an_interruption_ends_every_kind_of_loop() {
         assert_eq!(result, Err::<(), _>(Error::Interrupted));
     }
 }
+
+#[test]
+fn one_thread_is_the_calling_thread() {
+    let own = std::thread::current().id();
+    let is_own = |_: usize| std::thread::current().id() == own;
+    let pool = Pool::SERIAL;
+    assert_eq!(pool.map(usize::MAX, 0..20, is_own), [true; 20]);
+    let mut values = vec![false; 20];
+    pool.for_each_chunk(usize::MAX, &mut values, 3, |chunk, values| {
+        values.fill(is_own(chunk));
+    });
+    assert_eq!(values, [true; 20]);
+}

@@ -373,4 +373,21 @@ mod tests {
             assert_eq!(index.sets(), [5, 7]);
         }
     }
+
+    #[test]
+    fn a_cleared_table_is_empty_also_when_its_stamps_run_out() {
+        let mut table = StampedHashTable::default();
+        table.clear(5);
+        for stamp in [1, 2, u32::MAX - 1, u32::MAX, 1] {
+            table.stamp = table.stamp.max(stamp);
+            for new in 0..5 {
+                let hash = u64::from(new).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                assert_eq!(table.find(hash, new, |_| false), new);
+                assert_eq!(table.find(hash, 9, |at| at == new), new);
+            }
+            table.clear(5);
+            assert_eq!(table.find(0, 7, |_| true), 7);
+            table.clear(5);
+        }
+    }
 }

@@ -349,4 +349,15 @@ mod tests {
         assert_eq!(rows(&right, 1), [3, 1]);
         assert_eq!(right.pair_codes.rows, [1, 3]);
     }
+
+    #[test]
+    fn orders_release_an_allocation_that_is_much_too_large() {
+        for (kept, is_released) in [(1, true), (4, false)] {
+            let mut orders = ChildOrders::new(10, 8, vec![0; 80]);
+            orders.features.extend(0..kept);
+            orders.finish();
+            assert_eq!(orders.order.len(), 10 * kept as usize);
+            assert_eq!(orders.order.capacity() < 80, is_released, "{kept}");
+        }
+    }
 }
