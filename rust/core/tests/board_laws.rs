@@ -56,7 +56,10 @@ fn resamples_do_not_depend_on_threads_and_start_equally() {
         let many = resample(method, 200, 1).unwrap();
         assert_eq!(many, resample(method, 200, 3).unwrap());
         let few = resample(method, 2, 1).unwrap();
-        assert_eq!(few.resampled, many.resampled.select(ndarray::Axis(0), &[0, 1]));
+        assert_eq!(
+            few.resampled,
+            many.resampled.select(ndarray::Axis(0), &[0, 1])
+        );
         assert!(matches!(
             resample(method, 1, 1),
             Err(Error::Parameter { .. })
