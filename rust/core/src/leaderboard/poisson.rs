@@ -113,11 +113,11 @@ mod tests {
             let (first, table) = poisson_table(mean);
             let mut generator = Generator::new(5);
             let draws = 40_000;
-            let drawn: Vec<f64> = (0..draws)
+            let values: Vec<f64> = (0..draws)
                 .map(|_| f64::from(first) + table.draw(&mut generator) as f64)
                 .collect();
-            let average = drawn.iter().sum::<f64>() / f64::from(draws);
-            let squares = drawn.iter().map(|k| (k - mean) * (k - mean));
+            let average = values.iter().sum::<f64>() / f64::from(draws);
+            let squares = values.iter().map(|k| (k - mean) * (k - mean));
             let variance = squares.sum::<f64>() / f64::from(draws);
             let error = (mean / f64::from(draws)).sqrt();
             assert!((average - mean).abs() <= 5.0 * error, "{average} {mean}");
