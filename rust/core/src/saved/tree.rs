@@ -281,14 +281,11 @@ mod tests {
         let (tree, features) = fit(None);
         let tree = tree.with_soft_routing(&features).unwrap();
         let windows = &tree.soft_routing().unwrap().windows;
-        let node = (0..)
-            .find(|&node| tree.tree().split(node).is_some())
-            .unwrap();
-        let threshold = tree.tree().split(node).unwrap().thresholds[0];
+        let threshold = tree.tree().split(0).unwrap().thresholds[0];
         let infinite = f64::INFINITY;
         let with_window = |window: [f64; 2]| {
             let mut windows = windows.clone();
-            windows[node as usize] = window;
+            windows[0] = window;
             let parts = (tree.tree().clone(), tree.rankings().clone());
             FittedTree::from_parts(parts.0, parts.1, Some(SoftRouting { windows }))
         };

@@ -189,3 +189,28 @@ fn the_mode_does_not_depend_on_the_start() {
         }
     }
 }
+
+#[test]
+fn robust_errors_correct_for_the_number_of_units() {
+    let rankings = rankings().with_weights(crate::weights::Weights::Unit(5));
+    let counts = count(&rankings);
+    let (contests, tallies) = Contests::of_counts(&counts);
+    let model = ContestModel::new(&contests, &tallies, TieRule::Modelled, 0.1);
+    let never = Interrupt::never();
+    let fitted = Posterior::fit_contests(&model, &tallies, &never).unwrap();
+    // M is the ridge plus k · kG/(kG − 1) times the products of one copy of the units.
+    let with_copies = |copies: usize| {
+        let rows: Vec<usize> = (0..5).cycle().take(5 * copies).collect();
+        let units = Units::of_rankings(&rankings.select(&rows), &contests);
+        let source = ErrorSource::Units(&units);
+        covariance(&model, &tallies, &fitted.scores, &[true; 4], source, &never).unwrap()
+    };
+    let [one, two, three] = [1, 2, 3].map(with_copies);
+    let factor = |k: f64| k * 5.0 * k / (5.0 * k - 1.0);
+    let expected = (factor(3.0) - factor(1.0)) / (factor(2.0) - factor(1.0));
+    for label in 0..4 {
+        let at = [label, label];
+        let found = (three[at] - one[at]) / (two[at] - one[at]);
+        assert!((found - expected).abs() < 1e-9, "{found} {expected}");
+    }
+}
