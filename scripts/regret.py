@@ -77,10 +77,10 @@ def report(sets: Sequence[GeneratedSet], found: _Array) -> Iterator[str]:
     cells = [triple(overall[:, k]) for k in range(len(METHODS))]
     yield "| mean | " + " | ".join(cells) + f" | {signed(regret.mean(axis=0))} |"
     yield ""
-    where = np.unravel_index(regret.argmax(), regret.shape)
+    row, column = divmod(int(regret.argmax()), len(LEVELS))
     yield (
         f"- regret: mean {regret.mean():+.4f}, largest {regret.max():+.3f} "
-        f"({sets[where[0]].name}, {LEVELS[where[1]]:.0%} missing), "
+        f"({sets[row].name}, {LEVELS[column]:.0%} missing), "
         f"above .02 in {np.count_nonzero(regret > 0.02)} of {regret.size} cells"
     )
 
