@@ -1,12 +1,13 @@
 """Measure the accuracy of TauX, shrinkage, forests, boosting and their mixture, compared with the paper's methods.
 
     python scripts/accuracy.py --data FOLDER [--only NAME ...] [--output FILE] [--seed N] [--repeats N] [--folds N]
-        [--large-folds N] [--store PREFIX] [--published FILE] [--jobs N]
+        [--large-folds N] [--store PREFIX] [--published FILE] [--baselines] [--jobs N]
 
 FOLDER contains the datasets as CSV files. All methods use the same folds and the same missing labels.
 --large-folds 3 runs datasets of more than 6000 rows in a third of the time, with smaller training sets.
 --store saves finished jobs to PREFIX-small.db and PREFIX-large.db; a later call resumes from them.
 --published counts the wins of the ranker against the column "published oracle" of a Markdown table.
+--baselines also measures pairwise classifiers and nearest neighbours, on the datasets of at most 6000 rows.
 
 If all datasets were measured, the exit code is 1 when a mean over the synthetic datasets is below its bound, when the
 ranker is not above the all-tied baseline on movies, or when it has too few wins.
@@ -22,6 +23,8 @@ from pathlib import Path
 
 import numpy as np
 
+from accuracy_summary import Results, differences, regrets
+from baseline_rankers import baseline_rankers
 from bucketrank import (
     PartialLabelRanker,
     PartialLabelRankingBaseline,
@@ -41,7 +44,7 @@ LARGE_ROWS = 6000
 LEVELS = (0, 0.3, 0.6)
 
 TAU_X, PATH, SOFT, FOREST = "tau_x", "path shrinkage", "soft routing", "forest"
-BOOSTER, FAST, RANKER = "booster", "ranker, fast", "ranker"
+BOOSTER, LINEAR, FAST, RANKER = "booster", "linear", "ranker, fast", "ranker"
 # Lower bounds of the mean over the synthetic datasets, at 0, 30 and 60 % missing labels.
 BOUNDS = {
     TAU_X: (0.789, 0.767, 0.708),
@@ -71,6 +74,8 @@ def main() -> int:
     studies = list(run_studies(datasets, options))
     seconds = time.perf_counter() - started
     text, holds = report(studies, options, seconds)
+    if options.baselines:
+        text += "\n" + "\n".join(compare_baselines(datasets, studies[0], options)) + "\n"
     print(text)
     if options.output is not None:
         Path(options.output).write_text(text, encoding="utf-8")
@@ -87,7 +92,7 @@ def run_studies(datasets: list[Dataset], options: argparse.Namespace) -> Iterato
         ),
         FOREST: PartialLabelRankingForest(n_jobs=options.jobs),
         BOOSTER: PartialLabelRankingBooster(n_jobs=options.jobs),
-        "linear": PartialLabelRankingLinear(n_jobs=options.jobs),
+        LINEAR: PartialLabelRankingLinear(n_jobs=options.jobs),
         FAST: PartialLabelRanker(fast=True, n_jobs=options.jobs),
         RANKER: PartialLabelRanker(n_jobs=options.jobs),
         "consensus of all": PartialLabelRankingBaseline(),
@@ -151,8 +156,52 @@ def report(studies: list[Study], options: argparse.Namespace, seconds: float) ->
         wins = list(against_published(scores, datasets, methods, options.published))
         lines += [line for line, _ in wins]
         holds &= not complete or min(count for _, count in wins[:2]) >= LEAST_WINS
+    results = Results(scores, datasets, methods)
+    if synthetic:
+        lines += ["", *differences(results, synthetic, RANKER)]
+    lines += ["", *regrets(results, RANKER, (FOREST, BOOSTER, LINEAR))]
     lines += ["", *tests(scores, datasets, methods, synthetic), "", *times(studies, methods)]
     return "\n".join(lines) + "\n", holds
+
+
+def compare_baselines(
+    datasets: list[Dataset], study: Study, options: argparse.Namespace
+) -> Iterator[str]:
+    """Yield a table of the baselines and the ranker, on the folds of `study`, the study of the small datasets."""
+    small = [data for data in datasets if data.name in study.datasets]
+    store = None if options.store is None else f"{options.store}-baselines.db"
+    baselines = compare(
+        small,
+        [],
+        LEVELS,
+        options.repeats,
+        options.folds,
+        tree=None,
+        rankers=baseline_rankers(options.jobs),
+        seed=options.seed,
+        store=store,
+        progress=True,
+    )
+    names = list(study.datasets)
+    methods = [method for method in baselines.methods if method != ALL_TIED]
+    scores = {
+        level: np.column_stack(
+            [means([baselines], names, methods, level), means([study], names, [RANKER], level)]
+        )
+        for level in LEVELS
+    }
+    methods.append(RANKER)
+    synthetic = [index for index, name in enumerate(names) if name not in REAL_DATASETS]
+    yield "## Baselines on the same folds"
+    yield ""
+    yield "| dataset | " + " | ".join(methods) + " |"
+    yield "|---" * (len(methods) + 1) + "|"
+    for index, name in enumerate(names):
+        cells = [[scores[level][index, k] for level in LEVELS] for k in range(len(methods))]
+        yield f"| {name} | " + " | ".join(map(triple, cells)) + " |"
+    if synthetic:
+        yield ""
+        yield from differences(Results(scores, names, methods), synthetic, RANKER)
 
 
 def means(
@@ -300,6 +349,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--store",
         help="save finished jobs to PREFIX-small.db and PREFIX-large.db, and resume from them",
+    )
+    parser.add_argument(
+        "--baselines", action="store_true", help="also measure the baselines of the literature"
     )
     parser.add_argument("--published", help="Markdown table with a column 'published oracle'")
     parser.add_argument("--seed", type=int, default=2026)

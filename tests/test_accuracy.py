@@ -32,7 +32,7 @@ def test_the_table_has_every_method_and_dataset(tmp_path: Path) -> None:
         "| dataset | published oracle |\n|---|---|\n| first | -.99/-.99/.999 |\n| third | 0/0/0 |\n"
     )
     command = [sys.executable, SCRIPT, "--data", tmp_path, "--output", output, "--folds", "2"]
-    command += ["--published", published, "--store", tmp_path / "kept"]
+    command += ["--published", published, "--store", tmp_path / "kept", "--baselines"]
     subprocess.run([*map(str, command), "--jobs", "1"], check=True, capture_output=True)
     text = output.read_text(encoding="utf-8")
     lines = text.splitlines()
@@ -53,4 +53,11 @@ def test_the_table_has_every_method_and_dataset(tmp_path: Path) -> None:
         "1 wins, 0 lost (none) of 1",
         "0 wins, 1 lost (first) of 1",
     ]
+    assert "| regret of ranker | 0% missing | 30% missing | 60% missing |" in lines
+    assert any(line.startswith("- regret against the best of forest, booster, linear") for line in lines)
+    errors = [line for line in lines if line.startswith("| mean ± standard error over 2 datasets")]
+    assert len(errors) == 2
+    baselines = lines[lines.index("## Baselines on the same folds") + 2]
+    for method in ("pairwise logistic regression", "pairwise random forest", "ranker"):
+        assert f" {method} |" in baselines
     assert (tmp_path / "kept-small.db").exists()

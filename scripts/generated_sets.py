@@ -1,0 +1,121 @@
+"""Generated datasets with known truth, on which the ranker is compared with its components.
+
+Each has training rows and 400 test rows, which are complete. Seeds are fixed: the datasets never change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bucketrank import drop_labels
+from bucketrank.datasets import make_rankings, rank_scores
+
+TEST_ROWS = 400
+_CENTRES = 12
+
+_Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class GeneratedSet:
+    """The recipe of a dataset."""
+
+    name: str
+    truth: str
+    rows: int
+    features: int
+    labels: int
+    ties: float
+    noise: float
+
+
+@dataclass(frozen=True)
+class Split:
+    """Training and test rows."""
+
+    X: _Array
+    Y: _Array
+    X_test: _Array
+    Y_test: _Array
+
+
+GENERATED_SETS = (
+    GeneratedSet("linear, 60 rows, tied", "linear", 60, 6, 5, 0.3, 0.3),
+    GeneratedSet("linear, 60 rows, strict", "linear", 60, 6, 5, 0.0, 0.3),
+    GeneratedSet("linear, 200 rows, strict", "linear", 200, 8, 6, 0.0, 0.3),
+    GeneratedSet("linear, 1000 rows, tied", "linear", 1000, 8, 6, 0.3, 0.5),
+    GeneratedSet("local, 60 rows, tied", "local", 60, 4, 5, 0.3, 0.3),
+    GeneratedSet("local, 150 rows, tied", "local", 150, 4, 5, 0.3, 0.3),
+    GeneratedSet("local, 400 rows, strict", "local", 400, 4, 6, 0.0, 0.3),
+    GeneratedSet("local, 1000 rows, tied", "local", 1000, 4, 6, 0.3, 0.5),
+    GeneratedSet("waves, 300 rows, tied", "nonlinear", 300, 4, 5, 0.3, 0.2),
+    GeneratedSet("waves, 1000 rows, strict", "nonlinear", 1000, 4, 5, 0.0, 0.3),
+    GeneratedSet("linear, 30 rows, tied", "linear", 30, 4, 4, 0.3, 0.3),
+    GeneratedSet("local, 40 rows, strict", "local", 40, 3, 4, 0.0, 0.3),
+    GeneratedSet("noise, 100 rows, tied", "noise", 100, 5, 5, 0.4, 0.5),
+    GeneratedSet("noise, 400 rows, strict", "noise", 400, 5, 5, 0.0, 0.0),
+    GeneratedSet("linear, 16 labels, tied", "linear", 300, 8, 16, 0.3, 0.4),
+    GeneratedSet("local, 16 labels, strict", "local", 300, 4, 16, 0.0, 0.4),
+)
+
+
+def generate(recipe: GeneratedSet, missing: float, seed: int) -> Split:
+    """Generate a dataset; labels are missing from the training rows only."""
+    n = recipe.rows
+    X, Y = _TRUTHS.get(recipe.truth, _scored)(recipe, seed)
+    train = (
+        Y[:n] if missing == 0 else np.asarray(drop_labels(Y[:n], missing, seed + 1), dtype=float)
+    )
+    return Split(X[:n], train, X[n:], Y[n:])
+
+
+def _scored(recipe: GeneratedSet, seed: int) -> tuple[_Array, _Array]:
+    """Scores that are a smooth function of the features."""
+    data = make_rankings(
+        recipe.rows + TEST_ROWS,
+        recipe.features,
+        recipe.labels,
+        relation=recipe.truth,
+        noise=recipe.noise,
+        ties=recipe.ties,
+        random_state=seed,
+    )
+    return np.array(data.X), np.array(data.Y, dtype=float)
+
+
+def _local(recipe: GeneratedSet, seed: int) -> tuple[_Array, _Array]:
+    """Scores of the nearest of 12 random centres, plus noise."""
+    rng = np.random.default_rng(seed)
+    centres = rng.standard_normal((_CENTRES, recipe.features))
+    scores = rng.standard_normal((_CENTRES, recipe.labels))
+    X = rng.standard_normal((recipe.rows + TEST_ROWS, recipe.features))
+    nearest = ((X[:, None, :] - centres) ** 2).sum(axis=2).argmin(axis=1)
+    noise = rng.standard_normal((len(X), recipe.labels))
+    return X, _ranked(scores[nearest] + recipe.noise * noise, recipe.ties)
+
+
+def _noise(recipe: GeneratedSet, seed: int) -> tuple[_Array, _Array]:
+    """Scores that do not depend on the features; `noise` is the distance of the first and last label's mean."""
+    rng = np.random.default_rng(seed)
+    rows = recipe.rows + TEST_ROWS
+    scores = np.linspace(0, recipe.noise, recipe.labels) + rng.standard_normal(
+        (rows, recipe.labels)
+    )
+    return rng.standard_normal((rows, recipe.features)), _ranked(scores, recipe.ties)
+
+
+def _ranked(scores: _Array, ties: float) -> _Array:
+    threshold = 0.0
+    if ties > 0:
+        threshold = float(np.quantile(np.diff(np.sort(scores, axis=1), axis=1), ties))
+    return np.asarray(rank_scores(scores, threshold), dtype=float)
+
+
+_TRUTHS: dict[str, Callable[[GeneratedSet, int], tuple[_Array, _Array]]] = {
+    "local": _local,
+    "noise": _noise,
+}
