@@ -57,7 +57,15 @@ reproduce: $(EXTENSION) ## run the paper's study on DATA=folder and compare with
 
 .PHONY: accuracy
 accuracy: $(EXTENSION) ## measure the accuracy of all methods on DATA=folder, write it to ACCURACY=file
-	$(PY) scripts/accuracy.py --data $(DATA) --output $(ACCURACY) $(addprefix --published ,$(PUBLISHED))
+	$(PY) scripts/accuracy.py --data $(DATA) --output $(ACCURACY) --baselines $(addprefix --published ,$(PUBLISHED))
+
+.PHONY: leave-one-out
+leave-one-out: $(EXTENSION) ## choose the constants of the mixture without each dataset of DATA=folder, and score them on it
+	$(PY) scripts/leave_one_out.py --data $(DATA)
+
+.PHONY: regret
+regret: $(EXTENSION) ## compare the ranker with its components on generated datasets
+	$(PY) scripts/regret.py
 
 # Warnings are errors. Nothing is fetched: formulas, search and fonts are part of the site.
 SITE := docs/_build/html
