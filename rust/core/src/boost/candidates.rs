@@ -4,6 +4,7 @@ use crate::random::Generator;
 
 use std::ops::Range;
 
+use super::bin_groups::assign_groups;
 use super::bins::BinCut;
 use super::params::MAX_BINS;
 use super::row_sample::RowSample;
@@ -212,35 +213,6 @@ impl CandidateFeature {
         let (lower, upper) = (lower.unwrap_or(0) as u8, upper as u8);
         sample.bins.cut(self.feature, lower, upper)
     }
-}
-
-/// Assigns the bins of a feature without missing values to groups, given the rows per bin, and returns the last group.
-///
-/// There are at most 256 bins and no edge before the first, so `u8` suffices.
-fn assign_groups(counts: &[u32], min_samples_leaf: usize, group_of: &mut [u8; MAX_BINS]) -> u8 {
-    let least = min_samples_leaf as u64;
-    // The bins with enough rows before them, and with enough rows from them on, are consecutive.
-    let (mut first, mut left) = (0, 0);
-    while first < counts.len() && left < least {
-        left += u64::from(counts[first]);
-        first += 1;
-    }
-    let (mut end, mut right) = (counts.len(), 0);
-    while end > first && right < least {
-        end -= 1;
-        right += u64::from(counts[end]);
-    }
-    if right < least || first == counts.len() {
-        return 0;
-    }
-    let mut group = 0;
-    // Branch-free, because branches would be unpredictable.
-    for (group_of, &count) in group_of[first..=end].iter_mut().zip(&counts[first..=end]) {
-        group += u8::from(count > 0);
-        *group_of = group;
-    }
-    group_of[end + 1..].fill(group);
-    group
 }
 
 #[cfg(test)]

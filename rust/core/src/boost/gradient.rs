@@ -66,8 +66,8 @@ pub(super) struct RowDerivatives<'a> {
     /// Row weights in units of `scale`.
     weights: Vec<f32>,
     scale: Scale,
-    /// Result of [`label_relations`].
-    relations: Vec<f32>,
+    /// Result of [`label_relations`], with the outputs of a row padded with 0 to whole lines.
+    relations: Vec<[i16; OUTPUTS]>,
 }
 
 /// If the largest weight is outside this range, all weights are divided by it, because their sums would exceed
@@ -92,7 +92,7 @@ impl<'a> RowDerivatives<'a> {
                 .map(|weight| (weight / plain / scale.unit) as f32)
                 .collect(),
             scale,
-            relations: label_relations(rankings),
+            relations: pad_outputs(&label_relations(rankings), rankings.labels()),
         }
     }
 
@@ -106,6 +106,23 @@ impl<'a> RowDerivatives<'a> {
         self.rankings.labels()
     }
 
+    /// Writes the weight of a row per output; 0 for labels that are not ranked.
+    #[inline(always)]
+    fn write_weights(&self, row: usize, weights: &mut [Outputs]) {
+        let weight = self.weights[row];
+        weights.fill([weight; OUTPUTS]);
+        if !self.rankings.is_complete() {
+            let n = self.labels();
+            let weights = weights.as_flattened_mut();
+            for (label, &position) in self.rankings.row(row).iter().enumerate() {
+                if position == MISSING {
+                    weights[label] = 0.0;
+                    weights[n + label] = 0.0;
+                }
+            }
+        }
+    }
+
     /// Writes the derivatives of the log-likelihood of each row at its 2n scores, in units of the scale.
     pub(super) fn write(&self, rows: &[u32], scores: &[f32], out: &mut [DerivativeLine]) {
         dispatch(DerivativesKernel {
@@ -115,6 +132,20 @@ impl<'a> RowDerivatives<'a> {
             out,
         });
     }
+}
+
+/// Pads the 2n outputs of each row to whole lines.
+fn pad_outputs(values: &[i16], labels: usize) -> Vec<[i16; OUTPUTS]> {
+    let groups = group_count(labels);
+    let rows = values.len() / (2 * labels);
+    let mut padded = vec![[0; OUTPUTS]; rows * groups];
+    for (padded, row) in padded
+        .chunks_exact_mut(groups)
+        .zip(values.chunks_exact(2 * labels))
+    {
+        padded.as_flattened_mut()[..2 * labels].copy_from_slice(row);
+    }
+    padded
 }
 
 struct DerivativesKernel<'a> {
@@ -131,100 +162,108 @@ impl Kernel for DerivativesKernel<'_> {
     fn run(self) {
         let n = self.derivatives.labels();
         let groups = group_count(n);
+        let rankings = self.derivatives.rankings;
         let mut block = LatentBlock::<f32>::new(n);
-        let mut buffers = RowBuffers::new(n);
-        for (number, rows) in self.rows.chunks(LANES).enumerate() {
-            for lane in 0..LANES {
-                // The last block is padded with its first row.
-                let row = *rows.get(lane).unwrap_or(&rows[0]) as usize;
-                let positions = self.derivatives.rankings.row(row);
-                let scores = &self.scores[row * 2 * n..(row + 1) * 2 * n];
-                block.set_lane(lane, scores, |label| positions[label] != MISSING);
+        let mut sums = OutputSums::new(n);
+        let mut weights = vec![[0.0; OUTPUTS]; groups];
+        let blocks = self.rows.chunks(LANES);
+        for (rows, out) in blocks.zip(self.out.chunks_mut(LANES * groups)) {
+            // The last block is padded with its first row.
+            let padded: [usize; LANES] =
+                std::array::from_fn(|lane| *rows.get(lane).unwrap_or(&rows[0]) as usize);
+            for (lane, &row) in padded.iter().enumerate() {
+                let relations = &self.derivatives.relations[row * groups..(row + 1) * groups];
+                sums.set_relations(lane, relations);
+            }
+            block.set_rows(padded.map(|row| &self.scores[row * 2 * n..(row + 1) * 2 * n]));
+            if !rankings.is_complete() {
+                for (lane, &row) in padded.iter().enumerate() {
+                    let positions = rankings.row(row).iter().enumerate();
+                    let missing = positions.filter(|(_, &position)| position == MISSING);
+                    missing.for_each(|(label, _)| block.mark_missing(lane, label));
+                }
             }
             block.compute_strengths();
-            let sums = block.sum_pairs();
-            let out = self.out.chunks_exact_mut(groups).skip(number * LANES);
-            for ((lane, &row), out) in rows.iter().enumerate().zip(out) {
-                let row = row as usize;
-                let positions = self.derivatives.rankings.row(row);
-                let weight = self.derivatives.weights[row];
-                let relations = &self.derivatives.relations[row * 2 * n..(row + 1) * 2 * n];
-                buffers.set_row(relations, positions, weight);
-                buffers.set_sums(sums, lane);
-                buffers.write(out);
+            sums.set(block.sum_pairs());
+            for ((lane, &row), out) in padded.iter().enumerate().zip(out.chunks_exact_mut(groups)) {
+                self.derivatives.write_weights(row, &mut weights);
+                sums.write_row(lane, &weights, out);
             }
         }
     }
-}
-
-/// Numbers per output of one row, padded with 0 to whole lines.
-struct RowBuffers {
-    labels: usize,
-    /// Factors of gradient and curvature: ½ and ¼ for utilities, 1 for tie terms.
-    factors: [Vec<Outputs>; 2],
-    relations: Vec<Outputs>,
-    /// Weight of the row; 0 for labels that are not ranked.
-    weights: Vec<Outputs>,
-    /// Sums over pairs that gradient and curvature are computed from.
-    sums: [Vec<Outputs>; 2],
 }
 
 /// Numbers of a line of outputs.
 type Outputs = [f32; OUTPUTS];
 
-impl RowBuffers {
+/// Sums over pairs by output, for all rows of a block; padded with 0 to whole lines.
+struct OutputSums {
+    labels: usize,
+    /// Factors of gradient and curvature: ½ and ¼ for utilities, 1 for tie terms.
+    factors: [Vec<Outputs>; 2],
+    /// Relations of each row, lane by lane.
+    relations: Vec<Outputs>,
+    /// Sums that gradient and curvature are computed from: one vector of lanes per output.
+    sums: [Vec<[[f32; LANES]; OUTPUTS]>; 2],
+}
+
+impl OutputSums {
     fn new(labels: usize) -> Self {
-        let zeros = || vec![[0.0; OUTPUTS]; group_count(labels)];
+        let groups = group_count(labels);
         let factors = |utility: f32| {
-            let mut factors = zeros();
+            let mut factors = vec![[0.0; OUTPUTS]; groups];
             let (utilities, rest) = factors.as_flattened_mut().split_at_mut(labels);
             utilities.fill(utility);
             rest[..labels].fill(1.0);
             factors
         };
+        let zeros = || vec![[[0.0; LANES]; OUTPUTS]; groups];
         Self {
             labels,
             factors: [factors(0.5), factors(0.25)],
-            relations: zeros(),
-            weights: zeros(),
+            relations: vec![[0.0; OUTPUTS]; LANES * groups],
             sums: [zeros(), zeros()],
         }
     }
 
+    /// Takes the relations of one row. Reading all rows of a block together, before they are needed, overlaps their cache
+    /// misses.
     #[inline(always)]
-    fn set_row(&mut self, relations: &[f32], positions: &[u16], weight: f32) {
-        let n = self.labels;
-        self.relations.as_flattened_mut()[..2 * n].copy_from_slice(relations);
-        let weights = self.weights.as_flattened_mut();
-        for (own, &position) in weights[..n].iter_mut().zip(positions) {
-            *own = if position == MISSING { 0.0 } else { weight };
+    fn set_relations(&mut self, lane: usize, relations: &[[i16; OUTPUTS]]) {
+        let groups = self.factors[0].len();
+        let own = &mut self.relations[lane * groups..(lane + 1) * groups];
+        for (own, relations) in own.iter_mut().zip(relations) {
+            *own = relations.map(f32::from);
         }
-        weights.copy_within(..n, n);
     }
 
-    /// Takes the sums of one row of a block.
+    /// Takes the sums of a block, given per label.
     #[inline(always)]
-    fn set_sums(&mut self, sums: &[PairSums<f32>], lane: usize) {
+    fn set(&mut self, sums: &[PairSums<f32>]) {
         let [gradient, curvature] = &mut self.sums;
         let (gradient_f, gradient_h) = gradient.as_flattened_mut().split_at_mut(self.labels);
         let (curvature_f, curvature_h) = curvature.as_flattened_mut().split_at_mut(self.labels);
         let utilities = gradient_f.iter_mut().zip(curvature_f);
         let tie_terms = gradient_h.iter_mut().zip(curvature_h);
         for (((g_f, c_f), (g_h, c_h)), sums) in utilities.zip(tie_terms).zip(sums) {
-            *g_f = sums.net[lane];
-            *c_f = sums.net_curvature[lane];
-            *g_h = sums.tied[lane];
-            *c_h = sums.tied_curvature[lane];
+            *g_f = sums.net;
+            *c_f = sums.net_curvature;
+            *g_h = sums.tied;
+            *c_h = sums.tied_curvature;
         }
     }
 
-    /// Writes the derivatives of the row.
+    /// Writes the derivatives of one row. Its sums are gathered in registers: vectors that are read soon after their
+    /// elements were written one by one would stall.
     #[inline(always)]
-    fn write(&self, out: &mut [DerivativeLine]) {
+    fn write_row(&self, lane: usize, weights: &[Outputs], out: &mut [DerivativeLine]) {
+        let relations = &self.relations[lane * out.len()..];
         for (group, line) in out.iter_mut().enumerate() {
             let [factor, scale] = [&self.factors[0][group], &self.factors[1][group]];
-            let [sum, bend] = [&self.sums[0][group], &self.sums[1][group]];
-            let (relation, weight) = (&self.relations[group], &self.weights[group]);
+            let (relation, weight) = (&relations[group], &weights[group]);
+            let [sums, bends] = [&self.sums[0][group], &self.sums[1][group]];
+            let sum: Outputs = std::array::from_fn(|i| sums[i][lane]);
+            let bend: Outputs = std::array::from_fn(|i| bends[i][lane]);
             let gradient: Outputs =
                 std::array::from_fn(|i| factor[i] * (relation[i] - sum[i]) * weight[i]);
             let curvature: Outputs =

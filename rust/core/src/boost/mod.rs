@@ -20,6 +20,7 @@
 //! # Ok::<(), bucketrank_core::error::Error>(())
 //! ```
 
+mod bin_groups;
 mod bins;
 mod booster;
 mod candidates;

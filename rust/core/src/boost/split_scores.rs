@@ -5,13 +5,18 @@
 
 use crate::simd::{dispatch, Kernel};
 
-use super::candidates::CandidateFeatures;
+use super::candidates::{CandidateFeature, CandidateFeatures};
 use super::gradient::{DerivativeLine, DerivativeLines, OUTPUTS};
-use super::params::MAX_BINS;
 use super::row_sample::RowSample;
 
 /// Groups of outputs per task.
-pub(super) const GROUPS: usize = 2;
+pub(super) const GROUPS: usize = 4;
+
+/// Groups of outputs that are scored by one division.
+const SCORED_GROUPS: usize = 2;
+
+/// Lines of sums that are added to at once: as many as stay in the second-level cache.
+const LINES_IN_CACHE: usize = 4096;
 
 /// Σ G²/(H + ridge) over outputs: of the whole node, and of both sides of each boundary.
 #[derive(Debug, Default)]
@@ -35,20 +40,12 @@ pub(super) fn score_splits(
     first_group: usize,
     ridge: f32,
 ) -> SplitScores {
-    if first_group + 1 == lines.groups() {
-        return dispatch(SplitScoreKernel::<1> {
-            node,
-            lines,
-            first_group,
-            ridge,
-        });
+    match lines.groups() - first_group {
+        1 => dispatch(kernel::<1>(node, lines, first_group, ridge)),
+        2 => dispatch(kernel::<2>(node, lines, first_group, ridge)),
+        3 => dispatch(kernel::<3>(node, lines, first_group, ridge)),
+        _ => dispatch(kernel::<GROUPS>(node, lines, first_group, ridge)),
     }
-    dispatch(SplitScoreKernel::<GROUPS> {
-        node,
-        lines,
-        first_group,
-        ridge,
-    })
 }
 
 /// Sums of the derivatives of rows in double precision: gradients, then curvatures, per group.
@@ -63,6 +60,20 @@ struct SplitScoreKernel<'a, const N: usize> {
     ridge: f32,
 }
 
+fn kernel<'a, const N: usize>(
+    node: SearchNode<'a>,
+    lines: &'a DerivativeLines,
+    first_group: usize,
+    ridge: f32,
+) -> SplitScoreKernel<'a, N> {
+    SplitScoreKernel {
+        node,
+        lines,
+        first_group,
+        ridge,
+    }
+}
+
 impl<const N: usize> Kernel for SplitScoreKernel<'_, N> {
     type Output = SplitScores;
 
@@ -70,59 +81,143 @@ impl<const N: usize> Kernel for SplitScoreKernel<'_, N> {
     fn run(self) -> SplitScores {
         let mut splits = vec![0.0; self.node.candidates.boundaries()];
         let mut unscored = &mut splits[..];
-        // Largest number of boundaries of a feature.
-        let mut between = Vec::with_capacity(MAX_BINS);
-        let mut scores = Vec::with_capacity(MAX_BINS);
+        let mut sums: Vec<[DerivativeLine; N]> = Vec::new();
         let mut total = [DerivativeLine::default(); N];
-        for (number, candidate) in self.node.candidates.features().iter().enumerate() {
-            between.clear();
-            between.resize(candidate.groups, [DerivativeLine::default(); N]);
-            let column = self.node.sample.column(candidate.feature);
-            for &row in self.node.rows {
-                let bin = usize::from(column[row as usize]);
-                let sums = &mut between[usize::from(candidate.group_of[bin])];
-                add_lines(
-                    sums,
-                    self.lines.row_groups(row as usize, self.first_group, N),
-                );
-            }
-            // The bins of a feature contain all rows, so the sums of any feature add up to the total.
-            if number == 0 {
-                for lines in &between {
-                    add_lines(&mut total, lines);
+        let mut is_first = true;
+        let mut features = self.node.candidates.features();
+        while !features.is_empty() {
+            let batch;
+            (batch, features) = features.split_at(batch_size(features, N));
+            self.sum_groups(batch, &mut sums);
+            let mut rest = &sums[..];
+            for candidate in batch {
+                let (between, own);
+                (between, rest) = rest.split_at(candidate.groups);
+                (own, unscored) = unscored.split_at_mut(candidate.boundaries());
+                if is_first {
+                    // The groups of a feature contain all rows, so the sums of any feature add up to the total.
+                    for lines in between {
+                        add_lines(&mut total, lines);
+                    }
+                    is_first = false;
                 }
-            }
-            scores.clear();
-            let none = [DerivativeLine::default(); N];
-            let missing = between[between.len() - 1];
-            for (edges, start) in [
-                (&candidate.missing_right, none),
-                (&candidate.missing_left, missing),
-            ] {
-                let mut left = start;
-                for lines in &between[..edges.start] {
-                    add_lines(&mut left, lines);
-                }
-                for lines in &between[edges.clone()] {
-                    add_lines(&mut left, lines);
-                    scores.push(score_sides(&left, &total, self.ridge));
-                }
-            }
-            let own;
-            (own, unscored) = unscored.split_at_mut(candidate.boundaries());
-            for (split, score) in own.iter_mut().zip(&scores) {
-                *split = sum_halves(*score);
+                self.score_feature(candidate, between, &total, own);
             }
         }
         SplitScores {
-            node: sum_halves(score_sides(&total, &total, self.ridge)),
+            node: self.score_node(&total),
             splits,
         }
     }
 }
 
+impl<const N: usize> SplitScoreKernel<'_, N> {
+    /// Sums the derivatives of the rows per group of bins, for one feature after another. Rows are the outer loop, so
+    /// that the derivatives of a row are read once for all features.
+    #[inline(always)]
+    fn sum_groups(&self, batch: &[CandidateFeature], sums: &mut Vec<[DerivativeLine; N]>) {
+        let mut groups = 0;
+        let mut columns = Vec::with_capacity(batch.len());
+        for candidate in batch {
+            let column = self.node.sample.column(candidate.feature);
+            columns.push((column, &candidate.group_of, groups));
+            groups += candidate.groups;
+        }
+        sums.clear();
+        sums.resize(groups, [DerivativeLine::default(); N]);
+        let sums = &mut sums[..];
+        for &row in self.node.rows {
+            let row = row as usize;
+            let lines = self.lines.row_groups(row, self.first_group, N);
+            let lines: [DerivativeLine; N] = std::array::from_fn(|group| lines[group]);
+            for &(column, group_of, first) in &columns {
+                let group = group_of[usize::from(column[row])];
+                add_lines(&mut sums[first + usize::from(group)], &lines);
+            }
+        }
+    }
+
+    /// Adds the scores of all boundaries of a feature to `splits`, given its sums per group of bins and the sum of the
+    /// node.
+    #[inline(always)]
+    fn score_feature(
+        &self,
+        candidate: &CandidateFeature,
+        between: &[[DerivativeLine; N]],
+        total: &[DerivativeLine; N],
+        splits: &mut [f64],
+    ) {
+        let mut scores = vec![[0.0; OUTPUTS]; splits.len()];
+        for first in (0..N).step_by(SCORED_GROUPS) {
+            let sums = (between, total, first);
+            if first + 1 == N {
+                self.score_boundaries::<1>(candidate, sums, &mut scores);
+            } else {
+                self.score_boundaries::<SCORED_GROUPS>(candidate, sums, &mut scores);
+            }
+            for (split, score) in splits.iter_mut().zip(&scores) {
+                *split += sum_halves(*score);
+            }
+        }
+    }
+
+    /// Writes the scores of all boundaries of a feature on `M` groups of outputs, given its sums per group of bins,
+    /// the sum of the node and the first of the `M` groups of outputs.
+    #[inline(always)]
+    fn score_boundaries<const M: usize>(
+        &self,
+        candidate: &CandidateFeature,
+        (between, total, first): (&[[DerivativeLine; N]], &[DerivativeLine; N], usize),
+        scores: &mut [[f32; OUTPUTS]],
+    ) {
+        let select = |lines: &[DerivativeLine; N]| -> [DerivativeLine; M] {
+            std::array::from_fn(|group| lines[first + group])
+        };
+        let total = select(total);
+        let none = [DerivativeLine::default(); M];
+        let missing = select(&between[between.len() - 1]);
+        let (right, left) = scores.split_at_mut(candidate.missing_right.len());
+        for (edges, start, scores) in [
+            (&candidate.missing_right, none, right),
+            (&candidate.missing_left, missing, left),
+        ] {
+            let mut left = start;
+            for lines in &between[..edges.start] {
+                add_lines(&mut left, &select(lines));
+            }
+            for (lines, score) in between[edges.clone()].iter().zip(scores) {
+                add_lines(&mut left, &select(lines));
+                *score = score_sides(&left, &total, self.ridge);
+            }
+        }
+    }
+
+    /// Score of the node without a split.
+    #[inline(always)]
+    fn score_node(&self, total: &[DerivativeLine; N]) -> f64 {
+        let mut score = 0.0;
+        for groups in total.chunks(SCORED_GROUPS) {
+            score += sum_halves(match *groups {
+                [a, b] => score_sides(&[a, b], &[a, b], self.ridge),
+                _ => score_sides(&[groups[0]], &[groups[0]], self.ridge),
+            });
+        }
+        score
+    }
+}
+
+/// Number of features, at least 1, whose sums together take at most [`LINES_IN_CACHE`] lines.
+fn batch_size(features: &[CandidateFeature], lines_per_group: usize) -> usize {
+    let mut lines = 0;
+    let fits = |candidate: &&CandidateFeature| {
+        lines += candidate.groups * lines_per_group;
+        lines <= LINES_IN_CACHE
+    };
+    features.iter().take_while(fits).count().max(1)
+}
+
 #[inline(always)]
-fn add_lines<const N: usize>(sum: &mut [DerivativeLine; N], lines: &[DerivativeLine]) {
+fn add_lines<const N: usize>(sum: &mut [DerivativeLine; N], lines: &[DerivativeLine; N]) {
     for (sum, line) in sum.iter_mut().zip(lines) {
         *sum = DerivativeLine(std::array::from_fn(|i| sum.0[i] + line.0[i]));
     }
@@ -279,8 +374,8 @@ mod tests {
 
     #[test]
     fn scores_match_sums_of_the_two_sides() {
-        // One group of outputs; two groups in one task; three groups in two tasks.
-        for labels in [4, 7, 9] {
+        // One to four groups of outputs in one task; five groups in two tasks.
+        for labels in [4, 7, 9, 16, 18] {
             check(labels, 0..0);
             check(labels, 11..23);
         }
