@@ -276,4 +276,43 @@ mod tests {
             assert_eq!(weighted, general, "{case} {options:?}");
         }
     }
+
+    /// Small nodes with many pairs of labels and many cuts, in which bounds decide what is scored.
+    #[test]
+    fn engines_agree_on_many_pairs_and_missing_features() {
+        let mut generator = Generator::new(5);
+        for case in 0..60 {
+            let (rows, labels, features) = ([30, 64, 200][case % 3], 7 + case % 8, 6);
+            let missing = [0, 30, 60][case / 3 % 3];
+            let x = Array2::from_shape_fn((rows, features), |_| {
+                if generator.below(100) < missing {
+                    return f64::NAN;
+                }
+                generator.below([2, 8, 1000][case / 9 % 3]) as f64
+            });
+            let y = Array2::from_shape_fn((rows, labels), |(row, label)| {
+                let signal = x[[row, label % features]] > 3.0;
+                (1 + usize::from(signal) + generator.below(1 + label)) as f64
+            });
+            let features = Features::new(x.view(), &Interrupt::never()).unwrap();
+            let rankings = crate::missing::to_dense_ranks(y.view(), &Interrupt::never()).unwrap();
+            let options = TreeOptions {
+                min_samples_leaf: 1 + case % 2 * generator.below(4),
+                max_features: (case % 7 < 2).then_some(3),
+                seed: case as u64,
+                ..TreeOptions::default()
+            };
+            let task = GrowTask {
+                encoding: &SharedEncoding::default(),
+                features: &features,
+                rankings: &rankings,
+                options: &options,
+                interrupt: &Interrupt::never(),
+            };
+            let coded = coded::grow(&task).unwrap().unwrap();
+            let general = grow_general(&task, None).unwrap();
+            assert!(general.nodes.len() > 1, "{options:?}");
+            assert_eq!(coded, general, "{case} {options:?}");
+        }
+    }
 }

@@ -75,6 +75,11 @@ impl IntegerEntropy {
         Self { pairs, tables }
     }
 
+    /// Number of pairs of labels.
+    pub(crate) fn pairs(&self) -> usize {
+        self.pairs as usize
+    }
+
     /// All tables; table j serves nodes of weight in `(2^(j-1), 2^j]`.
     pub(crate) fn tables(&self) -> &[EntropyTable] {
         &self.tables

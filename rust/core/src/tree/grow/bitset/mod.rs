@@ -6,6 +6,8 @@
 
 mod candidates;
 mod pair_sets;
+mod partition_bounds;
+mod partition_scores;
 mod row_cut;
 mod small_score_tables;
 
@@ -14,6 +16,8 @@ use crate::features::{Features, MISSING_RANK};
 use crate::run::WorkMeter;
 
 use self::pair_sets::{bits_of_rows, ColumnMerger, PairSets, RowSetIndex};
+use self::partition_bounds::PartitionBounds;
+use self::partition_scores::PromisingPartitions;
 use self::row_cut::{restrict_cuts, CutColumn, RowCut};
 use self::small_score_tables::SmallScoreTables;
 use crate::random::child_seed;
@@ -54,8 +58,11 @@ pub(crate) struct BitsetGrower<'a> {
     feature_ends: Vec<(u32, u32)>,
     /// The drawn features; filled only with `max_features`.
     drawn_features: Vec<u32>,
-    /// Per partition the improvement.
+    /// Per partition the improvement; negative infinity if a bound shows that it is not the best.
     improvements: Vec<f64>,
+    bounds: PartitionBounds,
+    /// Partitions that may be the best, and their improvements.
+    promising: PromisingPartitions,
     /// Per row of the pair codes its bits in the current subtree; stale for rows outside the subtree.
     row_bits: Vec<u64>,
     /// The lowest bit of each row.
@@ -98,6 +105,8 @@ impl<'a> BitsetGrower<'a> {
             drawn_features: Vec::new(),
             partition_of: Vec::new(),
             improvements: Vec::new(),
+            bounds: PartitionBounds::default(),
+            promising: PromisingPartitions::default(),
             row_bits: Vec::new(),
             first_bits: 0,
             missing_rows: Vec::new(),
@@ -328,14 +337,7 @@ impl<'a> BitsetGrower<'a> {
                 self.partitions.insert(left)
             });
         }
-        let columns = &self.columns[node.columns..];
-        self.small_scores.improvements(
-            self.scores,
-            (node.rows, node_score),
-            columns,
-            self.partitions.sets(),
-            &mut self.improvements,
-        );
+        self.score_partitions(node, node_score);
         let mut best: Option<(f64, u32)> = None;
         for (&at, &partition) in self.candidates.iter().zip(&self.partition_of) {
             let improvement = self.improvements[partition as usize];
