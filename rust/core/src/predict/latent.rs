@@ -2,7 +2,7 @@
 
 use ndarray::ArrayView2;
 
-use super::{PairModel, RowBlock};
+use super::{BlockShares, PairModel, RowBlock};
 use crate::boost::Booster;
 use crate::error::{Error, Result};
 use crate::latent::LatentRow;
@@ -22,11 +22,17 @@ impl LatentScores<'_> {
     fn write<'s>(&self, rows: impl Iterator<Item = &'s [f64]>, shares: &mut [f64]) {
         let pairs = pair_count(self.compared.len());
         for (scores, shares) in rows.zip(shares.chunks_exact_mut(3 * pairs)) {
-            let (before, rest) = shares.split_at_mut(pairs);
-            let (tied, after) = rest.split_at_mut(pairs);
-            LatentRow::new(scores).write_known_shares(self.compared, [before, tied, after]);
+            write_row_shares(scores, self.compared, shares);
         }
     }
+}
+
+/// Writes the planes before, tied and after of one row of scores.
+pub(super) fn write_row_shares(scores: &[f64], compared: &[bool], shares: &mut [f64]) {
+    let pairs = shares.len() / 3;
+    let (before, rest) = shares.split_at_mut(pairs);
+    let (tied, after) = rest.split_at_mut(pairs);
+    LatentRow::new(scores).write_known_shares(compared, [before, tied, after]);
 }
 
 impl PairModel for LatentScores<'_> {
@@ -72,19 +78,28 @@ impl PairModel for BoosterStage<'_> {
         out: &mut [f64],
         interrupt: &Interrupt,
     ) -> Result<()> {
-        let scores = self.booster.scores(
-            view(block)?,
-            self.rounds,
-            Jobs {
-                n_jobs: 1,
-                interrupt,
-            },
-        )?;
-        let scores = scores.mapv(f64::from);
         let compared = self.booster.compared_labels();
-        let rows = scores.as_slice().unwrap_or_default();
-        LatentScores { compared }.write(rows.chunks_exact(2 * compared.len()), out);
+        let scores = self.block_scores(block, interrupt)?;
+        LatentScores { compared }.write(scores.chunks_exact(2 * compared.len()), out);
         Ok(())
+    }
+
+    fn block_shares(&self, block: RowBlock<'_>, interrupt: &Interrupt) -> Result<BlockShares<'_>> {
+        Ok(BlockShares::Scores {
+            scores: self.block_scores(block, interrupt)?,
+            compared: self.booster.compared_labels(),
+        })
+    }
+}
+
+impl BoosterStage<'_> {
+    fn block_scores(&self, block: RowBlock<'_>, interrupt: &Interrupt) -> Result<Vec<f64>> {
+        let jobs = Jobs {
+            n_jobs: 1,
+            interrupt,
+        };
+        let scores = self.booster.scores(view(block)?, self.rounds, jobs)?;
+        Ok(scores.iter().copied().map(f64::from).collect())
     }
 }
 
@@ -108,6 +123,13 @@ impl PairModel for &LinearModel {
         let rows = scores.as_slice().unwrap_or_default();
         LatentScores { compared }.write(rows.chunks_exact(2 * compared.len()), out);
         Ok(())
+    }
+
+    fn block_shares(&self, block: RowBlock<'_>, interrupt: &Interrupt) -> Result<BlockShares<'_>> {
+        Ok(BlockShares::Scores {
+            scores: self.scores(view(block)?, interrupt)?.into_iter().collect(),
+            compared: self.compared_labels(),
+        })
     }
 }
 
