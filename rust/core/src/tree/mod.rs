@@ -34,7 +34,7 @@ mod params;
 mod split;
 pub(crate) mod walker;
 
-pub(crate) use coded_walker::CodedTrees;
+pub(crate) use coded_walker::{CodedTrees, RowCodes};
 pub(crate) use grow::{PreorderNode, SharedEncoding, Subtree, LEAF};
 pub(crate) use leaves::{
     anchor_stride, coarse_stride, step_up, AnchorPlan, AnchoredTree, ClimbEnd, ClimbedNode,
