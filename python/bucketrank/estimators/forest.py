@@ -110,9 +110,9 @@ class PartialLabelRankingForest(ScoreRanker):
     Notes
     -----
     Trees store no shares. The first prediction prepares the forest for fast predictions and keeps at most 64 MB of
-    shares in memory, not in the saved model; predicted shares differ from the exact ones by at most 1e-6. Weights
-    are compared with `shrinkage_strength` as numbers of rows: weights that add up to 1 are weak evidence, and leave the
-    shares near ⅓.
+    shares and 192 MB of weighted rankings in memory, not in the saved model; predicted shares differ from the exact
+    ones by at most 1e-6. Weights are compared with `shrinkage_strength` as numbers of rows: weights that add up to 1
+    are weak evidence, and leave the shares near ⅓.
 
     Examples
     --------

@@ -8,8 +8,8 @@ use crate::run::{self, require_memory, Jobs};
 
 use super::model::{add_trees, ScoreTree};
 
-/// Rows per block: their scores stay in cache while all trees are added.
-const ROWS_AT_ONCE: usize = 64;
+/// Rows per block: their scores stay in the second-level cache, and each tree is read once for many rows.
+const ROWS_AT_ONCE: usize = 256;
 
 /// A constant plus a sum of trees.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,7 +4,8 @@ use ndarray::ArrayView2;
 
 use crate::simd::{dispatch, Kernel};
 use crate::tree::walker::{
-    find_leaf, find_leaves, goes_right, walk_trees_together, FlatNode, FlatTree, BATCH_ROWS, LANES,
+    find_leaf, find_leaves, goes_right, walk_trees_together, FlatNode, FlatTree, WalkDepth,
+    BATCH_ROWS, LANES,
 };
 
 /// Below this many rows, walking through many trees at once is faster than many rows at once.
@@ -16,6 +17,7 @@ pub(crate) struct ScoreTree {
     pub(crate) nodes: Vec<FlatNode>,
     /// Per node: whether a missing value goes left; true for leaves.
     pub(crate) missing_left: Vec<bool>,
+    depth: WalkDepth,
     /// Per node: its number among the leaves; unused for inner nodes.
     leaf_numbers: Vec<u32>,
     /// Leaf by leaf, in the order of the nodes: n utilities, then n tie terms.
@@ -47,6 +49,7 @@ impl ScoreTree {
         };
         Self {
             leaf_numbers: nodes.iter().enumerate().map(number).collect(),
+            depth: WalkDepth::of(&nodes),
             nodes,
             missing_left,
             values,
@@ -95,7 +98,8 @@ pub(super) fn add_trees(
     for tree in trees {
         let values = values.as_slice().unwrap_or_default();
         let missing_left = has_missing.then_some(tree.missing_left.as_slice());
-        find_leaves(&tree.nodes, missing_left, columns, values, leaves);
+        let flat = (&tree.nodes[..], tree.depth);
+        find_leaves(flat, missing_left, columns, values, leaves);
         dispatch(AddLeafValues {
             tree,
             leaves,

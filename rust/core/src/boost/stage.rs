@@ -1,7 +1,7 @@
 //! [`BoosterStage`]: the pair model of a booster.
 
 use crate::error::Result;
-use crate::predict::{LatentScores, PairModel, RowBlock};
+use crate::predict::{BlockShares, LatentScores, PairModel, RowBlock};
 use crate::run::{Interrupt, Jobs};
 
 use super::Booster;
@@ -30,14 +30,27 @@ impl PairModel for BoosterStage<'_> {
         out: &mut [f64],
         interrupt: &Interrupt,
     ) -> Result<()> {
+        let scores = self.block_scores(block, interrupt)?;
+        let compared = self.booster.compared_labels();
+        LatentScores { compared }.write(&scores, out);
+        Ok(())
+    }
+
+    fn block_shares(&self, block: RowBlock<'_>, interrupt: &Interrupt) -> Result<BlockShares<'_>> {
+        Ok(BlockShares::Scores {
+            scores: self.block_scores(block, interrupt)?,
+            compared: self.booster.compared_labels(),
+        })
+    }
+}
+
+impl BoosterStage<'_> {
+    fn block_scores(&self, block: RowBlock<'_>, interrupt: &Interrupt) -> Result<Vec<f64>> {
         let jobs = Jobs {
             n_jobs: 1,
             interrupt,
         };
         let scores = self.booster.scores(block.view()?, self.rounds, jobs)?;
-        let scores = scores.mapv(f64::from);
-        let compared = self.booster.compared_labels();
-        LatentScores { compared }.write(scores.as_slice().unwrap_or_default(), out);
-        Ok(())
+        Ok(scores.iter().copied().map(f64::from).collect())
     }
 }

@@ -246,6 +246,11 @@ impl Forest {
         self.members.len()
     }
 
+    /// Number of leaves of all trees together.
+    fn leaves(&self) -> usize {
+        self.members.iter().map(|member| member.tree.leaves()).sum()
+    }
+
     /// The tree with this index.
     #[must_use]
     pub fn tree(&self, index: usize) -> Option<&Tree> {

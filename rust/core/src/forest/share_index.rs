@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
 use std::time::Duration;
 
 use crate::error::Result;
-use crate::pairs::{pair_count, PackedPairCodes};
+use crate::pairs::{pair_count, CompactRankings, PackedPairCodes};
 use crate::rankings::Rankings;
 use crate::run::{self, Jobs, Work};
 use crate::tree::{
@@ -19,6 +19,9 @@ use super::Forest;
 /// Memory of all anchors together, in bytes.
 const ANCHOR_BUDGET: usize = 64 << 20;
 
+/// Memory of all stored tails together, in bytes.
+const TAIL_BUDGET: usize = 192 << 20;
+
 /// Fraction of the budget that coarse anchors may take: numerator and denominator.
 const COARSE_PART: [usize; 2] = [3, 4];
 
@@ -31,9 +34,10 @@ const SINGLE_PRECISION: std::ops::RangeInclusive<f64> = 1e-20..=1e20;
 
 /// The anchored trees of a forest for one strength of the m-estimate.
 ///
-/// Memory on top of the forest: 64 MB for anchors, 4 bytes per node; unless every leaf is an anchor, another 16 bytes
-/// per node, 8 bytes per tree and training row, and three bits per distinct ranking and pair of labels; after the first
-/// prediction of many rows another 8 bytes per node.
+/// Memory on top of the forest: at most 64 MB for anchors, 4 bytes per node; unless every leaf is an anchor, for complete
+/// rankings at most 192 MB for tails, and trees whose tails do not fit, or any with missing labels, take 16 bytes per node
+/// and 8 bytes per training row; 64 bytes per distinct ranking, or three bits per pair of labels with missing or more than
+/// 32 labels; after the first prediction of many rows another 8 bytes per node.
 #[derive(Debug)]
 pub(super) struct ShareIndex {
     pub(super) strength: f64,
@@ -42,8 +46,10 @@ pub(super) struct ShareIndex {
     pub(super) trees: Vec<AnchoredTree>,
     /// Largest fraction that a coarse anchor contributes to the shares of a leaf; 0 without coarse anchors.
     pub(super) coarse_fraction: f32,
-    /// The distinct training rankings; none if every leaf is an anchor.
+    /// The distinct training rankings; none if every leaf is an anchor, or if they are compact.
     pub(super) codes: PackedPairCodes,
+    /// The distinct training rankings, if they rank all labels and there are few labels.
+    pub(super) compact: Option<CompactRankings>,
     pub(super) distinct_rankings: usize,
     /// Whether some leaves are not anchors.
     pub(super) has_tails: bool,
@@ -71,21 +77,35 @@ impl ShareIndex {
         let mut plan = sizes.plan(forest, strength);
         let distinct = DistinctRankings::new(rankings, plan.has_tails());
         plan.ranking_of = &distinct.ranking_of;
+        let leaves = forest.leaves();
         let anchor = |(): &mut (), tree: usize| {
             let member = &forest.members[tree];
             let weights = forest.weights(member.kind, member.seed);
+            let part = member.tree.leaves() as f64 / leaves as f64;
+            let plan = AnchorPlan {
+                tail_bytes: (sizes.tail_bytes as f64 * part) as usize,
+                ..plan
+            };
             AnchoredTree::new(&member.tree, &weights, &plan, jobs.interrupt)
         };
         let pairs = pair_count(rankings.labels());
         let work = Work::new(forest.members.len(), rankings.len() * pairs);
         let trees = run::map(jobs, work, || (), anchor)?;
-        let distinct_rankings = distinct.positions.len() / rankings.labels();
+        let labels = rankings.labels();
+        let distinct_rankings = distinct.positions.len() / labels;
+        let compact = CompactRankings::new(labels, &distinct.positions);
+        let compact = compact.filter(|_| rankings.is_complete());
+        let positions = match compact {
+            Some(_) => Vec::new(),
+            None => distinct.positions,
+        };
         Ok(Self {
             strength,
             unit: plan.unit,
             trees,
             coarse_fraction: sizes.coarse_fraction,
-            codes: PackedPairCodes::new(rankings.labels(), distinct.positions),
+            codes: PackedPairCodes::new(labels, positions),
+            compact,
             distinct_rankings,
             has_tails: sizes.least > 1,
             coded: OnceLock::new(),
@@ -104,6 +124,8 @@ impl ShareIndex {
 pub(super) struct AnchorSizes {
     pub(super) least: u32,
     pub(super) coarse_fraction: f32,
+    /// Memory of the stored tails of all trees.
+    pub(super) tail_bytes: usize,
 }
 
 impl AnchorSizes {
@@ -111,6 +133,7 @@ impl AnchorSizes {
     pub(super) const LEAVES: Self = Self {
         least: 1,
         coarse_fraction: 0.0,
+        tail_bytes: 0,
     };
 
     fn plan(self, forest: &Forest, strength: f64) -> AnchorPlan<'_> {
@@ -121,6 +144,7 @@ impl AnchorSizes {
             least: self.least,
             coarse_fraction: self.coarse_fraction,
             unit: unit(forest.members.len()),
+            tail_bytes: 0,
         }
     }
 
@@ -132,8 +156,7 @@ impl AnchorSizes {
         }
         let labels = forest.rankings.labels();
         let exact_bytes = anchor_stride(labels) * size_of::<i32>();
-        let leaves: usize = forest.members.iter().map(|m| m.tree.leaves()).sum();
-        if leaves.saturating_mul(exact_bytes) <= budget {
+        if forest.leaves().saturating_mul(exact_bytes) <= budget {
             return Ok(Self::LEAVES);
         }
         let [parts, of] = COARSE_PART;
@@ -145,6 +168,7 @@ impl AnchorSizes {
                 return Ok(Self {
                     least: counts.least(left / exact_bytes),
                     coarse_fraction,
+                    tail_bytes: TAIL_BUDGET,
                 });
             }
         }
@@ -152,6 +176,7 @@ impl AnchorSizes {
         Ok(Self {
             least: counts.least(budget / exact_bytes),
             coarse_fraction: 0.0,
+            tail_bytes: TAIL_BUDGET,
         })
     }
 }

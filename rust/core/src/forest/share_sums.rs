@@ -1,6 +1,6 @@
 //! [`ShareSums`]: shares of one row, summed over trees in fixed point, so that equal shares stay equal.
 
-use crate::pairs::PackedPairCodes;
+use crate::pairs::{CompactRankings, PackedPairCodes, RankingSums};
 use crate::simd::{dispatch, Kernel};
 use crate::tree::{anchor_stride, coarse_stride, ANCHOR_LANES, COARSE_LANES, COARSE_ONE};
 
@@ -21,6 +21,8 @@ pub(super) struct ShareSums {
     /// Sums of rankings, padded to whole code words.
     before: Vec<i32>,
     after: Vec<i32>,
+    /// Rankings to be added to `before` and `after`.
+    rankings: RankingSums,
     /// Sums of exact anchors: the planes before and after, and padding.
     anchored: Vec<i32>,
     /// Sums of coarse anchors, in the same layout with other padding; empty without coarse anchors.
@@ -42,6 +44,7 @@ impl ShareSums {
             unit: index.unit as f32,
             before: vec![0; index.codes.stride()],
             after: vec![0; index.codes.stride()],
+            rankings: RankingSums::new(if index.compact.is_some() { labels } else { 0 }),
             anchored: vec![0; anchor_stride(labels)],
             coarse: vec![0; coarse],
             coarse_one: if has_coarse { 2e9 / largest } else { 1.0 },
@@ -104,6 +107,21 @@ impl ShareSums {
     pub(super) fn add_rankings(&mut self, codes: &PackedPairCodes, rankings: &[(u32, i32)]) {
         self.total += rankings.iter().map(|(_, weight)| weight).sum::<i32>();
         codes.add_complete(rankings, [&mut self.before, &mut self.after]);
+    }
+
+    /// Adds complete rankings with their weights, as parts of a tree's shares.
+    pub(super) fn add_compact(
+        &mut self,
+        compact: &CompactRankings,
+        rankings: impl Iterator<Item = (u32, f32)>,
+    ) {
+        for (ranking, weight) in rankings {
+            let weight = self.fixed(weight);
+            self.total += weight;
+            self.rankings.push(ranking, weight);
+        }
+        self.rankings
+            .drain(compact, [&mut self.before, &mut self.after]);
     }
 
     /// Adds the shares of before and after of one tree.

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::pairs::{pair_count, PairShares};
 use crate::predict::{self, PairModel, RowBlock};
 use crate::run::{Interrupt, Jobs};
-use crate::tree::{CodedTrees, LeafStart, Shrinkage, Tree};
+use crate::tree::{CodedTrees, LeafStart, RowCodes, Shrinkage, Tree};
 
 use super::share_index::ShareIndex;
 use super::share_sums::{AnchorSums, ShareSums, NO_SLOT, TREES_AT_ONCE};
@@ -140,7 +140,7 @@ struct BlockLeaves<'a> {
     /// Row by row, for blocks of few rows.
     of_few_rows: Vec<u32>,
     /// For blocks of many rows: the coded trees and the ranks of the rows.
-    coded: Option<(&'a CodedTrees, Vec<u16>)>,
+    coded: Option<(&'a CodedTrees, RowCodes)>,
 }
 
 impl<'a> BlockLeaves<'a> {

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::run::Interrupt;
 use crate::simd::{dispatch, Kernel};
-use crate::tree::{step_up, ClimbEnd, ClimbedNode, Step, TailRow, NEGLIGIBLE};
+use crate::tree::{ClimbEnd, ClimbedNode, NEGLIGIBLE};
 
 use super::share_index::ShareIndex;
 use super::share_sums::ShareSums;
@@ -59,175 +59,103 @@ impl<'a> TailSums<'a> {
     }
 }
 
-/// Complete rankings: the weights of a node are the same for all pairs, so the shares of all trees together are one
-/// weighted sum of rankings.
-///
-/// Most of the time would be spent waiting for memory, because the trees exceed the cache. All leaves therefore climb
-/// together, one level at a time, so that the reads of different trees do not wait for each other.
+/// Complete rankings: the shares of all trees together are one weighted sum of rankings.
 pub(super) struct CompleteTails<'a> {
     index: &'a ShareIndex,
     strength: f32,
-    /// Per distinct ranking its weight in the sum; 0 between two rows.
-    weights: Vec<f32>,
-    /// The rankings whose weight is not 0, and room for all rows.
-    touched: Vec<u32>,
-    climbs: Vec<Climb>,
-    /// Nodes on the ways up.
-    path: Vec<PathNode>,
-    /// Per climb that ended: its tree and the index in `path` of its highest node.
-    ended: Vec<(u32, u32)>,
+    weights: RankingWeights,
     coarse: Vec<(&'a [u8], i32)>,
     weighted: Vec<(u32, i32)>,
 }
 
-/// A leaf on its way up.
-#[derive(Clone, Copy)]
-struct Climb {
-    tree: u32,
-    node: u32,
-    /// Index in `CompleteTails::path` of the node below, or [`BOTTOM`].
-    below: u32,
-    /// Fraction of the leaf's shares that this node and those above it contribute.
-    fraction: f32,
+/// Weights of the distinct rankings in a sum.
+struct RankingWeights {
+    /// Per distinct ranking; 0 between two rows. In double precision, because the same ranking may have a large weight in
+    /// some trees and a tiny one in many others.
+    weights: Vec<f64>,
+    /// The rankings whose weight is not 0 come first; there is room for all and one more.
+    touched: Vec<u32>,
+    /// Number of rankings whose weight is not 0.
+    count: usize,
 }
 
-/// A node on the way up from a leaf, with the factor of its weights.
-#[derive(Clone, Copy)]
-struct PathNode {
-    level: ClimbedNode,
-    factor: f32,
-    /// Index of the node below, or [`BOTTOM`].
-    below: u32,
+impl RankingWeights {
+    #[inline(always)]
+    fn add(&mut self, ranking: u32, weight: f32) {
+        let sum = &mut self.weights[ranking as usize];
+        // Branch-free: the ranking is written always, and kept if it is new.
+        self.touched[self.count] = ranking;
+        self.count += usize::from((*sum == 0.0) & (weight > 0.0));
+        *sum += f64::from(weight);
+    }
+
+    /// The rankings and their weights, which become 0.
+    fn drain(&mut self) -> impl Iterator<Item = (u32, f32)> + '_ {
+        let touched = &self.touched[..std::mem::take(&mut self.count)];
+        let weights = &mut self.weights;
+        touched.iter().map(|&ranking| {
+            (
+                ranking,
+                std::mem::take(&mut weights[ranking as usize]) as f32,
+            )
+        })
+    }
 }
-
-/// Marks that there is no node below.
-const BOTTOM: u32 = u32::MAX;
-
-/// Tail rows per cache line.
-const ROWS_PER_LINE: usize = 64 / size_of::<TailRow>();
 
 impl<'a> CompleteTails<'a> {
     fn new(index: &'a ShareIndex) -> Self {
         Self {
             index,
             strength: index.strength as f32,
-            weights: vec![0.0; index.distinct_rankings],
-            touched: Vec::new(),
-            climbs: Vec::new(),
-            path: Vec::new(),
-            ended: Vec::new(),
+            weights: RankingWeights {
+                weights: vec![0.0; index.distinct_rankings],
+                touched: vec![0; index.distinct_rankings + 1],
+                count: 0,
+            },
             coarse: Vec::new(),
             weighted: Vec::new(),
         }
     }
 
     fn add(&mut self, starts: &[u32], sums: &mut ShareSums) {
-        self.climbs.clear();
-        self.climbs
-            .extend(started(starts).map(|(tree, &node)| Climb {
-                tree: tree as u32,
-                node,
-                below: BOTTOM,
-                fraction: 1.0,
-            }));
-        self.path.clear();
-        self.ended.clear();
+        let trees = &self.index.trees;
+        // These reads do not wait for each other; the tails are then in the cache.
+        let touch = |all, (tree, &start): (usize, &u32)| all | trees[tree].touch_tail(start);
+        std::hint::black_box(started(starts).fold(0, touch));
         self.coarse.clear();
-        while !self.climbs.is_empty() {
-            self.climb_one_level(sums);
+        for (tree, &start) in started(starts) {
+            let (end, fraction) = self.add_tail(tree, start);
+            match end {
+                ClimbEnd::Exact(anchor) => sums.add_fraction(anchor, fraction),
+                ClimbEnd::Coarse(anchor) => {
+                    self.coarse.push((anchor, sums.start_coarse(fraction)));
+                }
+                ClimbEnd::Root => sums.add_prior(fraction),
+                ClimbEnd::Stopped => {}
+            }
         }
         sums.add_coarse(&self.coarse);
-        let touched = self.weigh_rankings();
-        self.weighted.clear();
-        for &ranking in &self.touched[..touched] {
-            let weight = std::mem::take(&mut self.weights[ranking as usize]);
-            self.weighted.push((ranking, sums.fixed(weight)));
+        if let Some(compact) = &self.index.compact {
+            return sums.add_compact(compact, self.weights.drain());
         }
+        self.weighted.clear();
+        let fixed = self.weights.drain();
+        self.weighted
+            .extend(fixed.map(|(ranking, weight)| (ranking, sums.fixed(weight))));
         sums.add_rankings(&self.index.codes, &self.weighted);
     }
 
-    /// Moves all climbs to the parents of their nodes, and removes those that end.
-    fn climb_one_level(&mut self, sums: &mut ShareSums) {
-        let (index, strength) = (self.index, self.strength);
-        let (path, ended, coarse) = (&mut self.path, &mut self.ended, &mut self.coarse);
-        self.climbs.retain_mut(|climb| {
-            let fraction = climb.fraction;
-            let top = match index.trees[climb.tree as usize].step(climb.node) {
-                Step::Up(level, parent) => {
-                    let [factor, rest] = step_up(fraction, level.weight, strength);
-                    path.push(PathNode {
-                        level,
-                        factor,
-                        below: climb.below,
-                    });
-                    climb.below = path.len() as u32 - 1;
-                    climb.fraction = rest;
-                    match parent {
-                        _ if rest < NEGLIGIBLE => ClimbEnd::Stopped,
-                        Some(parent) => {
-                            climb.node = parent;
-                            return true;
-                        }
-                        None => ClimbEnd::Root,
-                    }
-                }
-                Step::End(top) => top,
-            };
-            match top {
-                ClimbEnd::Exact(anchor) => sums.add_fraction(anchor, climb.fraction),
-                ClimbEnd::Coarse(anchor) => {
-                    coarse.push((anchor, sums.start_coarse(climb.fraction)));
-                }
-                ClimbEnd::Root => sums.add_prior(climb.fraction),
-                ClimbEnd::Stopped => {}
-            }
-            if climb.below != BOTTOM {
-                ended.push((climb.tree, climb.below));
-            }
-            false
-        });
-    }
-
-    /// Adds the rows of all ways up to the weights of the rankings; returns the number of rankings that are touched.
-    fn weigh_rankings(&mut self) -> usize {
-        let rows_of = |tree: u32, start, end| self.index.trees[tree as usize].rows(start, end);
-        let (mut all, mut most) = (0, 1);
-        for &(tree, highest) in &self.ended {
-            let level = self.path[highest as usize].level;
-            let rows = rows_of(tree, level.start, level.end).iter();
-            most += rows.len();
-            all = rows
-                .step_by(ROWS_PER_LINE)
-                .fold(all, |all, row| all | row.ranking);
-        }
-        // The rows are in the cache now: the reads above did not wait for each other.
-        std::hint::black_box(all);
-        self.touched.resize(most.max(self.touched.len()), 0);
-        let mut touched = 0;
-        for &(tree, highest) in &self.ended {
-            // A row of the leaf is in all nodes above it: the factors add up from the top.
-            let (mut at, mut factor) = (highest, 0.0);
-            while let Some(&PathNode {
-                level,
-                factor: own,
-                below,
-            }) = self.path.get(at as usize)
-            {
-                factor += own;
-                let inner = self.path.get(below as usize).map(|node| node.level);
-                for (start, end) in ring(level, inner) {
-                    for row in rows_of(tree, start, end) {
-                        let weight = &mut self.weights[row.ranking as usize];
-                        // Branch-free: the ranking is written always, and kept if it is new.
-                        self.touched[touched] = row.ranking;
-                        touched += usize::from(*weight == 0.0);
-                        *weight += factor * row.weight;
-                    }
-                }
-                at = below;
-            }
-        }
-        touched
+    /// Adds the rankings between a leaf and its anchor; returns the anchor and the fraction that it contributes.
+    #[inline]
+    fn add_tail(&mut self, tree: usize, start: u32) -> (ClimbEnd<'a>, f32) {
+        let anchored = &self.index.trees[tree];
+        let weights = &mut self.weights;
+        let Some(tail) = anchored.tail(start) else {
+            let add = |ranking, weight| weights.add(ranking, weight);
+            return anchored.compute_tail(start, self.strength, add);
+        };
+        tail.for_each(|ranking, weight| weights.add(ranking, weight));
+        (tail.end, tail.fraction)
     }
 }
 
@@ -272,7 +200,7 @@ impl<'a> IncompleteTails<'a> {
         let mut inner: Option<ClimbedNode> = None;
         let top = anchored.climb(start, |level| {
             self.ring.clear();
-            for (start, end) in ring(level, inner) {
+            for (start, end) in level.ring(inner) {
                 let rows = anchored.rows(start, end).iter();
                 self.ring.extend(rows.map(|row| (row.ranking, row.weight)));
             }
@@ -297,12 +225,6 @@ impl<'a> IncompleteTails<'a> {
         }
         sums.add_shares([&self.pairs.before, &self.pairs.after]);
     }
-}
-
-/// The two ranges of rows of a node outside its child `inner`.
-fn ring(level: ClimbedNode, inner: Option<ClimbedNode>) -> [(u32, u32); 2] {
-    let (inner_start, inner_end) = inner.map_or((level.end, level.end), |i| (i.start, i.end));
-    [(level.start, inner_start), (inner_end, level.end)]
 }
 
 impl PairFractions {

@@ -1,7 +1,7 @@
 //! The linear model as a [`PairModel`].
 
 use crate::error::Result;
-use crate::predict::{LatentScores, PairModel, RowBlock};
+use crate::predict::{BlockShares, LatentScores, PairModel, RowBlock};
 use crate::run::Interrupt;
 
 use super::LinearModel;
@@ -25,5 +25,12 @@ impl PairModel for &LinearModel {
         let compared = self.compared_labels();
         LatentScores { compared }.write(scores.as_slice().unwrap_or_default(), out);
         Ok(())
+    }
+
+    fn block_shares(&self, block: RowBlock<'_>, interrupt: &Interrupt) -> Result<BlockShares<'_>> {
+        Ok(BlockShares::Scores {
+            scores: self.scores(block.view()?, interrupt)?.into_iter().collect(),
+            compared: self.compared_labels(),
+        })
     }
 }

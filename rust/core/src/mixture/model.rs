@@ -4,11 +4,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::{Error, Result};
 use crate::pairs::pair_count;
-use crate::predict::{PairModel, RowBlock};
+use crate::predict::{BlockShares, PairModel, RowBlock};
 use crate::run::Interrupt;
 
 use super::log_linear::LogLinearPool;
-use super::mixed_rows::{ComponentSums, MixedRows};
+use super::mixed_rows::{ComponentSums, MixedRow};
+
+/// Rows per block: enough for a forest, whose trees are read once per block.
+const BLOCK_ROWS: usize = 512;
 
 /// Models with the same labels and features.
 pub type Models<'a> = Vec<Box<dyn PairModel + 'a>>;
@@ -105,6 +108,10 @@ impl PairModel for Mixture<'_> {
         self.components[0].models[0].features()
     }
 
+    fn block_rows(&self) -> usize {
+        BLOCK_ROWS
+    }
+
     fn write_shares(
         &self,
         block: RowBlock<'_>,
@@ -112,22 +119,31 @@ impl PairModel for Mixture<'_> {
         interrupt: &Interrupt,
     ) -> Result<()> {
         let pairs = pair_count(self.labels());
-        let mut mixed = MixedRows::new(shares, block.rows, pairs, self.pool.is_some());
-        let mut sums = ComponentSums::new(block.rows, 3 * pairs);
-        for (index, component) in self.components.iter().enumerate() {
-            sums.sum_models(&component.models, block, interrupt)?;
-            if sums.left_out(component.models.len()) {
-                self.left_out[index].store(true, Ordering::Relaxed);
-            }
-            mixed.add_weighted(&sums, component.weight);
-            if let Some(pool) = &self.pool {
-                mixed.add_log_ratios(&sums, [pool.order[index], pool.tie[index]]);
-            }
+        let mut prepared: Vec<Vec<BlockShares<'_>>> = Vec::new();
+        for component in &self.components {
+            let models = component.models.iter();
+            let models = models.map(|model| model.block_shares(block, interrupt));
+            prepared.push(models.collect::<Result<_>>()?);
         }
         let all = self.components.iter().map(|c| c.weight).sum();
-        mixed.normalise(all, block.first)?;
-        if let Some(pool) = &self.pool {
-            mixed.average_pooled(pool);
+        let mut sums = ComponentSums::new(3 * pairs);
+        let mut logs = vec![0.0; if self.pool.is_some() { 2 * pairs } else { 0 }];
+        for (row, shares) in shares.chunks_exact_mut(3 * pairs).enumerate() {
+            let mut mixed = MixedRow::new(shares, &mut logs);
+            for (index, models) in prepared.iter().enumerate() {
+                sums.sum_models(models, row);
+                if sums.finite() < models.len() {
+                    self.left_out[index].store(true, Ordering::Relaxed);
+                }
+                mixed.add_weighted(&sums, self.components[index].weight);
+                if let Some(pool) = &self.pool {
+                    mixed.add_log_ratios(&sums, [pool.order[index], pool.tie[index]]);
+                }
+            }
+            mixed.normalise(all, block.first + row)?;
+            if let Some(pool) = &self.pool {
+                mixed.average_pooled(pool);
+            }
         }
         Ok(())
     }

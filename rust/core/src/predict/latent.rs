@@ -20,11 +20,17 @@ impl LatentScores<'_> {
         let pairs = pair_count(labels);
         let rows = scores.chunks_exact(2 * labels);
         for (scores, shares) in rows.zip(shares.chunks_exact_mut(3 * pairs)) {
-            let (before, rest) = shares.split_at_mut(pairs);
-            let (tied, after) = rest.split_at_mut(pairs);
-            LatentRow::new(scores).write_known_shares(self.compared, [before, tied, after]);
+            write_row_shares(scores, self.compared, shares);
         }
     }
+}
+
+/// Writes the planes before, tied and after of one row of scores.
+pub(super) fn write_row_shares(scores: &[f64], compared: &[bool], shares: &mut [f64]) {
+    let pairs = shares.len() / 3;
+    let (before, rest) = shares.split_at_mut(pairs);
+    let (tied, after) = rest.split_at_mut(pairs);
+    LatentRow::new(scores).write_known_shares(compared, [before, tied, after]);
 }
 
 impl PairModel for LatentScores<'_> {

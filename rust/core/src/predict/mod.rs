@@ -6,6 +6,8 @@ mod latent;
 pub use consensus::{consensus, ShareConsensus};
 pub use latent::LatentScores;
 
+use self::latent::write_row_shares;
+
 use ndarray::{ArrayView2, Axis};
 
 use crate::error::{Error, Result};
@@ -49,6 +51,34 @@ impl<'a> RowBlock<'a> {
     }
 }
 
+/// The shares of the rows of a block.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BlockShares<'a> {
+    /// Row by row: the planes before, tied and after.
+    Shares(Vec<f64>),
+    /// Scores of the latent model, which take less memory, row by row: n utilities, then n tie terms.
+    Scores {
+        /// The scores.
+        scores: Vec<f64>,
+        /// Per label: whether the training rankings compare it with another label.
+        compared: &'a [bool],
+    },
+}
+
+impl BlockShares<'_> {
+    /// The planes before, tied and after of a row, which may be written to `buffer`, whose length is theirs.
+    pub(crate) fn row<'s>(&'s self, row: usize, buffer: &'s mut [f64]) -> &'s [f64] {
+        match self {
+            Self::Shares(shares) => &shares[row * buffer.len()..][..buffer.len()],
+            Self::Scores { scores, compared } => {
+                let numbers = 2 * compared.len();
+                write_row_shares(&scores[row * numbers..][..numbers], compared, buffer);
+                buffer
+            }
+        }
+    }
+}
+
 /// A model that predicts for each pair of labels the shares of before, tied and after.
 pub trait PairModel: Sync {
     /// Number of labels.
@@ -78,6 +108,16 @@ pub trait PairModel: Sync {
         shares: &mut [f64],
         interrupt: &Interrupt,
     ) -> Result<()>;
+
+    /// The shares that [`Self::write_shares`] writes, or scores that determine them.
+    ///
+    /// # Errors
+    /// As [`Self::write_shares`].
+    fn block_shares(&self, block: RowBlock<'_>, interrupt: &Interrupt) -> Result<BlockShares<'_>> {
+        let mut shares = vec![0.0; block.rows * 3 * pair_count(self.labels())];
+        self.write_shares(block, &mut shares, interrupt)?;
+        Ok(BlockShares::Shares(shares))
+    }
 }
 
 /// Computes `f` from the shares of each row, block by block on `jobs.n_jobs` threads. `state` makes the scratch memory

@@ -8,7 +8,7 @@ use crate::run::{require_memory, Interrupt};
 
 use super::model::Tree;
 use super::walker::{
-    find_leaves, goes_right, walk_trees_together, FlatNode, FlatTree, BATCH_ROWS, LANES,
+    find_leaves, goes_right, walk_trees_together, FlatNode, FlatTree, WalkDepth, BATCH_ROWS, LANES,
 };
 
 /// Rows between two checks of the interrupt: about a millisecond.
@@ -63,7 +63,9 @@ impl Tree {
                     *leaf = self.find_leaf(row);
                 }
             } else {
-                find_leaves(&self.flat_nodes, missing_left, columns, values, leaves);
+                let depth = WalkDepth::typical(self.flat_nodes.len());
+                let tree = (&self.flat_nodes[..], depth);
+                find_leaves(tree, missing_left, columns, values, leaves);
             }
         }
     }

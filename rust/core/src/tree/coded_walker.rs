@@ -4,13 +4,16 @@
 //! threshold. With ranks a node takes 8 bytes and a feature 2, so that a tree and a batch of rows fit the cache.
 
 use super::model::Tree;
-use super::walker::{walk_together, BATCH_ROWS};
+use super::walker::{walk_together, WalkDepth, BATCH_ROWS};
 
 /// Rank of a leaf: no value has more thresholds below it.
 const LEAF_RANK: u16 = u16::MAX;
 
 /// Rows that walk through a tree together: their ranks take a part of the first-level cache.
 const ROWS_AT_ONCE: usize = 256;
+
+/// Trees that share ranks: with fewer, coding the rows would take longer than it saves.
+const LEAST_GROUP: usize = 16;
 
 const _: () = assert!(ROWS_AT_ONCE <= BATCH_ROWS);
 
@@ -25,9 +28,20 @@ struct CodedNode {
 /// Binary trees with ranks in place of thresholds.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct CodedTrees {
-    /// Per feature the distinct thresholds of all trees, ascending.
+    /// Trees that share the ranks of their thresholds; all groups but the last have the same size.
+    groups: Vec<CodedGroup>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct CodedGroup {
+    /// Per feature the distinct thresholds of the trees, ascending.
     thresholds: Vec<Vec<f64>>,
     trees: Vec<Vec<CodedNode>>,
+}
+
+/// Ranks of rows, per group.
+pub(crate) struct RowCodes {
+    codes: Vec<Vec<u16>>,
 }
 
 impl CodedTrees {
@@ -38,6 +52,53 @@ impl CodedTrees {
         if features > usize::from(u16::MAX) || !trees.iter().all(is_binary) {
             return None;
         }
+        let mut size = trees.len().max(1);
+        while size >= trees.len().min(LEAST_GROUP).max(1) {
+            let coded = Self::with_group_size(features, trees, size);
+            if coded.is_some() {
+                return coded;
+            }
+            size = size.div_ceil(2).min(size - 1);
+        }
+        None
+    }
+
+    fn with_group_size(features: usize, trees: &[&Tree], size: usize) -> Option<Self> {
+        let groups = trees.chunks(size);
+        let groups = groups.map(|trees| CodedGroup::new(features, trees));
+        Some(Self {
+            groups: groups.collect::<Option<_>>()?,
+        })
+    }
+
+    /// The ranks of rows of values, none of which is missing.
+    pub(crate) fn code_rows(&self, values: &[f64]) -> RowCodes {
+        RowCodes {
+            codes: self.groups.iter().map(|g| g.code_rows(values)).collect(),
+        }
+    }
+
+    /// Writes the leaf of each row in one tree, given the ranks of the rows.
+    pub(crate) fn write_leaves(&self, tree: usize, codes: &RowCodes, leaves: &mut [u32]) {
+        let size = self.groups[0].trees.len();
+        let (group, codes) = (&self.groups[tree / size], &codes.codes[tree / size]);
+        let nodes = group.trees[tree % size].as_slice();
+        let depth = WalkDepth::typical(nodes.len());
+        let features = group.thresholds.len();
+        let batches = codes.chunks((ROWS_AT_ONCE * features).max(1));
+        for (codes, leaves) in batches.zip(leaves.chunks_mut(ROWS_AT_ONCE)) {
+            walk_together(depth, features, leaves, |first, index| {
+                let node = nodes[index];
+                let code = codes[first + usize::from(node.feature)];
+                node.child + u32::from(code > node.threshold)
+            });
+        }
+    }
+}
+
+impl CodedGroup {
+    /// Codes trees; `None` if a feature has too many thresholds for two bytes.
+    fn new(features: usize, trees: &[&Tree]) -> Option<Self> {
         let mut thresholds = vec![Vec::new(); features];
         for tree in trees {
             for (index, node) in tree.flat_nodes.iter().enumerate() {
@@ -61,8 +122,7 @@ impl CodedTrees {
         })
     }
 
-    /// The ranks of rows of values, none of which is missing.
-    pub(crate) fn code_rows(&self, values: &[f64]) -> Vec<u16> {
+    fn code_rows(&self, values: &[f64]) -> Vec<u16> {
         let features = self.thresholds.len();
         let mut codes = vec![0; values.len()];
         for (feature, thresholds) in self.thresholds.iter().enumerate() {
@@ -73,20 +133,6 @@ impl CodedTrees {
             }
         }
         codes
-    }
-
-    /// Writes the leaf of each row in one tree, given the ranks of the rows.
-    pub(crate) fn write_leaves(&self, tree: usize, codes: &[u16], leaves: &mut [u32]) {
-        let nodes = self.trees[tree].as_slice();
-        let features = self.thresholds.len();
-        let batches = codes.chunks((ROWS_AT_ONCE * features).max(1));
-        for (codes, leaves) in batches.zip(leaves.chunks_mut(ROWS_AT_ONCE)) {
-            walk_together(nodes.len(), features, leaves, |first, index| {
-                let node = nodes[index];
-                let code = codes[first + usize::from(node.feature)];
-                node.child + u32::from(code > node.threshold)
-            });
-        }
     }
 }
 
@@ -139,21 +185,27 @@ mod tests {
     fn ranks_find_the_same_leaves_as_values() {
         let trees = [0, 1].map(|seed| tree(Splitter::RandomBinary, seed));
         let all: Vec<&Tree> = trees.iter().collect();
-        let ranked = CodedTrees::new(3, &all).unwrap();
+        let one = CodedTrees::new(3, &all).unwrap();
+        assert_eq!(one.groups.len(), 1);
+        let two = CodedTrees::with_group_size(3, &all, 1).unwrap();
+        assert_eq!(two.groups.len(), 2);
         // Thresholds themselves, -0.0, extreme values and values between.
         let mut values: Vec<f64> = trees[0].thresholds.iter().copied().take(60).collect();
         values.extend([-0.0, 0.0, f64::MAX, f64::MIN, f64::MIN_POSITIVE, 3.5]);
         let values: Vec<f64> = (0..3 * 600)
             .map(|i| values[(i * 37 + i / 11) % values.len()])
             .collect();
-        let codes = ranked.code_rows(&values);
-        for (index, tree) in trees.iter().enumerate() {
-            assert!(tree.leaves() > 50);
-            for rows in [0, 1, 17, 600] {
-                let (mut found, mut expected) = (vec![9; rows], vec![8; rows]);
-                ranked.write_leaves(index, &codes[..3 * rows], &mut found);
-                tree.write_leaves(&values[..3 * rows], false, &mut expected);
-                assert_eq!(found, expected);
+        for rows in [0, 1, 17, 600] {
+            let values = &values[..3 * rows];
+            for coded in [&one, &two] {
+                let codes = coded.code_rows(values);
+                for (index, tree) in trees.iter().enumerate() {
+                    assert!(tree.leaves() > 50);
+                    let (mut found, mut expected) = (vec![9; rows], vec![8; rows]);
+                    coded.write_leaves(index, &codes, &mut found);
+                    tree.write_leaves(values, false, &mut expected);
+                    assert_eq!(found, expected);
+                }
             }
         }
     }

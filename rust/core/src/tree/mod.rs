@@ -34,12 +34,11 @@ mod params;
 mod split;
 pub(crate) mod walker;
 
-pub(crate) use coded_walker::CodedTrees;
+pub(crate) use coded_walker::{CodedTrees, RowCodes};
 pub(crate) use grow::{PreorderNode, SharedEncoding, Subtree, LEAF};
 pub(crate) use leaves::{
-    anchor_stride, coarse_stride, step_up, AnchorPlan, AnchoredTree, ClimbEnd, ClimbedNode,
-    LeafStart, ShareWalk, Step, TailRow, ANCHOR_LANES, COARSE_LANES, COARSE_ONE, LEAST_EXPONENTS,
-    NEGLIGIBLE,
+    anchor_stride, coarse_stride, AnchorPlan, AnchoredTree, ClimbEnd, ClimbedNode, LeafStart,
+    ShareWalk, ANCHOR_LANES, COARSE_LANES, COARSE_ONE, LEAST_EXPONENTS, NEGLIGIBLE,
 };
 pub(crate) use missing_side::MissingSide;
 

@@ -26,6 +26,40 @@ const FURTHER_STEPS: u32 = 6;
 /// Largest number of rows per batch.
 pub(crate) const BATCH_ROWS: usize = 512;
 
+/// How many steps rows need from the root to their leaves.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum WalkDepth {
+    /// No row needs more.
+    Largest(u32),
+    /// Most rows need no more.
+    Typical(u32),
+}
+
+impl WalkDepth {
+    /// Trees up to this depth are walked with as many steps as the deepest leaf needs.
+    const SHALLOW: u32 = 10;
+
+    /// The depth of most leaves of a random tree with this many nodes.
+    pub(crate) fn typical(nodes: usize) -> Self {
+        Self::Typical(nodes.max(1).ilog2() + 2)
+    }
+
+    /// The depth of a tree; its typical depth unless it is shallow.
+    pub(crate) fn of(nodes: &[FlatNode]) -> Self {
+        let mut depths = vec![0_u32; nodes.len()];
+        for (index, node) in nodes.iter().enumerate() {
+            if !node.is_leaf(index) {
+                let (child, depth) = (node.child as usize, depths[index] + 1);
+                depths[child..child + 2].fill(depth);
+            }
+        }
+        match depths.iter().max() {
+            Some(&depth) if depth <= Self::SHALLOW => Self::Largest(depth),
+            _ => Self::typical(nodes.len()),
+        }
+    }
+}
+
 impl FlatNode {
     /// The leaf with this index.
     pub(crate) fn leaf(index: usize) -> Self {
@@ -83,21 +117,22 @@ pub(crate) fn goes_right(node: &FlatNode, index: usize, value: f64, missing_left
     (value > node.threshold) | (value.is_nan() && !missing_left[index])
 }
 
-/// Finds the leaves of at most [`BATCH_ROWS`] rows of values. With `missing_left` (see [`goes_right`]) values may be
+/// Finds the leaves of at most [`BATCH_ROWS`] rows of values in a tree of this depth. With `missing_left` (see [`goes_right`]) values may be
 /// missing; without, all must be finite.
 pub(crate) fn find_leaves(
-    nodes: &[FlatNode],
+    (nodes, depth): (&[FlatNode], WalkDepth),
     missing_left: Option<&[bool]>,
     features: usize,
     values: &[f64],
     leaves: &mut [u32],
 ) {
+    let tree = (nodes, depth);
     match missing_left {
-        None => walk_or_find(nodes, features, values, leaves, |node, _, value| {
+        None => walk_or_find(tree, features, values, leaves, |node, _, value| {
             value > node.threshold
         }),
         Some(missing_left) => {
-            walk_or_find(nodes, features, values, leaves, |node, index, value| {
+            walk_or_find(tree, features, values, leaves, |node, index, value| {
                 goes_right(node, index, value, missing_left)
             });
         }
@@ -107,7 +142,7 @@ pub(crate) fn find_leaves(
 /// Finds the leaves of a few rows one after the other, and those of many rows together.
 #[inline(always)]
 fn walk_or_find(
-    nodes: &[FlatNode],
+    (nodes, depth): (&[FlatNode], WalkDepth),
     features: usize,
     values: &[f64],
     leaves: &mut [u32],
@@ -123,19 +158,19 @@ fn walk_or_find(
         }
         return;
     }
-    walk_together(nodes.len(), features, leaves, |first, index| {
+    walk_together(depth, features, leaves, |first, index| {
         let node = nodes[index];
         let value = values[first + node.feature as usize];
         node.child + u32::from(goes_right(&node, index, value))
     });
 }
 
-/// Walks rows through a tree of this many nodes, a few rows at a time: first about as many steps as most rows need, then
-/// a few more with the rows that have not reached a leaf, and so on. There are at most [`BATCH_ROWS`] rows. `step`
-/// returns the next node, given the index of the row's first feature and of its node.
+/// Walks rows through a tree of this depth, a few rows at a time: first as many steps as most rows need, then a few more
+/// with the rows that have not reached a leaf, and so on. There are at most [`BATCH_ROWS`] rows. `step` returns the next
+/// node, given the index of the row's first feature, which is a multiple of `features`, and of its node.
 #[inline(always)]
 pub(super) fn walk_together(
-    nodes: usize,
+    depth: WalkDepth,
     features: usize,
     leaves: &mut [u32],
     step: impl Fn(usize, usize) -> u32,
@@ -146,8 +181,10 @@ pub(super) fn walk_together(
     for (row, active) in (0..).zip(&mut active[..count]) {
         *active = row;
     }
-    // The depth of most leaves of a random tree.
-    let mut steps = nodes.max(1).ilog2() + 2;
+    let (mut steps, is_largest) = match depth {
+        WalkDepth::Largest(steps) => (steps.max(1), true),
+        WalkDepth::Typical(steps) => (steps.max(1), false),
+    };
     while count > 0 {
         let mut kept = 0;
         for start in (0..count).step_by(ROW_LANES) {
@@ -172,7 +209,7 @@ pub(super) fn walk_together(
                 kept += usize::from(at[lane] != before[lane]);
             }
         }
-        count = kept;
+        count = if is_largest { 0 } else { kept };
         steps = FURTHER_STEPS;
     }
 }
@@ -225,9 +262,12 @@ mod tests {
         for rows in [0, 1, 3, 4, 16, 17, 400] {
             let values: Vec<f64> = (0..2 * rows).map(|i| f64::from(i % 23) / 2.0).collect();
             let mut leaves = vec![7; rows as usize];
-            find_leaves(&nodes, None, 2, &values, &mut leaves);
+            let shallow = (&nodes[..], WalkDepth::of(&nodes));
+            assert_eq!(shallow.1, WalkDepth::Largest(9));
+            find_leaves(shallow, None, 2, &values, &mut leaves);
             let mut again = leaves.clone();
-            find_leaves(&nodes, Some(&[true; 19]), 2, &values, &mut again);
+            let typical = (&nodes[..], WalkDepth::typical(nodes.len()));
+            find_leaves(typical, Some(&[true; 19]), 2, &values, &mut again);
             assert_eq!(again, leaves);
             for (row, &leaf) in values.chunks_exact(2).zip(&leaves) {
                 let expected = (0..9).find(|&depth| row[depth % 2] <= depth as f64);
@@ -257,7 +297,8 @@ mod tests {
         for copies in [0, 1, 8] {
             let values: Vec<f64> = one.repeat(copies).into_flattened();
             let mut leaves = vec![0; 4 * copies];
-            find_leaves(&nodes, Some(&missing_left), 2, &values, &mut leaves);
+            let tree = (&nodes[..], WalkDepth::of(&nodes));
+            find_leaves(tree, Some(&missing_left), 2, &values, &mut leaves);
             assert_eq!(leaves, [1, 4, 3, 3].repeat(copies));
         }
     }

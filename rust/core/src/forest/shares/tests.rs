@@ -125,10 +125,11 @@ fn assert_shares_match(forest: &Forest, x: &Array2<f64>, strengths: &[f64]) {
         for voters in [Voters::All, Voters::OutOfBag] {
             let expected = exact_shares(forest, x, strength, voters);
             for least in [1, 4, 32, 1 << 20] {
-                for coarse_fraction in [0.0, 2e-4, 3e-6] {
+                for (coarse_fraction, tail_bytes) in [(0.0, 1 << 20), (2e-4, 1 << 20), (3e-6, 0)] {
                     let sizes = AnchorSizes {
                         least,
                         coarse_fraction,
+                        tail_bytes,
                     };
                     let index = ShareIndex::with_sizes(forest, strength, sizes, jobs(1)).unwrap();
                     let found = anchored_shares(forest, x, index, voters);

@@ -22,6 +22,8 @@ pub(crate) struct AnchorPlan<'a> {
     pub(crate) coarse_fraction: f32,
     /// Fixed-point one of the exact anchors.
     pub(crate) unit: i32,
+    /// Largest size of the stored tails of one tree.
+    pub(crate) tail_bytes: usize,
 }
 
 /// How the shares of an anchor are stored.

@@ -4,6 +4,9 @@
 //! corrected by the few training rows between both: f = 1 at the leaf; each node on the way up contributes its weights
 //! times q = f / (N + m) and leaves f = q · m to its parent, where N is the weight of the node and m the strength.
 //!
+//! For complete rankings the weights of a node are the same for all pairs, so these corrections are a weighted sum of
+//! rankings, which is computed once per leaf and stored.
+//!
 //! An exact anchor can end the way of any leaf. A coarse anchor stores one byte per share; it is made where only a small
 //! fraction f is left, so that its rounding errors are multiplied by f.
 
@@ -13,6 +16,7 @@ use crate::run::Interrupt;
 use crate::weights::Weights;
 
 use super::anchor_plan::{AnchorKind, AnchorPlan};
+use super::leaf_tails::{LeafTails, Tail, TailBuilder};
 use super::shrinkage::Shrinkage;
 use super::walk::ShareWalk;
 use crate::tree::model::Tree;
@@ -25,6 +29,12 @@ const EXACT: u32 = 1 << 31;
 
 /// Marks the slot of a coarse anchor in `ClimbNode::parent`.
 const COARSE: u32 = 1 << 30;
+
+/// Mark of a way up that ends at the root, which is no anchor.
+const ROOT: u32 = EXACT | COARSE;
+
+/// Mark of a way up that the caller stopped.
+const STOPPED: u32 = ROOT | 1;
 
 /// The largest share of a coarse anchor.
 pub(crate) const COARSE_ONE: u8 = u8::MAX;
@@ -48,12 +58,15 @@ pub(crate) fn coarse_stride(labels: usize) -> usize {
 /// A tree with anchors.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct AnchoredTree {
-    /// In preorder, so that the nodes on the way up from a leaf are near each other; empty if every leaf is an anchor.
+    /// In preorder, so that the nodes on the way up from a leaf are near each other; empty if every leaf is an anchor,
+    /// or with `tails`.
     nodes: Vec<ClimbNode>,
-    /// Per node of the tree: [`EXACT`] and the slot of a leaf that is an anchor, else its index in `nodes`.
+    /// Per node of the tree: [`EXACT`] and the slot of a leaf that is an anchor, else its index in `nodes` or `tails`.
     starts: Vec<u32>,
-    /// Training rows in the order of the leaves; empty if every leaf is an anchor.
+    /// Training rows in the order of the leaves; empty if `nodes` are.
     rows: Vec<TailRow>,
+    /// The tails of the leaves that are no anchors, if every row ranks all labels and they fit in memory.
+    tails: Option<LeafTails>,
     /// Per exact anchor the planes before and after, in fixed point, and the padding.
     exact: Vec<i32>,
     /// Length of the shares of an exact anchor.
@@ -92,6 +105,14 @@ pub(crate) struct ClimbedNode {
     pub(crate) weight: f32,
 }
 
+impl ClimbedNode {
+    /// The two ranges of rows of a node outside its child `inner`.
+    pub(crate) fn ring(self, inner: Option<Self>) -> [(u32, u32); 2] {
+        let (inner_start, inner_end) = inner.map_or((self.end, self.end), |i| (i.start, i.end));
+        [(self.start, inner_start), (inner_end, self.end)]
+    }
+}
+
 /// What ends the way up from a leaf.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum ClimbEnd<'a> {
@@ -110,17 +131,8 @@ pub(crate) enum ClimbEnd<'a> {
 pub(crate) enum LeafStart {
     /// The leaf is an exact anchor: its slot.
     Anchor(u32),
-    /// The index for [`AnchoredTree::step`] and [`AnchoredTree::climb`].
+    /// The index for [`AnchoredTree::tail`] and [`AnchoredTree::climb`].
     Climb(u32),
-}
-
-/// One step on the way up from a leaf.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Step<'a> {
-    /// A node that is no anchor, and its parent; `None` for the root.
-    Up(ClimbedNode, Option<u32>),
-    /// The node ends the way.
-    End(ClimbEnd<'a>),
 }
 
 impl AnchoredTree {
@@ -154,6 +166,7 @@ impl AnchoredTree {
             nodes,
             starts,
             rows: rows.map(tail_row).collect(),
+            tails: None,
             exact: vec![0; exact as usize * exact_stride],
             exact_stride,
             coarse: vec![0; coarse as usize * coarse_stride],
@@ -170,7 +183,31 @@ impl AnchoredTree {
             anchored.store(marks[node as usize], shares, plan.unit);
             Ok(())
         })?;
+        if plan.has_tails() && plan.rankings.is_complete() {
+            anchored.store_tails(tree, plan);
+        }
         Ok(anchored)
+    }
+
+    /// Replaces the nodes and rows by the tails of the leaves, unless these take more memory than planned.
+    fn store_tails(&mut self, tree: &Tree, plan: &AnchorPlan<'_>) {
+        let mut builder = TailBuilder::new(plan);
+        let mut starts = self.starts.clone();
+        for leaf in (0..starts.len()).filter(|&index| tree.node(index as u32).is_leaf()) {
+            let LeafStart::Climb(start) = self.leaf_start(leaf as u32) else {
+                continue;
+            };
+            let add = |ranking, weight| builder.add(ranking, weight);
+            let (mark, fraction) = self.climb_rankings(start, plan.strength as f32, add);
+            match builder.finish_leaf(mark, fraction) {
+                Some(tail) => starts[leaf] = tail,
+                None => return,
+            }
+        }
+        self.tails = Some(builder.finish());
+        self.starts = starts;
+        self.nodes = Vec::new();
+        self.rows = Vec::new();
     }
 
     /// Stores the shares of the anchor with this mark.
@@ -212,41 +249,99 @@ impl AnchoredTree {
         &self.coarse[slot as usize * self.coarse_stride..][..self.coarse_stride]
     }
 
-    /// The node with this index, given by [`LeafStart::Climb`] or a step before, and its parent or what ends the way up.
-    #[inline(always)]
-    pub(crate) fn step(&self, index: u32) -> Step<'_> {
-        let node = self.nodes[index as usize];
-        if node.parent & EXACT != 0 {
-            return Step::End(ClimbEnd::Exact(self.exact(node.parent & !EXACT)));
+    /// What ends a way up, given by its mark.
+    #[inline]
+    fn end(&self, mark: u32) -> ClimbEnd<'_> {
+        match mark {
+            ROOT => ClimbEnd::Root,
+            STOPPED => ClimbEnd::Stopped,
+            _ if mark & EXACT != 0 => ClimbEnd::Exact(self.exact(mark & !EXACT)),
+            _ => ClimbEnd::Coarse(self.coarse(mark & !COARSE)),
         }
-        if node.parent & COARSE != 0 {
-            return Step::End(ClimbEnd::Coarse(self.coarse(node.parent & !COARSE)));
-        }
-        let level = ClimbedNode {
-            start: node.first_row,
-            end: node.first_row + node.rows,
-            weight: node.weight,
-        };
-        let parent = (index > 0).then_some(node.parent);
-        Step::Up(level, parent)
     }
 
     /// Calls `visit` with each node from a leaf, given by [`LeafStart::Climb`], up to its anchor, which is not visited,
     /// or until it returns false.
-    pub(crate) fn climb(
-        &self,
-        start: u32,
-        mut visit: impl FnMut(ClimbedNode) -> bool,
-    ) -> ClimbEnd<'_> {
+    pub(crate) fn climb(&self, start: u32, visit: impl FnMut(ClimbedNode) -> bool) -> ClimbEnd<'_> {
+        self.end(self.climb_to_mark(start, visit))
+    }
+
+    /// As [`Self::climb`]; returns the mark of what ends the way.
+    fn climb_to_mark(&self, start: u32, mut visit: impl FnMut(ClimbedNode) -> bool) -> u32 {
         let mut index = start;
         loop {
-            match self.step(index) {
-                Step::End(top) => return top,
-                Step::Up(level, _) if !visit(level) => return ClimbEnd::Stopped,
-                Step::Up(_, None) => return ClimbEnd::Root,
-                Step::Up(_, Some(parent)) => index = parent,
+            let node = self.nodes[index as usize];
+            if node.parent & (EXACT | COARSE) != 0 {
+                return node.parent;
+            }
+            let level = ClimbedNode {
+                start: node.first_row,
+                end: node.first_row + node.rows,
+                weight: node.weight,
+            };
+            if !visit(level) {
+                return STOPPED;
+            }
+            if index == 0 {
+                return ROOT;
+            }
+            index = node.parent;
+        }
+    }
+
+    /// The stored tail of a leaf that is no anchor, given by [`LeafStart::Climb`].
+    #[inline]
+    pub(crate) fn tail(&self, start: u32) -> Option<Tail<'_>> {
+        let tails = self.tails.as_ref()?;
+        Some(tails.tail(start, |mark| self.end(mark)))
+    }
+
+    /// Reads parts of a stored tail, so that it is in the cache when it is needed.
+    #[inline]
+    pub(crate) fn touch_tail(&self, start: u32) -> u32 {
+        self.tails.as_ref().map_or(0, |tails| tails.touch(start))
+    }
+
+    /// Computes the tail of a leaf that is no anchor, given by [`LeafStart::Climb`], if every row ranks all labels:
+    /// calls `add` with rankings and their weights in the shares of the leaf. Returns what ends the way up, and the
+    /// fraction that it contributes.
+    pub(crate) fn compute_tail(
+        &self,
+        start: u32,
+        strength: f32,
+        add: impl FnMut(u32, f32),
+    ) -> (ClimbEnd<'_>, f32) {
+        let (mark, fraction) = self.climb_rankings(start, strength, add);
+        (self.end(mark), fraction)
+    }
+
+    /// As [`Self::compute_tail`], with the mark of what ends the way up.
+    fn climb_rankings(
+        &self,
+        start: u32,
+        strength: f32,
+        mut add: impl FnMut(u32, f32),
+    ) -> (u32, f32) {
+        let mut levels: Vec<(ClimbedNode, f32)> = Vec::new();
+        let mut fraction = 1.0;
+        let mark = self.climb_to_mark(start, |node| {
+            let [factor, rest] = step_up(fraction, node.weight, strength);
+            levels.push((node, factor));
+            fraction = rest;
+            rest >= NEGLIGIBLE
+        });
+        // A row of the leaf is in all nodes above it: the factors add up from the top.
+        let mut factor = 0.0;
+        for (index, &(node, own)) in levels.iter().enumerate().rev() {
+            factor += own;
+            let inner = index.checked_sub(1).map(|below| levels[below].0);
+            for (start, end) in node.ring(inner) {
+                for row in self.rows(start, end) {
+                    add(row.ranking, factor * row.weight);
+                }
             }
         }
+        (mark, fraction)
     }
 
     /// Memory of the anchors, in bytes.

@@ -2,6 +2,7 @@
 
 mod anchor_plan;
 mod anchors;
+mod leaf_tails;
 mod node_shares;
 mod predict;
 mod share_formula;
@@ -11,8 +12,8 @@ mod walk;
 
 pub(crate) use anchor_plan::{AnchorPlan, LEAST_EXPONENTS};
 pub(crate) use anchors::{
-    anchor_stride, coarse_stride, step_up, AnchoredTree, ClimbEnd, ClimbedNode, LeafStart, Step,
-    TailRow, ANCHOR_LANES, COARSE_LANES, COARSE_ONE, NEGLIGIBLE,
+    anchor_stride, coarse_stride, AnchoredTree, ClimbEnd, ClimbedNode, LeafStart, ANCHOR_LANES,
+    COARSE_LANES, COARSE_ONE, NEGLIGIBLE,
 };
 pub(crate) use walk::ShareWalk;
 

@@ -1,0 +1,142 @@
+//! [`LeafTails`]: the rankings between leaves and their anchors, with their weights in the shares of the leaves.
+
+use super::anchor_plan::AnchorPlan;
+use super::anchors::ClimbEnd;
+
+/// Words per cache line.
+const WORDS_PER_LINE: usize = 64 / size_of::<u32>();
+
+/// Cache lines of a tail that are read ahead; most tails are not longer.
+const LINES_AHEAD: usize = 2;
+
+/// Words of a tail before its rankings.
+const HEADER: usize = 3;
+
+/// Weights below 2¹⁶ of this unit are stored in 16 bits. Rounding changes the shares of a leaf by at most half a unit per
+/// ranking: 2e-7 for 27 rankings.
+const SMALL_UNIT: f32 = 1.0 / (1 << 26) as f32;
+
+/// The tails of the leaves of a tree.
+///
+/// A tail is the mark of what ends the way up, the fraction that it contributes, a word with the numbers of rankings with
+/// large and small weights, two words per ranking with a large weight and one word per ranking with a small weight: one stream, so
+/// that a tail takes few cache lines.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct LeafTails {
+    words: Vec<u32>,
+}
+
+/// The tail of one leaf.
+pub(crate) struct Tail<'a> {
+    /// Rankings, as indices among the distinct rankings, and the bits of their weights.
+    large: &'a [[u32; 2]],
+    /// Rankings in the upper half, weights in the lower half.
+    small: &'a [u32],
+    /// What ends the way up.
+    pub(crate) end: ClimbEnd<'a>,
+    /// Fraction of the leaf's shares that the end contributes.
+    pub(crate) fraction: f32,
+}
+
+impl Tail<'_> {
+    /// Calls `add` with each ranking and its weight.
+    #[inline(always)]
+    pub(crate) fn for_each(&self, mut add: impl FnMut(u32, f32)) {
+        for &[ranking, weight] in self.large {
+            add(ranking, f32::from_bits(weight));
+        }
+        for word in self.small {
+            add(word >> 16, (word & 0xffff) as f32 * SMALL_UNIT);
+        }
+    }
+}
+
+impl LeafTails {
+    /// The tail that starts at this word; `end` finds what a mark stands for.
+    #[inline]
+    pub(super) fn tail<'a>(
+        &'a self,
+        start: u32,
+        end: impl FnOnce(u32) -> ClimbEnd<'a>,
+    ) -> Tail<'a> {
+        let words = &self.words[start as usize..];
+        let (header, words) = words.split_at(HEADER);
+        let (large, words) = words.split_at(2 * (header[2] >> 16) as usize);
+        Tail {
+            large: large.as_chunks().0,
+            small: &words[..(header[2] & 0xffff) as usize],
+            end: end(header[0]),
+            fraction: f32::from_bits(header[1]),
+        }
+    }
+
+    /// Reads the first cache lines of a tail.
+    #[inline]
+    pub(super) fn touch(&self, start: u32) -> u32 {
+        let lines = self.words[start as usize..].iter();
+        let ahead = lines.step_by(WORDS_PER_LINE).take(LINES_AHEAD);
+        ahead.fold(0, |all, word| all | word)
+    }
+}
+
+/// Collects the tails of a tree.
+pub(super) struct TailBuilder {
+    tails: LeafTails,
+    /// Largest number of words.
+    limit: usize,
+    /// Per distinct ranking its weight in the current tail.
+    weights: Vec<f32>,
+    /// The rankings of the current tail.
+    rankings: Vec<u32>,
+    /// Words of small weights of the current tail.
+    small: Vec<u32>,
+}
+
+impl TailBuilder {
+    pub(super) fn new(plan: &AnchorPlan<'_>) -> Self {
+        let distinct = plan.ranking_of.iter().max().map_or(0, |&last| last + 1);
+        Self {
+            tails: LeafTails { words: Vec::new() },
+            limit: plan.tail_bytes / size_of::<u32>(),
+            weights: vec![0.0; distinct as usize],
+            rankings: Vec::new(),
+            small: Vec::new(),
+        }
+    }
+
+    /// Adds a ranking to the current tail.
+    pub(super) fn add(&mut self, ranking: u32, weight: f32) {
+        let sum = &mut self.weights[ranking as usize];
+        if *sum == 0.0 && weight > 0.0 {
+            self.rankings.push(ranking);
+        }
+        *sum += weight;
+    }
+
+    /// Appends the current tail and returns its start, or `None` if there are too many words.
+    pub(super) fn finish_leaf(&mut self, mark: u32, fraction: f32) -> Option<u32> {
+        let words = &mut self.tails.words;
+        let start = words.len();
+        words.extend([mark, fraction.to_bits(), 0]);
+        self.small.clear();
+        for ranking in self.rankings.drain(..) {
+            let weight = std::mem::take(&mut self.weights[ranking as usize]);
+            let small = (weight / SMALL_UNIT).round();
+            if small > f32::from(u16::MAX) || ranking > u32::from(u16::MAX) {
+                words.extend([ranking, weight.to_bits()]);
+            } else if small > 0.0 {
+                self.small.push(ranking << 16 | small as u32);
+            }
+        }
+        let large = (words.len() - start - HEADER) / 2;
+        words[start + 2] = (large << 16 | self.small.len()) as u32;
+        words.extend_from_slice(&self.small);
+        let fits = words.len() <= self.limit && large.max(self.small.len()) <= 0xffff;
+        fits.then_some(start as u32)
+    }
+
+    pub(super) fn finish(mut self) -> LeafTails {
+        self.tails.words.shrink_to_fit();
+        self.tails
+    }
+}
