@@ -85,7 +85,7 @@ impl RankingWeights {
         let sum = &mut self.weights[ranking as usize];
         // Branch-free: the ranking is written always, and kept if it is new.
         self.touched[self.count] = ranking;
-        self.count += usize::from((*sum == 0.0) & (weight > 0.0));
+        self.count += usize::from(*sum == 0.0) * usize::from(weight > 0.0);
         *sum += f64::from(weight);
     }
 

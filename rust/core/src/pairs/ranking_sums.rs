@@ -139,13 +139,12 @@ impl Kernel for AddRankings<'_> {
         let mut total = 0_u16;
         for &(ranking, weight) in small.iter() {
             // No sum exceeds the total.
-            total = match total.checked_add(weight) {
-                Some(total) => total,
-                None => {
-                    move_sums(small_sums, sums);
-                    weight
-                }
-            };
+            if let Some(sum) = total.checked_add(weight) {
+                total = sum;
+            } else {
+                move_sums(small_sums, sums);
+                total = weight;
+            }
             add_ranking(small_sums, rankings, ranking, weight);
         }
         move_sums(small_sums, sums);

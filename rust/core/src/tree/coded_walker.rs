@@ -53,7 +53,7 @@ impl CodedTrees {
             return None;
         }
         let mut size = trees.len().max(1);
-        while size >= trees.len().min(LEAST_GROUP).max(1) {
+        while size >= trees.len().clamp(1, LEAST_GROUP) {
             let coded = Self::with_group_size(features, trees, size);
             if coded.is_some() {
                 return coded;
