@@ -22,7 +22,7 @@ from bucketrank import TauX
 _Array = NDArray[np.float64]
 
 
-class PairwiseRanker(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class PairwiseRanker(BaseEstimator):
     """Ranking by pairwise comparison: one classifier of before, tied and after per pair of labels."""
 
     def __init__(self, classifier: Any) -> None:
@@ -57,7 +57,7 @@ class PairwiseRanker(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         return TauX().aggregate_pair_shares(shares)
 
 
-class NeighbourRanker(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class NeighbourRanker(BaseEstimator):
     """Consensus of the rankings of the nearest training rows, with standardised features."""
 
     def __init__(self, n_neighbors: int = 10) -> None:

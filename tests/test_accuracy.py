@@ -54,7 +54,9 @@ def test_the_table_has_every_method_and_dataset(tmp_path: Path) -> None:
         "0 wins, 1 lost (first) of 1",
     ]
     assert "| regret of ranker | 0% missing | 30% missing | 60% missing |" in lines
-    assert any(line.startswith("- regret against the best of forest, booster, linear") for line in lines)
+    assert any(
+        line.startswith("- regret against the best of forest, booster, linear") for line in lines
+    )
     errors = [line for line in lines if line.startswith("| mean ± standard error over 2 datasets")]
     assert len(errors) == 2
     baselines = lines[lines.index("## Baselines on the same folds") + 2]

@@ -126,7 +126,8 @@ def noise_curvature(shares: _Array, pair_weights: _Array, noise: _Array, point: 
     both = -net * tied / 2
     tie = tied * (1 - tied)
     second = np.array([[order, both], [both, tie]])
-    return np.einsum("p,ijp,pij->ij", pair_weights, second, noise)
+    curvature: _Array = np.einsum("p,ijp,pij->ij", pair_weights, second, noise)
+    return curvature
 
 
 def pool_share(evidence: float) -> float:
