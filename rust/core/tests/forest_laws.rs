@@ -128,7 +128,12 @@ fn halves_vote_like_forests_of_their_trees() {
     let rows: Vec<usize> = (0..60).collect();
     let of_half = |half| shares(&whole, &x, Voters::OutOfBagHalf(&rows, half), 2);
     let first = of_half(ForestHalf::First);
-    assert_eq!(first, shares(&half, &x, Voters::OutOfBag, 1));
+    // The fixed-point unit of the shares depends on the number of trees.
+    let alone = shares(&half, &x, Voters::OutOfBag, 1);
+    for (found, expected) in first.iter().zip(&alone) {
+        let both = found.as_slice().iter().zip(expected.as_slice());
+        assert!(both.into_iter().all(|(a, b)| (a - b).abs() < 1e-6));
+    }
     let second = of_half(ForestHalf::Second);
     let outside = shares(&whole, &x, Voters::OutOfBag, 1);
     let (counts, all) = (half.out_of_bag_counts(), whole.out_of_bag_counts());
