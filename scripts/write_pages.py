@@ -22,6 +22,12 @@ from bucketrank.__main__ import main as command_line
 LEVELS = ("0 %", "30 %", "60 %")
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
+FURTHER_TABLES = {
+    "## Differences from the ranker, with standard errors": "| mean ±",
+    "## Regret against the best component": "| regret of",
+}
+"""Headings of further tables of the results about accuracy, with the start of the table."""
+
 _COMPARISON = re.compile(r"^(?P<what>\S.*?) / (?P<peer>.*?) +([\d.]+) ms +([\d.]+) ms +([\d.]+)x")
 _TREE = re.compile(r"^    (\w+) +([\d.]+) +([\d.]+) +([\d.]+)x +(\d+)")
 _FOREST = re.compile(r"^    (\w+) +([\d.]+) \([\d.]+\) +([\d.]+)x \(")
@@ -31,9 +37,11 @@ _EXACT = re.compile(r"^    (\S.*, (?:Kemeny|TauX)) +([\d.]+) ms +proven (\d+ of 
 
 
 def accuracy(measured: Path) -> str:
-    """Return the page about accuracy: means first, then one table per level, then the tests."""
+    """Return the page about accuracy: means first, then one table per level, then regrets and tests."""
     text = (measured / "accuracy.md").read_text(encoding="utf-8")
-    rows = [_cells(line) for line in text.splitlines() if line.startswith("|")]
+    results, *generated = text.partition("## Regret on generated datasets")
+    scores, *further = re.findall(r"(?:^\|.*\n)+", results, re.MULTILINE)
+    rows = [_cells(line) for line in scores.splitlines()]
     methods, (*datasets, means) = rows[0][1:], rows[2:]
     intro = text.split("\n\n")[1]
     parts = ["# Accuracy", intro]
@@ -43,11 +51,14 @@ def accuracy(measured: Path) -> str:
             f"## Every dataset, {share} missing labels",
             _one_level(methods, datasets, level),
         ]
-    facts = "\n".join(line for line in text.splitlines() if line.startswith("- "))
+    facts = "\n".join(line for line in results.splitlines() if line.startswith("- "))
     parts += ["## Bounds and comparisons", facts]
-    for share, test in zip(LEVELS, re.findall(r"```text\n.*?```", text, re.DOTALL), strict=True):
+    for heading, start in FURTHER_TABLES.items():
+        parts += [part for table in further if table.startswith(start) for part in (heading, table)]
+    parts.append("".join(generated))
+    for share, test in zip(LEVELS, re.findall(r"```text\n.*?```", results, re.DOTALL), strict=True):
         parts += [f"## Tests across datasets, {share} missing labels", test]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(map(str.strip, parts)) + "\n"
 
 
 def speed(measured: Path) -> str:
