@@ -82,14 +82,14 @@ fn read_trees(
         if node_count > nodes.len() || value_count > values.len() || leaf_count > covers.len() {
             return Err(section.problem("the arrays of the trees are too short"));
         }
-        let tree = ScoreTree::new(
-            nodes.by_ref().take(node_count).collect(),
-            sides.by_ref().take(node_count).collect(),
-            values.by_ref().take(value_count).collect(),
-            covers.by_ref().take(leaf_count).collect(),
-        );
-        check(&tree, features, outputs).map_err(|text| section.problem(text))?;
-        trees.push(tree);
+        let arrays = TreeArrays {
+            nodes: nodes.by_ref().take(node_count).collect(),
+            missing_left: sides.by_ref().take(node_count).collect(),
+            values: values.by_ref().take(value_count).collect(),
+            covers: covers.by_ref().take(leaf_count).collect(),
+        };
+        let tree = arrays.into_tree(features, outputs);
+        trees.push(tree.map_err(|text| section.problem(text))?);
     }
     if nodes.len() == 0 && values.len() == 0 && covers.len() == 0 {
         Ok(trees)
@@ -115,39 +115,64 @@ fn read_nodes(section: &mut Section<'_, '_>) -> Result<Vec<FlatNode>> {
         .collect())
 }
 
-/// Checks that every walk ends at a leaf, and that all leaves have finite values.
-fn check(
-    tree: &ScoreTree,
-    features: usize,
-    outputs: usize,
-) -> std::result::Result<(), &'static str> {
-    let nodes = tree.nodes.iter().enumerate();
-    let leaves = nodes.clone().filter(|(index, node)| node.is_leaf(*index));
-    if tree.nodes.is_empty() || leaves.count() * outputs != tree.values.len() {
-        return Err("the tree is not complete");
+/// The arrays of one tree as they were read.
+struct TreeArrays {
+    nodes: Vec<FlatNode>,
+    missing_left: Vec<bool>,
+    values: Vec<f32>,
+    covers: Vec<f64>,
+}
+
+impl TreeArrays {
+    /// The tree, if every walk ends at a leaf and all leaves have finite values.
+    fn into_tree(
+        self,
+        features: usize,
+        outputs: usize,
+    ) -> std::result::Result<ScoreTree, &'static str> {
+        self.check_leaves(outputs)?;
+        self.check_nodes(features)?;
+        Ok(ScoreTree::new(
+            self.nodes,
+            self.missing_left,
+            self.values,
+            self.covers,
+        ))
     }
-    if !tree.values.iter().all(|value| value.is_finite()) {
-        return Err("a value of a leaf is not finite");
+
+    fn check_leaves(&self, outputs: usize) -> std::result::Result<(), &'static str> {
+        let nodes = self.nodes.iter().enumerate();
+        let leaves = nodes.filter(|(index, node)| node.is_leaf(*index));
+        if self.nodes.is_empty() || leaves.count() * outputs != self.values.len() {
+            return Err("the tree is not complete");
+        }
+        if !self.values.iter().all(|value| value.is_finite()) {
+            return Err("a value of a leaf is not finite");
+        }
+        if !(self.covers.iter()).all(|cover| cover.is_finite() && *cover >= 0.0) {
+            return Err("the weight of a leaf is negative or not finite");
+        }
+        Ok(())
     }
-    if !(tree.covers.iter()).all(|cover| cover.is_finite() && *cover >= 0.0) {
-        return Err("the weight of a leaf is negative or not finite");
-    }
-    for (index, node) in nodes {
-        if *node == FlatNode::leaf(index) {
-            if !tree.missing_left[index] {
-                return Err("a leaf sends missing values to another node");
+
+    fn check_nodes(&self, features: usize) -> std::result::Result<(), &'static str> {
+        for (index, node) in self.nodes.iter().enumerate() {
+            if *node == FlatNode::leaf(index) {
+                if !self.missing_left[index] {
+                    return Err("a leaf sends missing values to another node");
+                }
+                continue;
             }
-            continue;
+            let child = node.child as usize;
+            if node.feature as usize >= features || node.threshold.is_nan() {
+                return Err(
+                    "a node splits a feature that does not exist, or a threshold is not a number",
+                );
+            }
+            if child <= index || child + 1 >= self.nodes.len() {
+                return Err("a node has children that do not exist");
+            }
         }
-        let child = node.child as usize;
-        if node.feature as usize >= features || node.threshold.is_nan() {
-            return Err(
-                "a node splits a feature that does not exist, or a threshold is not a number",
-            );
-        }
-        if child <= index || child + 1 >= tree.nodes.len() {
-            return Err("a node has children that do not exist");
-        }
+        Ok(())
     }
-    Ok(())
 }
