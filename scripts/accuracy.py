@@ -308,7 +308,7 @@ def tests(
         values = ScoreTable(scores[level][synthetic], datasets=names, methods=methods)
         yield f"## {level:.0%} missing, {len(names)} synthetic datasets"
         yield ""
-        yield str(holm(values))
+        yield f"```text\n{holm(values)}\n```"
         yield ""
         pairs = wilcoxon(values)
         for method in BOUNDS:
