@@ -27,7 +27,7 @@ pub(super) struct HeldOutEvidence<'a> {
 
 /// Boosting rounds, weights and pool chosen from the evidence.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Choice {
+pub(super) struct RoundsAndWeights {
     /// Index of the booster's number of rounds; `None` without booster or evidence.
     pub(super) stage: Option<usize>,
     /// Weights of the components, with sum 1; 0 for a component that is missing or whose predictions are not finite. If
@@ -63,11 +63,11 @@ impl HeldOutEvidence<'_> {
     }
 
     /// All rounds, and equal weights of the sound components.
-    pub(super) fn weigh_equally(&self) -> Choice {
+    pub(super) fn weigh_equally(&self) -> RoundsAndWeights {
         let sound = self.sound();
         let count = sound.iter().filter(|&&sound| sound).count();
         let weight = |sound| if sound { 1.0 / count as f64 } else { 0.0 };
-        Choice {
+        RoundsAndWeights {
             stage: None,
             weights: sound.map(weight),
             pool: None,
@@ -78,7 +78,7 @@ impl HeldOutEvidence<'_> {
     ///
     /// # Errors
     /// [`Error::Interrupted`](crate::error::Error::Interrupted), or threads that cannot be started.
-    pub(super) fn choose(&self, jobs: Jobs<'_>) -> Result<Choice> {
+    pub(super) fn choose(&self, jobs: Jobs<'_>) -> Result<RoundsAndWeights> {
         let sound = self.sound();
         let start = start_weights(sound);
         let linear = match self.linear.as_ref().filter(|_| sound[2]) {
@@ -103,7 +103,7 @@ impl HeldOutEvidence<'_> {
             stage = None;
         }
         let weights = self.weights(&shares, &start);
-        Ok(Choice {
+        Ok(RoundsAndWeights {
             stage,
             pool: Some(self.pool(&shares, &weights, jobs)?),
             weights,

@@ -1,4 +1,4 @@
-//! The components of a mixture, fitted side by side: every tree, booster and linear model is one item of the scheduler.
+//! The components of a mixture, fitted concurrently: every tree, booster and linear model is one item of the scheduler.
 
 use ndarray::{Array2, ArrayView2, Axis};
 
@@ -85,8 +85,8 @@ pub(super) struct Components {
     pub(super) linears: Result<Vec<PartModel<LinearModel>>>,
 }
 
-/// One item of the scheduler.
-enum Fitted {
+/// The result of one item of the scheduler.
+enum FittedItem {
     Booster(PartModel<Booster>),
     /// The linear models of all parts.
     Linears(Vec<PartModel<LinearModel>>),
@@ -115,7 +115,7 @@ impl ComponentFit<'_> {
         let linears = usize::from(self.parts.iter().any(|part| !part.linear.is_empty()));
         let items = self.parts.len() + linears + self.params.trees;
         let encoding = SharedEncoding::default();
-        let mut fitted: Vec<Option<Result<Fitted>>> = Vec::new();
+        let mut fitted: Vec<Option<Result<FittedItem>>> = Vec::new();
         fitted.resize_with(items, || None);
         let mut failed = false;
         run::stream(
@@ -123,9 +123,11 @@ impl ComponentFit<'_> {
             Work::new(items, self.nanoseconds() / items),
             || (),
             |(), item| match item.checked_sub(self.parts.len()) {
-                None => self.fit_booster(item, jobs.interrupt).map(Fitted::Booster),
+                None => self
+                    .fit_booster(item, jobs.interrupt)
+                    .map(FittedItem::Booster),
                 Some(other) if other < linears => {
-                    self.fit_linears(jobs.interrupt).map(Fitted::Linears)
+                    self.fit_linears(jobs.interrupt).map(FittedItem::Linears)
                 }
                 Some(other) => self.grow_tree(&encoding, other - linears, jobs.interrupt),
             },
@@ -198,12 +200,12 @@ impl ComponentFit<'_> {
         encoding: &SharedEncoding,
         index: usize,
         interrupt: &Interrupt,
-    ) -> Result<Fitted> {
+    ) -> Result<FittedItem> {
         let options = &self.params.forest;
         let tree = self
             .forest
             .grow_tree(encoding, self.features, options, index, interrupt)?;
-        Ok(Fitted::Tree(tree))
+        Ok(FittedItem::Tree(tree))
     }
 }
 
@@ -213,7 +215,7 @@ impl Components {
     /// # Errors
     /// The first error that does not concern one component alone.
     fn collect(
-        results: impl Iterator<Item = Result<Fitted>>,
+        results: impl Iterator<Item = Result<FittedItem>>,
         boosters: usize,
         linears: usize,
     ) -> Result<Self> {
@@ -224,9 +226,9 @@ impl Components {
         };
         for (item, result) in results.enumerate() {
             match result {
-                Ok(Fitted::Booster(model)) => push(&mut components.boosters, model),
-                Ok(Fitted::Linears(models)) => components.linears = Ok(models),
-                Ok(Fitted::Tree(tree)) => push(&mut components.forest, tree),
+                Ok(FittedItem::Booster(model)) => push(&mut components.boosters, model),
+                Ok(FittedItem::Linears(models)) => components.linears = Ok(models),
+                Ok(FittedItem::Tree(tree)) => push(&mut components.forest, tree),
                 Err(error) if !concerns_component(&error) => return Err(error),
                 Err(error) if item < boosters => fail(&mut components.boosters, error),
                 Err(error) if item < boosters + linears => fail(&mut components.linears, error),
@@ -269,14 +271,14 @@ mod tests {
         }
     }
 
-    fn linear() -> Result<Fitted> {
+    fn linear() -> Result<FittedItem> {
         let x = Array2::from_shape_fn((4, 1), |(row, _)| row as f64);
         let y = Array2::from_shape_fn((4, 2), |(row, label)| 1 + i64::from(row % 2 == label));
         let rankings = crate::rankings::Rankings::new(y.view(), None, &Interrupt::never())?;
         let params = LinearParams::default();
         let model = LinearModel::fit(x.view(), &[], &rankings, &params, &Interrupt::never())?;
         let scores = Vec::new();
-        Ok(Fitted::Linears(vec![PartModel { model, scores }]))
+        Ok(FittedItem::Linears(vec![PartModel { model, scores }]))
     }
 
     #[test]
