@@ -107,13 +107,6 @@ fn shares_are_averaged_over_the_voting_trees() {
         let known = shares.as_slice().iter().sum::<f64>() > 0.0;
         assert_eq!(known, *count > 0);
     }
-    let some = [7, 3, 59];
-    let chosen = x.select(ndarray::Axis(0), &some);
-    let found = shares(&whole, &chosen, Voters::OutOfBagOf(&some), 2);
-    assert_eq!(found, some.map(|row| outside[row].clone()));
-    let other = Voters::OutOfBagOf(&[1, 2, 60]);
-    let refused = whole.map_shares(chosen.view(), 0.5, other, jobs(1), || (), |(), _| Ok(()));
-    assert!(refused.is_err());
 }
 
 #[test]
@@ -145,6 +138,22 @@ fn halves_vote_like_forests_of_their_trees() {
             assert!((sum - all * expected).abs() < 1e-5, "{row}");
         }
     }
+}
+
+#[test]
+fn rows_out_of_bag_can_be_chosen() {
+    let (x, y) = data(60);
+    let whole = forest(&x, &y, &options(ForestVariant::Mixed, 1), 1);
+    let first = |rows| Voters::OutOfBagHalf(rows, ForestHalf::First);
+    let rows: Vec<usize> = (0..60).collect();
+    let all = shares(&whole, &x, first(&rows), 2);
+    let some = [7, 3, 59];
+    let chosen = x.select(ndarray::Axis(0), &some);
+    let found = shares(&whole, &chosen, first(&some), 2);
+    assert_eq!(found, some.map(|row| all[row].clone()));
+    let other = first(&[1, 2, 60]);
+    let refused = whole.map_shares(chosen.view(), 0.5, other, jobs(1), || (), |(), _| Ok(()));
+    assert!(refused.is_err());
 }
 
 #[test]

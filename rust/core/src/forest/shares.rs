@@ -33,9 +33,7 @@ pub enum Voters<'a> {
     All,
     /// The rows are the training rows, and only trees grown without a row vote for it.
     OutOfBag,
-    /// As `OutOfBag`, for the training rows with these indices.
-    OutOfBagOf(&'a [usize]),
-    /// As `OutOfBagOf`, but only the trees of one half of the forest vote.
+    /// As `OutOfBag`, for the training rows with these indices, and only the trees of one half of the forest vote.
     OutOfBagHalf(&'a [usize], ForestHalf),
 }
 
@@ -60,7 +58,7 @@ impl Voters<'_> {
         match self {
             Self::All => None,
             Self::OutOfBag => Some(row),
-            Self::OutOfBagOf(rows) | Self::OutOfBagHalf(rows, _) => rows.get(row).copied(),
+            Self::OutOfBagHalf(rows, _) => rows.get(row).copied(),
         }
     }
 
@@ -68,7 +66,7 @@ impl Voters<'_> {
     fn include(self, tree: usize, members: &[ForestTree]) -> bool {
         let is_in_half = match self {
             Self::All => return true,
-            Self::OutOfBag | Self::OutOfBagOf(_) => true,
+            Self::OutOfBag => true,
             Self::OutOfBagHalf(_, half) => half.contains(tree, members.len()),
         };
         is_in_half && members[tree].kind == TreeKind::Bootstrap
@@ -79,7 +77,7 @@ impl Voters<'_> {
         match self {
             Self::All => true,
             Self::OutOfBag => rows == training_rows,
-            Self::OutOfBagOf(chosen) | Self::OutOfBagHalf(chosen, _) => {
+            Self::OutOfBagHalf(chosen, _) => {
                 rows == chosen.len() && chosen.iter().all(|&row| row < training_rows)
             }
         }
