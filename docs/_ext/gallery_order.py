@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TOPICS = {
     "votes": ["ballots", "pair_order", "agreement_of_methods", "number_of_ballots"],
-    "leaderboards": ["tiers", "leaderboard"],
+    "leaderboards": ["tied_players", "leaderboard"],
     "learning": [
         "tree_drawn",
         "regions",

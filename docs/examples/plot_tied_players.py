@@ -1,6 +1,6 @@
 """
-Which players are tied? Tiers with intervals
-============================================
+Which players are tied? Buckets with intervals
+==============================================
 
 Eight players meet at random, and some games are drawn. Davidson's model gives each a utility with a standard error;
 its consensus is a bucket order, whose buckets are shaded.
@@ -39,7 +39,7 @@ for number, bucket in enumerate(to_buckets(explanation.positions, names)):
     ax.axhspan(
         min(rows) - 0.5, max(rows) + 0.5, color="0.88" if number % 2 == 0 else "white", zorder=0
     )
-    ax.text(2.75, np.mean(rows), f"tier {number + 1}", va="center", ha="right", color="0.35")
+    ax.text(2.75, np.mean(rows), f"bucket {number + 1}", va="center", ha="right", color="0.35")
 ax.errorbar(utility[order], range(8), xerr=1.96 * error[order], fmt="o", color="#0072b2", capsize=3)
 ax.scatter(
     strength[order] - strength.mean(),
