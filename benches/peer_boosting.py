@@ -32,9 +32,9 @@ def wall_seconds(call: Any, *arguments: Any) -> float:
 
 
 def letter() -> tuple[Any, Any]:
-    from peer_trees import data_sets
+    from peer_trees import datasets
 
-    X, Y = next((X, Y) for name, X, Y in data_sets() if name == "letter")
+    X, Y = next((X, Y) for name, X, Y in datasets() if name == "letter")
     return X[:ROWS], Y[:ROWS]
 
 
@@ -104,14 +104,14 @@ def growth() -> None:
 
 def rankers() -> None:
     """Compare the ranker with its forest alone, on the datasets of at least a thousand rows."""
-    from peer_trees import data_sets
+    from peer_trees import datasets
 
     import bucketrank as br
 
     print(
         f"ranker against its forest alone, seconds to fit nine tenths of the rows ({THREADS} threads)"
     )
-    for name, X, Y in data_sets():
+    for name, X, Y in datasets():
         if len(X) < 1000:
             continue
         rows = len(X) * 9 // 10

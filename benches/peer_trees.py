@@ -67,7 +67,7 @@ def generated(
     return X, br.to_dense_ranks(-np.round(2 * scores))
 
 
-def data_sets() -> Iterator[tuple[str, Any, Any]]:
+def datasets() -> Iterator[tuple[str, Any, Any]]:
     folder = shared_data()
     for name, shape in SHAPES.items():
         if folder is None:
@@ -82,7 +82,7 @@ def data_sets() -> Iterator[tuple[str, Any, Any]]:
 def named_or_generated(name: str, rows: str = "", labels: str = "") -> tuple[Any, Any]:
     """A dataset by name, or 16 generated features with 16 distinct values ("few") or one per row ("continuous")."""
     if name in SHAPES:
-        return next((X, Y) for found, X, Y in data_sets() if found == name)
+        return next((X, Y) for found, X, Y in datasets() if found == name)
     return generated(int(rows), 16, int(labels), 16 if name == "few" else None, 2)
 
 
@@ -154,7 +154,7 @@ def fits() -> None:
         f"    {'':<12}{'bucketrank':>12}{'scikit-learn':>14}{'ratio':>9}   leaves (theirs)   largest difference"
     )
     ratios = []
-    for name, X, Y in data_sets():
+    for name, X, Y in datasets():
         codes = pair_codes(Y)
         turns = 3 if len(X) > 5000 else 9
         peer = DecisionTreeClassifier(criterion="entropy", random_state=0)

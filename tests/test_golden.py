@@ -46,7 +46,7 @@ def test_aggregators(shared_dir: Path, comparisons: Callable[[str, int], None]) 
     comparisons("aggregators", compared)
 
 
-def test_data_sets_are_rankings_with_the_published_number_of_buckets(
+def test_datasets_are_rankings_with_the_published_number_of_buckets(
     shared_dir: Path, comparisons: Callable[[str, int], None]
 ) -> None:
     with (shared_dir / "paper" / "datasets.csv").open() as file:

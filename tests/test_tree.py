@@ -27,7 +27,7 @@ from reference import tree as reference
 from reference.pairs import pair_order
 from tree_data import Array, dense, letter_like, load, pair_codes, random_data, with_missing_labels
 
-DATA_SETS = [
+DATASETS = [
     "algae",
     "authorship",
     "blocks",
@@ -278,8 +278,8 @@ def test_splits_are_as_good_as_sklearns() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", DATA_SETS)
-def test_splits_are_as_good_as_sklearns_on_the_data_sets(
+@pytest.mark.parametrize("name", DATASETS)
+def test_splits_are_as_good_as_sklearns_on_the_datasets(
     name: str, shared_dir: Path, comparisons: Callable[[str, int], None]
 ) -> None:
     # All nodes of small trees; the top five and a sample of larger trees, because all would take minutes.
