@@ -187,6 +187,25 @@ mod tests {
         (features, y)
     }
 
+    /// Grows a tree with an engine and with the general one, and compares the two.
+    fn assert_agrees_with_general(
+        grow: fn(&GrowTask<'_>) -> Option<Result<Subtree>>,
+        features: &Features,
+        rankings: &Rankings,
+        options: &TreeOptions,
+    ) {
+        let task = GrowTask {
+            encoding: &SharedEncoding::default(),
+            features,
+            rankings,
+            options,
+            interrupt: &Interrupt::never(),
+        };
+        let general = grow_general(&task, None).unwrap();
+        assert!(general.nodes.len() > 1, "{options:?}");
+        assert_eq!(grow(&task), Some(Ok(general)), "{options:?}");
+    }
+
     /// Row counts, not weights, are compared with `min_samples_split` and `min_samples_leaf`.
     #[test]
     fn engines_agree_on_integer_weights_with_limits() {
@@ -200,25 +219,11 @@ mod tests {
                 min_samples_split: 2 + generator.below(20),
                 min_samples_leaf: 1 + generator.below(5),
                 max_features: (case % 4 < 2).then_some(2),
-                splitter: if case % 5 < 3 {
-                    Splitter::BestBinary
-                } else {
-                    Splitter::RandomBinary
-                },
+                splitter: [Splitter::BestBinary, Splitter::RandomBinary][case % 5 / 3],
                 seed: case as u64,
                 ..TreeOptions::default()
             };
-            let task = GrowTask {
-                encoding: &SharedEncoding::default(),
-                features: &features,
-                rankings: &rankings,
-                options: &options,
-                interrupt: &Interrupt::never(),
-            };
-            let coded = coded::grow(&task).unwrap().unwrap();
-            let general = grow_general(&task, None).unwrap();
-            assert!(general.nodes.len() > 1, "{options:?}");
-            assert_eq!(coded, general, "{options:?}");
+            assert_agrees_with_general(coded::grow, &features, &rankings, &options);
         }
     }
 
@@ -255,25 +260,11 @@ mod tests {
                 min_samples_split: 2 + generator.below(5),
                 min_samples_leaf: 1 + generator.below(3),
                 max_features: (case % 7 < 2).then_some(2),
-                splitter: if case % 5 < 3 {
-                    Splitter::BestBinary
-                } else {
-                    Splitter::RandomBinary
-                },
+                splitter: [Splitter::BestBinary, Splitter::RandomBinary][case % 5 / 3],
                 seed: case as u64,
                 ..TreeOptions::default()
             };
-            let task = GrowTask {
-                encoding: &SharedEncoding::default(),
-                features: &features,
-                rankings: &rankings,
-                options: &options,
-                interrupt: &Interrupt::never(),
-            };
-            let weighted = weighted::grow(&task).unwrap().unwrap();
-            let general = grow_general(&task, None).unwrap();
-            assert!(general.nodes.len() > 1, "{options:?}");
-            assert_eq!(weighted, general, "{case} {options:?}");
+            assert_agrees_with_general(weighted::grow, &features, &rankings, &options);
         }
     }
 
@@ -302,17 +293,7 @@ mod tests {
                 seed: case as u64,
                 ..TreeOptions::default()
             };
-            let task = GrowTask {
-                encoding: &SharedEncoding::default(),
-                features: &features,
-                rankings: &rankings,
-                options: &options,
-                interrupt: &Interrupt::never(),
-            };
-            let coded = coded::grow(&task).unwrap().unwrap();
-            let general = grow_general(&task, None).unwrap();
-            assert!(general.nodes.len() > 1, "{options:?}");
-            assert_eq!(coded, general, "{case} {options:?}");
+            assert_agrees_with_general(coded::grow, &features, &rankings, &options);
         }
     }
 }
