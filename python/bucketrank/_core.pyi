@@ -15,7 +15,6 @@ __version__: str
 
 class _Limits(TypedDict):
     count: int
-    booster_depth: int
     pair_labels: int
 
 class _BoosterDefaults(TypedDict):

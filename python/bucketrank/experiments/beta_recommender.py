@@ -172,7 +172,10 @@ def _checked(studies: Any) -> list[BetaStudy]:
 
 
 def included_models() -> dict[str, Any]:
-    """Return the coefficients of the included recommenders, and the provenance of the data they were fitted to."""
+    """Return the coefficients of the included recommenders, and the provenance of the data they were fitted to.
+
+    ``scripts/fit_beta_recommender.py`` fits them and writes the file.
+    """
     text = (files("bucketrank.experiments") / _DEFAULT).read_text(encoding="utf-8")
     included: dict[str, Any] = json.loads(text)
     return included

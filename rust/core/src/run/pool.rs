@@ -214,7 +214,8 @@ pub struct Pool {
 
 impl Pool {
     /// The calling thread only.
-    pub const SERIAL: Self = Self { threads: 1 };
+    #[cfg(test)]
+    pub(crate) const SERIAL: Self = Self { threads: 1 };
 
     /// Number of threads.
     #[must_use]

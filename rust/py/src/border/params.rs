@@ -25,8 +25,6 @@ const FRACTION: &str = "a fraction above 0 and up to 1";
 pub struct Limits {
     /// Largest count; larger counts have the same effect.
     count: usize,
-    /// Largest depth of the trees of a booster.
-    booster_depth: usize,
     /// Largest number of labels for pair statistics.
     pair_labels: usize,
 }
@@ -34,7 +32,6 @@ pub struct Limits {
 /// The limits, as exported to Python.
 pub const LIMITS: Limits = Limits {
     count: MAX_COUNT,
-    booster_depth: MAX_DEPTH,
     pair_labels: MAX_PAIR_LABELS,
 };
 
