@@ -53,9 +53,10 @@ def measure_rust() -> None:
     subprocess.run(
         [_llvm_tool("llvm-profdata"), "merge", "--sparse", *raw, "-o", str(merged)], check=True
     )
-    objects = [argument for program in programs for argument in ("--object", program)]
+    first, *others = programs
+    objects = [first, *(f"--object={program}" for program in others)]
     report = [_llvm_tool("llvm-cov"), "report", f"--instr-profile={merged}", *objects]
-    subprocess.run([*report, str(ROOT / "rust" / "core" / "src")], check=True)
+    subprocess.run([*report, "--sources", str(ROOT / "rust" / "core" / "src")], check=True)
 
 
 def _llvm_tool(name: str) -> str:
