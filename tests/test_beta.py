@@ -210,6 +210,19 @@ class TestBetaStudy:
         assert len(self.study.to_pandas()) == 24
         assert "best beta of copeland" in str(self.study)
 
+    def test_the_section_of_a_report_states_the_peaks_and_the_best_thresholds(self) -> None:
+        plain = compare(self.data, ["borda"], missing=[0, 0.4], n_repeats=1, n_folds=4)
+        section = self.study.section()
+        page = plain.report(format="markdown", sections=[section])
+        assert "The threshold for ties, β" in page
+        low, high = sorted(self.study.peaks("borda"))
+        assert f"β = {low:g}{'' if low == high else f' to {high:g}'} for borda" in page
+        (table,) = section.tables
+        borda = {column.name: column.values for column in table.columns}["borda 40 %"]
+        assert list(borda) == [*self.study.best("borda")[1], self.study.peaks("borda")[1]]
+        html = plain.report(sections=[section])
+        assert html.count("<svg ") == plain.report().count("<svg ") + 1
+
     def test_meta_features(self) -> None:
         complete = self.study.meta_features["b", 0.0]
         assert (complete.features, complete.labels, complete.missing) == (3, 5, 0)
