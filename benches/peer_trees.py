@@ -210,7 +210,7 @@ def growth(sizes: tuple[int, ...]) -> None:
         each = seconds / (rows * math.log2(rows) * labels * (labels - 1) / 2) * 1e9
         print(
             f"    {kind:<10} features, {rows:>9,} rows, n = {labels:>3}: {seconds:8.2f} s {memory:7.0f} MB"
-            f"   {each:.2f} ns per pair, row and doubling"
+            f"   {each:.2f} ns per pair, row and log2(rows)"
         )
 
 

@@ -186,7 +186,7 @@ def _offline(number: int, error: Exception) -> str:
 def _numbers(column: NDArray[Any], categories: Sequence[str] | None) -> NDArray[np.float64] | None:
     """Return a column as floats, or None if it contains text.
 
-    A nominal column contains indices into its list of categories, whose names are the numbers.
+    A nominal column contains indices into its list of categories; the numbers are the names of these categories.
     """
     try:
         if categories is None:
