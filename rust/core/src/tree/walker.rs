@@ -44,7 +44,7 @@ impl WalkDepth {
         Self::Typical(nodes.max(1).ilog2() + 2)
     }
 
-    /// The depth of a tree; its typical depth unless it is shallow.
+    /// The depth of a shallow tree, or the typical depth of a deep one.
     pub(crate) fn of(nodes: &[FlatNode]) -> Self {
         let mut depths = vec![0_u32; nodes.len()];
         for (index, node) in nodes.iter().enumerate() {
@@ -117,8 +117,8 @@ pub(crate) fn goes_right(node: &FlatNode, index: usize, value: f64, missing_left
     (value > node.threshold) | (value.is_nan() && !missing_left[index])
 }
 
-/// Finds the leaves of at most [`BATCH_ROWS`] rows of values in a tree of this depth. With `missing_left` (see [`goes_right`]) values may be
-/// missing; without, all must be finite.
+/// Finds the leaves of at most [`BATCH_ROWS`] rows of values in a tree of this depth. With `missing_left` (see
+/// [`goes_right`]) values may be missing; without it, all values must be finite.
 pub(crate) fn find_leaves(
     (nodes, depth): (&[FlatNode], WalkDepth),
     missing_left: Option<&[bool]>,
@@ -166,8 +166,8 @@ fn walk_or_find(
 }
 
 /// Walks rows through a tree of this depth, a few rows at a time: first as many steps as most rows need, then a few more
-/// with the rows that have not reached a leaf, and so on. There are at most [`BATCH_ROWS`] rows. `step` returns the next
-/// node, given the index of the row's first feature, which is a multiple of `features`, and of its node.
+/// with the rows that have not reached a leaf, and so on. There are at most [`BATCH_ROWS`] rows. `step(first, node)`
+/// returns the next node of a row, whose values start at the index `first`.
 #[inline(always)]
 pub(super) fn walk_together(
     depth: WalkDepth,
