@@ -1,9 +1,10 @@
 //! [`PartitionBounds`]: upper bounds on the improvements of the partitions of a small node, for complete rankings.
 //!
 //! Scoring a partition takes population counts and table lookups per column. Most partitions are clearly worse than
-//! the best, which the bound of [`crate::tree::grow::coded`] proves with vector instructions. Per outcome with C of
-//! the node's n rows, O of them among the l rows on the left, r = n - l, and u = O·n/C - l, the bound is
-//! `C·u²/2 · (1/(l·r) + max(-u/(n·l²), u/(n·r²)))`.
+//! the best one, and the bound of [`crate::tree::grow::coded`], computed with vector instructions, proves it.
+//!
+//! The node has n rows, of which l are on the left and r = n - l on the right. An outcome occurs in C rows of the node
+//! and in O rows on the left. With u = O·n/C - l its bound is `C·u²/2 · (1/(l·r) + max(-u/(n·l²), u/(n·r²)))`.
 
 use super::pair_sets::PairSets;
 use super::MAX_ROWS;
@@ -67,7 +68,7 @@ impl Kernel for AddBounds<'_> {
     }
 }
 
-/// Factors of the bound that depend on the number of rows on the left.
+/// Factors of the bound that depend on l, the number of rows on the left: 1/(l·r), -1/(n·l²) and 1/(n·r²).
 #[derive(Clone, Copy, Default)]
 struct SideFactors {
     left_rows: f32,
