@@ -90,8 +90,8 @@ def export_text(
         return _leaf_text(root)
     lines = []
     for node in list(root.walk())[1:]:
-        said = f": {_leaf_text(node)}" if not node.children else ""
-        lines.append(f"{'|   ' * (node.depth - 1)}|-- {node.condition}{said}")
+        text = f": {_leaf_text(node)}" if not node.children else ""
+        lines.append(f"{'|   ' * (node.depth - 1)}|-- {node.condition}{text}")
     return "\n".join(lines)
 
 
@@ -227,7 +227,7 @@ def _interval(
 
 
 def _category_set(categories: list[Any]) -> str:
-    """Return a set of categories as text; of a long one, the first and the number of the others."""
+    """Return a set of categories as text: all of them, or the first ones and the number of the others."""
     names = [escape_text(str(category)) for category in categories]
     if len(names) == 1:
         return f"is {names[0]}"
@@ -268,10 +268,10 @@ def _leaf_text(node: ShownNode) -> str:
 
 
 def box_text(node: ShownNode) -> str:
-    said = node.feature if node.children else node.order
+    title = node.feature if node.children else node.order
     if node.leaves_below:
-        said = f"{node.feature}\n... {node.leaves_below:,} leaves below"
-    return f"{said}\nimpurity {node.impurity:.3f}\n{_count(node.rows)}"
+        title = f"{node.feature}\n... {node.leaves_below:,} leaves below"
+    return f"{title}\nimpurity {node.impurity:.3f}\n{_count(node.rows)}"
 
 
 def _count(rows: int) -> str:
