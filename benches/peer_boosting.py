@@ -97,7 +97,7 @@ def growth() -> None:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
         each = seconds / (20 * rows * labels * (labels - 1) / 2) * 1e9
         print(
-            f"    {rows:>9,} rows, {labels:>3} labels {seconds:8.2f} s  {each:6.2f} ns per pair and round"
+            f"    {rows:>9,} rows, {labels:>3} labels {seconds:8.2f} s  {each:6.2f} ns per row, pair and round"
             f"  peak memory so far {peak:.1f} GB"
         )
 
