@@ -107,7 +107,10 @@ def _is_small(text: str) -> bool:
 
 
 def _encode(value: Any, parts: list[Any], first: int = 0, *, exact: bool = False) -> Any:
-    """Describe a value in JSON; arrays and models are appended to `parts`, which are numbered from `first`."""
+    """Describe a value in JSON; arrays and models are appended to `parts`, which are numbered from `first`.
+
+    Values of other types are converted to plain Python values, or raise if `exact`.
+    """
     if type(value) in _PLAIN:
         is_special = isinstance(value, float) and not math.isfinite(value)
         return {"float": repr(value)} if is_special else value

@@ -82,12 +82,12 @@ def test_the_table_shows_the_board(
     assert cells(driver, "label") == frame["label"].tolist()
     assert cells(driver, "tier") == frame["tier"].astype(str).tolist()
     assert cells(driver, "n") == frame["comparisons"].astype(str).tolist()
-    # Headings are level, not upright as in tables of many methods.
-    upright = driver.execute_script(
+    # Headings are horizontal, not rotated as in tables of many methods.
+    rotated = driver.execute_script(
         "return [...document.querySelector('table').tHead.rows[0].cells].filter(each =>"
         "each.getBoundingClientRect().height > 60).length"
     )
-    assert upright == 0
+    assert rotated == 0
 
 
 def test_the_figures_show_every_label_and_tier(
