@@ -54,9 +54,9 @@ class ReciprocalRankFusion(Aggregator):
 class Schulze(Aggregator):
     """Labels ordered by the strongest paths of majorities (Schulze's method, also called beatpath).
 
-    The majority for u over v is the share of rankings with u before v minus the share with v before u (margins). A
-    path of majorities is as strong as its weakest one; u wins against v if the strongest path from u to v is stronger
-    than any from v to u. Labels are ordered by wins minus losses: a label is placed before all those it wins against.
+    The majority for u over v is the share of rankings with u before v minus the share with v before u (margins). A path
+    is as strong as its weakest majority; u wins against v if the strongest path from u to v is stronger than any from v
+    to u. Labels are ordered by wins minus losses: a label is placed before all those it wins against.
 
     References
     ----------
