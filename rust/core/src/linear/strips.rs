@@ -21,12 +21,13 @@ pub(super) trait RowMoments: Sync {
     /// Writes the moments of a row.
     fn write(&self, row: usize, planes: &mut [f64]);
 
-    /// Calls `add(row, column, value)` for each entry of the 2n × 2n matrix of outputs that summed moments add to.
+    /// Expands the summed moments of two inputs to the 2n × 2n matrix of their outputs: calls `add(row, column, value)`
+    /// for each entry.
     fn expand(&self, sums: &[f64], add: &mut dyn FnMut(usize, usize, f64));
 }
 
-/// A symmetric matrix with one row and column per pair of input and output, in strips: one per input j, with all
-/// inputs k ≤ j.
+/// Computes a symmetric matrix that has a row and a column for each output of each input. Strip j has the entries of
+/// input j with all inputs k ≤ j.
 pub(super) struct StripSums<'a> {
     pub(super) inputs: &'a Array2<f64>,
     pub(super) rankings: &'a Rankings,

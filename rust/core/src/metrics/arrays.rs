@@ -66,7 +66,7 @@ fn compare_arrays<P: RawPosition, Q: RawPosition>(
     Ok(Some(total))
 }
 
-/// Counts the disagreements as [`compare_arrays`], of one part.
+/// Counts the disagreements of one part of the rows, for [`compare_arrays`].
 struct CompareArraysKernel<'a, P, Q> {
     labels: usize,
     a: &'a [P],
