@@ -70,10 +70,11 @@ def _summary(board: Leaderboard) -> tuple[str, ...]:
 
 def _how_to_read(board: Leaderboard) -> str:
     return (
-        "Each score has the percentile interval of its own label. A label is ahead of another when their difference "
-        f"exceeds {board.critical_value:.2f} standard errors of the difference. The rank interval goes from 1 + the "
-        "number of labels ahead to n − the number of labels behind. The best label opens the first tier. Each further "
-        "label joins the current tier, unless the label that opened the tier is ahead of it: then it opens the next one."
+        "The intervals of the scores are percentile intervals, each for one label alone. A label is ahead of another "
+        f"when their difference exceeds {board.critical_value:.2f} standard errors of the difference. The rank "
+        "interval goes from 1 + the number of labels ahead to n − the number of labels behind. The best label opens "
+        "the first tier. Each further label joins the current tier, unless the label that opened the tier is ahead of "
+        "it: then it opens the next one."
     )
 
 

@@ -100,7 +100,7 @@ class Leaderboard(TabularResult):
         alone = np.bincount(components)[components] == 1
         rest = 1 - settings["confidence"]
         low, high = np.quantile(resampled, [rest / 2, 1 - rest / 2], axis=0)
-        unknown = {
+        intervals = {
             name: np.where(alone, np.nan, values)
             for name, values in {"scores": scores, "score_low": low, "score_high": high}.items()
         }
@@ -110,7 +110,7 @@ class Leaderboard(TabularResult):
         }
         board = cls(
             labels=labels,
-            **unknown,
+            **intervals,
             **ranks,
             crosses_tier=_crosses_tier(ranks, components),
             ahead=separation["ahead"],
