@@ -12,7 +12,6 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 # The peers' linear algebra must not use more threads than we do; NumPy reads these variables when it is imported.
@@ -30,14 +29,6 @@ from peer_study import study  # noqa: E402
 from peer_trees import large_trees, trees  # noqa: E402
 
 import bucketrank as br  # noqa: E402
-
-
-@dataclass(frozen=True)
-class Goal:
-    """The ratio that a comparison should reach."""
-
-    ratio: float
-    aim: float | None = None
 
 
 def seconds(call: Callable[[], Any], times: int = 1) -> float:
@@ -61,19 +52,18 @@ def line(
     name: str,
     ours: Callable[[], Any],
     peer: Callable[[], Any],
-    goal: Goal | None = None,
+    goal: float | None = None,
     turns: int = 7,
     peer_share: float = 1.0,
 ) -> float:
-    """Print one comparison; `peer_share` is the share of the work that the peer's call does."""
+    """Print one comparison.
+
+    `goal` is the ratio that it should reach, and `peer_share` the share of the work that the peer's call does.
+    """
     our_time, peer_time = in_turns(ours, peer, turns)
     peer_time /= peer_share
     ratio = peer_time / our_time
-    verdict = (
-        ""
-        if goal is None
-        else f"  goal {goal.ratio:g}x {'ok' if ratio >= goal.ratio else 'MISSED'}"
-    )
+    verdict = "" if goal is None else f"  goal {goal:g}x {'ok' if ratio >= goal else 'MISSED'}"
     print(f"{name:<62} {our_time * 1e3:10.3f} ms {peer_time * 1e3:11.3f} ms {ratio:8.1f}x{verdict}")
     return ratio
 
@@ -185,7 +175,7 @@ def metrics() -> None:
             f"pair order matrix, 20,000 x 26 / NumPy {peer.__name__}",
             lambda: br.pair_order_matrix(Y),
             lambda peer=peer: peer(Y),  # type: ignore[misc]
-            None if peer is pair_order_columns else Goal(20),
+            goal=None if peer is pair_order_columns else 20,
         )
 
 
@@ -210,7 +200,7 @@ def against_corankco() -> None:
                 f"{aggregator!r}, 200 x 26 / corankco {type(peer).__name__}",
                 lambda aggregator=aggregator: aggregator.aggregate(Y),  # type: ignore[misc]
                 lambda peer=peer: peer.compute_consensus_rankings(dataset, scheme),  # type: ignore[misc]
-                Goal(100),
+                goal=100,
             )
 
 
@@ -272,7 +262,7 @@ def batches() -> None:
         "MarkovChain(4), 1,000 matrices n = 26 / numpy.linalg.eig",
         lambda: br.MarkovChain(4).aggregate_pair_order(matrices),
         lambda: [stationary_by_eig(mc4_matrix(C)) for C in some],
-        Goal(15, 40),
+        goal=15,
         peer_share=share,
     )
     sets = [random_rankings(25, 26, 10, seed) for seed in range(1000)]
@@ -283,7 +273,7 @@ def batches() -> None:
             lambda variant=variant: [
                 stationary_by_eig(chain_matrix(Y, variant)) for Y in sets[: len(some)]
             ],  # type: ignore[misc]
-            Goal(15, 40),
+            goal=15,
             peer_share=share,
         )
         # The peer starts from given transition matrices; ours computes them too.
@@ -292,7 +282,7 @@ def batches() -> None:
             f"MarkovChain({variant}), as above / eig of given transition matrices",
             lambda variant=variant: br.MarkovChain(variant).aggregate_many(sets),  # type: ignore[misc]
             lambda chains=chains: [stationary_by_eig(P) for P in chains],  # type: ignore[misc]
-            Goal(15, 40),
+            goal=15,
             peer_share=share,
         )
     lotteries = [lottery_by_linprog(C) for C in some]
@@ -302,7 +292,7 @@ def batches() -> None:
         "MaximalLottery, 1,000 matrices n = 26 / scipy linprog(HiGHS)",
         lambda: br.MaximalLottery().aggregate_pair_order(matrices),
         lambda: [lottery_by_linprog(C) for C in some],
-        Goal(30, 100),
+        goal=30,
         turns=3,
         peer_share=share,
     )
@@ -317,7 +307,7 @@ def threads(sets: list[Any]) -> None:
                 f"{aggregator!r}, {name} of {len(big):,} sets, 2 threads / 1",
                 lambda a=aggregator, big=big: a.aggregate_many(big, n_jobs=2),  # type: ignore[misc]
                 lambda a=aggregator, big=big: a.aggregate_many(big, n_jobs=1),  # type: ignore[misc]
-                Goal(1.7),
+                goal=1.7,
                 turns=60,
             )
 

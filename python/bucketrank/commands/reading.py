@@ -95,9 +95,9 @@ def _from_csv(
 ) -> WeightedRankings:
     table = CsvTable(name, text)
     header = table.header
-    counted = [] if weights is None else [_column(name, header, weights)]
+    weight_columns = [] if weights is None else [_column(name, header, weights)]
     if labels is None:
-        columns = [column for column in range(len(header)) if column not in counted]
+        columns = [column for column in range(len(header)) if column not in weight_columns]
     else:
         columns = [_column(name, header, label) for label in labels]
         _check_columns(name, columns, header)
@@ -106,8 +106,8 @@ def _from_csv(
             f"{len(columns)} column; expected a column for each of 2 or more labels"
         )
     try:
-        X, Y = table.read(counted, columns, row="ranking")
+        X, Y = table.read(weight_columns, columns, row="ranking")
     except BadFileError as error:
         hint = "; --labels names the columns with positions, if the table has others, too"
         raise BadFileError(f"{error}{hint if labels is None else ''}") from None
-    return WeightedRankings(Y, [header[i] for i in columns], X[:, 0] if counted else None)
+    return WeightedRankings(Y, [header[i] for i in columns], X[:, 0] if weight_columns else None)

@@ -324,21 +324,21 @@ fn validation_needs_pairs_and_stops_early() {
         learning_rate: 1.0,
         ..few_rounds()
     };
-    let told = AtomicUsize::new(0);
+    let last_round = AtomicUsize::new(0);
     let observer = Observer {
         interrupt: &Interrupt::never(),
         on_round: &|round, score| {
             assert!(score.is_some());
-            told.store(round, Ordering::Relaxed);
+            last_round.store(round, Ordering::Relaxed);
         },
     };
     let booster = Booster::fit(x.view(), &y, &params(options), &observer).unwrap();
     let history = booster.validation_scores();
-    assert_eq!(history.len(), told.load(Ordering::Relaxed));
+    assert_eq!(history.len(), last_round.load(Ordering::Relaxed));
     assert!(booster.rounds() < history.len());
     let best = history.iter().copied().fold(f64::MIN, f64::max);
     assert_eq!(history[booster.rounds() - 1], best);
-    // A mean per pair: three equal shares have −1.1.
+    // The mean per pair; three equal shares would give ln ⅓ = −1.1.
     assert!((-1.2..0.0).contains(&best), "{best}");
 
     let alone = Array2::from_shape_fn((200, 5), |(i, j)| if i % 5 == j { 1.0 } else { f64::NAN });
