@@ -66,7 +66,7 @@ impl SamplingOptions {
         }
     }
 
-    /// Only Davidson's model knows effects.
+    /// Only Davidson's model has effects.
     fn effects(&self, method: BoardMethod) -> Effects {
         let has_effects = matches!(method, BoardMethod::Davidson(_));
         Effects {
