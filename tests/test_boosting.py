@@ -167,9 +167,9 @@ def test_importances_are_shares() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 4))
     Y = dense(np.column_stack([X[:, 2] > 0, X[:, 2] <= 0, np.zeros(300)]).astype(float))
-    importances = PartialLabelRankingBooster(feature_share=1.0, rounds=20).fit(X, Y)
-    assert importances.feature_importances_.sum() == pytest.approx(1)
-    assert importances.feature_importances_.argmax() == 2
+    booster = PartialLabelRankingBooster(feature_share=1.0, rounds=20).fit(X, Y)
+    assert booster.feature_importances_.sum() == pytest.approx(1)
+    assert booster.feature_importances_.argmax() == 2
     constant = PartialLabelRankingBooster(rounds=3).fit(np.ones((30, 2)), Y[:30])
     assert constant.feature_importances_.tolist() == [0, 0]
 
