@@ -58,8 +58,9 @@ class ScoreRanker(LabelRanker):
         Returns
         -------
         ndarray of shape (n_samples, n_features, n_labels)
-            Exact Shapley values. For trees, the features outside a coalition follow all branches, weighted by the
-            training rows that took them (path-dependent TreeSHAP). For a linear model, they are at their means.
+            Exact Shapley values. In a tree, a row follows all branches of a split on a feature outside the coalition,
+            weighted by their training rows (path-dependent TreeSHAP). In a linear model, these features are at their
+            means.
 
         References
         ----------

@@ -29,7 +29,7 @@ pub enum ParsedPosition {
     Missing,
     /// Ranked after every label that has a finite position.
     Rest,
-    /// Any other positive number: the row is ranked densely.
+    /// Any other positive number: the row has gaps or fractions and must be ranked densely.
     Sparse,
     /// Zero, negative, or minus infinity.
     Invalid,
