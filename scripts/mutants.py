@@ -138,7 +138,7 @@ QUICK = 1.0
 """Processor time in seconds of a quick test; all mutants are run against the quick tests first."""
 
 SLOWEST = 20.0
-"""Tests that take longer are left out: every surviving mutant would meet them."""
+"""Tests that take longer are left out: they would run once for every surviving mutant."""
 
 
 def run_limited(
@@ -207,7 +207,7 @@ def record_tests(copy: Path, programs: list[str]) -> list[Test]:
     return tests
 
 
-def meet(copy: Path, mutant: Mutant, tests: list[Test]) -> str:
+def run_mutant(copy: Path, mutant: Mutant, tests: list[Test]) -> str:
     """Run tests that reach a mutant, program by program, until one fails."""
     for program in dict.fromkeys(test.program for test in tests):
         group = [test for test in tests if test.program == program]
@@ -238,7 +238,7 @@ def restore_outcomes(mutants: list[Mutant], path: Path | None) -> None:
             mutant.tests = caught[mutant.name]["tests"]
 
 
-def meet_all(
+def run_all(
     copy: Path, mutants: list[Mutant], tests: list[Test], results: Path | None = None
 ) -> None:
     """Run the quick tests with every viable mutant, then the slow ones with those that survive."""
@@ -254,7 +254,7 @@ def meet_all(
                 and test.seconds <= SLOWEST
             ]
             if reaching:
-                mutant.outcome = meet(copy, mutant, reaching)
+                mutant.outcome = run_mutant(copy, mutant, reaching)
             elif mutant.outcome == "viable":
                 mutant.outcome = "not reached"
             print(f"{mutant.outcome:16} {mutant.name}", flush=True)
@@ -285,7 +285,7 @@ def run_python(copy: Path, files: list[str], mutant: str, seconds: float) -> tup
     return passed, output[-2000:]
 
 
-def meet_python(copy: Path, mutants: list[Mutant], files: list[str]) -> None:
+def run_python_on_missed(copy: Path, mutants: list[Mutant], files: list[str]) -> None:
     """Run the files of Python tests that reach each missed mutant, the quickest first."""
     build_extension(copy)
     reached: dict[str, tuple[float, set[int]]] = {}
@@ -362,9 +362,9 @@ def main() -> int:
     tests = record_tests(copy, programs)
     seconds = sum(test.seconds for test in tests)
     print(f"{len(tests)} tests pass without a mutant ({seconds:.0f} s)", flush=True)
-    meet_all(copy, mutants, tests, options.results)
+    run_all(copy, mutants, tests, options.results)
     if options.python:
-        meet_python(copy, mutants, options.python)
+        run_python_on_missed(copy, mutants, options.python)
     save_outcomes(mutants, options.results)
     return int(report(mutants) < 0.92)
 
