@@ -18,7 +18,7 @@ __all__ = ["PartialLabelRankingBaseline"]
 _Self = TypeVar("_Self", bound="PartialLabelRankingBaseline")
 
 ALL_TIED = "all_tied"
-"""Strategy that ties all labels; comparisons use the same name."""
+"""Strategy that ties all labels; studies use the same name for this baseline."""
 
 STRATEGIES = ("consensus", ALL_TIED)
 

@@ -20,9 +20,9 @@ pub(in super::super) struct BucketCutter {
     pub(super) joined_labels: Vec<bool>,
     /// Scores by label that order equal labels.
     pub(super) own_scores: Vec<f64>,
-    /// Gain of tying the current place with all places from i on.
+    /// Per place i: gain of tying the current place with all places from i on.
     joined: Vec<f64>,
-    /// Gain of the bucket from each place to the current one over its labels in separate buckets.
+    /// Per place i: gain of one bucket with the places from i to the current one, compared with separate buckets.
     sums: Vec<f64>,
     /// Gain of the best buckets of the first places.
     best: Vec<f64>,
