@@ -279,7 +279,7 @@ proptest! {
     }
 
     #[test]
-    fn general_engine_equals_the_reference(
+    fn weighted_trees_equal_the_reference(
         data in data(40),
         seed in any::<u64>(),
         fractional in any::<bool>(),
@@ -407,24 +407,24 @@ fn engines_agree_on_features_with_many_values() {
         };
         // Weights too large to expand into repetitions select the engine for any weights.
         let weights = vec![8.0; 3000];
-        let general = fit(1, Some(&weights));
-        let fast = fit(1, None);
-        assert_eq!(fit(2, None), fast);
-        assert!(shape(&fast).len() > 30);
-        assert_same_shape(&fast, &general);
+        let weighted = fit(1, Some(&weights));
+        let coded = fit(1, None);
+        assert_eq!(fit(2, None), coded);
+        assert!(shape(&coded).len() > 30);
+        assert_same_shape(&coded, &weighted);
     }
 }
 
 /// The impurities may differ by rounding.
-fn assert_same_shape(fast: &Tree, general: &Tree) {
-    let (fast, general) = (shape(fast), shape(general));
-    assert_eq!(fast.len(), general.len());
-    for (fast, general) in fast.iter().zip(&general) {
+fn assert_same_shape(coded: &Tree, weighted: &Tree) {
+    let (coded, weighted) = (shape(coded), shape(weighted));
+    assert_eq!(coded.len(), weighted.len());
+    for (coded, weighted) in coded.iter().zip(&weighted) {
         assert_eq!(
-            (fast.0, &fast.1, fast.2),
-            (general.0, &general.1, general.2)
+            (coded.0, &coded.1, coded.2),
+            (weighted.0, &weighted.1, weighted.2)
         );
-        assert!((fast.3 - general.3).abs() < 1e-9);
+        assert!((coded.3 - weighted.3).abs() < 1e-9);
     }
 }
 
@@ -443,9 +443,9 @@ fn engines_agree_on_many_labels() {
         });
         let data = Dataset { x, y };
         let coded = data.fit(TreeOptions::default(), None);
-        // Weights too large to expand into repetitions select the general engine.
-        let general = data.fit(TreeOptions::default(), Some(&[8.0; 300]));
+        // Weights too large to expand into repetitions select the engine for any weights.
+        let weighted = data.fit(TreeOptions::default(), Some(&[8.0; 300]));
         assert!(coded.leaves() > 3);
-        assert_same_shape(&coded, &general);
+        assert_same_shape(&coded, &weighted);
     }
 }
