@@ -76,10 +76,10 @@ def indecision(C: PairOrder) -> list[Fraction]:
     return result
 
 
-def least_indecision_pivot(items: Sequence[int], doubt: Sequence[Fraction]) -> int:
+def least_indecision_pivot(items: Sequence[int], indecisions: Sequence[Fraction]) -> int:
     """Return the first item whose indecision is the smallest, up to the tolerance."""
-    least = min(doubt[u] for u in items)
-    return next(u for u in items if compare(doubt[u], least) == 0)
+    least = min(indecisions[u] for u in items)
+    return next(u for u in items if compare(indecisions[u], least) == 0)
 
 
 def partition(
@@ -103,18 +103,18 @@ def partition(
 
 
 def pivot_buckets(
-    C: PairOrder, items: Sequence[int], doubt: Sequence[Fraction], margin: Fraction
+    C: PairOrder, items: Sequence[int], indecisions: Sequence[Fraction], margin: Fraction
 ) -> tuple[list[list[int]], list[int]]:
     """Return the buckets of the items, best first, and the pivots in the order chosen."""
     if not items:
         return [], []
-    pivot = least_indecision_pivot(items, doubt)
+    pivot = least_indecision_pivot(items, indecisions)
     central = [pivot]
     left, right = partition(C, central, [u for u in items if u != pivot], margin)
     # The central bucket has grown since the first items were placed, so place them again.
     left, right = partition(C, central, left + right, margin)
-    better, left_pivots = pivot_buckets(C, left, doubt, margin)
-    worse, right_pivots = pivot_buckets(C, right, doubt, margin)
+    better, left_pivots = pivot_buckets(C, left, indecisions, margin)
+    worse, right_pivots = pivot_buckets(C, right, indecisions, margin)
     return [*better, central, *worse], [pivot, *left_pivots, *right_pivots]
 
 

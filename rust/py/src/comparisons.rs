@@ -99,7 +99,7 @@ pub fn connected_components<'py>(
 pub struct DavidsonOptions {
     order_effect: bool,
     by_group: bool,
-    /// Whether errors are robust; `None` for robust errors by group, and by rankings of more than two labels.
+    /// Whether errors are robust; `None` for robust errors only with groups or with rankings of more than two labels.
     robust: Option<bool>,
 }
 

@@ -113,7 +113,7 @@ impl ClimbedNode {
     }
 }
 
-/// What ends the way up from a leaf.
+/// Where the climb from a leaf towards the root ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum ClimbEnd<'a> {
     /// An exact anchor, with its shares: the planes before and after, and padding.
@@ -249,7 +249,7 @@ impl AnchoredTree {
         &self.coarse[slot as usize * self.coarse_stride..][..self.coarse_stride]
     }
 
-    /// What ends a way up, given by its mark.
+    /// The end of a climb, given by its mark.
     #[inline]
     fn end(&self, mark: u32) -> ClimbEnd<'_> {
         match mark {
@@ -266,7 +266,7 @@ impl AnchoredTree {
         self.end(self.climb_to_mark(start, visit))
     }
 
-    /// As [`Self::climb`]; returns the mark of what ends the way.
+    /// As [`Self::climb`]; returns the mark of the end.
     fn climb_to_mark(&self, start: u32, mut visit: impl FnMut(ClimbedNode) -> bool) -> u32 {
         let mut index = start;
         loop {

@@ -18,9 +18,9 @@ const SMALL_UNIT: f32 = 1.0 / (1 << 26) as f32;
 
 /// The tails of the leaves of a tree.
 ///
-/// A tail is the mark of what ends the way up, the fraction that it contributes, a word with the numbers of rankings with
-/// large and small weights, two words per ranking with a large weight and one word per ranking with a small weight: one stream, so
-/// that a tail takes few cache lines.
+/// A tail is the mark of a [`ClimbEnd`], the fraction that it contributes, a word with the numbers of rankings with large
+/// and small weights, two words per ranking with a large weight and one word per ranking with a small weight. All words
+/// are in one stream, so that a tail takes few cache lines.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct LeafTails {
     words: Vec<u32>,
@@ -32,7 +32,7 @@ pub(crate) struct Tail<'a> {
     large: &'a [[u32; 2]],
     /// Rankings in the upper half, weights in the lower half.
     small: &'a [u32],
-    /// What ends the way up.
+    /// The anchor or root at which the climb from the leaf ends.
     pub(crate) end: ClimbEnd<'a>,
     /// Fraction of the leaf's shares that the end contributes.
     pub(crate) fraction: f32,
