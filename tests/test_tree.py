@@ -361,19 +361,19 @@ def leaves_with_a_pivot_tie(tree: PartialLabelRankingTree) -> list[int]:
 
 
 def pivot_is_tied(
-    C: aggregators.PairOrder, items: Sequence[int], doubt: Sequence[Fraction]
+    C: aggregators.PairOrder, items: Sequence[int], indecisions: Sequence[Fraction]
 ) -> bool:
     """Whether bucket pivot meets a list of items with two labels of least indecision."""
     if len(items) < 2:
         return False
-    least = min(doubt[u] for u in items)
-    pivots = [u for u in items if aggregators.compare(doubt[u], least) == 0]
+    least = min(indecisions[u] for u in items)
+    pivots = [u for u in items if aggregators.compare(indecisions[u], least) == 0]
     if len(pivots) > 1:
         return True
     central, margin = [*pivots], aggregators.QUARTER
     left, right = aggregators.partition(C, central, [u for u in items if u not in pivots], margin)
     left, right = aggregators.partition(C, central, left + right, margin)
-    return pivot_is_tied(C, left, doubt) or pivot_is_tied(C, right, doubt)
+    return pivot_is_tied(C, left, indecisions) or pivot_is_tied(C, right, indecisions)
 
 
 @pytest.mark.parametrize(
