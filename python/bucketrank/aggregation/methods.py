@@ -77,8 +77,9 @@ class MarkovChain(Aggregator):
 class MaximalLottery(Aggregator):
     """Labels ordered by their probability in a maximal lottery.
 
-    A maximal lottery is a random label that no other random label beats in expectation (Fishburn 1984). If there are
-    several, the fairest is used: its smallest probability is as large as possible, then the second smallest, and so on.
+    A lottery draws a label at random; a maximal lottery is one that no other lottery beats in expectation (Fishburn
+    1984). If there are several, the fairest is used: its smallest probability is as large as possible, then the second
+    smallest, and so on.
 
     Examples
     --------
@@ -120,9 +121,9 @@ class TauX(Aggregator):
     -----
     Among bucket orders of equal value, those with more ties are preferred: labels about which nothing is known, and
     labels that the rankings do not distinguish, are tied. Labels with equal net preference are ordered by net
-    preference among themselves, then by the sum of their signed squared leads; the cut keeps labels together that are
-    still equal. The larger searches order them by their sorted rows of the pair table, and by column only where these
-    are equal; ``explain`` says whether the optimum is unique, if the search knows it.
+    preference among themselves, then by the sum of their signed squared leads. The cut keeps labels together that are
+    still equal; the local and the exact search order them by their sorted rows of the pair table, and by column only
+    where these rows are equal. ``explain`` says whether the optimum is unique, if the search can tell.
 
     Examples
     --------

@@ -20,7 +20,7 @@ pub(crate) struct AnchorPlan<'a> {
     pub(crate) least: u32,
     /// Coarse anchors are the lowest nodes that contribute at most this fraction to every leaf below them; 0 for none.
     pub(crate) coarse_fraction: f32,
-    /// Fixed-point one of the exact anchors.
+    /// The integer that represents a share of 1 in the exact anchors.
     pub(crate) unit: i32,
     /// Largest size of the stored tails of one tree.
     pub(crate) tail_bytes: usize,
