@@ -7,8 +7,8 @@
 //! For complete rankings the weights of a node are the same for all pairs, so these corrections are a weighted sum of
 //! rankings, which is computed once per leaf and stored.
 //!
-//! An exact anchor can end the way of any leaf. A coarse anchor stores one byte per share; it is made where only a small
-//! fraction f is left, so that its rounding errors are multiplied by f.
+//! The climb from any leaf can end at an exact anchor. A coarse anchor stores one byte per share; it is made where only
+//! a small fraction f is left, so that its rounding errors are multiplied by f.
 
 use crate::error::Result;
 use crate::pairs::pair_count;
@@ -30,10 +30,10 @@ const EXACT: u32 = 1 << 31;
 /// Marks the slot of a coarse anchor in `ClimbNode::parent`.
 const COARSE: u32 = 1 << 30;
 
-/// Mark of a way up that ends at the root, which is no anchor.
+/// Mark of a climb that ends at the root, which is no anchor.
 const ROOT: u32 = EXACT | COARSE;
 
-/// Mark of a way up that the caller stopped.
+/// Mark of a climb that the caller stopped.
 const STOPPED: u32 = ROOT | 1;
 
 /// The largest share of a coarse anchor.
@@ -77,7 +77,7 @@ pub(crate) struct AnchoredTree {
     coarse_stride: usize,
 }
 
-/// A node in the compact layout of the way up.
+/// A node in the compact layout for climbs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct ClimbNode {
     /// Index of the parent, or [`EXACT`] or [`COARSE`] and the slot of the node's shares.
@@ -225,7 +225,7 @@ impl AnchoredTree {
         }
     }
 
-    /// Where the shares of a leaf are, or where the way up to them starts.
+    /// Where the shares of a leaf are, or where the climb to them starts.
     #[inline]
     pub(crate) fn leaf_start(&self, leaf: u32) -> LeafStart {
         let start = self.starts[leaf as usize];
@@ -303,7 +303,7 @@ impl AnchoredTree {
     }
 
     /// Computes the tail of a leaf that is no anchor, given by [`LeafStart::Climb`], if every row ranks all labels:
-    /// calls `add` with rankings and their weights in the shares of the leaf. Returns what ends the way up, and the
+    /// calls `add` with rankings and their weights in the shares of the leaf. Returns the end of the climb, and the
     /// fraction that it contributes.
     pub(crate) fn compute_tail(
         &self,
@@ -315,7 +315,7 @@ impl AnchoredTree {
         (self.end(mark), fraction)
     }
 
-    /// As [`Self::compute_tail`], with the mark of what ends the way up.
+    /// As [`Self::compute_tail`], with the mark of the end.
     fn climb_rankings(
         &self,
         start: u32,
@@ -356,7 +356,7 @@ impl AnchoredTree {
     }
 }
 
-/// The nodes of the ways up, if there are any, and where each leaf starts; `marks` holds the mark of each anchor, else 0.
+/// The nodes for climbs, if there are any, and the start of each leaf; `marks` holds the mark of each anchor, else 0.
 fn climb_nodes(tree: &Tree, marks: &[u32], has_tails: bool) -> (Vec<ClimbNode>, Vec<u32>) {
     let mut starts = marks.to_vec();
     if !has_tails {
