@@ -184,7 +184,7 @@ class _Options:
 
 
 class _Counter:
-    """Advances a progress bar by what was finished since the last call."""
+    """Advances a progress bar by the number of resamples that were finished since the last call."""
 
     def __init__(self, advance: Any) -> None:
         self.advance = advance
