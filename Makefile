@@ -60,7 +60,7 @@ accuracy: $(EXTENSION) ## measure the accuracy of all methods on DATA=folder, wr
 	$(PY) scripts/accuracy.py --data $(DATA) --output $(ACCURACY) --baselines $(addprefix --published ,$(PUBLISHED))
 
 .PHONY: leave-one-out
-leave-one-out: $(EXTENSION) ## choose the constants of the mixture without each dataset of DATA=folder, and score them on it
+leave-one-out: $(EXTENSION) ## per dataset of DATA=folder, choose the constants of the mixture on all others and score them
 	$(PY) scripts/leave_one_out.py --data $(DATA)
 
 .PHONY: regret
