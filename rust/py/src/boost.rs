@@ -1,7 +1,7 @@
 //! Bindings of `bucketrank_core::boost`.
 
 use bucketrank_core::boost::{
-    BoostOptions, BoostParams, Booster as Fitted, EarlyStopping, Observer,
+    BoostOptions, BoostParams, Booster as CoreBooster, EarlyStopping, Observer,
 };
 use bucketrank_core::run::Interrupt;
 use ndarray::Array2;
@@ -75,7 +75,7 @@ fn observer<'a>(
 /// A fitted booster.
 #[pyclass(frozen, module = "bucketrank._core")]
 pub struct Booster {
-    pub(crate) fitted: Fitted,
+    pub(crate) fitted: CoreBooster,
 }
 
 #[pymethods]
@@ -95,7 +95,7 @@ impl Booster {
         let fitted = run_with_callbacks(py, |interrupt, raised| {
             let report = |round, score| raised.report(interrupt, on_round.as_ref(), (round, score));
             let observer = observer(interrupt, &report);
-            Fitted::fit(values, &rankings, &params, &observer)
+            CoreBooster::fit(values, &rankings, &params, &observer)
         })?;
         Ok(Self { fitted })
     }

@@ -1,7 +1,7 @@
 //! Bindings of `bucketrank_core::linear`.
 
 use bucketrank_core::linear::{
-    CategoricalFeature, LinearModel as Fitted, LinearOptions, LinearParams,
+    CategoricalFeature, LinearModel as CoreLinearModel, LinearOptions, LinearParams,
 };
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
@@ -49,7 +49,7 @@ pub fn categorical_features(pairs: Vec<(u32, u32)>) -> Vec<CategoricalFeature> {
 /// A fitted linear model.
 #[pyclass(frozen, module = "bucketrank._core")]
 pub struct LinearModel {
-    pub(crate) fitted: Fitted,
+    pub(crate) fitted: CoreLinearModel,
 }
 
 /// A vector of numbers for Python.
@@ -74,7 +74,7 @@ impl LinearModel {
         let rankings = y.read(py, &weights)?;
         let (values, categorical) = (x.as_array(), categorical_features(categorical));
         let fitted = run(py, |interrupt| {
-            Fitted::fit(values, &categorical, &rankings, &params, interrupt)
+            CoreLinearModel::fit(values, &categorical, &rankings, &params, interrupt)
         })?;
         Ok(Self { fitted })
     }
