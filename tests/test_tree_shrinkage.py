@@ -19,7 +19,7 @@ from tree_data import load, random_data, with_missing_labels
 KINDS = [("path", None), ("path", 3.5), ("m-estimate", None), ("m-estimate", 0.5), (None, None)]
 
 
-class Plain:
+class ReferenceShares:
     """The shares of a fitted tree's leaves, computed node by node."""
 
     def __init__(self, tree: br.PartialLabelRankingTree, X: Any, Y: Any, weights: Any) -> None:
@@ -97,7 +97,7 @@ def test_shares_equal_the_definition(
         shrinkage_strength=strength,
         routing=routing,
     ).fit(X, Y, weights)
-    plain = Plain(tree, X, Y, weights)
+    plain = ReferenceShares(tree, X, Y, weights)
     rows = rng.integers(-1, 8, (12, X.shape[1])) / 4 + rng.random((12, X.shape[1])) / 4
     shares = tree.predict_pair_shares(rows)
     for row, found in zip(rows, shares, strict=True):
