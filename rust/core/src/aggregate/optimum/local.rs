@@ -115,7 +115,7 @@ impl<'a> LabelMover<'a> {
         let alone = usize::from(self.sizes[own] == 0);
         let may_join = self.limits.contain(buckets - alone);
         let may_stand_alone = self.limits.contain(buckets + 1 - alone);
-        // Value of the label alone: before all buckets, then behind each bucket in turn.
+        // Value of the label alone: before all buckets, then after each bucket in turn.
         let mut outside: f64 = self.before.iter().sum();
         let mut current = f64::NEG_INFINITY;
         let (mut best, mut target) = (f64::NEG_INFINITY, None);
