@@ -1,6 +1,6 @@
 """The log-linear pool of a fitted ranker with other constants, from the same held-out evidence.
 
-One fit gives the scores of all values of the constants; those of the package give the pool of the ranker.
+One fit of the ranker serves all values of the constants; the constants of the package reproduce the pool of the ranker.
 """
 
 from __future__ import annotations

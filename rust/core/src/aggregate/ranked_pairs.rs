@@ -155,16 +155,20 @@ mod tests {
 
     #[test]
     fn equally_strong_majorities_of_a_cycle_are_all_discarded() {
-        let third = 2.0 / 3.0;
-        let rest = 1.0 - third;
-        let c = array![[0.5, third, rest], [rest, 0.5, third], [third, rest, 0.5]];
+        let two_thirds = 2.0 / 3.0;
+        let one_third = 1.0 - two_thirds;
+        let c = array![
+            [0.5, two_thirds, one_third],
+            [one_third, 0.5, two_thirds],
+            [two_thirds, one_third, 0.5]
+        ];
         assert_eq!(explain(c), (vec![1, 1, 1], vec![(0, 1), (1, 2), (2, 0)]));
         // As strong as the cycle, but not part of it: locked.
         let c = array![
-            [0.5, third, rest, third],
-            [rest, 0.5, third, third],
-            [third, rest, 0.5, third],
-            [rest, rest, rest, 0.5]
+            [0.5, two_thirds, one_third, two_thirds],
+            [one_third, 0.5, two_thirds, two_thirds],
+            [two_thirds, one_third, 0.5, two_thirds],
+            [one_third, one_third, one_third, 0.5]
         ];
         assert_eq!(explain(c).0, [1, 1, 1, 2]);
     }
