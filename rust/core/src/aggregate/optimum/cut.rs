@@ -26,7 +26,7 @@ pub(super) fn best_cut(
     let mut gains = vec![0.0; n];
     for j in 0..n {
         meter.add((n * layers) as u64)?;
-        // Gain of the bucket from each place to j over its labels in separate buckets.
+        // Per place i: gain of one bucket with the places from i to j, compared with separate buckets.
         let mut joined = 0.0;
         for i in (0..j).rev() {
             joined += values.tied(order[i], order[j]) - values.lead(order[i], order[j]);
@@ -48,7 +48,7 @@ pub(super) fn best_cut(
         Some(best) if table.value(layer, n) <= table.value(best, n) + NOISE => Some(best),
         _ => Some(layer),
     });
-    Ok(assign(order, &table.starts(last.unwrap_or(0), counted)))
+    Ok(assign(order, &table.buckets(last.unwrap_or(0), counted)))
 }
 
 /// Best gain and last bucket of the first places, per number of buckets.
@@ -88,8 +88,8 @@ impl CutTable {
         self.start[at] = start;
     }
 
-    /// First place of the bucket of each place, as bucket numbers.
-    fn starts(&self, mut layer: usize, counted: bool) -> Vec<usize> {
+    /// The bucket of each place.
+    fn buckets(&self, mut layer: usize, counted: bool) -> Vec<usize> {
         let mut boundaries = vec![0; self.n];
         let mut end = self.n;
         while end > 0 {
