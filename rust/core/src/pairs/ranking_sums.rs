@@ -19,7 +19,7 @@ pub(crate) struct CompactRankings {
     winners: Vec<u32>,
 }
 
-/// Positions of the labels; 0, which is before all of them, behind the last label.
+/// Positions of the labels, padded after the last label with 0, which is before all positions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(align(32))]
 struct CompactRanking([i8; MAX_LABELS]);

@@ -39,10 +39,10 @@ pub enum TauXSearch {
 ///
 /// The labels are ordered by the scores of another method, if one is given. Labels that are equal by one key are
 /// ordered by the next: net preference `Σ_v (P[u before v] − P[v before u])`, net preference among the equal labels,
-/// and the sum of the signed squared leads. Labels that are still equal stay together in the cut; the larger searches
-/// order them by their sorted rows of the pair table, and by column only where these do not differ. The order is cut
-/// by dynamic programming; of the cuts with equal value and ties, the one with the shortest last bucket is chosen.
-/// Comparisons treat values within 1e-9 as equal.
+/// and the sum of the signed squared leads. Labels that are still equal stay together in the cut; the local and
+/// the exact search order them by their sorted rows of the pair table, and by column only where these rows do not
+/// differ. The order is cut by dynamic programming; of the cuts with equal value and ties, the one with the shortest
+/// last bucket is chosen. Comparisons treat values within 1e-9 as equal.
 ///
 /// Reference: E. J. Emond and D. W. Mason, *A new rank correlation coefficient with application to the consensus
 /// ranking problem*, Journal of Multi-Criteria Decision Analysis 11, 2002, for τ_X.
