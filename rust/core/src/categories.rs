@@ -19,7 +19,7 @@ pub const MAX_CATEGORIES: usize = 255;
 /// several that explain the same variance.
 const MAX_ROUNDS: usize = 500;
 
-/// Components that differ by less than this share of their range are equal, so that rounding does not decide.
+/// Components that differ by less than this share of the largest are equal, so that rounding does not decide.
 const TOLERANCE: f64 = 1e-9;
 
 /// The position of each category, from 0, in the order of the first principal component of their mean label relations.
@@ -28,11 +28,12 @@ const TOLERANCE: f64 = 1e-9;
 /// ranked after it minus the number ranked before it, and of the number tied with it. Categories count by their
 /// weight. The component points to the side with the larger skewness; equal components are ordered by descending weight
 /// and by code. The order depends neither on the order of the labels nor, unless categories are exactly symmetric, on
-/// the codes. Categories without rows come last. O(rows · labels² + categories · labels) per round.
+/// the codes. Categories without rows come last. O(rows · labels²), and O(categories · labels) per
+/// round of the power iteration.
 ///
 /// # Errors
 /// [`Error::RowCounts`] for another number of codes than rankings, and [`Error::Parameter`] for more than
-/// [`MAX_CATEGORIES`] categories or a code that is not below `categories` nor [`MISSING_CATEGORY`].
+/// [`MAX_CATEGORIES`] categories or a code that is neither below `categories` nor [`MISSING_CATEGORY`].
 ///
 /// # Examples
 /// ```
@@ -196,7 +197,7 @@ mod tests {
     use crate::run::Interrupt;
     use ndarray::{array, Array2, Axis};
 
-    /// Category c prefers the label c mod 5, with noise.
+    /// Category c ranks label l by the distance of 3 l from c, with noise.
     fn example() -> (Vec<u32>, Array2<i64>) {
         let codes: Vec<u32> = (0..240).map(|row| (row * row + row / 7) % 12).collect();
         let y = Array2::from_shape_fn((240, 4), |(row, label)| {

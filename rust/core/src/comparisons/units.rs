@@ -13,8 +13,8 @@ const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
 /// Units of resampling: comparisons, rankings or groups of comparisons. Each has weights in cells (three per contest)
 /// and a number of equal copies.
 ///
-/// A row whose weight is a whole number stands for that many copies of the row if all weights are whole; otherwise each
-/// row is one unit that carries its weight.
+/// If all weights are whole numbers, a row of weight w stands for w copies of the row; otherwise each row is one unit
+/// that carries its weight.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Units {
     /// Start of the entries of each unit, and the end of the last.
@@ -332,11 +332,7 @@ mod tests {
         let expected = [(vec![(0, 1.0), (3, 1.0), (7, 1.0)], 2), (vec![(2, 1.0)], 1)];
         assert_eq!(list(&units), expected);
         assert_eq!(units.largest(), 3);
-        let mut sum = vec![[0.0; 3]; contests.len()];
-        for unit in 0..units.len() {
-            units.add(unit, units.copies()[unit] as f64, &mut sum);
-        }
-        assert_eq!(sum, tallies);
+        assert_eq!(total(&units, &contests), tallies);
     }
 
     #[test]
