@@ -187,7 +187,7 @@ def test_bars_of_pairwise_tests_do_not_cover_methods_that_differ() -> None:
     assert np.asarray(dots.get_xdata()).tolist() == [1, 3]
 
 
-def test_the_control_version_has_one_bar_and_names_the_control() -> None:
+def test_the_diagram_of_holm_has_one_bar_and_names_the_control() -> None:
     table = scores(1, (17, 6), 1.0)
     test = holm(table)
     assert test.not_different

@@ -259,15 +259,16 @@ impl OutputSums {
     fn write_row(&self, lane: usize, weights: &[Outputs], out: &mut [DerivativeLine]) {
         let relations = &self.relations[lane * out.len()..];
         for (group, line) in out.iter_mut().enumerate() {
-            let [factor, scale] = [&self.factors[0][group], &self.factors[1][group]];
+            let [factors, curvature_factors] = [&self.factors[0][group], &self.factors[1][group]];
             let (relation, weight) = (&relations[group], &weights[group]);
-            let [sums, bends] = [&self.sums[0][group], &self.sums[1][group]];
+            let [sums, curvature_sums] = [&self.sums[0][group], &self.sums[1][group]];
             let sum: Outputs = std::array::from_fn(|i| sums[i][lane]);
-            let bend: Outputs = std::array::from_fn(|i| bends[i][lane]);
+            let curvature_sum: Outputs = std::array::from_fn(|i| curvature_sums[i][lane]);
             let gradient: Outputs =
-                std::array::from_fn(|i| factor[i] * (relation[i] - sum[i]) * weight[i]);
-            let curvature: Outputs =
-                std::array::from_fn(|i| (scale[i] * bend[i]).max(0.0) * weight[i]);
+                std::array::from_fn(|i| factors[i] * (relation[i] - sum[i]) * weight[i]);
+            let curvature: Outputs = std::array::from_fn(|i| {
+                (curvature_factors[i] * curvature_sum[i]).max(0.0) * weight[i]
+            });
             line.0[..OUTPUTS].copy_from_slice(&gradient);
             line.0[OUTPUTS..].copy_from_slice(&curvature);
         }

@@ -91,17 +91,17 @@ impl<const N: usize> Kernel for SplitScoreKernel<'_, N> {
             self.sum_groups(batch, &mut sums);
             let mut rest = &sums[..];
             for candidate in batch {
-                let (between, own);
-                (between, rest) = rest.split_at(candidate.groups);
+                let (group_sums, own);
+                (group_sums, rest) = rest.split_at(candidate.groups);
                 (own, unscored) = unscored.split_at_mut(candidate.boundaries());
                 if is_first {
                     // The groups of a feature contain all rows, so the sums of any feature add up to the total.
-                    for lines in between {
+                    for lines in group_sums {
                         add_lines(&mut total, lines);
                     }
                     is_first = false;
                 }
-                self.score_feature(candidate, between, &total, own);
+                self.score_feature(candidate, group_sums, &total, own);
             }
         }
         SplitScores {
@@ -112,8 +112,8 @@ impl<const N: usize> Kernel for SplitScoreKernel<'_, N> {
 }
 
 impl<const N: usize> SplitScoreKernel<'_, N> {
-    /// Sums the derivatives of the rows per group of bins, for one feature after another. Rows are the outer loop, so
-    /// that the derivatives of a row are read once for all features.
+    /// Sums the derivatives of the rows per group of bins; the sums of a feature follow those of the feature before it.
+    /// Rows are the outer loop, so that the derivatives of a row are read once for all features.
     #[inline(always)]
     fn sum_groups(&self, batch: &[CandidateFeature], sums: &mut Vec<[DerivativeLine; N]>) {
         let mut groups = 0;
@@ -143,13 +143,13 @@ impl<const N: usize> SplitScoreKernel<'_, N> {
     fn score_feature(
         &self,
         candidate: &CandidateFeature,
-        between: &[[DerivativeLine; N]],
+        group_sums: &[[DerivativeLine; N]],
         total: &[DerivativeLine; N],
         splits: &mut [f64],
     ) {
         let mut scores = vec![[0.0; OUTPUTS]; splits.len()];
         for first in (0..N).step_by(SCORED_GROUPS) {
-            let sums = (between, total, first);
+            let sums = (group_sums, total, first);
             if first + 1 == N {
                 self.score_boundaries::<1>(candidate, sums, &mut scores);
             } else {
@@ -167,7 +167,7 @@ impl<const N: usize> SplitScoreKernel<'_, N> {
     fn score_boundaries<const M: usize>(
         &self,
         candidate: &CandidateFeature,
-        (between, total, first): (&[[DerivativeLine; N]], &[DerivativeLine; N], usize),
+        (group_sums, total, first): (&[[DerivativeLine; N]], &[DerivativeLine; N], usize),
         scores: &mut [[f32; OUTPUTS]],
     ) {
         let select = |lines: &[DerivativeLine; N]| -> [DerivativeLine; M] {
@@ -175,17 +175,17 @@ impl<const N: usize> SplitScoreKernel<'_, N> {
         };
         let total = select(total);
         let none = [DerivativeLine::default(); M];
-        let missing = select(&between[between.len() - 1]);
+        let missing = select(&group_sums[group_sums.len() - 1]);
         let (right, left) = scores.split_at_mut(candidate.missing_right.len());
         for (edges, start, scores) in [
             (&candidate.missing_right, none, right),
             (&candidate.missing_left, missing, left),
         ] {
             let mut left = start;
-            for lines in &between[..edges.start] {
+            for lines in &group_sums[..edges.start] {
                 add_lines(&mut left, &select(lines));
             }
-            for (lines, score) in between[edges.clone()].iter().zip(scores) {
+            for (lines, score) in group_sums[edges.clone()].iter().zip(scores) {
                 add_lines(&mut left, &select(lines));
                 *score = score_sides(&left, &total, self.ridge);
             }
