@@ -57,8 +57,8 @@ def load(name: str) -> Dataset:
     The features are those of the classification data that scikit-learn includes. The rankings of the classes are
     derived by :func:`from_classification` with its defaults and seed 0, once per process. They are reproducible, but
     may differ between releases of scikit-learn, because its random forest is used. ``breast_cancer`` has only two
-    labels, the smallest possible number: a ranking is one class before the other, or a tie (probabilities of up to 60
-    %). For comparisons of methods the other datasets are more informative.
+    labels, the smallest possible number: a ranking is one class before the other, or a tie if neither has a
+    probability above 60 %. For comparisons of methods the other datasets are more informative.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ use super::share_sums::ShareSums;
 /// Marks a tree that does not vote for a row, or whose leaf is an anchor.
 pub(super) const NO_START: u32 = u32::MAX;
 
-/// The trees with a way up, and its start.
+/// The trees whose shares need a climb towards the root, with the start of the climb.
 fn started(starts: &[u32]) -> impl Iterator<Item = (usize, &u32)> {
     let starts = starts.iter().enumerate();
     starts.filter(|(_, &start)| start != NO_START)
@@ -33,7 +33,7 @@ impl<'a> TailSums<'a> {
         }
     }
 
-    /// Adds the shares of the leaves of one row, given per tree by the start of its way up, or [`NO_START`].
+    /// Adds the shares of the leaves of one row, given per tree by the start of its climb, or [`NO_START`].
     ///
     /// # Errors
     /// [`Error::Interrupted`](crate::error::Error::Interrupted).
@@ -70,8 +70,8 @@ pub(super) struct CompleteTails<'a> {
 
 /// Weights of the distinct rankings in a sum.
 struct RankingWeights {
-    /// Per distinct ranking; 0 between two rows. In double precision, because the same ranking may have a large weight in
-    /// some trees and a tiny one in many others.
+    /// Per distinct ranking; all 0 before and after the sum of a row. In double precision, because the same ranking may
+    /// have a large weight in some trees and a tiny one in many others.
     weights: Vec<f64>,
     /// The rankings whose weight is not 0 come first; there is room for all and one more.
     touched: Vec<u32>,
@@ -159,7 +159,7 @@ impl<'a> CompleteTails<'a> {
     }
 }
 
-/// Missing labels: every pair has its own weights, and the way up is computed pair by pair.
+/// Missing labels: every pair has its own weights, and the sums of a climb are computed pair by pair.
 pub(super) struct IncompleteTails<'a> {
     index: &'a ShareIndex,
     /// Per pair: weights of before, after and of all rows that rank both labels.
