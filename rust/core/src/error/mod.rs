@@ -252,12 +252,12 @@ pub enum Error {
         /// The number of labels expected.
         expected: usize,
     },
-    /// A problem that neither the kernel nor its fallback could solve to the required accuracy.
+    /// A problem that could not be solved to the required accuracy.
     #[error("no {what} found to the required accuracy: {why}")]
     Unsolved {
         /// The solution that was sought.
         what: &'static str,
-        /// Why the solvers failed.
+        /// Why it was not found.
         why: String,
     },
     /// A criterion that compares with a consensus, without an aggregator.

@@ -318,12 +318,12 @@ impl<'a> ContestShares<'a> {
             return self.pair_by_pair(u, v, effect);
         }
         let ([a_u, t_u], [a_v, t_v]) = (self.strengths[u], self.strengths[v]);
-        let half = if effect == 0.0 {
+        let half_effect = if effect == 0.0 {
             1.0
         } else {
             (effect / 2.0).exponential()
         };
-        let (before, tied) = (a_u * half * half, t_u * t_v * half);
+        let (before, tied) = (a_u * half_effect * half_effect, t_u * t_v * half_effect);
         let inverse = 1.0 / (before + tied + a_v);
         [before * inverse, tied * inverse, a_v * inverse]
     }

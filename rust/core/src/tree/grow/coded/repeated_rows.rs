@@ -4,7 +4,7 @@ use crate::weights::Weights;
 
 use crate::tree::grow::{GrowTask, Subtree, LEAF};
 
-/// Weights are expanded into repeated rows if this multiplies the number of rows by at most this factor.
+/// Largest factor by which repeated rows may multiply the number of rows.
 const MAX_EXPANSION: usize = 4;
 
 /// Lists the rows, ascending, each repeated by its weight; `None` if the weights are not small integers.
