@@ -107,7 +107,7 @@ fn fast_log2(x: f64) -> f64 {
     /// Bits of 1.0 and of √½: mantissas are taken from [√½, √2).
     const ONE: u64 = 0x3FF0_0000_0000_0000;
     const LEAST: u64 = 0x3FE6_A09E_667F_3BCD;
-    /// Bits and value of 2^52, whose mantissa is an integer.
+    /// Bits of 2^52, whose mantissa is an integer, and its value plus the bias of exponents.
     const INTEGER: u64 = 0x4330_0000_0000_0000;
     const OFFSET: f64 = 4_503_599_627_370_496.0 + 1023.0;
     let shifted = x.to_bits().wrapping_add(ONE - LEAST);
