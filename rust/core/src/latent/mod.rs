@@ -7,8 +7,8 @@
 //! - tied: `exp(h_u + h_v)`,
 //!
 //! and the shares are the weights divided by their sum. Only differences of utilities matter. The likelihood of a
-//! ranking is the product over the pairs of labels that it ranks; a pair is log-linear in the 2n numbers, so the
-//! log-likelihood is concave in them.
+//! ranking is the product over the pairs of labels that it ranks; the logarithms of the weights are linear in the 2n
+//! utilities and tie terms, so the log-likelihood is concave in them.
 //!
 //! With `a_u = exp(f_u)` and `t_u = exp(f_u / 2 + h_u)` the weights of a pair become `a_u`, `a_v` and `t_u · t_v`: 2n
 //! exponentials per row suffice for all n(n−1)/2 pairs. The kernels subtract the largest utility of the row first; rows
