@@ -8,7 +8,7 @@ use crate::random::Generator;
 enum SeedPurpose {
     Folds = 1,
     MissingLabels = 2,
-    Tree = 3,
+    Learner = 3,
 }
 
 /// One split of a repeated cross-validation: the repeat, the held-out fold, and the share of labels dropped from the
@@ -33,7 +33,7 @@ impl Split {
     /// Seed for the random draws of a learner on this split.
     #[must_use]
     pub fn learner_seed(&self, seed: u64) -> u64 {
-        self.derive(seed, SeedPurpose::Tree)
+        self.derive(seed, SeedPurpose::Learner)
     }
 
     fn derive(&self, seed: u64, purpose: SeedPurpose) -> u64 {
