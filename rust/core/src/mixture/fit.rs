@@ -39,7 +39,7 @@ pub struct FittedMixture {
     pub pool: Option<LogLinearPool>,
     /// Number of boosting rounds for predictions.
     pub rounds: usize,
-    /// The components of weight 0 that should have a weight.
+    /// The components that have weight 0 because they failed.
     pub failed: Vec<FailedComponent>,
 }
 
