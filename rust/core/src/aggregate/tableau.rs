@@ -279,7 +279,6 @@ mod tests {
 
     #[test]
     fn beales_cycling_program_terminates() {
-        // Beale's example.
         let mut tableau = Tableau::default();
         tableau.reset(0, [4, 5, 6], [0, 1, 2, 3]);
         let rows = [

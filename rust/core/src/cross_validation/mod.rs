@@ -27,8 +27,8 @@ pub struct FailedJob {
 /// the calling thread as soon as it is available. `interrupt` ends the work early.
 ///
 /// # Errors
-/// The first error that occurred; the results of jobs that were finished or running at that time have been passed on.
-/// `Ok(Err(…))` names the job.
+/// `Ok(Err(…))` is the first error of a job; the results of jobs that were finished or running at that time have been
+/// passed on. `Err(…)` is an error of [`run::stream`].
 pub fn cross_validate(
     jobs: &[Job<'_>],
     n_jobs: usize,
