@@ -1,4 +1,4 @@
-//! [`AliasTable`]: draws from a discrete distribution whose cost does not depend on the number of values.
+//! [`AliasTable`]: draws from a discrete distribution, at a cost that does not depend on the number of values.
 
 use crate::random::Generator;
 

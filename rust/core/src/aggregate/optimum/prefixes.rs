@@ -286,9 +286,8 @@ impl<'a> PrefixSearch<'a> {
             };
             sets.push(prefix.set);
         }
-        // A label is behind every prefix that lacks it.
+        // A label is behind every prefix that lacks it; all labels lack the empty one.
         let lacking = |label: usize| sets.iter().filter(|&&set| set >> label & 1 == 0).count();
-        let first = 1;
-        (0..self.m).map(|label| lacking(label) - first).collect()
+        (0..self.m).map(|label| lacking(label) - 1).collect()
     }
 }
