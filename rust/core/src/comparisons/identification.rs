@@ -126,7 +126,7 @@ mod tests {
         let none = Array2::zeros((5, 0));
         assert_eq!(check(&none, true, true), "identified");
         let found = check(&none, true, false);
-        assert_eq!(found, "identified", "label 1 has both sides of a cycle");
+        assert_eq!(found, "identified", "the three pairs form a cycle");
         let free = array![[1.0], [0.0], [0.3], [2.0], [-1.0]];
         assert_eq!(check(&free, true, true), "identified");
         // Differences of the constants 1, 5 and 7 of the labels.

@@ -22,9 +22,9 @@ impl LatentRow<'_> {
                 let slope = (b - a - seen * net) / 2.0;
                 to.gradient[u] += slope;
                 to.gradient[v] -= slope;
-                let bend = seen * (before + after - net * net).max(0.0) / 4.0;
+                let curvature = seen * (before + after - net * net).max(0.0) / 4.0;
                 for label in [u, v] {
-                    to.curvature[label] += bend;
+                    to.curvature[label] += curvature;
                     to.gradient[n + label] += t - seen * tied;
                     to.curvature[n + label] += seen * tied * (1.0 - tied);
                 }
