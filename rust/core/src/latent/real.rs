@@ -121,7 +121,7 @@ pub(crate) fn logarithms<const N: usize>(values: [f64; N]) -> [f64; N] {
     ];
     const HIGH: f64 = 0.693_147_180_369_123_8;
     const LOW: f64 = 1.908_214_929_270_587_7e-10;
-    // The exponent grows by 1 at √½ instead of 1.
+    // The exponent then grows by 1 at 2ᵏ·√½ instead of 2ᵏ.
     let moved: [u64; N] = from_fn(|l| values[l].to_bits().wrapping_add(ONE - ROOT_HALF));
     let power: [f64; N] =
         from_fn(|l| f64::from_bits(SHIFT.to_bits() | (moved[l] >> 52)) - (SHIFT + 1023.0));

@@ -240,13 +240,13 @@ mod tests {
             let (up, down) = (at(step), at(-step));
             let slope = (up.value - down.value) / (2.0 * step);
             assert!((found.gradient[index] - slope).abs() < 1e-5, "{index}");
-            let bend = |i: usize| (up.gradient[i] - down.gradient[i]) / (2.0 * step);
+            let second = |i: usize| (up.gradient[i] - down.gradient[i]) / (2.0 * step);
             let found = diagonal[index] + objective.ridge(index);
-            assert!((found - bend(index)).abs() < 1e-5, "{index}");
+            assert!((found - second(index)).abs() < 1e-5, "{index}");
             // Dividing a column of the matrix by the matrix gives a unit vector; other outputs are not part of
             // the block.
             let mut column: Vec<f64> = (0..point.len())
-                .map(|i| if i % 6 == index % 6 { bend(i) } else { 0.0 })
+                .map(|i| if i % 6 == index % 6 { second(i) } else { 0.0 })
                 .collect();
             curvature.divide(&mut column);
             for (i, value) in column.iter().enumerate() {

@@ -31,14 +31,14 @@ impl<T: From<i16> + Copy> Kernel for RelationsKernel<'_, T> {
                     continue;
                 }
                 // A label is not paired with itself.
-                let (mut ahead, mut level) = (0_i16, -1_i16);
+                let (mut net_count, mut tied_count) = (0_i16, -1_i16);
                 for &other in positions {
                     let behind = i16::from(other > own) + i16::from(other == MISSING);
-                    ahead += behind - i16::from(other < own && other != MISSING);
-                    level += i16::from(other == own);
+                    net_count += behind - i16::from(other < own && other != MISSING);
+                    tied_count += i16::from(other == own);
                 }
-                *net = T::from(ahead);
-                *tied = T::from(level);
+                *net = T::from(net_count);
+                *tied = T::from(tied_count);
             }
         }
         out

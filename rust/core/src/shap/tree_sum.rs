@@ -17,7 +17,7 @@ const BYTES_PER_GROUP: usize = 16 << 20;
 /// Memory of the sums of a block: they stay in cache while all trees are added.
 const BYTES_PER_BLOCK: usize = 256 << 10;
 
-/// Largest number of walks per block; a block shares the memory traffic of each tree.
+/// Largest number of walks, of [`LANES`] rows each, per block; a block shares the memory traffic of each tree.
 const WALKS_PER_BLOCK: usize = 8;
 
 /// Estimated time of a node, besides its label values, when a tree is prepared.
@@ -257,16 +257,16 @@ impl<M: TreeSum> RowBlocks<'_, M> {
     /// Adds the SHAP values of the trees to those of all rows.
     fn add(&self, out: &mut [f64], labels: usize, pool: Pool, interrupt: &Interrupt) -> Result<()> {
         let features = self.model.features();
-        let walk = features * labels;
-        let walks =
-            (BYTES_PER_BLOCK / (walk * size_of::<RowLanes>()).max(1)).clamp(1, WALKS_PER_BLOCK);
+        let values_per_row = features * labels;
+        let walks = (BYTES_PER_BLOCK / (values_per_row * size_of::<RowLanes>()).max(1))
+            .clamp(1, WALKS_PER_BLOCK);
         let per_row: usize = self.trees.iter().map(PathTree::nanoseconds_per_row).sum();
         let rows = self.values.len() / features.max(1);
-        let chunk = walks * LANES * walk;
+        let chunk = walks * LANES * values_per_row;
         pool.for_each_chunk(rows * per_row, out, chunk, |block, out| {
             let first = block * walks * LANES;
             let rows = self.values[first * features..].chunks_exact(features);
-            let rows: Vec<&[f64]> = rows.take(out.len() / walk).collect();
+            let rows: Vec<&[f64]> = rows.take(out.len() / values_per_row).collect();
             self.add_block(&rows, labels, out, interrupt);
         });
         interrupt.check()
@@ -274,12 +274,15 @@ impl<M: TreeSum> RowBlocks<'_, M> {
 
     /// Adds the SHAP values of one block of rows; ends early when interrupted.
     fn add_block(&self, rows: &[&[f64]], labels: usize, out: &mut [f64], interrupt: &Interrupt) {
-        let walk = self.model.features() * labels;
-        let mut sums = vec![[0.0; LANES]; rows.len().div_ceil(LANES) * walk];
+        let values_per_row = self.model.features() * labels;
+        let mut sums = vec![[0.0; LANES]; rows.len().div_ceil(LANES) * values_per_row];
         let mut buffers = PathBuffers::default();
         for (index, tree) in self.trees.iter().enumerate() {
             let source = self.model.tree(self.first + index);
-            for (rows, sums) in rows.chunks(LANES).zip(sums.chunks_exact_mut(walk)) {
+            for (rows, sums) in rows
+                .chunks(LANES)
+                .zip(sums.chunks_exact_mut(values_per_row))
+            {
                 if interrupt.check().is_err() {
                     return;
                 }
@@ -288,8 +291,8 @@ impl<M: TreeSum> RowBlocks<'_, M> {
                 buffers.add_tree(source, tree, rows, sums);
             }
         }
-        for (row, out) in out.chunks_exact_mut(walk).enumerate() {
-            let sums = &sums[row / LANES * walk..][..walk];
+        for (row, out) in out.chunks_exact_mut(values_per_row).enumerate() {
+            let sums = &sums[row / LANES * values_per_row..][..values_per_row];
             for (out, sums) in out.iter_mut().zip(sums) {
                 *out += sums[row % LANES];
             }
