@@ -158,7 +158,7 @@ def test_reversing_the_rankings_reverses_borda_and_copeland(Y: list[Ranking], be
 
 
 @given(st.integers(2, 8).flatmap(bucket_orders), st.integers(1, 4))
-def test_newer_methods_are_unanimous(row: Ranking, copies: int) -> None:
+def test_newer_methods_keep_unanimous_rankings(row: Ranking, copies: int) -> None:
     for aggregator in NEWER:
         if aggregator == br.Davidson():
             # A model of ties: many of them make further ties probable.

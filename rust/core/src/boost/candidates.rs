@@ -269,10 +269,10 @@ mod tests {
         let sample = RowSample::new(&bins, &rows, Pool::SERIAL);
         let all = CandidateFeatures::draw(&sample, &rows, draw(4, 6, 0));
         // Two, four and ten rows per value.
-        let before = |c: usize, bins: usize| all.features()[c].group_of[..bins].to_vec();
-        assert_eq!(before(0, 10), [0, 0, 0, 1, 2, 3, 4, 5, 5, 5]);
-        assert_eq!(before(1, 5), [0, 0, 1, 2, 2]);
-        assert_eq!(before(2, 2), [0, 1]);
+        let groups = |c: usize, bins: usize| all.features()[c].group_of[..bins].to_vec();
+        assert_eq!(groups(0, 10), [0, 0, 0, 1, 2, 3, 4, 5, 5, 5]);
+        assert_eq!(groups(1, 5), [0, 0, 1, 2, 2]);
+        assert_eq!(groups(2, 2), [0, 1]);
         let counts: Vec<usize> = all
             .features()
             .iter()

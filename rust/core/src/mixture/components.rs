@@ -163,12 +163,12 @@ impl ComponentFit<'_> {
         let rankings = self.forest.rankings().select(&rows.training);
         let values = self.values.select(Axis(0), &rows.training);
         let model = Booster::fit(values.view(), &rankings, &params, &observer)?;
-        let asked = self.values.select(Axis(0), &rows.held_out);
+        let held_out = self.values.select(Axis(0), &rows.held_out);
         let jobs = Jobs {
             n_jobs: 1,
             interrupt,
         };
-        let staged = model.staged_scores(asked.view(), &stages(self.params.rounds()), jobs)?;
+        let staged = model.staged_scores(held_out.view(), &stages(self.params.rounds()), jobs)?;
         let scores = staged.iter().map(|table| table.mapv(f64::from)).collect();
         Ok(PartModel { model, scores })
     }
@@ -188,8 +188,8 @@ impl ComponentFit<'_> {
             let data = (values.view(), &self.params.categorical[..]);
             let (model, next) = LinearModel::fit_from(data, &rankings, &params, start, interrupt)?;
             start = Some(next);
-            let asked = self.values.select(Axis(0), &rows.held_out);
-            let scores = vec![model.scores(asked.view(), interrupt)?];
+            let held_out = self.values.select(Axis(0), &rows.held_out);
+            let scores = vec![model.scores(held_out.view(), interrupt)?];
             models.push(PartModel { model, scores });
         }
         Ok(models)
