@@ -19,13 +19,13 @@ from accuracy_summary import standard_error
 from bucketrank import PartialLabelRanker, TauX, _core, drop_labels
 from bucketrank.datasets import Dataset, read_folder
 from bucketrank.metrics import tau_x
-from pool_evidence import Constants, collect, component_shares, fit_pool, mixed_shares, pool_share
+from pool_evidence import Constants, collect, component_shares, fit_pool, mixed_shares
 
 LEVELS = (0.0, 0.3, 0.6)
 REAL_DATASETS = ("algae", "movies")
 RIDGES = (1.0, 3.0, 10.0)
-HALF_TRUSTS = (0.0, 100.0, 300.0, np.inf)
-GRID = [Constants(ridge, trust) for ridge in RIDGES for trust in HALF_TRUSTS]
+SHARES = (0.5, 0.75, 1.0)
+GRID = [Constants(ridge, share) for ridge in RIDGES for share in SHARES]
 
 _Array = NDArray[np.float64]
 
@@ -52,8 +52,7 @@ def _score_fold(data: Dataset, is_test: NDArray[np.bool_], level: float, seed: i
     points = {ridge: fit_pool(evidence, weights, ridge) for ridge in RIDGES}
     found = []
     for constants in GRID:
-        share = pool_share(evidence.total, constants.half_trust)
-        mixed = mixed_shares(components, weights, points[constants.ridge], share)
+        mixed = mixed_shares(components, weights, points[constants.ridge], constants.share)
         mixed /= mixed.sum(axis=-1, keepdims=True)
         found.append(tau_x(data.Y[is_test], TauX().aggregate_pair_shares(mixed)))
     return found
@@ -61,20 +60,20 @@ def _score_fold(data: Dataset, is_test: NDArray[np.bool_], level: float, seed: i
 
 def report(names: Sequence[str], found: _Array) -> Iterator[str]:
     """Yield the scores of all constants, and of those chosen without each dataset; `found` has axes as `scores`."""
-    yield f"| ridge | half trust | mean of {len(names)} datasets |"
+    yield f"| ridge | share | mean of {len(names)} datasets |"
     yield "|---|---|---|"
     for index, constants in enumerate(GRID):
         means = ", ".join(f"{value:.4f}" for value in found[:, :, index].mean(axis=0))
-        yield f"| {constants.ridge:g} | {constants.half_trust:g} | {means} |"
+        yield f"| {constants.ridge:g} | {constants.share:g} | {means} |"
     yield ""
     chosen = _choose(found)
     shipped = GRID.index(Constants())
-    yield "| left out | chosen ridge, half trust | score | score of the package |"
+    yield "| left out | chosen ridge, share | score | score of the package |"
     yield "|---|---|---|---|"
     for row, (name, index) in enumerate(zip(names, chosen, strict=True)):
         own, package = found[row, :, index], found[row, :, shipped]
         yield (
-            f"| {name} | {GRID[index].ridge:g}, {GRID[index].half_trust:g} | {_listed(own)} | {_listed(package)} |"
+            f"| {name} | {GRID[index].ridge:g}, {GRID[index].share:g} | {_listed(own)} | {_listed(package)} |"
         )
     own = np.array([found[row, :, index] for row, index in enumerate(chosen)])
     package = found[:, :, shipped]

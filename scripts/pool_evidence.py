@@ -25,8 +25,8 @@ class Constants:
     """Constants of the fit that were chosen by measurement."""
 
     ridge: float = 3.0
-    half_trust: float = 100.0
-    """Evidence with which the share of the pool is 3/4; 0 gives the share 1, infinity the share 1/2."""
+    share: float = 0.75
+    """Share of the pool in the mixed shares."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,6 @@ class PoolEvidence:
     """Excess covariance of the forest's log ratios, by pair."""
     relations: NDArray[np.intp]
     weights: _Array
-
-    @property
-    def total(self) -> float:
-        return float(self.weights.sum())
 
 
 def log_ratios(shares: _Array) -> tuple[_Array, _Array]:
@@ -65,7 +61,7 @@ def collect(ranker: PartialLabelRanker, X: _Array, Y: _Array, seed: int) -> Pool
     """Return the evidence of a ranker that was fitted with ``random_state=seed`` and equal weights."""
     n_rows, n_labels = Y.shape
     draws = np.random.RandomState(seed)
-    part_of = draws.permutation(n_rows) % min(ranker.n_parts, n_rows)
+    part_of = draws.permutation(n_rows) % min(len(ranker.components_["booster"]), n_rows)
     chosen = np.sort(draws.permutation(n_rows)[:_LARGEST_EVIDENCE])
     u, v = np.triu_indices(n_labels, 1)
     difference = Y[chosen][:, u] - Y[chosen][:, v]
@@ -191,10 +187,3 @@ def mixed_shares(components: _Array, weights: _Array, point: _Array, share: floa
     pooled = _softmax(np.tensordot(point[:n], x, 1), np.tensordot(point[n:-1], y, 1) + point[-1])
     mixed: _Array = share * pooled + (1 - share) * np.tensordot(weights, components, 1)
     return mixed
-
-
-def pool_share(evidence: float, half_trust: float) -> float:
-    """Return the share of the pool."""
-    if np.isinf(half_trust):
-        return 0.5
-    return 0.5 + 0.5 * evidence / (evidence + half_trust)

@@ -98,7 +98,7 @@ def test_weights_are_those_of_the_reference(data: tuple[Array, Array], weighted:
         for row, pairs in enumerate(observed_relations(Y))
     ]
     heavy = np.ones(len(X)) if sample_weight is None else sample_weight / sample_weight.mean()
-    expected = mixture.weights(observed, heavy.tolist(), [0.4, 0.4, 0.2])
+    expected = mixture.weights(observed, heavy.tolist(), [0.25, 0.25, 0.5])
     np.testing.assert_allclose(list(ranker.weights_.values()), expected, rtol=1e-6)
     places = [
         (row, pair, relation, heavy[row] * mixture.comparisons(len(pairs)) / len(pairs))
@@ -121,7 +121,28 @@ def test_weights_are_those_of_the_reference(data: tuple[Array, Array], weighted:
     np.testing.assert_allclose(list(ranker.log_weights_["order"].values()), order, atol=2e-5)
     np.testing.assert_allclose(list(ranker.log_weights_["tie"].values()), tie, atol=2e-5)
     assert ranker.log_weights_["tie_offset"] == pytest.approx(offset, abs=2e-5)
-    assert ranker.log_weights_["share"] == pytest.approx(mixture.pool_share(pair_weights.sum()))
+    assert ranker.log_weights_["share"] == 0.75
+
+
+def test_few_comparisons_are_divided_into_more_parts() -> None:
+    X = np.arange(300.0).reshape(-1, 1)
+    Y = np.where(X < 150, [[1.0, 2, 3]], [[3, 2, 1]])
+    ranker = PartialLabelRanker(n_estimators=2, rounds=2, random_state=0)
+
+    def parts(Y: Array, sample_weight: Array | None = None) -> int:
+        fitted = ranker.fit(X[: len(Y)], Y, sample_weight)
+        assert len(fitted.components_["linear"]) == len(fitted.components_["booster"])
+        return len(fitted.components_["booster"])
+
+    # Two comparisons per row.
+    assert parts(Y) == 5
+    assert parts(Y[::2]) == 6
+    assert parts(Y[::3]) == 10
+    assert parts(Y[::10]) == 20
+    assert parts(Y[:12]) == 12
+    first_two = np.where(np.arange(3) < 2, Y, np.nan)
+    assert parts(first_two) == 6
+    assert parts(Y, (np.arange(300) < 100) * 1.0) == 10
 
 
 def test_rows_that_favour_the_linear_model_increase_its_weight() -> None:
@@ -347,13 +368,13 @@ def test_rankings_without_pairs_have_no_effect() -> None:
     Y = np.full((20, 3), np.nan)
     Y[:, 0] = 1
     ranker = PartialLabelRanker(**QUICK).fit(np.arange(20.0).reshape(-1, 1), Y)
-    start = {"forest": 0.4, "booster": 0.4, "linear": 0.2}
+    start = {"forest": 0.25, "booster": 0.25, "linear": 0.5}
     assert ranker.weights_ == pytest.approx(start)
     assert ranker.log_weights_ == {
         "order": ranker.weights_,
         "tie": ranker.weights_,
         "tie_offset": 0,
-        "share": 0.5,
+        "share": 0.75,
     }
     np.testing.assert_allclose(ranker.predict_pair_shares([[3.0]]), 1 / 3)
 
@@ -402,7 +423,7 @@ def test_copies_predict_the_same(
         ({"n_estimators": -1}, ValueError, "n_estimators is -1; expected .* at least 1"),
         ({"n_estimators": 10**20}, ValueError, "n_estimators is 1000.*; expected at most"),
         ({"rounds": 10**20}, ValueError, "rounds is 1000.*; expected at most"),
-        ({"n_parts": 2.0}, TypeError, "n_parts is 2.0; expected a whole number"),
+        ({"n_parts": 2.0}, TypeError, "n_parts is 2.0; expected a whole number or None"),
         ({"n_parts": 1}, ValueError, "n_parts is 1; expected a whole number of at least 2"),
         ({"n_jobs": 0}, ValueError, "n_jobs is 0; expected a positive number of threads"),
         ({"random_state": "x"}, ValueError, "'x' cannot be used to seed"),

@@ -7,7 +7,7 @@ import pytest
 
 from bucketrank import PartialLabelRanker, drop_labels
 from generated_sets import GENERATED_SETS, generate
-from pool_evidence import collect, component_shares, fit_pool, mixed_shares, pool_share
+from pool_evidence import Constants, collect, component_shares, fit_pool, mixed_shares
 from regret import LEVELS, METHODS, regrets, report, scores
 from tree_data import random_data
 
@@ -57,7 +57,6 @@ def test_the_constants_of_the_package_give_the_pool_of_the_ranker() -> None:
     assert ranker.log_weights_ is not None
     np.testing.assert_allclose(point[:3], [*ranker.log_weights_["order"].values()], atol=1e-5)
     np.testing.assert_allclose(point[3:6], [*ranker.log_weights_["tie"].values()], atol=1e-5)
-    share = pool_share(evidence.total, 100.0)
-    assert share == pytest.approx(ranker.log_weights_["share"])
-    mixed = mixed_shares(component_shares(ranker, X), weights, point, share)
+    assert ranker.log_weights_["share"] == Constants().share
+    mixed = mixed_shares(component_shares(ranker, X), weights, point, Constants().share)
     np.testing.assert_allclose(mixed, ranker.predict_pair_shares(X), atol=1e-5)

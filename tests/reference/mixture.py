@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 STEPS = 60
-PRIOR_EVIDENCE = 20
+PRIOR_EVIDENCE = 10
 FLOOR = 0.001
 RIDGE = 3
 CORRECTIONS = 2
-EVIDENCE_OF_HALF_TRUST = 100
 
 _Array = NDArray[np.float64]
 
@@ -128,8 +127,3 @@ def noise_curvature(shares: _Array, pair_weights: _Array, noise: _Array, point: 
     second = np.array([[order, both], [both, tie]])
     curvature: _Array = np.einsum("p,ijp,pij->ij", pair_weights, second, noise)
     return curvature
-
-
-def pool_share(evidence: float) -> float:
-    """Return the share of the pool in the mixture."""
-    return 0.5 + 0.5 * evidence / (evidence + EVIDENCE_OF_HALF_TRUST)

@@ -48,13 +48,17 @@ _LINEAR_ROWS = 4000
 _LINEAR_TOLERANCE = 1e-3
 """A smaller tolerance would take most of the fitting time without improving the mixture."""
 
+_LEAST_PARTS, _MOST_PARTS = 5, 20
+_COMPARISONS_IN_PARTS = 2000
+"""The number of folds times the number of comparisons, within the limits above."""
+
 _LARGEST_SEED = 2**31 - 1
 
 _NAMES = ("forest", "booster", "linear")
 """Names of the components, in the order of the core."""
 
-_COUNTS = ("n_estimators", "rounds", "max_depth", "n_parts")
-"""Parameters that are whole numbers, checked by the core."""
+_COUNTS = ("n_estimators", "rounds", "max_depth")
+"""Parameters that must be whole numbers."""
 
 _NUMBERS_AT_ONCE = 1 << 23
 """Largest number of shares held in memory at once: 64 MiB."""
@@ -90,8 +94,9 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         Largest number of rounds of a booster.
     max_depth : int, default 6
         Depth of the boosted trees.
-    n_parts : int, default 5
-        Number of folds: each is held out by one booster and one linear model.
+    n_parts : int, optional
+        Number of folds: each is held out by one booster and one linear model. None means 5, and up to 20 if the
+        rankings hold fewer than 400 comparisons: then every row counts. A row that ranks k labels holds k - 1.
     random_state : int, RandomState instance, optional
         Seed of all draws.
     n_jobs : int, optional
@@ -136,10 +141,10 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
     -----
     Weights and rounds are chosen on at most 2000 rows, and a linear model is fitted on at most 4000. Rows of weight 0
     are left out. When the weights are chosen, a row that ranks k labels counts as k - 1 comparisons, times its
-    `sample_weight` divided by the mean over these rows; the initial weights (0.4, 0.4 and 0.2) act as a prior worth 20
-    comparisons. The parameters of the geometric mean start at the weights of the mean, with a ridge penalty of 3 on
-    the distance from them. With n comparisons the share of the geometric mean is 0.5 + 0.5 n / (n + 100). With more
-    than 65 labels, fewer rows are used: about four million pairs, but at least 50 rows.
+    `sample_weight` divided by the mean over these rows; the initial weights (0.25, 0.25 and 0.5) act as a prior worth
+    10 comparisons. The parameters of the geometric mean start at the weights of the mean, with a ridge penalty of 3 on
+    the distance from them; its share of the mixed shares is 0.75. With more than 65 labels, fewer rows are used: about
+    four million pairs, but at least 50 rows.
 
     Examples
     --------
@@ -161,7 +166,7 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         n_estimators: int = 100,
         rounds: int = 200,
         max_depth: int = 6,
-        n_parts: int = 5,
+        n_parts: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         categorical_features: str | Sequence[Any] | NDArray[Any] | None = "from_dtype",
@@ -195,7 +200,7 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         """
         as_flag(self.fast, "fast")
         # Invalid parameters must raise here, not count as a failed component.
-        _core.check_ranker_counts({name: as_whole(getattr(self, name), name) for name in _COUNTS})
+        _core.check_ranker_counts(self._counts())
         resolve_n_jobs(self.n_jobs)
         values, positions, names, categories = self._training_data(X, y, sample_weight)
         aggregator = self._usable(as_aggregator(self.aggregator))
@@ -235,12 +240,13 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         self, n_features: int, positions: Positions, weights: NDArray[np.float64] | None
     ) -> tuple[_Estimators, _MixtureOptions]:
         """Make the estimators and all random draws of a fit."""
-        n_rows = len(positions) if weights is None else int(np.count_nonzero(weights > 0))
-        n_labels = positions.shape[1]
+        if weights is not None:
+            positions = positions[weights > 0]
+        n_rows, n_labels = positions.shape
         draws = check_random_state(self.random_state)
         part_of = evidence = np.empty(0, dtype=np.int64)
         if not self.fast:
-            part_of = draws.permutation(n_rows) % max(1, min(self.n_parts, n_rows))
+            part_of = draws.permutation(n_rows) % max(1, min(self._part_count(positions), n_rows))
             n_pairs = max(1, n_labels * (n_labels - 1) // 2)
             most = min(_EVIDENCE_ROWS, max(50, _EVIDENCE_PAIRS // n_pairs))
             evidence = np.sort(draws.permutation(n_rows)[:most])
@@ -258,6 +264,20 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
             "held_out": None if self.fast else (part_of, evidence, linear_rows),
             "n_jobs": resolve_n_jobs(self.n_jobs),
         }
+
+    def _counts(self) -> dict[str, int]:
+        """Return the parameters that are whole numbers, for the checks of the core."""
+        counts = {name: as_whole(getattr(self, name), name) for name in _COUNTS}
+        if self.n_parts is None:
+            return counts | {"n_parts": _LEAST_PARTS}
+        return counts | {"n_parts": as_whole(self.n_parts, "n_parts", "a whole number or None")}
+
+    def _part_count(self, positions: Positions) -> int:
+        if self.n_parts is not None:
+            return self.n_parts
+        ranked = np.count_nonzero(~np.isnan(positions), axis=1)
+        comparisons = int(np.maximum(ranked - 1, 0).sum())
+        return max(_LEAST_PARTS, min(_MOST_PARTS, _COMPARISONS_IN_PARTS // max(1, comparisons)))
 
     def _estimators(self, draws: np.random.RandomState, n_parts: int) -> _Estimators:
         forest = PartialLabelRankingForest(

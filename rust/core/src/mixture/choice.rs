@@ -11,8 +11,11 @@ use super::pool_objective::PoolEvidence;
 use super::weights::{mixture_weights, pair_weights};
 use super::COMPONENTS;
 
-/// Initial weights of forest, booster and linear model, which act as a prior.
-const START: [f64; COMPONENTS] = [0.4, 0.4, 0.2];
+/// Weights of forest, booster and linear model with which the boosting rounds are chosen.
+const ROUNDS_WEIGHTS: [f64; COMPONENTS] = [0.4, 0.4, 0.2];
+
+/// Initial weights, which act as a prior: with next to no evidence the linear model is the safest of the three.
+const START: [f64; COMPONENTS] = [0.25, 0.25, 0.5];
 
 /// Smallest share of an observed relation, which keeps the likelihood positive.
 const FLOOR: f64 = 0.001;
@@ -80,7 +83,6 @@ impl HeldOutEvidence<'_> {
     /// [`Error::Interrupted`](crate::error::Error::Interrupted), or threads that cannot be started.
     pub(super) fn choose(&self, jobs: Jobs<'_>) -> Result<RoundsAndWeights> {
         let sound = self.sound();
-        let start = start_weights(sound);
         let linear = match self.linear.as_ref().filter(|_| sound[2]) {
             Some(scores) => Some(scores.shares(0, &self.observed, jobs)?),
             None => None,
@@ -93,7 +95,7 @@ impl HeldOutEvidence<'_> {
         ];
         let (mut stage, booster) = match self.booster.as_ref().filter(|_| sound[1]) {
             Some(scores) => {
-                let (stage, shares) = self.best_stage(scores, &shares, &start, jobs)?;
+                let (stage, shares) = self.best_stage(scores, &shares, sound, jobs)?;
                 (Some(stage), Some(shares))
             }
             None => (None, None),
@@ -102,7 +104,7 @@ impl HeldOutEvidence<'_> {
         if self.observed.len() == 0 {
             stage = None;
         }
-        let weights = self.weights(&shares, &start);
+        let weights = self.weights(&shares, &of_sound(START, sound));
         Ok(RoundsAndWeights {
             stage,
             pool: Some(self.pool(&shares, &weights, jobs)?),
@@ -154,17 +156,18 @@ impl HeldOutEvidence<'_> {
         observed
     }
 
-    /// The first stage with the largest log-likelihood of the mixture with weights `start`, and the booster's shares at
-    /// this stage; `shares` are those of the other components.
+    /// The first stage with the largest log-likelihood of the mixture with [`ROUNDS_WEIGHTS`], and the booster's shares
+    /// at this stage; `shares` are those of the other components.
     fn best_stage(
         &self,
         scores: &HeldOutScores<'_>,
         shares: &[Option<&[Shares]>; COMPONENTS],
-        start: &[f64; COMPONENTS],
+        sound: [bool; COMPONENTS],
         jobs: Jobs<'_>,
     ) -> Result<(usize, Vec<Shares>)> {
+        let weights = of_sound(ROUNDS_WEIGHTS, sound);
         let mut others = vec![0.0; self.observed.len()];
-        for (shares, weight) in shares.iter().zip(start) {
+        for (shares, weight) in shares.iter().zip(weights) {
             let observed = shares.map(|shares| self.floored(shares));
             for (sum, share) in others.iter_mut().zip(observed.into_iter().flatten()) {
                 *sum += weight * share;
@@ -173,7 +176,7 @@ impl HeldOutEvidence<'_> {
         let mut best = (0, Vec::new(), f64::NEG_INFINITY);
         for stage in 0..scores.stages() {
             let shares = scores.shares(stage, &self.observed, jobs)?;
-            let likelihood = self.log_likelihood(&self.floored(&shares), start[1], &others);
+            let likelihood = self.log_likelihood(&self.floored(&shares), weights[1], &others);
             if likelihood > best.2 {
                 best = (stage, shares, likelihood);
             }
@@ -194,10 +197,10 @@ impl HeldOutEvidence<'_> {
     }
 }
 
-/// The initial weights of the sound components, with sum 1.
-fn start_weights(sound: [bool; COMPONENTS]) -> [f64; COMPONENTS] {
+/// The weights of the sound components, with sum 1.
+fn of_sound(weights: [f64; COMPONENTS], sound: [bool; COMPONENTS]) -> [f64; COMPONENTS] {
     let kept: [f64; COMPONENTS] =
-        std::array::from_fn(|kind| if sound[kind] { START[kind] } else { 0.0 });
+        std::array::from_fn(|kind| if sound[kind] { weights[kind] } else { 0.0 });
     let total: f64 = kept.iter().sum();
     kept.map(|weight| if total > 0.0 { weight / total } else { 0.0 })
 }

@@ -6,13 +6,13 @@ use crate::simd::{dispatch, Kernel};
 /// Steps of the expectation–maximisation algorithm.
 const STEPS: usize = 60;
 /// Weight of the starting weights, in comparisons.
-const PRIOR_EVIDENCE: f64 = 20.0;
+const PRIOR_EVIDENCE: f64 = 10.0;
 
 /// Weights of the components of a mixture by 60 steps of expectation–maximisation from `start`.
 ///
 /// `shares` holds, per component, the share of each observed relation; `counts` is the number of pairs per row of the
 /// data. Responsibilities are averaged within a row; a row that ranks k labels counts by its weight in `row_weights` times
-/// k − 1. The start counts like 20 such comparisons; a component that starts at 0 stays at 0.
+/// k − 1. The start counts like 10 such comparisons; a component that starts at 0 stays at 0.
 pub(super) fn mixture_weights(
     shares: &[Vec<f64>],
     counts: &[usize],
