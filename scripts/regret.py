@@ -95,7 +95,7 @@ def signed(values: _Array) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Measure the regret of the ranker.")
-    parser.add_argument("--seeds", type=int, default=3, help="repetitions of each dataset")
+    parser.add_argument("--seeds", type=int, default=8, help="repetitions of each dataset")
     parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
     parser.add_argument("--only", default="", help="measure the datasets whose name contains this")
     parser.add_argument("--jobs", type=int, default=1)

@@ -12,9 +12,9 @@ from regret import LEVELS, METHODS, regrets, report, scores
 from tree_data import random_data
 
 LARGEST_DROP = 0.003
-RECORDED = (0.5632, 0.5278, 0.4242)
+RECORDED = (0.5640, 0.5290, 0.4402)
 """Means of the ranker over the datasets of at most 400 rows with one seed, at 0, 30 and 60 % missing labels."""
-RECORDED_REGRET = 0.0004
+RECORDED_REGRET = -0.0056
 """Mean regret over these datasets and levels."""
 
 
