@@ -12,6 +12,7 @@ use crate::run::{self, require_memory, Interrupt, Jobs, Pool};
 
 use super::bins::Bins;
 use super::booster::Booster;
+use super::coded_scores::CodedCache;
 use super::gradient::{group_count, DerivativeLines, RowDerivatives, ROWS};
 use super::grow::{GrownTree, TreeGrower, NOT_SAMPLED};
 use super::params::{BoostOptions, BoostParams};
@@ -171,6 +172,7 @@ impl<'a> BoostingRun<'a> {
                 compared: compared_labels(&counts),
                 gains: vec![0.0; bins.features()],
                 validation: Vec::new(),
+                coded: CodedCache::default(),
             },
         })
     }

@@ -24,6 +24,7 @@ mod bin_groups;
 mod bins;
 mod booster;
 mod candidates;
+mod coded_scores;
 mod fit;
 mod gradient;
 mod grow;
@@ -34,6 +35,7 @@ mod scale;
 mod split_scores;
 mod stage;
 
+pub(crate) use coded_scores::CodedCache;
 pub(crate) use model::ScoreTree;
 
 pub use booster::Booster;

@@ -1,7 +1,7 @@
 //! Boosters in a container: the nodes and leaf values of all trees, gains and validation scores.
 
 use super::{SavedModel, Section, SectionWriter};
-use crate::boost::{Booster, ScoreTree};
+use crate::boost::{Booster, CodedCache, ScoreTree};
 use crate::error::Result;
 use crate::rankings::MAX_LABELS;
 use crate::tree::walker::FlatNode;
@@ -54,6 +54,7 @@ impl SavedModel for Booster {
             compared,
             gains,
             validation,
+            coded: CodedCache::default(),
         })
     }
 }

@@ -31,6 +31,7 @@ mod missing_side;
 mod model;
 mod node;
 mod params;
+mod shallow_trees;
 mod split;
 pub(crate) mod walker;
 
@@ -41,6 +42,7 @@ pub(crate) use leaves::{
     ShareWalk, ANCHOR_LANES, COARSE_LANES, COARSE_ONE, LEAST_EXPONENTS, NEGLIGIBLE,
 };
 pub(crate) use missing_side::MissingSide;
+pub(crate) use shallow_trees::{ColumnCodes, ShallowTrees};
 
 pub use fitted::FittedTree;
 pub use leaves::{Routing, Shrinkage, SoftRouting, TreePredictor};

@@ -1,0 +1,189 @@
+//! Scores of many rows without missing values: their features are coded once, and several trees are added together.
+
+use std::sync::OnceLock;
+
+use ndarray::ArrayView2;
+
+use crate::simd::{dispatch, Kernel};
+use crate::tree::walker::FlatTree;
+use crate::tree::{ColumnCodes, ShallowTrees};
+
+use super::model::ScoreTree;
+
+/// Trees whose values are added together: each score is read and written once for all of them, and their values fit in
+/// the first-level cache.
+const TREES_AT_ONCE: usize = 4;
+
+/// The coded trees of a booster, computed when they are first needed.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CodedCache(OnceLock<Option<ShallowTrees>>);
+
+impl CodedCache {
+    /// The coded trees, unless they are too deep.
+    pub(super) fn get(&self, features: usize, trees: &[ScoreTree]) -> Option<&ShallowTrees> {
+        let code = || {
+            let nodes: Vec<_> = trees.iter().map(FlatTree::flat_nodes).collect();
+            ShallowTrees::new(features, &nodes)
+        };
+        self.0.get_or_init(code).as_ref()
+    }
+}
+
+/// Boosters are compared without their caches.
+impl PartialEq for CodedCache {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+/// The coded rows of a prediction, block by block; each block is coded when it is first needed.
+pub(super) struct CodedBlocks<'a> {
+    trees: Option<&'a ShallowTrees>,
+    codes: Vec<OnceLock<ColumnCodes>>,
+}
+
+impl<'a> CodedBlocks<'a> {
+    /// Blocks without codes; they are never coded without coded trees.
+    pub(super) fn new(trees: Option<&'a ShallowTrees>, blocks: usize) -> Self {
+        let codes = (0..blocks).map(|_| OnceLock::new()).collect();
+        Self { trees, codes }
+    }
+
+    /// The coded trees and the codes of a block, given its values.
+    pub(super) fn get(
+        &self,
+        block: usize,
+        values: ArrayView2<'_, f64>,
+    ) -> Option<(&'a ShallowTrees, &ColumnCodes)> {
+        let trees = self.trees?;
+        let codes = self.codes[block].get_or_init(|| {
+            let values = values.as_standard_layout();
+            trees.code_rows(values.as_slice().unwrap_or_default())
+        });
+        Some((trees, codes))
+    }
+}
+
+/// Adds trees, the first of which has the index `first` in its booster, to the scores of coded rows, in order:
+/// bit-identical to adding them one after the other.
+pub(super) fn add_coded_trees(
+    (trees, first): (&[ScoreTree], usize),
+    (shallow, codes): (&ShallowTrees, &ColumnCodes),
+    outputs: usize,
+    scores: &mut [f32],
+) {
+    let rows = scores.len() / outputs.max(1);
+    let mut leaves = vec![0; rows * TREES_AT_ONCE];
+    for (trees, first) in trees
+        .chunks(TREES_AT_ONCE)
+        .zip((first..).step_by(TREES_AT_ONCE))
+    {
+        for (index, leaves) in (first..)
+            .zip(leaves.chunks_exact_mut(rows))
+            .take(trees.len())
+        {
+            shallow.write_leaves(index, codes, leaves);
+        }
+        dispatch(AddTrees {
+            trees,
+            leaves: &leaves,
+            outputs,
+            scores,
+        });
+    }
+}
+
+/// Adds the values of the leaves of each row to its scores.
+struct AddTrees<'a> {
+    trees: &'a [ScoreTree],
+    /// Tree by tree: the indices of the nodes.
+    leaves: &'a [u32],
+    outputs: usize,
+    scores: &'a mut [f32],
+}
+
+impl Kernel for AddTrees<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let rows = self.scores.len() / self.outputs;
+        let mut found: [&[f32]; TREES_AT_ONCE] = [&[]; TREES_AT_ONCE];
+        let found = &mut found[..self.trees.len()];
+        for (row, scores) in self.scores.chunks_exact_mut(self.outputs).enumerate() {
+            let leaves = self.leaves.iter().skip(row).step_by(rows);
+            for ((found, tree), &leaf) in found.iter_mut().zip(self.trees).zip(leaves) {
+                *found = tree.leaf_values(tree.leaf_number(leaf as usize), self.outputs);
+            }
+            let (wide, rest) = scores.as_chunks_mut::<32>();
+            for (chunk, scores) in wide.iter_mut().enumerate() {
+                add_values(scores, found, chunk * 32);
+            }
+            let mut first = wide.len() * 32;
+            let (narrow, rest) = rest.as_chunks_mut::<4>();
+            for scores in narrow {
+                add_values(scores, found, first);
+                first += 4;
+            }
+            for scores in rest.as_chunks_mut::<1>().0 {
+                add_values(scores, found, first);
+                first += 1;
+            }
+        }
+    }
+}
+
+/// Adds the values of leaves from `first` on to scores that stay in registers.
+#[inline(always)]
+fn add_values<const LANES: usize>(scores: &mut [f32; LANES], leaves: &[&[f32]], first: usize) {
+    let mut lanes = *scores;
+    for leaf in leaves {
+        let Some(values) = leaf[first..].first_chunk::<LANES>() else {
+            continue;
+        };
+        for lane in 0..LANES {
+            lanes[lane] += values[lane];
+        }
+    }
+    *scores = lanes;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::add_trees;
+    use super::*;
+    use crate::tree::walker::FlatNode;
+    use ndarray::Array2;
+
+    #[test]
+    fn coded_trees_add_the_same_scores() {
+        let (rows, outputs) = (130, 39);
+        let x = Array2::from_shape_fn((rows, 2), |(i, j)| ((i * (7 + j)) % 23) as f64 / 2.0);
+        let tree = |seed: usize| {
+            let root = FlatNode {
+                threshold: (seed % 9) as f64,
+                feature: (seed % 2) as u32,
+                child: 1,
+            };
+            let inner = FlatNode {
+                threshold: (seed % 5) as f64 + 0.5,
+                feature: 1,
+                child: 3,
+            };
+            let nodes = vec![root, FlatNode::leaf(1), inner];
+            let nodes = [nodes, vec![FlatNode::leaf(3), FlatNode::leaf(4)]].concat();
+            let values = (0..3 * outputs).map(|i| ((i * 31 + seed * 7) % 101) as f32 / 7.0);
+            ScoreTree::new(nodes, vec![true; 5], values.collect(), vec![1.0; 3])
+        };
+        let trees: Vec<ScoreTree> = (0..11).map(tree).collect();
+        let cache = CodedCache::default();
+        let blocks = CodedBlocks::new(cache.get(2, &trees), 1);
+        let coded = blocks.get(0, x.view()).unwrap();
+        let [mut found, mut expected] = [vec![0.5; rows * outputs], vec![0.5; rows * outputs]];
+        // Two stages: the first ends within a group of trees.
+        add_coded_trees((&trees[..3], 0), coded, outputs, &mut found);
+        add_coded_trees((&trees[3..], 3), coded, outputs, &mut found);
+        add_trees(&trees, (x.view(), false), outputs, &mut expected);
+        assert_eq!(found, expected);
+    }
+}

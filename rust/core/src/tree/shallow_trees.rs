@@ -1,0 +1,323 @@
+//! [`ShallowTrees`]: trees of at most six levels, which many rows pass together without following pointers.
+//!
+//! Features are coded by the ranks of their values among the thresholds, so that a vector holds a feature of many rows.
+//! All splits of a level are compared for all rows of a vector, and the earlier decisions of each row select its own: this
+//! takes more comparisons than a walk from node to node, but one vector instruction compares many rows.
+
+use std::array::from_fn;
+
+use crate::simd::{dispatch, Kernel};
+
+use super::walker::{FlatNode, WalkDepth};
+
+/// Rows per block of codes: a few vectors, so that the compiler vectorises the loops over them.
+const LANES: usize = 64;
+
+/// The codes of one feature for the rows of a block.
+type CodeLanes = [i16; LANES];
+
+/// Largest number of levels.
+const LEVELS: usize = 6;
+
+/// Parts of eight splits of the last level.
+const MOST_PARTS: usize = 1 << (LEVELS - 4);
+
+/// Most thresholds per feature: ranks and the threshold of missing splits fit in two bytes.
+const MOST_THRESHOLDS: usize = i16::MAX as usize;
+
+/// Rows with a code above the threshold go right.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct CodedSplit {
+    threshold: i16,
+    feature: u16,
+}
+
+impl CodedSplit {
+    /// Sends all rows left.
+    const NONE: Self = Self {
+        threshold: i16::MAX,
+        feature: 0,
+    };
+}
+
+/// Trees of at most six levels with ranks in place of thresholds.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ShallowTrees {
+    /// Per feature the distinct thresholds of the trees, ascending.
+    thresholds: Vec<Vec<f64>>,
+    trees: Vec<CompleteTree>,
+}
+
+/// Ranks of rows: block by block of rows, one feature after the other.
+pub(crate) struct ColumnCodes {
+    codes: Vec<CodeLanes>,
+}
+
+impl ShallowTrees {
+    /// Codes trees with this many features, or `None` if a tree is too deep, or if there are too many features or
+    /// thresholds of a feature.
+    pub(crate) fn new(features: usize, trees: &[&[FlatNode]]) -> Option<Self> {
+        let is_shallow = |nodes: &&[FlatNode]| match WalkDepth::of(nodes) {
+            WalkDepth::Largest(depth) => depth as usize <= LEVELS,
+            WalkDepth::Typical(_) => false,
+        };
+        let is_in_range = (1..=usize::from(u16::MAX)).contains(&features);
+        if !is_in_range || !trees.iter().all(is_shallow) {
+            return None;
+        }
+        let mut thresholds = vec![Vec::new(); features];
+        for nodes in trees {
+            for (index, node) in nodes.iter().enumerate() {
+                if !node.is_leaf(index) {
+                    thresholds[node.feature as usize].push(node.threshold);
+                }
+            }
+        }
+        for own in &mut thresholds {
+            own.sort_unstable_by(f64::total_cmp);
+            own.dedup();
+            own.shrink_to_fit();
+            if own.len() > MOST_THRESHOLDS {
+                return None;
+            }
+        }
+        let trees = trees.iter();
+        Some(Self {
+            trees: trees
+                .map(|nodes| CompleteTree::new(nodes, &thresholds))
+                .collect(),
+            thresholds,
+        })
+    }
+
+    /// The ranks of rows of values, none of which is missing.
+    pub(crate) fn code_rows(&self, values: &[f64]) -> ColumnCodes {
+        let features = self.thresholds.len();
+        let blocks = values.chunks(LANES * features);
+        let mut codes = vec![[0; LANES]; blocks.len() * features];
+        for (values, codes) in blocks.zip(codes.chunks_exact_mut(features)) {
+            for (feature, codes) in codes.iter_mut().enumerate() {
+                let values = values.iter().skip(feature).step_by(features);
+                for (code, &value) in codes.iter_mut().zip(values) {
+                    *code = rank(&self.thresholds[feature], value);
+                }
+            }
+        }
+        ColumnCodes { codes }
+    }
+
+    /// Writes the index of the leaf of each row in one tree, given the ranks of the rows.
+    pub(crate) fn write_leaves(&self, tree: usize, codes: &ColumnCodes, leaves: &mut [u32]) {
+        dispatch(LeavesKernel {
+            tree: &self.trees[tree],
+            features: self.thresholds.len(),
+            codes: &codes.codes,
+            leaves,
+        });
+    }
+}
+
+/// Number of thresholds below a value: greater than the rank of a threshold exactly if the value is greater than it.
+fn rank(thresholds: &[f64], value: f64) -> i16 {
+    thresholds.partition_point(|&threshold| threshold < value) as i16
+}
+
+/// A tree as a complete binary tree of [`LEVELS`] levels. Below a leaf, all rows go left.
+#[derive(Debug, Clone, PartialEq)]
+struct CompleteTree {
+    /// Level by level.
+    splits: Vec<CodedSplit>,
+    /// The leaves below the last level, from left to right.
+    leaves: Vec<u32>,
+}
+
+impl CompleteTree {
+    fn new(nodes: &[FlatNode], thresholds: &[Vec<f64>]) -> Self {
+        let mut splits = Vec::new();
+        let mut leaves = vec![0];
+        for _ in 0..LEVELS {
+            let mut next = Vec::with_capacity(2 * leaves.len());
+            for index in leaves {
+                let node = &nodes[index as usize];
+                if node.is_leaf(index as usize) {
+                    splits.push(CodedSplit::NONE);
+                    next.extend([index; 2]);
+                } else {
+                    splits.push(CodedSplit {
+                        threshold: rank(&thresholds[node.feature as usize], node.threshold),
+                        feature: node.feature as u16,
+                    });
+                    next.extend([node.child, node.child + 1]);
+                }
+            }
+            leaves = next;
+        }
+        Self { splits, leaves }
+    }
+
+    /// The leaves of the rows of a block, given their codes by feature.
+    #[inline(always)]
+    fn leaves(&self, codes: &[CodeLanes]) -> [u32; LANES] {
+        let mut decisions = [[0; LANES]; LEVELS];
+        let mut paths = [0_i16; LANES];
+        for level in 0..LEVELS {
+            let splits = &self.splits[(1 << level) - 1..(2 << level) - 1];
+            let own = decide_level(splits, codes, &decisions[..level]);
+            for l in 0..LANES {
+                paths[l] = paths[l] * 2 - own[l];
+            }
+            decisions[level] = own;
+        }
+        let leaves = &self.leaves[..1 << LEVELS];
+        paths.map(|path| leaves[path as usize % (1 << LEVELS)])
+    }
+}
+
+struct LeavesKernel<'a> {
+    tree: &'a CompleteTree,
+    features: usize,
+    codes: &'a [CodeLanes],
+    leaves: &'a mut [u32],
+}
+
+impl Kernel for LeavesKernel<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let blocks = self.codes.chunks_exact(self.features);
+        for (codes, leaves) in blocks.zip(self.leaves.chunks_mut(LANES)) {
+            let found = self.tree.leaves(codes);
+            leaves.copy_from_slice(&found[..leaves.len()]);
+        }
+    }
+}
+
+/// Whether each row goes right (−1) or left (0) at its split of a level, given its decisions at the levels above.
+#[inline(always)]
+fn decide_level(splits: &[CodedSplit], codes: &[CodeLanes], above: &[CodeLanes]) -> CodeLanes {
+    match above.len() {
+        0 => decide::<1, 0>(splits, codes, above),
+        1 => decide::<2, 1>(splits, codes, above),
+        2 => decide::<4, 2>(splits, codes, above),
+        _ => {
+            let (above, last) = above.split_at(above.len() - 3);
+            let mut parts = [[0; LANES]; MOST_PARTS];
+            for (part, splits) in parts.iter_mut().zip(splits.chunks_exact(8)) {
+                *part = decide::<8, 3>(splits, codes, last);
+            }
+            let mut count = splits.len() / 8;
+            for decision in above {
+                count /= 2;
+                for part in 0..count {
+                    parts[part] = select(&parts[part], &parts[count + part], decision);
+                }
+            }
+            parts[0]
+        }
+    }
+}
+
+/// As [`decide_level`], for few splits.
+#[inline(always)]
+fn decide<const SPLITS: usize, const ABOVE: usize>(
+    splits: &[CodedSplit],
+    codes: &[CodeLanes],
+    above: &[CodeLanes],
+) -> CodeLanes {
+    let thresholds: [i16; SPLITS] = from_fn(|i| splits[i].threshold);
+    let own: [&CodeLanes; SPLITS] = from_fn(|i| &codes[usize::from(splits[i].feature)]);
+    let above: [&CodeLanes; ABOVE] = from_fn(|i| &above[i]);
+    let mut decisions = [0; LANES];
+    for l in 0..LANES {
+        let mut goes_right = [0_i16; SPLITS];
+        for i in 0..SPLITS {
+            goes_right[i] = -i16::from(own[i][l] > thresholds[i]);
+        }
+        let mut count = SPLITS;
+        for above in above {
+            count /= 2;
+            for i in 0..count {
+                goes_right[i] = (goes_right[i] & !above[l]) | (goes_right[count + i] & above[l]);
+            }
+        }
+        decisions[l] = goes_right[0];
+    }
+    decisions
+}
+
+/// Takes each number from the right where the decision is −1, else from the left.
+#[inline(always)]
+fn select(left: &CodeLanes, right: &CodeLanes, decision: &CodeLanes) -> CodeLanes {
+    let mut selected = [0; LANES];
+    for l in 0..LANES {
+        selected[l] = (left[l] & !decision[l]) | (right[l] & decision[l]);
+    }
+    selected
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::walker::find_leaf;
+
+    /// A pseudo-random tree: a node of each level above `depth` is split with probability 7/8.
+    fn tree(depth: usize, seed: usize) -> Vec<FlatNode> {
+        let mut nodes = vec![FlatNode::leaf(0)];
+        let mut level = vec![0];
+        for _ in 0..depth {
+            let mut next = Vec::new();
+            for index in level {
+                let draw = (index * 7919 + seed * 104_729 + 13) % 1009;
+                if draw.is_multiple_of(8) && index > 0 {
+                    continue;
+                }
+                let child = nodes.len();
+                nodes[index] = FlatNode {
+                    threshold: (draw % 11) as f64 / 2.0,
+                    feature: (draw / 11 % 3) as u32,
+                    child: child as u32,
+                };
+                nodes.extend([child, child + 1].map(FlatNode::leaf));
+                next.extend([child, child + 1]);
+            }
+            level = next;
+        }
+        nodes
+    }
+
+    #[test]
+    fn rows_find_the_same_leaves_together_and_alone() {
+        let trees: Vec<Vec<FlatNode>> = (0..=LEVELS).map(|depth| tree(depth, depth)).collect();
+        let all: Vec<&[FlatNode]> = trees.iter().map(Vec::as_slice).collect();
+        let shallow = ShallowTrees::new(3, &all).unwrap();
+        // Thresholds themselves, values between them, and extreme values.
+        let value = |i: usize| match i * 37 % 29 {
+            0 => f64::MAX,
+            1 => f64::MIN,
+            2 => -0.0,
+            other => other as f64 / 4.0,
+        };
+        let values: Vec<f64> = (0..3 * 200).map(value).collect();
+        for rows in [0, 1, LANES - 1, LANES, 200] {
+            let values = &values[..3 * rows];
+            let codes = shallow.code_rows(values);
+            for (index, nodes) in trees.iter().enumerate() {
+                let mut found = vec![9; rows];
+                shallow.write_leaves(index, &codes, &mut found);
+                for (row, leaf) in values.chunks_exact(3).zip(found) {
+                    let expected =
+                        find_leaf(nodes, |_, node| row[node.feature as usize] > node.threshold);
+                    assert_eq!(leaf as usize, expected);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn deep_trees_are_not_coded() {
+        let deep = tree(LEVELS + 1, 1);
+        assert!(matches!(WalkDepth::of(&deep), WalkDepth::Largest(7)));
+        assert_eq!(ShallowTrees::new(3, &[&deep]), None);
+    }
+}
