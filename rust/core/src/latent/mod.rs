@@ -28,6 +28,7 @@ mod product;
 mod real;
 mod refit;
 mod row;
+mod strengths;
 
 pub(crate) use block::{LatentBlock, PairSums, LANES};
 pub use contest_model::{ContestModel, TieRule};
@@ -38,3 +39,4 @@ pub use posterior::{Posterior, GRADIENT_TOLERANCE, MAX_POSTERIOR_LABELS};
 pub(crate) use real::{exponentials, logarithms};
 pub(crate) use refit::WarmStart;
 pub use row::{Derivatives, LatentRow};
+pub(crate) use strengths::StrengthTable;

@@ -1,14 +1,14 @@
 //! [`LatentRow`]: shares, likelihood and derivatives of one row, in double precision and for any finite scores.
 
 use crate::rankings::MISSING;
-use crate::simd::{dispatch, Kernel};
 
 use super::pair::{log_normaliser, pair_log_weights, pair_shares};
-use super::real::Real;
+use super::strengths::StrengthTable;
 
 /// Scores of one row: n utilities, then n tie terms.
 #[derive(Debug, Clone, Copy)]
 pub struct LatentRow<'a> {
+    scores: &'a [f64],
     utilities: &'a [f64],
     ties: &'a [f64],
 }
@@ -38,7 +38,11 @@ impl<'a> LatentRow<'a> {
     #[must_use]
     pub fn new(scores: &'a [f64]) -> Self {
         let (utilities, ties) = scores.split_at(scores.len() / 2);
-        Self { utilities, ties }
+        Self {
+            scores,
+            utilities,
+            ties,
+        }
     }
 
     /// Number of labels.
@@ -71,9 +75,9 @@ impl<'a> LatentRow<'a> {
         let n = self.labels();
         let pairs = n * n.saturating_sub(1) / 2;
         assert!(planes.iter().all(|plane| plane.len() == pairs));
-        if let Some(strengths) = self.strengths() {
-            dispatch(SharesKernel { strengths, planes });
-            return;
+        let mut strengths = StrengthTable::new(n);
+        if strengths.push(self.scores) {
+            return strengths.write_sums(planes);
         }
         let [before, tied, after] = planes;
         let each = (0..n).flat_map(|u| (u + 1..n).map(move |v| (u, v)));
@@ -149,28 +153,6 @@ impl<'a> LatentRow<'a> {
             }
         });
     }
-
-    /// `exp(f_u − max f)` and `exp((f_u − max f) / 2 + h_u)`, or `None` if the scores are too far apart.
-    fn strengths(&self) -> Option<RowStrengths> {
-        let bounds = |values: &[f64]| {
-            let low = values.iter().copied().fold(f64::MAX, f64::min);
-            (low, values.iter().copied().fold(f64::MIN, f64::max))
-        };
-        let (low, high) = bounds(self.utilities);
-        let (tie_low, tie_high) = bounds(self.ties);
-        let limit = f64::TIE_LIMIT / 2.0;
-        if high - low > f64::SPREAD || tie_low < -limit || tie_high > limit {
-            return None;
-        }
-        let below = self.utilities.iter().map(|f| f - high);
-        Some(RowStrengths {
-            plain: below.clone().map(Real::exponential).collect(),
-            tie: below
-                .zip(self.ties)
-                .map(|(f, h)| (f / 2.0 + h).exponential())
-                .collect(),
-        })
-    }
 }
 
 /// Calls `each(u, v)` for the pairs u < v that a row ranks.
@@ -182,43 +164,6 @@ fn for_ranked_pairs(positions: &[u16], mut each: impl FnMut(usize, usize)) {
         for (v, &other) in positions.iter().enumerate().skip(u + 1) {
             if other != MISSING {
                 each(u, v);
-            }
-        }
-    }
-}
-
-/// Strengths of the labels of one row: `a_u` and `t_u` of the module documentation.
-struct RowStrengths {
-    plain: Vec<f64>,
-    tie: Vec<f64>,
-}
-
-struct SharesKernel<'a> {
-    strengths: RowStrengths,
-    planes: [&'a mut [f64]; 3],
-}
-
-impl Kernel for SharesKernel<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let RowStrengths { plain, tie } = &self.strengths;
-        let [mut before, mut tied, mut after] = self.planes;
-        for u in 0..plain.len() {
-            let (a_u, t_u) = (plain[u], tie[u]);
-            let rest = plain.len() - u - 1;
-            let (b, t, a);
-            (b, before) = before.split_at_mut(rest);
-            (t, tied) = tied.split_at_mut(rest);
-            (a, after) = after.split_at_mut(rest);
-            let others = plain[u + 1..].iter().zip(&tie[u + 1..]);
-            for (((b, t), a), (a_v, t_v)) in b.iter_mut().zip(t).zip(a).zip(others) {
-                let both = t_u * t_v;
-                let inverse = 1.0 / (a_u + a_v + both);
-                *b = a_u * inverse;
-                *t = both * inverse;
-                *a = a_v * inverse;
             }
         }
     }

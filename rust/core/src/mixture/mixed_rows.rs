@@ -1,6 +1,8 @@
 //! Sums over the components of a mixture for one row at a time, which stay in the first-level cache.
 
 use crate::error::{Error, Result};
+use crate::latent::StrengthTable;
+use crate::pairs::pair_count;
 use crate::predict::BlockShares;
 use crate::simd::{dispatch, Kernel};
 
@@ -87,19 +89,49 @@ pub(super) struct ComponentSums {
     finite: usize,
     /// Shares of one model.
     own: Vec<f64>,
+    /// Strengths of the latent models.
+    strengths: StrengthTable,
 }
 
 impl ComponentSums {
-    pub(super) fn new(numbers: usize) -> Self {
+    pub(super) fn new(labels: usize) -> Self {
+        let numbers = 3 * pair_count(labels);
         Self {
             sums: vec![0.0; numbers],
             finite: 0,
             own: vec![0.0; numbers],
+            strengths: StrengthTable::new(labels),
         }
     }
 
     /// Replaces the sums by those of the models of a component.
     pub(super) fn sum_models(&mut self, models: &[BlockShares<'_>], row: usize) {
+        if !self.sum_latent_models(models, row) {
+            self.sum_one_by_one(models, row);
+        }
+    }
+
+    /// Sums latent models that compare all labels and have moderate scores, pair by pair. Returns false
+    /// if the models are not like that.
+    fn sum_latent_models(&mut self, models: &[BlockShares<'_>], row: usize) -> bool {
+        self.strengths.clear();
+        for model in models {
+            let is_added = model
+                .known_scores(row)
+                .is_some_and(|scores| self.strengths.push(scores));
+            if !is_added {
+                return false;
+            }
+        }
+        self.finite = self.strengths.models();
+        let pairs = self.sums.len() / 3;
+        let (before, rest) = self.sums.split_at_mut(pairs);
+        let (tied, after) = rest.split_at_mut(pairs);
+        self.strengths.write_sums([before, tied, after]);
+        true
+    }
+
+    fn sum_one_by_one(&mut self, models: &[BlockShares<'_>], row: usize) {
         self.finite = 0;
         for model in models {
             let shares = model.row(row, &mut self.own);

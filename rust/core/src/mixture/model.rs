@@ -126,7 +126,7 @@ impl PairModel for Mixture<'_> {
             prepared.push(models.collect::<Result<_>>()?);
         }
         let all = self.components.iter().map(|c| c.weight).sum();
-        let mut sums = ComponentSums::new(3 * pairs);
+        let mut sums = ComponentSums::new(self.labels());
         let mut logs = vec![0.0; if self.pool.is_some() { 2 * pairs } else { 0 }];
         for (row, shares) in shares.chunks_exact_mut(3 * pairs).enumerate() {
             let mut mixed = MixedRow::new(shares, &mut logs);

@@ -66,6 +66,17 @@ pub enum BlockShares<'a> {
 }
 
 impl BlockShares<'_> {
+    /// The scores of a row, if it has scores and every label was compared with another one in training.
+    pub(crate) fn known_scores(&self, row: usize) -> Option<&[f64]> {
+        match self {
+            Self::Scores { scores, compared } if compared.iter().all(|&compared| compared) => {
+                let numbers = 2 * compared.len();
+                Some(&scores[row * numbers..][..numbers])
+            }
+            _ => None,
+        }
+    }
+
     /// The planes before, tied and after of a row, which may be written to `buffer`, whose length is theirs.
     pub(crate) fn row<'s>(&'s self, row: usize, buffer: &'s mut [f64]) -> &'s [f64] {
         match self {
