@@ -8,6 +8,7 @@ use crate::latent::compared_labels;
 use crate::pairs::PairCounts;
 use crate::rankings::Rankings;
 use crate::run::{self, require_memory, Interrupt, Jobs, WorkMeter};
+use crate::simd::{dispatch, Kernel};
 
 use super::curvature::Curvature;
 use super::objective::{nanoseconds_per_row, Objective};
@@ -202,15 +203,38 @@ impl LinearModel {
         let inputs = self.scale.apply(values);
         let mut scores = Array2::zeros((values.nrows(), outputs));
         let mut meter = WorkMeter::new(interrupt);
-        for (inputs, mut scores) in inputs.rows().into_iter().zip(scores.rows_mut()) {
+        let rows = inputs.rows().into_iter().zip(scores.rows_mut());
+        for (inputs, scores) in rows {
             meter.add(self.coefficients.len() as u64)?;
-            for (input, coefficients) in inputs.iter().zip(self.coefficients.chunks(outputs)) {
-                for (score, coefficient) in scores.iter_mut().zip(coefficients) {
-                    *score += input * coefficient;
-                }
-            }
+            dispatch(AddInputs {
+                inputs: inputs.to_slice().unwrap_or_default(),
+                coefficients: &self.coefficients,
+                scores: scores.into_slice().unwrap_or_default(),
+            });
         }
         Ok(scores)
+    }
+}
+
+/// Adds the inputs of a row, times their coefficients, to its scores.
+struct AddInputs<'a> {
+    inputs: &'a [f64],
+    /// One row per input, one column per score.
+    coefficients: &'a [f64],
+    scores: &'a mut [f64],
+}
+
+impl Kernel for AddInputs<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let coefficients = self.coefficients.chunks_exact(self.scores.len());
+        for (input, coefficients) in self.inputs.iter().zip(coefficients) {
+            for (score, coefficient) in self.scores.iter_mut().zip(coefficients) {
+                *score += input * coefficient;
+            }
+        }
     }
 }
 
