@@ -1,52 +1,75 @@
-//! Groups of the bins of a feature in a node: an edge between two groups is a candidate boundary.
+//! [`BinCounts`]: the rows of a node per bin of a feature, and the groups of these bins. An edge between two groups is a
+//! candidate boundary.
 
 use super::params::MAX_BINS;
+use super::row_sample::RowSample;
 
 /// Bytes per word.
 const BYTES: usize = size_of::<u64>();
 
-/// Assigns the bins of a feature without missing values to groups, given the rows per bin, and returns the last group.
-///
-/// There are at most 256 bins and no edge before the first, so `u8` suffices.
-pub(super) fn assign_groups(
-    counts: &[u32],
-    min_samples_leaf: usize,
-    group_of: &mut [u8; MAX_BINS],
-) -> u8 {
-    let least = min_samples_leaf as u64;
-    // The bins with enough rows before them, and with enough rows from them on, are consecutive.
-    let (mut first, mut left) = (0, 0);
-    while first < counts.len() && left < least {
-        left += u64::from(counts[first]);
-        first += 1;
-    }
-    let (mut end, mut right) = (counts.len(), 0);
-    while end > first && right < least {
-        end -= 1;
-        right += u64::from(counts[end]);
-    }
-    if right < least || first == counts.len() {
-        return 0;
-    }
-    for (starts_group, &count) in group_of[first..=end].iter_mut().zip(&counts[first..=end]) {
-        *starts_group = u8::from(count > 0);
-    }
-    number_groups(&mut group_of[..counts.len().next_multiple_of(BYTES)])
+/// Bins per word of flags.
+const BITS: usize = u64::BITS as usize;
+
+/// Number of rows of a node per bin of a feature.
+pub(super) struct BinCounts {
+    pub(super) rows: [u32; MAX_BINS],
+    total: u32,
 }
 
-/// Replaces each flag by the number of flags up to it, and returns the number of all flags. The flags are whole words.
-fn number_groups(flags: &mut [u8]) -> u8 {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    let mut group = 0;
-    for chunk in flags.chunks_exact_mut(BYTES) {
+impl BinCounts {
+    /// Counts the rows of a node, which are indices into the sample; `None` if the feature is constant in the node.
+    pub(super) fn new(sample: &RowSample<'_>, rows: &[u32], feature: usize) -> Option<Self> {
+        let column = sample.column(feature);
+        let mut counts = Self {
+            rows: [0; MAX_BINS],
+            total: rows.len() as u32,
+        };
+        for &row in rows {
+            counts.rows[usize::from(column[row as usize])] += 1;
+        }
+        let first = usize::from(column[*rows.first()? as usize]);
+        (counts.rows[first] < counts.total).then_some(counts)
+    }
+
+    /// Assigns the bins that have rows to groups, and returns the last group. No value is missing in the node.
+    ///
+    /// There are at most 256 bins and no edge before the first, so `u8` suffices.
+    pub(super) fn assign_groups(
+        &self,
+        min_samples_leaf: usize,
+        group_of: &mut [u8; MAX_BINS],
+    ) -> u8 {
+        let least = min_samples_leaf.min(u32::MAX as usize) as u32;
+        let (mut left, mut group) = (0, 0);
+        let mut flags = [0; MAX_BINS];
+        for (flag, &rows) in flags.iter_mut().zip(&self.rows) {
+            *flag = u8::from(rows > 0);
+        }
+        for (word, flags) in flags.chunks_exact(BITS).enumerate() {
+            let mut present = pack_flags(flags);
+            while present != 0 {
+                let bin = (word * BITS + present.trailing_zeros() as usize) % MAX_BINS;
+                present &= present - 1;
+                group += u8::from(left >= least && self.total - left >= least);
+                group_of[bin] = group;
+                left += self.rows[bin];
+            }
+        }
+        group
+    }
+}
+
+/// Packs 64 flags, 0 or 1 each, into the bits of a word.
+fn pack_flags(flags: &[u8]) -> u64 {
+    // The product moves the lowest bit of each byte to its place in the highest byte.
+    const GATHER: u64 = 0x0102_0408_1020_4080;
+    let mut packed = 0;
+    for (at, chunk) in flags.chunks_exact(BYTES).enumerate() {
         let mut eight = [0; BYTES];
         eight.copy_from_slice(chunk);
-        // The product adds to each byte all bytes below it. No byte overflows: the first flag is never set.
-        let numbers = u64::from_le_bytes(eight).wrapping_mul(ONES) + u64::from(group) * ONES;
-        chunk.copy_from_slice(&numbers.to_le_bytes());
-        group = (numbers >> 56) as u8;
+        packed |= (u64::from_le_bytes(eight).wrapping_mul(GATHER) >> 56) << (BYTES * at);
     }
-    group
+    packed
 }
 
 #[cfg(test)]
@@ -54,28 +77,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_are_numbered_by_the_flags_before_them() {
-        for bins in [8, 16, 256] {
-            let mut flags: Vec<u8> = (0..bins)
-                .map(|bin| u8::from(bin > 0 && bin % 7 != 3))
-                .collect();
-            let mut group = 0;
-            let expected: Vec<u8> = flags
-                .iter()
-                .map(|flag| {
-                    group += flag;
-                    group
-                })
-                .collect();
-            assert_eq!(number_groups(&mut flags), group);
-            assert_eq!(flags, expected);
+    fn flags_are_packed_in_order() {
+        for seed in 0..200_u64 {
+            let word = seed
+                .wrapping_mul(0x9E37_79B9_7F4A_7C15)
+                .rotate_left(seed as u32);
+            let flags: Vec<u8> = (0..BITS).map(|bit| (word >> bit & 1) as u8).collect();
+            assert_eq!(pack_flags(&flags), word);
         }
-        let mut flags = [1; MAX_BINS];
-        flags[0] = 0;
-        assert_eq!(number_groups(&mut flags), 255);
-        assert!(flags
-            .iter()
-            .enumerate()
-            .all(|(bin, &group)| bin == usize::from(group)));
+    }
+
+    #[test]
+    fn bins_without_rows_have_no_edges() {
+        let mut counts = BinCounts {
+            rows: [0; MAX_BINS],
+            total: 0,
+        };
+        for (bin, rows) in [(0, 2), (3, 1), (63, 4), (64, 1), (200, 3), (255, 2)] {
+            counts.rows[bin] = rows;
+            counts.total += rows;
+        }
+        let groups = |least| {
+            let mut group_of = [0; MAX_BINS];
+            let last = counts.assign_groups(least, &mut group_of);
+            (last, [0, 3, 63, 64, 200, 255].map(|bin| group_of[bin]))
+        };
+        assert_eq!(groups(1), (5, [0, 1, 2, 3, 4, 5]));
+        assert_eq!(groups(3), (3, [0, 0, 1, 2, 3, 3]));
+        assert_eq!(groups(7), (0, [0; 6]));
+        assert_eq!(groups(6), (1, [0, 0, 0, 1, 1, 1]));
     }
 }

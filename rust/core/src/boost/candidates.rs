@@ -4,12 +4,13 @@ use crate::random::Generator;
 
 use std::ops::Range;
 
-use super::bin_groups::assign_groups;
+use super::bin_groups::BinCounts;
 use super::bins::BinCut;
 use super::params::MAX_BINS;
 use super::row_sample::RowSample;
 
-/// Candidate features of one node, ascending.
+/// Candidate features of one node, ascending. The vector is reused from node to node.
+#[derive(Default)]
 pub(super) struct CandidateFeatures(Vec<CandidateFeature>);
 
 /// A feature and its candidate boundaries: the boundaries between bins that leave enough rows of the node on
@@ -21,7 +22,7 @@ pub(super) struct CandidateFeature {
     pub(super) feature: usize,
     /// Number of groups.
     pub(super) groups: usize,
-    /// Per bin: its group.
+    /// Per bin that has rows: its group.
     pub(super) group_of: [u8; MAX_BINS],
     /// The edges that are boundaries with missing values on the right side.
     pub(super) missing_right: Range<usize>,
@@ -49,28 +50,48 @@ pub(super) struct FeatureDraw {
 
 impl CandidateFeatures {
     /// Draws features until enough of them are not constant in the node. `rows` are indices into the sample.
-    pub(super) fn draw(sample: &RowSample<'_>, rows: &[u32], draw: FeatureDraw) -> Self {
+    pub(super) fn draw(&mut self, sample: &RowSample<'_>, rows: &[u32], draw: FeatureDraw) {
         let mut order: Vec<u32> = (0..sample.bins.features() as u32).collect();
         let mut generator = Generator::new(draw.seed);
-        let mut found = Vec::with_capacity(draw.features);
-        for next in 0..order.len() {
-            if found.len() == draw.features {
-                break;
-            }
+        let mut next = 0;
+        self.0.clear();
+        while self.0.len() < draw.features && next < order.len() {
+            let missing = draw.features - self.0.len();
+            let end = order.len().min(next + missing);
             if draw.features < order.len() {
-                let other = next + generator.below(order.len() - next);
-                order.swap(next, other);
+                for at in next..end {
+                    let other = at + generator.below(order.len() - at);
+                    order.swap(at, other);
+                }
             }
-            let feature = order[next] as usize;
-            found.extend(CandidateFeature::new(
-                sample,
-                rows,
-                feature,
-                draw.min_samples_leaf,
-            ));
+            // Indices are sorted before the much larger candidates are made.
+            order[next..end].sort_unstable();
+            for &feature in &order[next..end] {
+                self.add(sample, rows, feature as usize, draw.min_samples_leaf);
+            }
+            if next > 0 {
+                self.0.sort_unstable_by_key(|candidate| candidate.feature);
+            }
+            next = end;
         }
-        found.sort_unstable_by_key(|candidate| candidate.feature);
-        Self(found)
+    }
+
+    /// Adds a feature, unless it is constant in the node.
+    fn add(
+        &mut self,
+        sample: &RowSample<'_>,
+        rows: &[u32],
+        feature: usize,
+        min_samples_leaf: usize,
+    ) {
+        let Some(counts) = BinCounts::new(sample, rows, feature) else {
+            return;
+        };
+        // Filled in place, because the groups of all bins take 256 bytes.
+        self.0.push(CandidateFeature::without_groups(feature));
+        if let Some(candidate) = self.0.last_mut() {
+            candidate.find_groups(sample, &counts, min_samples_leaf);
+        }
     }
 
     /// The candidate features, ascending.
@@ -102,53 +123,41 @@ impl CandidateFeatures {
 }
 
 impl CandidateFeature {
-    /// Finds the boundaries of a feature; `None` if it is constant in the node.
-    fn new(
-        sample: &RowSample<'_>,
-        rows: &[u32],
-        feature: usize,
-        min_samples_leaf: usize,
-    ) -> Option<Self> {
-        let column = sample.column(feature);
-        let mut counts = [0_u32; MAX_BINS];
-        for &row in rows {
-            counts[usize::from(column[row as usize])] += 1;
-        }
-        let first = usize::from(column[*rows.first()? as usize]);
-        if counts[first] as usize == rows.len() {
-            return None;
-        }
-        let bins = sample.bins.count(feature);
-        let missing = sample.bins.missing(feature).map(usize::from);
-        if let Some(missing) = missing.filter(|&bin| counts[bin] > 0) {
-            return Some(Self::with_missing(
-                feature,
-                &counts[..=missing],
-                min_samples_leaf,
-            ));
-        }
-        let mut group_of = [0; MAX_BINS];
-        let group = assign_groups(&counts[..bins], min_samples_leaf, &mut group_of);
-        Some(Self {
+    fn without_groups(feature: usize) -> Self {
+        Self {
             feature,
-            groups: usize::from(group) + 1,
-            group_of,
-            missing_right: 0..group.into(),
+            groups: 0,
+            group_of: [0; MAX_BINS],
+            missing_right: 0..0,
             missing_left: 0..0,
             has_missing: false,
-        })
+        }
     }
 
-    /// Finds the boundaries of a feature with missing values, given the rows per bin; the last bin is that of missing
-    /// values.
-    fn with_missing(feature: usize, counts: &[u32], min_samples_leaf: usize) -> Self {
+    /// Finds groups and boundaries.
+    fn find_groups(&mut self, sample: &RowSample<'_>, counts: &BinCounts, min_samples_leaf: usize) {
+        let missing = sample.bins.missing(self.feature).map(usize::from);
+        match missing.filter(|&bin| counts.rows[bin] > 0) {
+            Some(missing) => {
+                self.find_groups_with_missing(&counts.rows[..=missing], min_samples_leaf);
+            }
+            None => {
+                let last = counts.assign_groups(min_samples_leaf, &mut self.group_of);
+                self.groups = usize::from(last) + 1;
+                self.missing_right = 0..last.into();
+            }
+        }
+    }
+
+    /// Finds groups and boundaries of a feature with missing values, given the rows per bin; the last bin is that of
+    /// missing values.
+    fn find_groups_with_missing(&mut self, counts: &[u32], min_samples_leaf: usize) {
         let bins = counts.len() - 1;
         let missing = counts[bins] as usize;
         let present: usize = counts[..bins].iter().map(|&count| count as usize).sum();
         let enough = |left: usize, right: usize| left.min(right) >= min_samples_leaf;
         let is_right = |left: usize| enough(left, present + missing - left);
         let is_left = |left: usize| enough(left + missing, present - left);
-        let mut group_of = [0; MAX_BINS];
         // Rows with a value before each edge.
         let mut edges = Vec::new();
         let mut left = 0;
@@ -157,7 +166,7 @@ impl CandidateFeature {
             if separates && (bin == bins || is_right(left) || is_left(left)) {
                 edges.push(left);
             }
-            group_of[bin] = edges.len() as u8;
+            self.group_of[bin] = edges.len() as u8;
             left += count as usize;
         }
         // The edges with enough rows on both sides are consecutive.
@@ -167,14 +176,10 @@ impl CandidateFeature {
             let more = edges.take_while(|&is_boundary| is_boundary).count();
             start.map_or(0..0, |start| start..start + 1 + more)
         };
-        Self {
-            feature,
-            groups: edges.len() + 1,
-            group_of,
-            missing_right: range(&is_right),
-            missing_left: range(&is_left),
-            has_missing: true,
-        }
+        self.groups = edges.len() + 1;
+        self.missing_right = range(&is_right);
+        self.missing_left = range(&is_left);
+        self.has_missing = true;
     }
 
     /// Number of boundaries.
@@ -201,16 +206,21 @@ impl CandidateFeature {
         if self.has_missing && edge + 2 == self.groups {
             return sample.bins.missing_cut(self.feature);
         }
-        // The first bin after the edge has rows; the last bin before it may be empty.
-        let groups = &self.group_of[..sample.bins.count(self.feature)];
-        let upper = groups.partition_point(|&group| usize::from(group) <= edge);
         let column = sample.column(self.feature);
         let mut has_rows = [false; MAX_BINS];
         for &row in rows {
             has_rows[usize::from(column[row as usize])] = true;
         }
-        let lower = has_rows[..upper].iter().rposition(|&has_rows| has_rows);
-        let (lower, upper) = (lower.unwrap_or(0) as u8, upper as u8);
+        // Groups are known for bins with rows only.
+        let is_before = |bin: usize| usize::from(self.group_of[bin]) <= edge;
+        let (mut lower, mut upper) = (0, 0);
+        for bin in (0..sample.bins.count(self.feature)).filter(|&bin| has_rows[bin]) {
+            upper = bin as u8;
+            if !is_before(bin) {
+                break;
+            }
+            lower = upper;
+        }
         sample.bins.cut(self.feature, lower, upper)
     }
 }
@@ -242,24 +252,27 @@ mod tests {
         }
     }
 
+    fn candidates(sample: &RowSample<'_>, rows: &[u32], draw: FeatureDraw) -> CandidateFeatures {
+        let mut candidates = CandidateFeatures::default();
+        candidates.draw(sample, rows, draw);
+        candidates
+    }
+
     #[test]
     fn constant_features_are_skipped() {
         let rows: Vec<u32> = (0..20).collect();
         let bins = bins();
         let sample = RowSample::new(&bins, &rows, Pool::SERIAL);
         for seed in 0..50 {
-            let two = CandidateFeatures::draw(&sample, &rows, draw(2, 1, seed));
+            let two = candidates(&sample, &rows, draw(2, 1, seed));
             assert_eq!(two.features().len(), 2);
             assert!(two.features().iter().all(|c| c.feature != 1));
         }
-        let all = CandidateFeatures::draw(&sample, &rows, draw(4, 1, 0));
+        let all = candidates(&sample, &rows, draw(4, 1, 0));
         let features: Vec<usize> = all.features().iter().map(|c| c.feature).collect();
         assert_eq!(features, [0, 2, 3]);
         assert_eq!(all.boundaries(), 9 + 4 + 1);
-        assert_eq!(
-            CandidateFeatures::draw(&sample, &[3], draw(4, 1, 0)).boundaries(),
-            0
-        );
+        assert_eq!(candidates(&sample, &[3], draw(4, 1, 0)).boundaries(), 0);
     }
 
     #[test]
@@ -267,7 +280,7 @@ mod tests {
         let rows: Vec<u32> = (0..20).collect();
         let bins = bins();
         let sample = RowSample::new(&bins, &rows, Pool::SERIAL);
-        let all = CandidateFeatures::draw(&sample, &rows, draw(4, 6, 0));
+        let all = candidates(&sample, &rows, draw(4, 6, 0));
         // Two, four and ten rows per value.
         let groups = |c: usize, bins: usize| all.features()[c].group_of[..bins].to_vec();
         assert_eq!(groups(0, 10), [0, 0, 0, 1, 2, 3, 4, 5, 5, 5]);
@@ -279,7 +292,7 @@ mod tests {
             .map(CandidateFeature::boundaries)
             .collect();
         assert_eq!(counts, [5, 2, 1]);
-        let none = CandidateFeatures::draw(&sample, &rows, draw(4, 11, 0));
+        let none = candidates(&sample, &rows, draw(4, 11, 0));
         assert_eq!(none.boundaries(), 0);
     }
 
@@ -290,7 +303,7 @@ mod tests {
         let sample = RowSample::new(&bins, &rows, Pool::SERIAL);
         // Values 0, 4 and 9 of the first feature, by their index in the sample.
         let node = [0, 4, 8];
-        let candidates = CandidateFeatures::draw(&sample, &node, draw(4, 1, 0));
+        let candidates = candidates(&sample, &node, draw(4, 1, 0));
         let found = [0, 1].map(|number| candidates.boundary(&sample, &node, number));
         let thresholds = found.map(|found| found.map(|b| (b.feature, b.cut.threshold)));
         assert_eq!(thresholds, [Some((0, 2.0)), Some((0, 6.5))]);
@@ -310,7 +323,7 @@ mod tests {
         );
         let rows: Vec<u32> = (0..MAX_BINS as u32).collect();
         let sample = RowSample::new(&bins, &rows, Pool::SERIAL);
-        let candidates = CandidateFeatures::draw(&sample, &rows, draw(1, 1, 0));
+        let candidates = candidates(&sample, &rows, draw(1, 1, 0));
         assert_eq!(candidates.boundaries(), MAX_BINS - 1);
         let Boundary { cut, .. } = candidates.boundary(&sample, &rows, MAX_BINS - 2).unwrap();
         assert_eq!((cut.last_left, cut.threshold), (254, 254.5));
@@ -334,7 +347,7 @@ mod tests {
         let rows: Vec<u32> = (0..11).collect();
         let sample = RowSample::new(&bins, &rows, Pool::SERIAL);
         let boundaries = |min_samples_leaf| {
-            let candidates = CandidateFeatures::draw(&sample, &rows, draw(1, min_samples_leaf, 0));
+            let candidates = candidates(&sample, &rows, draw(1, min_samples_leaf, 0));
             let boundary = |number| candidates.boundary(&sample, &rows, number);
             let all = (0..candidates.boundaries()).filter_map(boundary);
             all.map(|b| (b.cut.threshold, b.missing_left.unwrap()))

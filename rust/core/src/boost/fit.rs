@@ -12,6 +12,7 @@ use crate::run::{self, require_memory, Interrupt, Jobs, Pool};
 
 use super::bins::Bins;
 use super::booster::Booster;
+use super::buffers::SearchBuffers;
 use super::coded_scores::CodedCache;
 use super::gradient::{group_count, DerivativeLines, RowDerivatives, ROWS};
 use super::grow::{GrownTree, TreeGrower, NOT_SAMPLED};
@@ -181,9 +182,10 @@ impl<'a> BoostingRun<'a> {
         let mut best = (0, f64::NEG_INFINITY);
         let mut gains = Vec::new();
         let mut lines = DerivativeLines::default();
+        let buffers = SearchBuffers::default();
         for round in 0..self.options.rounds {
             observer.interrupt.check()?;
-            let grown = self.grow_tree(round, &mut lines, observer.interrupt)?;
+            let grown = self.grow_tree(round, (&mut lines, &buffers), observer.interrupt)?;
             self.add_tree(&grown);
             self.booster.trees.push(grown.tree);
             gains.push(grown.gains);
@@ -213,7 +215,7 @@ impl<'a> BoostingRun<'a> {
     fn grow_tree(
         &self,
         round: usize,
-        lines: &mut DerivativeLines,
+        (lines, buffers): (&mut DerivativeLines, &SearchBuffers),
         interrupt: &Interrupt,
     ) -> Result<GrownTree> {
         let seed = child_seed(self.options.seed, round);
@@ -236,6 +238,7 @@ impl<'a> BoostingRun<'a> {
             lines,
             scale: self.derivatives.scale(),
             options: self.options,
+            buffers,
             features_per_node: self.features_per_node,
             outputs: self.booster.start.len(),
             seed: child_seed(seed, 0),

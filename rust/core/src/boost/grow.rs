@@ -7,6 +7,7 @@ use crate::tree::walker::FlatNode;
 use crate::weights::Weights;
 
 use super::bins::{Bins, LeftBins};
+use super::buffers::SearchBuffers;
 use super::candidates::{Boundary, CandidateFeatures, FeatureDraw};
 use super::gradient::{DerivativeLines, OUTPUTS};
 use super::model::ScoreTree;
@@ -33,6 +34,7 @@ pub(super) struct TreeGrower<'a> {
     pub(super) lines: &'a DerivativeLines,
     pub(super) scale: Scale,
     pub(super) options: &'a BoostOptions,
+    pub(super) buffers: &'a SearchBuffers,
     /// Number of features drawn per node.
     pub(super) features_per_node: usize,
     /// Number of outputs: twice the labels.
@@ -157,7 +159,7 @@ impl TreeGrower<'_> {
         });
         let tasks = self.lines.groups().div_ceil(GROUPS);
         let nanoseconds = total * self.lines.groups() * per_row;
-        let scores = pool.map(nanoseconds, 0..level.len() * tasks, |task| {
+        let mut scores = pool.map(nanoseconds, 0..level.len() * tasks, |task| {
             let (node, task) = (task / tasks, task % tasks);
             let Some(candidates) = &candidates[node] else {
                 return SplitScores::default();
@@ -166,15 +168,19 @@ impl TreeGrower<'_> {
                 sample: self.sample,
                 rows: &rows[level[node].rows.clone()],
                 candidates,
+                buffers: self.buffers,
             };
             score_splits(node, self.lines, task * GROUPS, self.scale.ridge)
         });
         candidates
             .into_iter()
             .zip(level)
-            .zip(scores.chunks_exact(tasks))
+            .zip(scores.chunks_exact_mut(tasks))
             .map(|((candidates, open), scores)| {
-                self.best_split(&candidates?, &rows[open.rows.clone()], scores)
+                let candidates = candidates?;
+                let best = self.best_split(&candidates, &rows[open.rows.clone()], scores);
+                self.buffers.candidates.give_back(candidates);
+                best
             })
             .collect()
     }
@@ -188,8 +194,13 @@ impl TreeGrower<'_> {
             min_samples_leaf: self.options.min_samples_leaf,
             seed,
         };
-        let candidates = CandidateFeatures::draw(self.sample, rows, draw);
-        (candidates.boundaries() > 0).then_some(candidates)
+        let mut candidates = self.buffers.candidates.take();
+        candidates.draw(self.sample, rows, draw);
+        if candidates.boundaries() == 0 {
+            self.buffers.candidates.give_back(candidates);
+            return None;
+        }
+        Some(candidates)
     }
 
     /// The first of the best splits, if it improves on the node.
@@ -197,17 +208,23 @@ impl TreeGrower<'_> {
         &self,
         candidates: &CandidateFeatures,
         rows: &[u32],
-        scores: &[SplitScores],
+        scores: &mut [SplitScores],
     ) -> Option<ScoreSplit> {
         let whole: f64 = scores.iter().map(|group| group.node).sum();
-        let mut best: Option<(usize, f64)> = None;
-        for index in 0..scores[0].splits.len() {
-            let worth: f64 = scores.iter().map(|group| group.splits[index]).sum();
-            if worth > best.map_or(whole, |(_, worth)| worth) {
-                best = Some((index, worth));
+        let (sums, others) = scores.split_first_mut()?;
+        for group in others {
+            for (sum, score) in sums.splits.iter_mut().zip(&group.splits) {
+                *sum += score;
             }
+            self.buffers
+                .splits
+                .give_back(std::mem::take(&mut group.splits));
         }
-        let (index, worth) = best?;
+        let splits = std::mem::take(&mut sums.splits);
+        let worth = largest(&splits);
+        let index = splits.iter().position(|&split| split == worth);
+        self.buffers.splits.give_back(splits);
+        let index = index.filter(|_| worth > whole)?;
         Some(ScoreSplit {
             boundary: candidates.boundary(self.sample, rows, index)?,
             gain: (worth - whole) * self.scale.unit,
@@ -264,4 +281,20 @@ impl TreeGrower<'_> {
         let missing_left = std::mem::take(&mut grown.tree.missing_left);
         grown.tree = ScoreTree::new(nodes, missing_left, values.concat(), covers);
     }
+}
+
+/// The largest of some scores, in lanes that compile to vector instructions; −∞ without scores.
+fn largest(scores: &[f64]) -> f64 {
+    const LANES: usize = 8;
+    let larger = |a: f64, b: f64| if b > a { b } else { a };
+    let (chunks, rest) = scores.as_chunks::<LANES>();
+    let mut lanes = [f64::NEG_INFINITY; LANES];
+    for chunk in chunks {
+        lanes = std::array::from_fn(|lane| larger(lanes[lane], chunk[lane]));
+    }
+    lanes
+        .iter()
+        .chain(rest)
+        .copied()
+        .fold(f64::NEG_INFINITY, larger)
 }

@@ -23,6 +23,7 @@
 mod bin_groups;
 mod bins;
 mod booster;
+mod buffers;
 mod candidates;
 mod coded_scores;
 mod fit;

@@ -5,8 +5,10 @@
 
 use crate::simd::{dispatch, Kernel};
 
+use super::buffers::SearchBuffers;
 use super::candidates::{CandidateFeature, CandidateFeatures};
 use super::gradient::{DerivativeLine, DerivativeLines, OUTPUTS};
+use super::params::MAX_BINS;
 use super::row_sample::RowSample;
 
 /// Groups of outputs per task.
@@ -17,6 +19,9 @@ const SCORED_GROUPS: usize = 2;
 
 /// Lines of sums that are added to at once: as many as stay in the second-level cache.
 const LINES_IN_CACHE: usize = 4096;
+
+/// Largest number of boundaries of a feature: each edge, with missing values on either side.
+const MAX_BOUNDARIES: usize = 2 * MAX_BINS;
 
 /// Σ G²/(H + ridge) over outputs: of the whole node, and of both sides of each boundary.
 #[derive(Debug, Default)]
@@ -31,6 +36,7 @@ pub(super) struct SearchNode<'a> {
     pub(super) sample: &'a RowSample<'a>,
     pub(super) rows: &'a [u32],
     pub(super) candidates: &'a CandidateFeatures,
+    pub(super) buffers: &'a SearchBuffers,
 }
 
 /// Scores all candidate splits of a node on up to [`GROUPS`] groups of outputs, starting at `first_group`.
@@ -79,31 +85,36 @@ impl<const N: usize> Kernel for SplitScoreKernel<'_, N> {
 
     #[inline(always)]
     fn run(self) -> SplitScores {
-        let mut splits = vec![0.0; self.node.candidates.boundaries()];
+        let buffers = self.node.buffers;
+        let (mut splits, mut sums) = (buffers.splits.take(), buffers.sums.take());
+        let mut scores = buffers.scores.take();
+        scores.resize(MAX_BOUNDARIES, [0.0; OUTPUTS]);
+        splits.clear();
+        splits.resize(self.node.candidates.boundaries(), 0.0);
         let mut unscored = &mut splits[..];
-        let mut sums: Vec<[DerivativeLine; N]> = Vec::new();
         let mut total = [DerivativeLine::default(); N];
         let mut is_first = true;
         let mut features = self.node.candidates.features();
         while !features.is_empty() {
             let batch;
             (batch, features) = features.split_at(batch_size(features, N));
-            self.sum_groups(batch, &mut sums);
-            let mut rest = &sums[..];
+            let mut rest = self.sum_groups(batch, &mut sums);
             for candidate in batch {
                 let (group_sums, own);
                 (group_sums, rest) = rest.split_at(candidate.groups);
                 (own, unscored) = unscored.split_at_mut(candidate.boundaries());
                 if is_first {
                     // The groups of a feature contain all rows, so the sums of any feature add up to the total.
-                    for lines in group_sums {
-                        add_lines(&mut total, lines);
-                    }
+                    let groups = group_sums.iter();
+                    groups.for_each(|lines| add_lines(&mut total, lines));
                     is_first = false;
                 }
-                self.score_feature(candidate, group_sums, &total, own);
+                let scores = &mut scores[..own.len()];
+                self.score_feature(candidate, group_sums, &total, (scores, own));
             }
         }
+        buffers.sums.give_back(sums);
+        buffers.scores.give_back(scores);
         SplitScores {
             node: self.score_node(&total),
             splits,
@@ -115,7 +126,11 @@ impl<const N: usize> SplitScoreKernel<'_, N> {
     /// Sums the derivatives of the rows per group of bins; the sums of a feature follow those of the feature before it.
     /// Rows are the outer loop, so that the derivatives of a row are read once for all features.
     #[inline(always)]
-    fn sum_groups(&self, batch: &[CandidateFeature], sums: &mut Vec<[DerivativeLine; N]>) {
+    fn sum_groups<'s>(
+        &self,
+        batch: &[CandidateFeature],
+        sums: &'s mut Vec<DerivativeLine>,
+    ) -> &'s [[DerivativeLine; N]] {
         let mut groups = 0;
         let mut columns = Vec::with_capacity(batch.len());
         for candidate in batch {
@@ -124,8 +139,8 @@ impl<const N: usize> SplitScoreKernel<'_, N> {
             groups += candidate.groups;
         }
         sums.clear();
-        sums.resize(groups, [DerivativeLine::default(); N]);
-        let sums = &mut sums[..];
+        sums.resize(groups * N, DerivativeLine::default());
+        let (sums, _) = sums.as_chunks_mut::<N>();
         for &row in self.node.rows {
             let row = row as usize;
             let lines = self.lines.row_groups(row, self.first_group, N);
@@ -135,27 +150,27 @@ impl<const N: usize> SplitScoreKernel<'_, N> {
                 add_lines(&mut sums[first + usize::from(group)], &lines);
             }
         }
+        sums
     }
 
     /// Adds the scores of all boundaries of a feature to `splits`, given its sums per group of bins and the sum of the
-    /// node.
+    /// node. `scores` is a buffer of the same length.
     #[inline(always)]
     fn score_feature(
         &self,
         candidate: &CandidateFeature,
         group_sums: &[[DerivativeLine; N]],
         total: &[DerivativeLine; N],
-        splits: &mut [f64],
+        (scores, splits): (&mut [[f32; OUTPUTS]], &mut [f64]),
     ) {
-        let mut scores = vec![[0.0; OUTPUTS]; splits.len()];
         for first in (0..N).step_by(SCORED_GROUPS) {
             let sums = (group_sums, total, first);
             if first + 1 == N {
-                self.score_boundaries::<1>(candidate, sums, &mut scores);
+                self.score_boundaries::<1>(candidate, sums, scores);
             } else {
-                self.score_boundaries::<SCORED_GROUPS>(candidate, sums, &mut scores);
+                self.score_boundaries::<SCORED_GROUPS>(candidate, sums, scores);
             }
-            for (split, score) in splits.iter_mut().zip(&scores) {
+            for (split, score) in splits.iter_mut().zip(&*scores) {
                 *split += sum_halves(*score);
             }
         }
@@ -338,12 +353,14 @@ mod tests {
             min_samples_leaf: 3,
             seed: 0,
         };
-        let candidates = CandidateFeatures::draw(&sample, &node, draw);
+        let mut candidates = CandidateFeatures::default();
+        candidates.draw(&sample, &node, draw);
         assert!(candidates.boundaries() > 8);
         let node_context = SearchNode {
             sample: &sample,
             rows: &node,
             candidates: &candidates,
+            buffers: &SearchBuffers::default(),
         };
         let groups = (0..lines.groups()).step_by(GROUPS);
         let scores: Vec<SplitScores> = groups
