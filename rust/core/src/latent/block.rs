@@ -134,36 +134,89 @@ impl<T: Real> LatentBlock<T> {
     }
 
     /// Sums over all pairs: O(n²), with one division per pair and lane.
+    ///
+    /// Two labels are compared with all later ones in one pass, so that the sums of these are read and written half as
+    /// often. Each sum adds its pairs in the order of the labels.
     #[inline(always)]
     pub(crate) fn sum_pairs(&mut self) -> &[PairSums<T>] {
         let n = self.labels();
         self.sums.fill(PairSums::default());
-        for u in 0..n {
-            let (a_u, t_u) = (self.strengths[u], self.ties[u]);
-            let mut own = self.sums[u];
-            let others = self.strengths[u + 1..].iter().zip(&self.ties[u + 1..]);
-            for ((a_v, t_v), other) in others.zip(&mut self.sums[u + 1..]) {
-                // Whole lanes at each step: one loop over the lanes of several arrays is not vectorised.
-                let tie = map_lanes(|l| t_u[l] * t_v[l]);
-                // `TINY` avoids dividing by zero for two missing labels, whose sums are unused.
-                let inverse = map_lanes(|l| T::ONE / (a_u[l] + a_v[l] + tie[l] + T::TINY));
-                let net = map_lanes(|l| (a_u[l] - a_v[l]) * inverse[l]);
-                let tied = map_lanes(|l| tie[l] * inverse[l]);
-                let untied = map_lanes(|l| T::ONE - tied[l]);
-                let net_curvature = map_lanes(|l| untied[l] - net[l] * net[l]);
-                let tied_curvature = map_lanes(|l| tied[l] * untied[l]);
-                own.net = map_lanes(|l| own.net[l] + net[l]);
-                own.tied = map_lanes(|l| own.tied[l] + tied[l]);
-                own.net_curvature = map_lanes(|l| own.net_curvature[l] + net_curvature[l]);
-                own.tied_curvature = map_lanes(|l| own.tied_curvature[l] + tied_curvature[l]);
-                other.net = map_lanes(|l| other.net[l] - net[l]);
-                other.tied = map_lanes(|l| other.tied[l] + tied[l]);
-                other.net_curvature = map_lanes(|l| other.net_curvature[l] + net_curvature[l]);
-                other.tied_curvature = map_lanes(|l| other.tied_curvature[l] + tied_curvature[l]);
+        let (strengths, ties, sums) = (&self.strengths[..n], &self.ties[..n], &mut self.sums[..n]);
+        // The last of an odd number of labels has no later ones.
+        for u in (0..n.saturating_sub(1)).step_by(2) {
+            let (done, later) = sums.split_at_mut(u + 2);
+            let [.., first, second] = done else {
+                break;
+            };
+            let (a, t) = ([strengths[u], strengths[u + 1]], [ties[u], ties[u + 1]]);
+            let pair = PairTerms::new((a[0], t[0]), (a[1], t[1]));
+            let mut own = [*first, *second];
+            pair.add_first(&mut own[0]);
+            pair.add_second(&mut own[1]);
+            let others = strengths[u + 2..].iter().zip(&ties[u + 2..]);
+            for ((&a_v, &t_v), other) in others.zip(later) {
+                for side in 0..2 {
+                    let pair = PairTerms::new((a[side], t[side]), (a_v, t_v));
+                    pair.add_first(&mut own[side]);
+                    pair.add_second(other);
+                }
             }
-            self.sums[u] = own;
+            [*first, *second] = own;
         }
-        &self.sums
+        sums
+    }
+}
+
+/// Terms of one pair: d, t, b + a − d² and t (1 − t).
+struct PairTerms<T> {
+    net: LatentLanes<T>,
+    tied: LatentLanes<T>,
+    net_curvature: LatentLanes<T>,
+    tied_curvature: LatentLanes<T>,
+}
+
+impl<T: Real> PairTerms<T> {
+    /// Terms of two labels, each given by its strength and its tie strength.
+    #[inline(always)]
+    fn new(
+        (a_u, t_u): (LatentLanes<T>, LatentLanes<T>),
+        (a_v, t_v): (LatentLanes<T>, LatentLanes<T>),
+    ) -> Self {
+        // Whole lanes at each step: one loop over the lanes of several arrays is not vectorised.
+        let tie = map_lanes(|l| t_u[l] * t_v[l]);
+        // `TINY` avoids dividing by zero for two missing labels, whose sums are unused.
+        let inverse = map_lanes(|l| T::ONE / (a_u[l] + a_v[l] + tie[l] + T::TINY));
+        let net = map_lanes(|l| (a_u[l] - a_v[l]) * inverse[l]);
+        let tied = map_lanes(|l| tie[l] * inverse[l]);
+        let untied = map_lanes(|l| T::ONE - tied[l]);
+        Self {
+            net_curvature: map_lanes(|l| untied[l] - net[l] * net[l]),
+            tied_curvature: map_lanes(|l| tied[l] * untied[l]),
+            net,
+            tied,
+        }
+    }
+
+    /// Adds the pair to the sums of its first label.
+    #[inline(always)]
+    fn add_first(&self, sums: &mut PairSums<T>) {
+        sums.net = map_lanes(|l| sums.net[l] + self.net[l]);
+        self.add_even(sums);
+    }
+
+    /// Adds the pair to the sums of its second label.
+    #[inline(always)]
+    fn add_second(&self, sums: &mut PairSums<T>) {
+        sums.net = map_lanes(|l| sums.net[l] - self.net[l]);
+        self.add_even(sums);
+    }
+
+    /// Adds the terms that do not depend on the order of the labels.
+    #[inline(always)]
+    fn add_even(&self, sums: &mut PairSums<T>) {
+        sums.tied = map_lanes(|l| sums.tied[l] + self.tied[l]);
+        sums.net_curvature = map_lanes(|l| sums.net_curvature[l] + self.net_curvature[l]);
+        sums.tied_curvature = map_lanes(|l| sums.tied_curvature[l] + self.tied_curvature[l]);
     }
 }
 
