@@ -37,12 +37,6 @@ pub(super) struct LeftBins {
 }
 
 impl LeftBins {
-    /// Placeholder of a leaf.
-    pub(super) const UNSET: Self = Self {
-        last: 0,
-        missing: 0,
-    };
-
     #[inline(always)]
     pub(super) fn contains(self, bin: u8) -> bool {
         bin <= self.last || bin == self.missing

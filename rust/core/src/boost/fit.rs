@@ -15,7 +15,7 @@ use super::booster::Booster;
 use super::buffers::SearchBuffers;
 use super::coded_scores::CodedCache;
 use super::gradient::{group_count, DerivativeLines, RowDerivatives, ROWS};
-use super::grow::{GrownTree, TreeGrower, NOT_SAMPLED};
+use super::grow::{GrownTree, TreeGrower};
 use super::params::{BoostOptions, BoostParams};
 use super::row_sample::RowSample;
 
@@ -251,20 +251,13 @@ impl<'a> BoostingRun<'a> {
         let outputs = self.booster.start.len();
         let nanoseconds = self.rankings.len() * NANOSECONDS_PER_ROW;
         let chunk = ROWS * outputs;
-        let (bins, tree) = (self.bins, &grown.tree);
         let scores = &mut self.scores;
         self.pool
             .for_each_chunk(nanoseconds, scores, chunk, |block, scores| {
-                for (row, scores) in scores.chunks_exact_mut(outputs).enumerate() {
-                    let row = block * ROWS + row;
-                    let leaf = match grown.leaves[row] {
-                        NOT_SAMPLED => tree.leaf(|index, node| {
-                            let bin = bins.column(node.feature as usize)[row];
-                            !grown.left_bins[index].contains(bin)
-                        }),
-                        leaf => leaf as usize,
-                    };
-                    for (score, value) in scores.iter_mut().zip(tree.leaf_values(leaf, outputs)) {
+                let leaves = &grown.leaves[block * ROWS..];
+                for (scores, &leaf) in scores.chunks_exact_mut(outputs).zip(leaves) {
+                    let values = grown.tree.leaf_values(leaf as usize, outputs);
+                    for (score, value) in scores.iter_mut().zip(values) {
                         *score += value;
                     }
                 }

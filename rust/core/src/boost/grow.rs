@@ -1,12 +1,14 @@
 //! [`TreeGrower`]: grows one tree of a booster, level by level.
 
+use std::ops::Range;
+
 use crate::error::Result;
 use crate::random::child_seed;
 use crate::run::{Interrupt, Pool};
 use crate::tree::walker::FlatNode;
 use crate::weights::Weights;
 
-use super::bins::{Bins, LeftBins};
+use super::bins::LeftBins;
 use super::buffers::SearchBuffers;
 use super::candidates::{Boundary, CandidateFeatures, FeatureDraw};
 use super::gradient::{DerivativeLines, OUTPUTS};
@@ -18,9 +20,6 @@ use super::split_scores::{score_splits, sum_derivatives, SearchNode, SplitScores
 
 /// Largest change of a score by a leaf.
 const CLIP: f64 = 2.0;
-
-/// Marks a row that is not in the sample of the tree.
-pub(super) const NOT_SAMPLED: u32 = u32::MAX;
 
 /// Estimated time for adding a cache line of derivatives to the sums of one feature.
 const NANOSECONDS_PER_LINE: usize = 8;
@@ -45,18 +44,25 @@ pub(super) struct TreeGrower<'a> {
 /// A new tree, with the leaves of the training rows.
 pub(super) struct GrownTree {
     pub(super) tree: ScoreTree,
-    /// Per node: the bins that go left; unused for leaves.
-    pub(super) left_bins: Vec<LeftBins>,
-    /// Per training row: the number of its leaf, or [`NOT_SAMPLED`].
+    /// Per training row, sampled or not: the number of its leaf.
     pub(super) leaves: Vec<u32>,
     /// Feature and gain of each split.
     pub(super) gains: Vec<(u32, f64)>,
 }
 
-/// A node that is not split yet, with the range of its rows.
+/// Rows in the order of the nodes: the rows of a node are contiguous and ascending.
+struct NodeRows {
+    /// Sampled rows, as indices into the sample.
+    sampled: Vec<u32>,
+    /// The other rows, which follow the splits without affecting them.
+    others: Vec<u32>,
+}
+
+/// A node that is not split yet, with the ranges of its rows.
 struct OpenNode {
     node: usize,
-    rows: std::ops::Range<usize>,
+    rows: Range<usize>,
+    others: Range<usize>,
     seed: u64,
 }
 
@@ -75,17 +81,15 @@ impl ScoreSplit {
 }
 
 impl GrownTree {
-    /// Splits a node whose first `left` rows go left, and returns its children.
+    /// Splits a node and returns its children, given the numbers of sampled rows and of other rows that go left.
     fn split(
         &mut self,
-        bins: &Bins,
         open: &OpenNode,
         split: &ScoreSplit,
-        left: usize,
+        (left, others_left): (usize, usize),
     ) -> [OpenNode; 2] {
         let child = self.tree.nodes.len();
         let Boundary { feature, cut, .. } = split.boundary;
-        let missing_left = split.sends_missing_left(left, open.rows.len());
         self.tree.nodes[open.node] = FlatNode {
             threshold: cut.threshold,
             feature: feature as u32,
@@ -94,19 +98,24 @@ impl GrownTree {
         self.tree
             .nodes
             .extend([child, child + 1].map(FlatNode::leaf));
-        self.tree.missing_left[open.node] = missing_left;
+        self.tree.missing_left[open.node] = split.sends_missing_left(left, open.rows.len());
         self.tree.missing_left.extend([true; 2]);
-        self.left_bins[open.node] = bins.left_bins(feature, cut, missing_left);
-        self.left_bins.extend([LeftBins::UNSET; 2]);
         self.gains.push((feature as u32, split.gain));
-        let middle = open.rows.start + left;
-        let rows = [open.rows.start..middle, middle..open.rows.end];
+        let rows = split_range(&open.rows, left);
+        let others = split_range(&open.others, others_left);
         std::array::from_fn(|side| OpenNode {
             node: child + side,
             rows: rows[side].clone(),
+            others: others[side].clone(),
             seed: child_seed(open.seed, side),
         })
     }
+}
+
+/// The first `left` numbers of a range, and the rest.
+fn split_range(range: &Range<usize>, left: usize) -> [Range<usize>; 2] {
+    let middle = range.start + left;
+    [range.start..middle, middle..range.end]
 }
 
 impl TreeGrower<'_> {
@@ -115,31 +124,33 @@ impl TreeGrower<'_> {
     /// # Errors
     /// [`Error::Interrupted`](crate::error::Error::Interrupted), checked before each level.
     pub(super) fn grow(&self, pool: Pool, interrupt: &Interrupt) -> Result<GrownTree> {
-        // Indices into the sample: the rows of a node are contiguous and ascending.
-        let mut rows: Vec<u32> = (0..self.sample.rows.len() as u32).collect();
+        let mut rows = NodeRows {
+            sampled: (0..self.sample.rows.len() as u32).collect(),
+            others: self.sample.others.clone(),
+        };
         let mut grown = GrownTree {
             tree: ScoreTree::new(vec![FlatNode::leaf(0)], vec![true], Vec::new(), Vec::new()),
-            left_bins: vec![LeftBins::UNSET],
-            leaves: vec![NOT_SAMPLED; self.sample.bins.rows()],
+            leaves: vec![0; self.sample.bins.rows()],
             gains: Vec::new(),
         };
         let mut leaves: Vec<OpenNode> = Vec::new();
         let mut level = vec![OpenNode {
             node: 0,
-            rows: 0..rows.len(),
+            rows: 0..rows.sampled.len(),
+            others: 0..rows.others.len(),
             seed: self.seed,
         }];
         for _ in 0..self.options.max_depth {
             interrupt.check()?;
-            let splits = self.best_splits(&level, &rows, pool);
+            let splits = self.best_splits(&level, &rows.sampled, pool);
             let mut next = Vec::new();
             for (open, best) in level.into_iter().zip(splits) {
                 let Some(best) = best else {
                     leaves.push(open);
                     continue;
                 };
-                let left = self.partition(&mut rows[open.rows.clone()], &best);
-                next.extend(grown.split(self.sample.bins, &open, &best, left));
+                let left = self.partition(&mut rows, &open, &best);
+                next.extend(grown.split(&open, &best, left));
             }
             level = next;
         }
@@ -231,35 +242,31 @@ impl TreeGrower<'_> {
         })
     }
 
-    /// Stable partition: moves the rows that go left to the front and returns their number.
-    fn partition(&self, rows: &mut [u32], best: &ScoreSplit) -> usize {
+    /// Moves the rows of a node that go left to the front, and returns the numbers of such sampled rows and other rows.
+    fn partition(&self, rows: &mut NodeRows, open: &OpenNode, best: &ScoreSplit) -> (usize, usize) {
         let Boundary { feature, cut, .. } = best.boundary;
-        let column = self.sample.column(feature);
-        // Without missing values in the node, their side does not matter here.
+        let bins = self.sample.bins;
+        // Without missing values in the node, their side does not matter to the sampled rows.
         let missing_left = best.boundary.missing_left.unwrap_or(false);
-        let left_bins = self.sample.bins.left_bins(feature, cut, missing_left);
-        let mut others = vec![0; rows.len()];
-        let (mut left, mut right) = (0, 0);
-        for at in 0..rows.len() {
-            let row = rows[at];
-            // Branch-free: each row is written to both sides and kept on one.
-            let goes_left = left_bins.contains(column[row as usize]);
-            rows[left] = row;
-            others[right] = row;
-            left += usize::from(goes_left);
-            right += usize::from(!goes_left);
-        }
-        rows[left..].copy_from_slice(&others[..right]);
-        left
+        let left_bins = bins.left_bins(feature, cut, missing_left);
+        let sampled = &mut rows.sampled[open.rows.clone()];
+        let left = partition_rows(sampled, self.sample.column(feature), left_bins);
+        let missing_left = best.sends_missing_left(left, open.rows.len());
+        let left_bins = bins.left_bins(feature, cut, missing_left);
+        let others = &mut rows.others[open.others.clone()];
+        (
+            left,
+            partition_rows(others, bins.column(feature), left_bins),
+        )
     }
 
     /// Numbers the leaves in the order of their nodes and computes their values: Newton steps, shrunk by the ridge and
     /// the learning rate.
-    fn fill_leaves(&self, grown: &mut GrownTree, leaves: &[OpenNode], rows: &[u32], pool: Pool) {
-        let nanoseconds = rows.len() * self.lines.groups() * NANOSECONDS_PER_LINE;
+    fn fill_leaves(&self, grown: &mut GrownTree, leaves: &[OpenNode], rows: &NodeRows, pool: Pool) {
+        let nanoseconds = rows.sampled.len() * self.lines.groups() * NANOSECONDS_PER_LINE;
         let ridge = self.options.ridge / self.scale.unit;
         let values = pool.map(nanoseconds, 0..leaves.len(), |leaf| {
-            let sums = sum_derivatives(&rows[leaves[leaf].rows.clone()], self.lines);
+            let sums = sum_derivatives(&rows.sampled[leaves[leaf].rows.clone()], self.lines);
             let value = |output: usize| {
                 let line = &sums[output / OUTPUTS];
                 let (gradient, curvature) =
@@ -271,16 +278,36 @@ impl TreeGrower<'_> {
         });
         let mut covers = vec![0.0; leaves.len()];
         for (number, open) in leaves.iter().enumerate() {
-            for &row in &rows[open.rows.clone()] {
+            for &row in &rows.sampled[open.rows.clone()] {
                 let row = self.sample.rows[row as usize] as usize;
                 grown.leaves[row] = number as u32;
                 covers[number] += self.weights.get(row);
+            }
+            for &row in &rows.others[open.others.clone()] {
+                grown.leaves[row as usize] = number as u32;
             }
         }
         let nodes = std::mem::take(&mut grown.tree.nodes);
         let missing_left = std::mem::take(&mut grown.tree.missing_left);
         grown.tree = ScoreTree::new(nodes, missing_left, values.concat(), covers);
     }
+}
+
+/// Stable partition: moves the rows whose bins go left to the front and returns their number.
+fn partition_rows(rows: &mut [u32], column: &[u8], left_bins: LeftBins) -> usize {
+    let mut others = vec![0; rows.len()];
+    let (mut left, mut right) = (0, 0);
+    for at in 0..rows.len() {
+        let row = rows[at];
+        // Branch-free: each row is written to both sides and kept on one.
+        let goes_left = left_bins.contains(column[row as usize]);
+        rows[left] = row;
+        others[right] = row;
+        left += usize::from(goes_left);
+        right += usize::from(!goes_left);
+    }
+    rows[left..].copy_from_slice(&others[..right]);
+    left
 }
 
 /// The largest of some scores, in lanes that compile to vector instructions; −∞ without scores.

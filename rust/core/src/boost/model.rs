@@ -4,8 +4,7 @@ use ndarray::ArrayView2;
 
 use crate::simd::{dispatch, Kernel};
 use crate::tree::walker::{
-    find_leaf, find_leaves, goes_right, walk_trees_together, FlatNode, FlatTree, WalkDepth,
-    BATCH_ROWS, LANES,
+    find_leaves, goes_right, walk_trees_together, FlatNode, FlatTree, WalkDepth, BATCH_ROWS, LANES,
 };
 
 /// Below this many rows, walking through many trees at once is faster than many rows at once.
@@ -55,12 +54,6 @@ impl ScoreTree {
             values,
             covers,
         }
-    }
-
-    /// Number of the leaf of one row; `goes_right` decides at each inner node.
-    #[inline(always)]
-    pub(super) fn leaf(&self, goes_right: impl Fn(usize, &FlatNode) -> bool) -> usize {
-        self.leaf_numbers[find_leaf(&self.nodes, goes_right)] as usize
     }
 
     /// Number of a leaf, given the index of its node.

@@ -9,6 +9,8 @@ pub(super) struct RowSample<'a> {
     pub(super) bins: &'a Bins,
     /// The rows, ascending.
     pub(super) rows: &'a [u32],
+    /// All rows that are not in the sample, ascending.
+    pub(super) others: Vec<u32>,
     /// Bin of each row, feature by feature.
     columns: Vec<u8>,
 }
@@ -27,6 +29,7 @@ impl<'a> RowSample<'a> {
         Self {
             bins,
             rows,
+            others: complement(rows, bins.rows()),
             columns,
         }
     }
@@ -34,5 +37,30 @@ impl<'a> RowSample<'a> {
     /// Bin of each row of a feature.
     pub(super) fn column(&self, feature: usize) -> &[u8] {
         &self.columns[feature * self.rows.len()..(feature + 1) * self.rows.len()]
+    }
+}
+
+/// The numbers below `end` that are not in `rows`, which are ascending.
+fn complement(rows: &[u32], end: usize) -> Vec<u32> {
+    let mut others = Vec::with_capacity(end - rows.len());
+    let mut start = 0;
+    for &row in rows {
+        others.extend(start..row);
+        start = row + 1;
+    }
+    others.extend(start..end as u32);
+    others
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_complement_holds_all_other_rows() {
+        assert_eq!(complement(&[1, 2, 5], 7), [0, 3, 4, 6]);
+        assert_eq!(complement(&[0, 6], 7), [1, 2, 3, 4, 5]);
+        assert_eq!(complement(&[0, 1, 2], 3), [0; 0]);
+        assert_eq!(complement(&[], 2), [0, 1]);
     }
 }
