@@ -8,7 +8,7 @@
 
 use super::pair_sets::PairSets;
 use super::MAX_ROWS;
-use crate::simd::{dispatch, Kernel};
+use crate::simd::{dispatch, larger, Kernel};
 
 /// Columns per block: their codes are one vector of bytes per outcome.
 const BLOCK: usize = 32;
@@ -23,6 +23,8 @@ const ROUNDING: f64 = 1.004;
 /// Computes upper bounds on the improvements of partitions.
 #[derive(Debug, Default)]
 pub(super) struct PartitionBounds {
+    /// Per partition the sums over the columns of each lane.
+    sums: Vec<[f32; LANES]>,
     bounds: Vec<f32>,
 }
 
@@ -30,14 +32,20 @@ impl PartitionBounds {
     /// Upper bound on the improvement of each partition of `rows` into one of `left_sets` and the other rows, up to the
     /// factor [`scale`]. Sets that differ in few rows from the previous set are cheaper.
     pub(super) fn compute(&mut self, rows: u64, columns: &[PairSets], left_sets: &[u64]) -> &[f32] {
-        self.bounds.clear();
-        self.bounds.resize(left_sets.len(), 0.0);
+        self.sums.clear();
+        self.sums.resize(left_sets.len(), [0.0; LANES]);
         dispatch(AddBounds {
             rows,
             columns,
             left_sets,
-            bounds: &mut self.bounds,
+            sums: &mut self.sums,
         });
+        self.bounds.clear();
+        self.bounds.extend(self.sums.iter().map(|sums| {
+            let halves: [f32; LANES / 2] =
+                std::array::from_fn(|lane| sums[lane] + sums[lane + LANES / 2]);
+            halves.iter().sum::<f32>()
+        }));
         &self.bounds
     }
 }
@@ -51,7 +59,7 @@ struct AddBounds<'a> {
     rows: u64,
     columns: &'a [PairSets],
     left_sets: &'a [u64],
-    bounds: &'a mut [f32],
+    sums: &'a mut [[f32; LANES]],
 }
 
 impl Kernel for AddBounds<'_> {
@@ -63,7 +71,7 @@ impl Kernel for AddBounds<'_> {
         let mut block = ColumnBlock::default();
         for columns in self.columns.chunks(BLOCK) {
             block.read(self.rows, columns);
-            block.add_bounds(&factors, self.left_sets, self.bounds);
+            block.add_bounds(&factors, self.left_sets, self.sums);
         }
     }
 }
@@ -182,10 +190,15 @@ impl ColumnBlock {
 
     /// Adds the bounds of the columns, keeping the counts of the previous left side in registers.
     #[inline(always)]
-    fn add_bounds(&self, factors: &[SideFactors; MAX_ROWS], left_sets: &[u64], bounds: &mut [f32]) {
+    fn add_bounds(
+        &self,
+        factors: &[SideFactors; MAX_ROWS],
+        left_sets: &[u64],
+        sums: &mut [[f32; LANES]],
+    ) {
         let mut counts = [[0_u8; BLOCK]; 2];
         let mut counted = 0_u64;
-        for (&left_set, bound) in left_sets.iter().zip(bounds) {
+        for (&left_set, sums) in left_sets.iter().zip(sums) {
             if (left_set ^ counted).count_ones() > left_set.count_ones() {
                 counts = [[0; BLOCK]; 2];
                 counted = 0;
@@ -194,7 +207,7 @@ impl ColumnBlock {
             self.combine_rows(counted & !left_set, &mut counts, u8::wrapping_sub);
             counted = left_set;
             let factors = factors[left_set.count_ones() as usize % MAX_ROWS];
-            *bound += self.bound(factors, &counts);
+            self.add_bound(factors, &counts, sums);
         }
     }
 
@@ -212,9 +225,9 @@ impl ColumnBlock {
         }
     }
 
-    /// Sum of the bounds of all columns, given the counts of the left side.
+    /// Adds the bounds of all columns, given the counts of the left side.
     #[inline(always)]
-    fn bound(&self, factors: SideFactors, counts: &RowCodes) -> f32 {
+    fn add_bound(&self, factors: SideFactors, counts: &RowCodes, total: &mut [f32; LANES]) {
         let SideFactors {
             left_rows,
             even,
@@ -227,7 +240,7 @@ impl ColumnBlock {
                 let at = group * LANES + lane;
                 let term = |outcome: &OutcomeTotals, count: f32| {
                     let deviation = count * outcome.inverse_share[at] - left_rows;
-                    let worse = (deviation * on_left).max(deviation * on_right);
+                    let worse = larger(deviation * on_left, deviation * on_right);
                     outcome.weight[at] * (deviation * deviation) * (even + worse)
                 };
                 let (before, after) = (f32::from(counts[0][at]), f32::from(counts[1][at]));
@@ -236,12 +249,9 @@ impl ColumnBlock {
                     + term(&self.outcomes[2], left_rows - before - after);
             }
         }
-        for half in [4, 2, 1] {
-            for lane in 0..half {
-                sums[lane] += sums[lane + half];
-            }
+        for (total, sum) in total.iter_mut().zip(sums) {
+            *total += sum;
         }
-        sums[0]
     }
 }
 
