@@ -6,6 +6,8 @@ use super::repeated_rows::cut_range;
 use super::score_tables::SideScores;
 use super::search_buffers::SearchBuffers;
 use super::split_search::SplitSearch;
+use crate::error::Result;
+use crate::run::WorkMeter;
 use crate::tree::missing_side::MissingSide;
 use crate::tree::split::best_split::{BestSplit, MARGIN};
 
@@ -34,13 +36,12 @@ pub(super) struct CutSplits<'a, const SIDES: usize> {
 }
 
 impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
-    /// Prepares a feature and, if values are missing, adds the split between them and the others to `best`.
+    /// Prepares a feature; its rows are not counted yet.
     #[inline(always)]
     pub(super) fn new(
         search: &'a SplitSearch<'a>,
         order: SortedFeature<'a>,
         buffers: &mut SearchBuffers,
-        best: &mut BestSplit,
     ) -> Self {
         let [of_present, of_missing, left_and_missing] = if SIDES == 2 {
             std::mem::take(&mut buffers.groups)
@@ -63,7 +64,6 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
         };
         if SIDES == 2 {
             splits.find_ranges(buffers);
-            splits.separate_missing(best);
         }
         splits
     }
@@ -94,21 +94,13 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
         }
     }
 
-    /// Counts the rows with a value and the others, and adds the split between them.
+    /// Counts the rows with a value and the others, if values are missing, and adds the split between them.
     #[inline(always)]
-    fn separate_missing(&mut self, best: &mut BestSplit) {
-        let (pair_codes, totals) = (&*self.search.node.pair_codes, &self.search.node.totals);
-        let (present, missing) = self.order.entries.split_at(self.present);
-        // Only the smaller group is read.
-        let (fewer, counts, others) = if present.len() <= missing.len() {
-            (present, &mut self.of_present, &mut self.of_missing)
-        } else {
-            (missing, &mut self.of_missing, &mut self.of_present)
-        };
-        counts.reset(pair_codes);
-        counts.add(pair_codes, fewer);
-        others.clone_from(counts);
-        others.complement(totals);
+    pub(super) fn separate_missing(&mut self, best: &mut BestSplit) {
+        if SIDES == 1 {
+            return;
+        }
+        self.count_smaller_group();
         let split = (self.present, MissingSide::Right);
         let scores = self.score_split(split, (self.present, &self.of_present), best);
         let of_missing = scores.1;
@@ -119,6 +111,51 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
         {
             *scores = ends;
         }
+    }
+
+    /// Counts the rows with a value and the others, reading only the smaller group.
+    #[inline(always)]
+    fn count_smaller_group(&mut self) {
+        let (pair_codes, totals) = (&*self.search.node.pair_codes, &self.search.node.totals);
+        let (present, missing) = self.order.entries.split_at(self.present);
+        let (fewer, counts, others) = if present.len() <= missing.len() {
+            (present, &mut self.of_present, &mut self.of_missing)
+        } else {
+            (missing, &mut self.of_missing, &mut self.of_present)
+        };
+        counts.reset(pair_codes);
+        counts.add(pair_codes, fewer);
+        others.clone_from(counts);
+        others.complement(totals);
+    }
+
+    /// Counts the rows before each cut, the rows with a value and the others. The largest group of rows between two
+    /// cuts, or the rows with missing values if they are more, are never read.
+    #[inline(always)]
+    pub(super) fn count_cuts(
+        &mut self,
+        buffers: &mut SearchBuffers,
+        meter: &mut WorkMeter,
+    ) -> Result<()> {
+        let pair_codes = &*self.search.node.pair_codes;
+        let sorted = &self.order.entries[..self.present];
+        buffers.choose_distant_checkpoints(0);
+        let mut gaps = buffers.cuts.windows(2).map(|ends| ends[1] - ends[0]);
+        let missing = self.missing_rows() as u32;
+        if SIDES == 1 || gaps.any(|gap| gap > missing) {
+            if SIDES == 2 {
+                self.count_smaller_group();
+            }
+            return buffers.count_checkpoints(pair_codes, sorted, Some(self.totals()), meter);
+        }
+        buffers.count_checkpoints(pair_codes, sorted, None, meter)?;
+        let last = buffers.cuts.len() - 2;
+        let start = buffers.cuts[last] as usize;
+        self.of_present
+            .set_to_sum(&buffers.counts[last], pair_codes, &sorted[start..]);
+        self.of_missing.clone_from(&self.of_present);
+        self.of_missing.complement(&self.search.node.totals);
+        Ok(())
     }
 
     /// Whether a split in an interval with these end scores may be the best.
@@ -153,22 +190,82 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
             if SIDES == 2 && !self.side_may_improve(*scores, best) {
                 continue;
             }
-            let missing = match (SIDES, side) {
-                (1, _) => MissingSide::Heavier,
-                (_, 0) => MissingSide::Right,
-                _ => MissingSide::Left,
-            };
-            let mut split = (cut, left);
-            if missing == MissingSide::Left {
-                self.left_and_missing.set_to_total(left, &self.of_missing);
-                let missing_rows = self.order.entries.len() - self.present;
-                split = (cut + missing_rows, &self.left_and_missing);
-            }
-            if !(may_prune && self.search.is_pruned(split.0, split.1, best)) {
-                *scores = self.score_split((cut, missing), split, best);
+            if let Some(scored) = self.score_one_side((cut, left), side, may_prune, best) {
+                *scores = scored;
             }
         }
         at_cut
+    }
+
+    /// Adds the split at a cut with missing values on one side to `best`, unless a cheap bound shows that it is worse.
+    #[inline(always)]
+    pub(super) fn score_side(
+        &mut self,
+        cut: (usize, &ColumnCounts),
+        side: usize,
+        best: &mut BestSplit,
+    ) {
+        let _ = self.score_one_side(cut, side, true, best);
+    }
+
+    /// Scores of the split at a cut with missing values on one side; `None` if `may_prune` and it cannot be the best.
+    #[inline(always)]
+    fn score_one_side(
+        &mut self,
+        (cut, left): (usize, &ColumnCounts),
+        side: usize,
+        may_prune: bool,
+        best: &mut BestSplit,
+    ) -> Option<SideScores> {
+        let missing = match (SIDES, side) {
+            (1, _) => MissingSide::Heavier,
+            (_, 0) => MissingSide::Right,
+            _ => MissingSide::Left,
+        };
+        let mut split = (cut, left);
+        if missing == MissingSide::Left {
+            self.left_and_missing.set_to_total(left, &self.of_missing);
+            split = (cut + self.missing_rows(), &self.left_and_missing);
+        }
+        if may_prune && self.search.is_pruned(split.0, split.1, best) {
+            return None;
+        }
+        Some(self.score_split((cut, missing), split, best))
+    }
+
+    /// Upper bounds on the improvements of the splits at a cut, given the counts of the rows before it; infinite without
+    /// a bound.
+    #[inline(always)]
+    pub(super) fn bound_cut(&self, cut: usize, left: &ColumnCounts) -> [f64; SIDES] {
+        let mut left_rows = [cut; SIDES];
+        if let Some(rows) = left_rows.get_mut(1) {
+            *rows += self.missing_rows();
+        }
+        match &self.search.upper_bound {
+            Some(bound) => bound.quadratic(left_rows, left, &self.of_missing),
+            None => [f64::INFINITY; SIDES],
+        }
+    }
+
+    /// Upper bound on the improvement of the split between the rows with a value and the others.
+    #[inline(always)]
+    pub(super) fn bound_missing_split(&self) -> f64 {
+        match &self.search.upper_bound {
+            Some(bound) => bound.quadratic([self.present], &self.of_present, &self.of_missing)[0],
+            None => f64::INFINITY,
+        }
+    }
+
+    /// Adds the split between the rows with a value and the others to `best`.
+    #[inline(always)]
+    pub(super) fn score_missing_split(&self, best: &mut BestSplit) {
+        let split = (self.present, MissingSide::Right);
+        self.score_split(split, (self.present, &self.of_present), best);
+    }
+
+    /// Number of rows with a missing value.
+    fn missing_rows(&self) -> usize {
+        self.order.entries.len() - self.present
     }
 
     /// Scores a split, given the rows that go left, and adds it to `best` if it leaves enough rows on both sides.

@@ -7,6 +7,7 @@ mod aligned_bytes;
 mod column_counts;
 mod cut_splits;
 pub(crate) mod large_node;
+mod listed_cuts;
 pub(crate) mod missing_first;
 pub(crate) mod pair_codes;
 pub(crate) mod random_threshold;

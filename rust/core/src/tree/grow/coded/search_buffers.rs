@@ -21,6 +21,8 @@ pub(crate) struct SearchBuffers {
     pub(super) checkpoint_of: Vec<u32>,
     /// Counts of the rows before the lower end of an interval on the stack, for lower ends that are not checkpoints.
     pub(super) interval_counts: Vec<ColumnCounts>,
+    /// Splits of the feature with an upper bound on their improvement.
+    pub(super) bounded: Vec<BoundedSplit>,
     /// The members of a node with missing values first.
     pub(super) rotated: Vec<u64>,
     /// Buffers of [`super::cut_splits::CutSplits`].
@@ -29,6 +31,16 @@ pub(crate) struct SearchBuffers {
 
 /// Approximate number of checkpoints per feature.
 const CHECKPOINTS: usize = 64;
+
+/// A split with an upper bound on its improvement.
+#[derive(Clone, Copy)]
+pub(super) struct BoundedSplit {
+    pub(super) bound: f64,
+    /// Index of the cut.
+    pub(super) cut: u32,
+    /// 1 if missing values are on the left side, else 0.
+    pub(super) side: u32,
+}
 
 /// An open interval of cuts.
 #[derive(Clone, Copy)]
@@ -56,17 +68,17 @@ impl SearchBuffers {
         &mut self.interval_counts[0]
     }
 
-    /// Counts the rows before each checkpoint: upwards from 0 by adding rows, and downwards from the totals by
-    /// subtracting rows. The rows of the widest gap between checkpoints are never read.
+    /// Counts the rows before each checkpoint: upwards from 0 by adding rows, and downwards from the totals, if given, by
+    /// subtracting rows. The rows of the widest gap between checkpoints, or of the last gap without totals, are never
+    /// read.
     #[inline(always)]
     pub(super) fn count_checkpoints(
         &mut self,
         pair_codes: &PairCodes,
         sorted: &[u64],
-        totals: &ColumnCounts,
+        totals: Option<&ColumnCounts>,
         meter: &mut WorkMeter,
     ) -> Result<()> {
-        self.choose_checkpoints(sorted.len());
         let Self {
             checkpoints,
             counts,
@@ -81,7 +93,10 @@ impl SearchBuffers {
                 .map_or(sorted.len(), |&m| m as usize)
         };
         let rows = |index: usize| &sorted[checkpoints[index] as usize..end(index)];
-        let widest = (0..checkpoints.len()).max_by_key(|&index| rows(index).len());
+        let widest = match totals {
+            Some(_) => (0..checkpoints.len()).max_by_key(|&index| rows(index).len()),
+            None => checkpoints.len().checked_sub(1),
+        };
         let widest = widest.unwrap_or(0);
         let (low, high) = counts[..checkpoints.len()].split_at_mut(widest + 1);
         low[0].reset(pair_codes);
@@ -94,15 +109,20 @@ impl SearchBuffers {
             let rows = rows(widest + 1 + index);
             meter.add(estimated_work(pair_codes, rows.len()))?;
             let (next, counted) = high.split_at_mut(index + 1);
-            let counted = counted.first().unwrap_or(totals);
-            next[index].set_to_difference(counted, pair_codes, rows);
+            if let Some(counted) = counted.first().or(totals) {
+                next[index].set_to_difference(counted, pair_codes, rows);
+            }
         }
         Ok(())
     }
 
     /// Chooses cuts at least `rows / CHECKPOINTS` rows apart as checkpoints.
-    fn choose_checkpoints(&mut self, rows: usize) {
-        let min_distance = rows / CHECKPOINTS;
+    pub(super) fn choose_checkpoints(&mut self, rows: usize) {
+        self.choose_distant_checkpoints(rows / CHECKPOINTS);
+    }
+
+    /// Chooses cuts at least `min_distance` rows apart as checkpoints; 0 chooses all cuts.
+    pub(super) fn choose_distant_checkpoints(&mut self, min_distance: usize) {
         self.checkpoints.clear();
         self.checkpoint_of.clear();
         for &cut in &self.cuts[..self.cuts.len() - 1] {

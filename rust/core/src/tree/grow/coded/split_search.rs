@@ -5,6 +5,7 @@
 use super::column_counts::ColumnCounts;
 use super::cut_splits::{CutSplits, EndScores};
 use super::large_node::{rank, LargeNode};
+use super::listed_cuts::MAX_LISTED_CUTS;
 use super::missing_first::SortedFeature;
 use super::score_tables::{ScoreTables, SideScores};
 use super::search_buffers::{estimated_work, Interval, SearchBuffers};
@@ -137,7 +138,8 @@ impl SplitSearch<'_> {
         meter: &mut WorkMeter,
     ) -> Result<()> {
         let pair_codes = &*self.node.pair_codes;
-        buffers.count_checkpoints(pair_codes, sorted, splits.totals(), meter)?;
+        buffers.choose_checkpoints(sorted.len());
+        buffers.count_checkpoints(pair_codes, sorted, Some(splits.totals()), meter)?;
         let SearchBuffers {
             cuts,
             checkpoints,
@@ -306,11 +308,16 @@ impl<const SIDES: usize> Kernel for SearchOrder<'_, SIDES> {
         if SIDES == 0 {
             return search.scan_cuts(order, buffers, best, meter);
         }
-        let mut splits = CutSplits::<SIDES>::new(search, order, buffers, best);
+        let mut splits = CutSplits::<SIDES>::new(search, order, buffers);
         let sorted = &order.entries[..splits.present];
         let mut searched = Ok(());
-        if buffers.cuts.len() > 2 {
-            searched = search.bisect_cuts(sorted, &mut splits, buffers, best, meter);
+        if buffers.cuts.len() <= MAX_LISTED_CUTS + 2 && search.upper_bound.is_some() {
+            searched = splits.search_all(buffers, best, meter);
+        } else {
+            splits.separate_missing(best);
+            if buffers.cuts.len() > 2 {
+                searched = search.bisect_cuts(sorted, &mut splits, buffers, best, meter);
+            }
         }
         splits.release(buffers);
         searched

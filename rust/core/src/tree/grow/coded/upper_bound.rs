@@ -12,6 +12,7 @@
 
 use super::column_counts::ColumnCounts;
 use super::pair_codes::PairCodes;
+use crate::simd::larger;
 
 /// Largest node with a bound: products of two counts must fit in an `i32`.
 const MAX_ROWS: usize = 46_340;
@@ -29,6 +30,8 @@ pub(crate) struct UpperBound {
     groups: Vec<ColumnGroup>,
     /// Factor that turns the sum of all terms into an improvement.
     scale: f64,
+    /// Number of pairs of labels that the columns represent.
+    multiplicity: f64,
 }
 
 /// Totals of [`LANES`] columns, zero-padded after the last column.
@@ -79,8 +82,72 @@ impl UpperBound {
         Some(Self {
             rows: n,
             groups,
+            multiplicity: pair_codes.multiplicity.iter().sum::<i64>() as f64,
             scale: ROUNDING / (2.0 * std::f64::consts::LN_2 * rows as f64 * pairs as f64),
         })
+    }
+
+    /// Quadratic upper bounds on the improvements of splits, three times as fast as [`Self::of_cut`] and less tight.
+    /// Split 0 has `left_rows[0]` rows and the counts `left` on its left side, split 1 the rows in `missing` in
+    /// addition.
+    ///
+    /// Per outcome, the improvement of a split with the share π of the rows on the left is C·KL(O/C, π), where KL is the
+    /// divergence of two shares. KL(p, π)/(p - π)² is a mean of the convex function 1/(x(1 - x)) between π and p, so it
+    /// is convex in p and largest at p = 0 or p = 1, where it is at most -ln(1 - π)/π² for π <= 1/2. The sum of
+    /// C·(O/C - π)² over the outcomes of a column is Σ O²/C - l²/n.
+    #[inline(always)]
+    pub(super) fn quadratic<const SIDES: usize>(
+        &self,
+        left_rows: [usize; SIDES],
+        left: &ColumnCounts,
+        missing: &ColumnCounts,
+    ) -> [f64; SIDES] {
+        let mut bounds = [self.sum_squares(left_rows[0], [left, left], |count, _| count); SIDES];
+        if let (Some(bound), Some(&left_rows)) = (bounds.get_mut(1), left_rows.get(1)) {
+            *bound = self.sum_squares(left_rows, [left, missing], u32::wrapping_add);
+        }
+        // Relative error of a sum of positive terms.
+        let rounding = 1.0 + (self.groups.len() + 32) as f64 * f64::from(f32::EPSILON);
+        let rows = f64::from(self.rows);
+        for (bound, left_rows) in bounds.iter_mut().zip(left_rows) {
+            let left_rows = left_rows as f64;
+            let share = left_rows / rows;
+            let excess = *bound * rounding - self.multiplicity * left_rows * share;
+            let share = share.min(1.0 - share);
+            *bound = 2.0 * self.scale * excess * -(-share).ln_1p() / (share * share);
+        }
+        bounds
+    }
+
+    /// Sum of O²/C over the outcomes of all pairs, with the counts of two groups of rows combined.
+    #[inline(always)]
+    fn sum_squares(
+        &self,
+        left_rows: usize,
+        [first, second]: [&ColumnCounts; 2],
+        combine: impl Fn(u32, u32) -> u32,
+    ) -> f64 {
+        let mut sums = [0.0_f32; LANES];
+        let (first_before, _) = first.before.as_chunks::<LANES>();
+        let (first_after, _) = first.after.as_chunks::<LANES>();
+        let (second_before, _) = second.before.as_chunks::<LANES>();
+        let (second_after, _) = second.after.as_chunks::<LANES>();
+        let first = first_before.iter().zip(first_after);
+        let second = second_before.iter().zip(second_after);
+        for (group, ((b, a), (c, d))) in self.groups.iter().zip(first.zip(second)) {
+            for lane in 0..LANES {
+                let before = combine(b[lane], c[lane]) as i32;
+                let after = combine(a[lane], d[lane]) as i32;
+                let tied = (left_rows as i32 - before - after) as f32;
+                let (before, after) = (before as f32, after as f32);
+                let sum = before * before * group.inverse_before[lane]
+                    + after * after * group.inverse_after[lane]
+                    + tied * tied * group.inverse_tied[lane];
+                sums[lane] += group.multiplicity[lane] * sum;
+            }
+        }
+        let lanes = sums;
+        sum_lanes(&lanes)
     }
 
     /// Upper bound on the improvement of a cut with `left_rows` rows and these counts on its left side.
@@ -93,7 +160,7 @@ impl UpperBound {
         let on_right = 1.0 / (rows * right_side * right_side);
         let term = |difference: i32, inverse: f32| {
             let difference = difference as f32;
-            let worse = (difference * on_left).max(difference * on_right);
+            let worse = larger(difference * on_left, difference * on_right);
             difference * difference * inverse * (even + worse * inverse)
         };
         let mut sums = [0.0_f32; LANES];
@@ -111,6 +178,12 @@ impl UpperBound {
         }
         sums.iter().map(|&sum| f64::from(sum)).sum::<f64>() * self.scale
     }
+}
+
+/// Sum of the lanes of a vector. Not inlined, because the compiler would arrange the caller's vectors for this sum.
+#[inline(never)]
+fn sum_lanes(lanes: &[f32; LANES]) -> f64 {
+    lanes.iter().map(|&lane| f64::from(lane)).sum()
 }
 
 #[cfg(test)]
@@ -160,10 +233,39 @@ mod tests {
             let improvement = score.improvement(rows, sum, cut, sides);
             let limit = bound.of_cut(cut, &left);
             assert!(limit >= improvement, "cut {cut}: {limit} < {improvement}");
+            check_quadratic(&bound, (&score, sum), &pair_codes, (&totals, cut), &count);
             bounds += limit;
             improvements += improvement;
         }
         bounds / improvements
+    }
+
+    /// Checks the quadratic bounds of the split at a cut, without and with the last row on the left side.
+    fn check_quadratic(
+        bound: &UpperBound,
+        (score, sum): (&ScoreTables, i64),
+        pair_codes: &PairCodes,
+        (totals, cut): (&ColumnCounts, usize),
+        count: &impl Fn(&[u64]) -> ColumnCounts,
+    ) {
+        let rows = bound.rows as usize;
+        let before: Vec<u64> = (0..cut as u64).collect();
+        let (left, last) = (count(&before), count(&[rows as u64 - 1]));
+        let mut with_last = ColumnCounts::default();
+        with_last.set_to_total(&left, &last);
+        let improvement = |left_rows, left: &ColumnCounts| {
+            let sides = score.score_sides(pair_codes, (rows, totals), (left_rows, left));
+            score.improvement(rows, sum, left_rows, sides)
+        };
+        if cut + 1 < rows {
+            let [without, with] = bound.quadratic([cut, cut + 1], &left, &last);
+            assert!(without >= improvement(cut, &left), "cut {cut}");
+            assert!(with >= improvement(cut + 1, &with_last), "cut {cut}");
+            assert!(with <= 2.01 * bound.of_cut(cut + 1, &with_last) + 1e-4);
+        } else {
+            let [without] = bound.quadratic([cut], &left, &last);
+            assert!(without >= improvement(cut, &left), "cut {cut}");
+        }
     }
 
     #[test]
