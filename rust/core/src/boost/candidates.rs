@@ -137,15 +137,12 @@ impl CandidateFeature {
     /// Finds groups and boundaries.
     fn find_groups(&mut self, sample: &RowSample<'_>, counts: &BinCounts, min_samples_leaf: usize) {
         let missing = sample.bins.missing(self.feature).map(usize::from);
-        match missing.filter(|&bin| counts.rows[bin] > 0) {
-            Some(missing) => {
-                self.find_groups_with_missing(&counts.rows[..=missing], min_samples_leaf);
-            }
-            None => {
-                let last = counts.assign_groups(min_samples_leaf, &mut self.group_of);
-                self.groups = usize::from(last) + 1;
-                self.missing_right = 0..last.into();
-            }
+        if let Some(missing) = missing.filter(|&bin| counts.rows[bin] > 0) {
+            self.find_groups_with_missing(&counts.rows[..=missing], min_samples_leaf);
+        } else {
+            let last = counts.assign_groups(min_samples_leaf, &mut self.group_of);
+            self.groups = usize::from(last) + 1;
+            self.missing_right = 0..last.into();
         }
     }
 
