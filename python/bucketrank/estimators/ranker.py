@@ -240,7 +240,8 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         self, n_features: int, positions: Positions, weights: NDArray[np.float64] | None
     ) -> tuple[_Estimators, _MixtureOptions]:
         """Make the estimators and all random draws of a fit."""
-        if weights is not None:
+        # The core rejects weights of another shape.
+        if weights is not None and weights.shape == positions.shape[:1]:
             positions = positions[weights > 0]
         n_rows, n_labels = positions.shape
         draws = check_random_state(self.random_state)
