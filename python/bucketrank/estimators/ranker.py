@@ -24,6 +24,12 @@ from bucketrank.estimators.boosting import PartialLabelRankingBooster
 from bucketrank.estimators.categories import category_counts
 from bucketrank.estimators.explained import EstimatedScoreRanker
 from bucketrank.estimators.forest import PartialLabelRankingForest, hash_data
+from bucketrank.estimators.held_out_rows import (
+    LEAST_PARTS,
+    draw_evidence_rows,
+    draw_linear_rows,
+    draw_parts,
+)
 from bucketrank.estimators.importances import mixture_importances
 from bucketrank.estimators.latent import PairShareRanker
 from bucketrank.estimators.linear import PartialLabelRankingLinear
@@ -36,21 +42,8 @@ __all__ = ["PartialLabelRanker"]
 
 _Self = TypeVar("_Self", bound="PartialLabelRanker")
 
-_EVIDENCE_ROWS = 2000
-"""Largest number of rows used to choose weights and rounds; more rows change the choice little."""
-
-_EVIDENCE_PAIRS = 1 << 22
-"""Largest number of pairs of labels in these rows, which limits their memory; at least 50 rows are used."""
-
-_LINEAR_ROWS = 4000
-"""Largest number of rows used to fit a linear model: its few coefficients need no more."""
-
 _LINEAR_TOLERANCE = 1e-3
 """A smaller tolerance would take most of the fitting time without improving the mixture."""
-
-_LEAST_PARTS, _MOST_PARTS = 5, 20
-_COMPARISONS_IN_PARTS = 2000
-"""The number of folds times the number of comparisons, within the limits above."""
 
 _LARGEST_SEED = 2**31 - 1
 
@@ -247,13 +240,13 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         draws = check_random_state(self.random_state)
         part_of = evidence = np.empty(0, dtype=np.int64)
         if not self.fast:
-            part_of = draws.permutation(n_rows) % max(1, min(self._part_count(positions), n_rows))
-            n_pairs = max(1, n_labels * (n_labels - 1) // 2)
-            most = min(_EVIDENCE_ROWS, max(50, _EVIDENCE_PAIRS // n_pairs))
-            evidence = np.sort(draws.permutation(n_rows)[:most])
+            part_of = draw_parts(positions, self.n_parts, draws)
+            evidence = draw_evidence_rows(n_rows, n_labels, draws)
         n_parts = 1 if self.fast else int(part_of.max(initial=0)) + 1
         estimators = self._estimators(draws, n_parts)
-        linear_rows = [] if self.fast else [_draw_rows(part_of, k, draws) for k in range(n_parts)]
+        linear_rows = (
+            [] if self.fast else [draw_linear_rows(part_of, k, draws) for k in range(n_parts)]
+        )
         return estimators, {
             "tree": forest_options(estimators.forest, (max(1, n_rows), n_features), n_labels),
             "variant": estimators.forest.variant,
@@ -270,15 +263,8 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         """Return the parameters that are whole numbers, for the checks of the core."""
         counts = {name: as_whole(getattr(self, name), name) for name in _COUNTS}
         if self.n_parts is None:
-            return counts | {"n_parts": _LEAST_PARTS}
+            return counts | {"n_parts": LEAST_PARTS}
         return counts | {"n_parts": as_whole(self.n_parts, "n_parts", "a whole number or None")}
-
-    def _part_count(self, positions: Positions) -> int:
-        if self.n_parts is not None:
-            return self.n_parts
-        ranked = np.count_nonzero(~np.isnan(positions), axis=1)
-        comparisons = int(np.maximum(ranked - 1, 0).sum())
-        return max(_LEAST_PARTS, min(_MOST_PARTS, _COMPARISONS_IN_PARTS // max(1, comparisons)))
 
     def _estimators(self, draws: np.random.RandomState, n_parts: int) -> _Estimators:
         forest = PartialLabelRankingForest(
@@ -386,16 +372,6 @@ def _log_weights(pool: _Pool | None) -> dict[str, Any] | None:
 
 def _linear_model(n_jobs: int | None) -> PartialLabelRankingLinear:
     return PartialLabelRankingLinear(tolerance=_LINEAR_TOLERANCE, n_jobs=n_jobs)
-
-
-def _draw_rows(
-    part_of: NDArray[np.int64], part: int, draws: np.random.RandomState
-) -> NDArray[np.int64]:
-    """Draw at most 4000 rows outside a part; if the data have a single row, return that row."""
-    rows = np.arange(len(part_of)) if len(part_of) == 1 else np.flatnonzero(part_of != part)
-    if len(rows) > _LINEAR_ROWS:
-        rows = rows[np.sort(draws.permutation(len(rows))[:_LINEAR_ROWS])]
-    return rows
 
 
 def _fitted_estimators(

@@ -1,0 +1,57 @@
+"""Which rows a mixture holds out, and on which rows it chooses its weights."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bucketrank._validation import Positions
+
+__all__ = ["LEAST_PARTS", "draw_evidence_rows", "draw_linear_rows", "draw_parts"]
+
+LEAST_PARTS = 5
+_MOST_PARTS = 20
+_COMPARISONS_IN_PARTS = 2000
+"""The number of parts times the number of comparisons, within the limits above."""
+
+_EVIDENCE_ROWS = 2000
+"""Largest number of rows used to choose weights and rounds; more rows change the choice little."""
+
+_EVIDENCE_PAIRS = 1 << 22
+"""Largest number of pairs of labels in these rows, which limits their memory; at least 50 rows are used."""
+
+_LINEAR_ROWS = 4000
+"""Largest number of rows used to fit a linear model: its few coefficients need no more."""
+
+
+def draw_parts(
+    positions: Positions, n_parts: int | None, draws: np.random.RandomState
+) -> NDArray[np.int64]:
+    """Return the part of each row; None chooses the number of parts by the number of comparisons."""
+    n_rows = len(positions)
+    if n_parts is None:
+        ranked = np.count_nonzero(~np.isnan(positions), axis=1)
+        comparisons = int(np.maximum(ranked - 1, 0).sum())
+        wanted = _COMPARISONS_IN_PARTS // max(1, comparisons)
+        n_parts = max(LEAST_PARTS, min(_MOST_PARTS, wanted))
+    part_of: NDArray[np.int64] = draws.permutation(n_rows) % max(1, min(n_parts, n_rows))
+    return part_of
+
+
+def draw_evidence_rows(
+    n_rows: int, n_labels: int, draws: np.random.RandomState
+) -> NDArray[np.int64]:
+    """Draw the rows on which weights and rounds are chosen."""
+    n_pairs = max(1, n_labels * (n_labels - 1) // 2)
+    most = min(_EVIDENCE_ROWS, max(50, _EVIDENCE_PAIRS // n_pairs))
+    return np.sort(draws.permutation(n_rows)[:most])
+
+
+def draw_linear_rows(
+    part_of: NDArray[np.int64], part: int, draws: np.random.RandomState
+) -> NDArray[np.int64]:
+    """Draw at most 4000 rows outside a part; if the data have a single row, return that row."""
+    rows = np.arange(len(part_of)) if len(part_of) == 1 else np.flatnonzero(part_of != part)
+    if len(rows) > _LINEAR_ROWS:
+        rows = rows[np.sort(draws.permutation(len(rows))[:_LINEAR_ROWS])]
+    return rows
