@@ -77,7 +77,7 @@ fn bench_evidence(criterion: &mut Criterion) {
         Needs::PairOrder,
         Needs::Shares,
         Needs::Counts,
-        Needs::Rankings,
+        Needs::RowStatistics,
     ] {
         group.bench_function(
             BenchmarkId::new("200_rankings", format!("{needs:?}")),
@@ -106,8 +106,8 @@ fn bench_consensus(criterion: &mut Criterion) {
     for rows in [1, 200] {
         let mut group = criterion.benchmark_group(format!("consensus_of_{rows}"));
         let y = rankings(rows, LABELS, 3);
-        let evidence =
-            Evidence::from_rankings(&y, Needs::Rankings, &Interrupt::never()).expect("few labels");
+        let evidence = Evidence::from_rankings(&y, Needs::RowStatistics, &Interrupt::never())
+            .expect("few labels");
         for (name, aggregator) in aggregators() {
             group.bench_function(name, |b| {
                 b.iter(|| aggregator.aggregate(black_box(&evidence), &mut workspace));
@@ -166,8 +166,8 @@ fn bench_growth(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("growth");
     for labels in [10, 50, 100, 200] {
         let y = rankings(50, labels, 4);
-        let evidence =
-            Evidence::from_rankings(&y, Needs::Rankings, &Interrupt::never()).expect("few labels");
+        let evidence = Evidence::from_rankings(&y, Needs::RowStatistics, &Interrupt::never())
+            .expect("few labels");
         for (name, aggregator) in aggregators() {
             group.bench_function(BenchmarkId::new(name, labels), |b| {
                 b.iter(|| aggregator.aggregate(black_box(&evidence), &mut workspace));

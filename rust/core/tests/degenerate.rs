@@ -39,7 +39,7 @@ fn consensus(aggregator: &Aggregator, y: &Rankings) -> BucketOrder {
 
 /// Checks that every method returns finite intermediate results.
 fn assert_finite_details(y: &Rankings) {
-    let evidence = Evidence::from_rankings(y, Needs::Rankings, &Interrupt::never()).unwrap();
+    let evidence = Evidence::from_rankings(y, Needs::RowStatistics, &Interrupt::never()).unwrap();
     let tau_x = [TauXSearch::Cut, TauXSearch::Local].map(|s| Aggregator::TauX(TauX::new(s, None)));
     // Newton's method on thousands of labels would take hours.
     let davidson = (y.labels() <= 64).then_some(Aggregator::Davidson(Davidson::default()));
@@ -195,7 +195,7 @@ fn nearly_disconnected_groups_have_exact_probabilities() {
         &Interrupt::never(),
     )
     .unwrap();
-    let evidence = Evidence::from_rankings(&y, Needs::Rankings, &Interrupt::never()).unwrap();
+    let evidence = Evidence::from_rankings(&y, Needs::RowStatistics, &Interrupt::never()).unwrap();
     let chain = Aggregator::MarkovChain(MarkovChain::new(3).unwrap());
     let Details::MarkovChain { stationary, .. } = chain
         .explain(&evidence, &mut Workspace::default())
@@ -231,7 +231,8 @@ fn two_hundred_labels_take_less_than_a_second() {
         complete,
     ];
     for y in &inputs {
-        let evidence = Evidence::from_rankings(y, Needs::Rankings, &Interrupt::never()).unwrap();
+        let evidence =
+            Evidence::from_rankings(y, Needs::RowStatistics, &Interrupt::never()).unwrap();
         for aggregator in all_aggregators() {
             let start = Instant::now();
             aggregator

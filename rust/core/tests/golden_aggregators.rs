@@ -82,8 +82,8 @@ fn results_equal_the_original_implementation() {
     for case in golden["cases"].as_array().unwrap() {
         let rankings = parse_rankings(case);
         let evidence =
-            Evidence::from_rankings(&rankings, Needs::Rankings, &Interrupt::never()).unwrap();
-        let mut refilled = Evidence::new(rankings.labels(), Needs::Rankings).unwrap();
+            Evidence::from_rankings(&rankings, Needs::RowStatistics, &Interrupt::never()).unwrap();
+        let mut refilled = Evidence::new(rankings.labels(), Needs::RowStatistics).unwrap();
         refilled
             .fill(&rankings, 0..rankings.len(), &Interrupt::never())
             .unwrap();

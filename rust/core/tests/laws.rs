@@ -168,7 +168,7 @@ proptest! {
     #[test]
     fn explanations_agree_with_results(values in values(0.3)) {
         let y = to_dense_ranks(values.view(), &Interrupt::never()).unwrap();
-        let evidence = Evidence::from_rankings(&y, Needs::Rankings, &Interrupt::never()).unwrap();
+        let evidence = Evidence::from_rankings(&y, Needs::RowStatistics, &Interrupt::never()).unwrap();
         for aggregator in all_aggregators() {
             let explained = aggregator.explain(&evidence, &mut Workspace::default()).unwrap();
             prop_assert_eq!(explained.order, consensus(&aggregator, &y));
@@ -253,7 +253,7 @@ proptest! {
     #[test]
     fn larger_searches_have_larger_expected_tau_x(values in values(0.3), beta in 0.0..2.0_f64) {
         let y = to_dense_ranks(values.view(), &Interrupt::never()).unwrap();
-        let evidence = Evidence::from_rankings(&y, Needs::Rankings, &Interrupt::never()).unwrap();
+        let evidence = Evidence::from_rankings(&y, Needs::RowStatistics, &Interrupt::never()).unwrap();
         let shares = evidence.pair_shares().unwrap();
         let expected = |aggregator: Aggregator| shares.expected_tau_x(&consensus(&aggregator, &y));
         let [cut, local, exact] = SEARCHES.map(|search| expected(tau_x(search)));
@@ -332,7 +332,7 @@ proptest! {
         let last = last.min(values.nrows());
         let y = to_dense_ranks(values.view(), &Interrupt::never()).unwrap();
         let part = to_dense_ranks(values.view().split_at(ndarray::Axis(0), last).0, &Interrupt::never()).unwrap();
-        let mut evidence = Evidence::new(y.labels(), Needs::Rankings).unwrap();
+        let mut evidence = Evidence::new(y.labels(), Needs::RowStatistics).unwrap();
         let mut few = Evidence::new(y.labels(), Needs::Shares).unwrap();
         evidence.fill(&y, 0..y.len(), &Interrupt::never()).unwrap();
         evidence.fill(&y, 0..last, &Interrupt::never()).unwrap();

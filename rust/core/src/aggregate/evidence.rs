@@ -20,10 +20,10 @@ pub enum Needs {
     Shares,
     /// Also the weights of before and tied for each pair.
     Counts,
-    /// And statistics of whole rows: [`RowShares`] and [`PlaceShares`].
+    /// Also statistics of whole rows: [`RowShares`] and [`PlaceShares`].
+    RowStatistics,
+    /// Also the rankings themselves.
     Rankings,
-    /// And the rankings themselves.
-    Rows,
 }
 
 /// Statistics of a set of rankings, in buffers that [`Self::fill`] reuses.
@@ -35,13 +35,13 @@ pub struct Evidence {
     row_shares: Option<RowShares>,
     place_shares: Option<PlaceShares>,
     /// Whether [`Self::fill`] keeps the rankings.
-    keeps_rows: bool,
+    keeps_rankings: bool,
     /// The rankings, if kept.
-    kept: Option<Rankings>,
+    rankings: Option<Rankings>,
     /// Buffers of [`Self::fill`].
     few_rows: FewRows,
     byte_counter: ByteCounter,
-    rows: Vec<usize>,
+    selected_rows: Vec<usize>,
 }
 
 impl Evidence {
@@ -66,8 +66,8 @@ impl Evidence {
         if needs >= Needs::Counts {
             evidence.counts = Some(PairCounts::empty(labels)?);
         }
-        evidence.keeps_rows = needs >= Needs::Rows;
-        if needs >= Needs::Rankings {
+        evidence.keeps_rankings = needs >= Needs::Rankings;
+        if needs >= Needs::RowStatistics {
             evidence.row_shares = Some(RowShares::empty(labels));
             evidence.place_shares = Some(PlaceShares::empty(labels));
         }
@@ -87,11 +87,11 @@ impl Evidence {
         if needs >= Needs::Counts {
             evidence.counts = Some(counts);
         }
-        evidence.keeps_rows = needs >= Needs::Rows;
-        if evidence.keeps_rows {
-            evidence.kept = Some(rankings.clone());
+        evidence.keeps_rankings = needs >= Needs::Rankings;
+        if evidence.keeps_rankings {
+            evidence.rankings = Some(rankings.clone());
         }
-        if needs >= Needs::Rankings {
+        if needs >= Needs::RowStatistics {
             let mut shares = RowShares::empty(rankings.labels());
             shares.add_all(rankings, interrupt)?;
             evidence.row_shares = Some(shares);
@@ -101,7 +101,7 @@ impl Evidence {
     }
 
     /// Evidence of counted pairs. Statistics of whole rows are computed as if each row ranked two labels, so evidence of
-    /// [`Needs::Rankings`] is correct for comparisons only.
+    /// [`Needs::RowStatistics`] is correct for comparisons only.
     ///
     /// # Errors
     /// [`Error::TooFewLabels`] below two labels.
@@ -110,7 +110,7 @@ impl Evidence {
         if needs >= Needs::Shares {
             evidence.pair_shares = Some(PairShares::from_counts(&counts)?);
         }
-        if needs >= Needs::Rankings {
+        if needs >= Needs::RowStatistics {
             evidence.row_shares = Some(RowShares::of_comparisons(&counts));
             evidence.place_shares = Some(PlaceShares::of_comparisons(&counts));
         }
@@ -165,11 +165,11 @@ impl Evidence {
             counts: None,
             row_shares: None,
             place_shares: None,
-            keeps_rows: false,
-            kept: None,
+            keeps_rankings: false,
+            rankings: None,
             few_rows: FewRows::default(),
             byte_counter: ByteCounter::default(),
-            rows: Vec::new(),
+            selected_rows: Vec::new(),
         }
     }
 
@@ -187,7 +187,7 @@ impl Evidence {
         self.counts = None;
         self.row_shares = None;
         self.place_shares = None;
-        self.kept = None;
+        self.rankings = None;
         match &mut self.pair_shares {
             Some(own) if own.labels() == shares.labels() => {
                 own.as_mut_slice().copy_from_slice(shares.as_slice());
@@ -219,24 +219,24 @@ impl Evidence {
                 expected: self.labels(),
             });
         }
-        self.rows.clear();
-        self.rows.extend(rows);
+        self.selected_rows.clear();
+        self.selected_rows.extend(rows);
         if let Some(shares) = &mut self.row_shares {
             shares.clear();
-            shares.add_rows(rankings, &self.rows, interrupt)?;
+            shares.add_rows(rankings, &self.selected_rows, interrupt)?;
         }
         if let Some(places) = &mut self.place_shares {
             places.clear();
-            places.add(rankings, self.rows.iter().copied());
+            places.add(rankings, self.selected_rows.iter().copied());
         }
-        if self.keeps_rows {
-            self.kept = Some(rankings.select(&self.rows));
+        if self.keeps_rankings {
+            self.rankings = Some(rankings.select(&self.selected_rows));
         }
         let unit = matches!(rankings.weights(), Weights::Unit(_));
-        if self.counts.is_none() && unit && self.rows.len() <= FewRows::MAX_ROWS {
+        if self.counts.is_none() && unit && self.selected_rows.len() <= FewRows::MAX_ROWS {
             self.few_rows.write(
                 rankings,
-                &self.rows,
+                &self.selected_rows,
                 &mut self.byte_counter,
                 &mut self.pair_order,
                 self.pair_shares.as_mut(),
@@ -248,7 +248,12 @@ impl Evidence {
             Some(counts) => counts,
             None => fresh.insert(PairCounts::empty(rankings.labels())?),
         };
-        counts.fill(rankings, &self.rows, &mut self.byte_counter, interrupt)?;
+        counts.fill(
+            rankings,
+            &self.selected_rows,
+            &mut self.byte_counter,
+            interrupt,
+        )?;
         self.pair_order.fill_from(counts.table());
         if let Some(shares) = &mut self.pair_shares {
             shares.fill_from(counts.table());
@@ -289,19 +294,19 @@ impl Evidence {
         self.counts.as_ref()
     }
 
-    /// The rankings themselves, for [`Needs::Rows`].
+    /// The rankings themselves, for [`Needs::Rankings`].
     #[must_use]
-    pub fn rows(&self) -> Option<&Rankings> {
-        self.kept.as_ref()
+    pub fn rankings(&self) -> Option<&Rankings> {
+        self.rankings.as_ref()
     }
 
-    /// How often each label occupies each place, for [`Needs::Rankings`].
+    /// How often each label occupies each place, for [`Needs::RowStatistics`].
     #[must_use]
     pub fn place_shares(&self) -> Option<&PlaceShares> {
         self.place_shares.as_ref()
     }
 
-    /// The statistic of whole rows, for [`Needs::Rankings`].
+    /// The statistic of whole rows, for [`Needs::RowStatistics`].
     #[must_use]
     pub fn row_shares(&self) -> Option<&RowShares> {
         self.row_shares.as_ref()

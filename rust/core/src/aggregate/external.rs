@@ -115,7 +115,7 @@ impl Aggregate for External {
         if self.0.reads_pair_order() {
             Needs::PairOrder
         } else {
-            Needs::Rows
+            Needs::Rankings
         }
     }
 
@@ -124,7 +124,7 @@ impl Aggregate for External {
         if self.0.reads_pair_order() {
             return self.run(ExternalInput::PairOrder(evidence.pair_order()), labels);
         }
-        match evidence.rows() {
+        match evidence.rankings() {
             Some(rankings) => self.run(ExternalInput::Rankings(rankings), labels),
             None => Err(Error::External {
                 method: self.0.name(),

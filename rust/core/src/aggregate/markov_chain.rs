@@ -111,7 +111,7 @@ impl Aggregate for MarkovChain {
     fn needs(&self) -> Needs {
         match self.variant {
             ChainVariant::Mc1 | ChainVariant::Mc3 => Needs::Counts,
-            ChainVariant::Mc2 => Needs::Rankings,
+            ChainVariant::Mc2 => Needs::RowStatistics,
             ChainVariant::Mc4 => Needs::PairOrder,
         }
     }
@@ -235,7 +235,8 @@ mod tests {
 
     fn stationary(variant: u8, y: &Rankings) -> Vec<f64> {
         let chain = MarkovChain::new(variant).unwrap();
-        let evidence = Evidence::from_rankings(y, Needs::Rankings, &Interrupt::never()).unwrap();
+        let evidence =
+            Evidence::from_rankings(y, Needs::RowStatistics, &Interrupt::never()).unwrap();
         match chain
             .explain(&evidence, &mut Workspace::default())
             .unwrap()

@@ -59,7 +59,7 @@ impl Default for ReciprocalRankFusion {
 
 impl Aggregate for ReciprocalRankFusion {
     fn needs(&self) -> Needs {
-        Needs::Rankings
+        Needs::RowStatistics
     }
 
     fn aggregate(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<BucketOrder> {
@@ -90,7 +90,7 @@ mod tests {
         let y = array![[1.0, 2.0, 2.0, nan], [2.0, 1.0, nan, nan]];
         let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         let evidence =
-            Evidence::from_rankings(&rankings, Needs::Rankings, &Interrupt::never()).unwrap();
+            Evidence::from_rankings(&rankings, Needs::RowStatistics, &Interrupt::never()).unwrap();
         let fusion = ReciprocalRankFusion::default();
         let shared = f64::midpoint(1.0 / 62.0, 1.0 / 63.0);
         let expected = [1.0 / 61.0 + 1.0 / 62.0, shared + 1.0 / 61.0, shared, 0.0];

@@ -20,12 +20,12 @@ fn rankings(weights: Option<&[f64]>) -> Rankings {
 fn few_many_and_all_rows_give_equal_evidence() {
     for weights in [None, Some([1.0, 2.0, 0.0, 0.5, 1.0, 1.0].as_slice())] {
         let y = rankings(weights);
-        let all = Evidence::from_rankings(&y, Needs::Rankings, &Interrupt::never()).unwrap();
+        let all = Evidence::from_rankings(&y, Needs::RowStatistics, &Interrupt::never()).unwrap();
         for needs in [
             Needs::PairOrder,
             Needs::Shares,
             Needs::Counts,
-            Needs::Rankings,
+            Needs::RowStatistics,
         ] {
             let mut filled = Evidence::new(4, needs).unwrap();
             filled
@@ -44,8 +44,8 @@ fn few_many_and_all_rows_give_equal_evidence() {
             }
             assert_eq!(filled.pair_shares().is_some(), needs >= Needs::Shares);
             assert_eq!(filled.counts().is_some(), needs >= Needs::Counts);
-            assert_eq!(filled.row_shares().is_some(), needs >= Needs::Rankings);
-            assert_eq!(filled.rows().is_some(), needs >= Needs::Rows);
+            assert_eq!(filled.row_shares().is_some(), needs >= Needs::RowStatistics);
+            assert_eq!(filled.rankings().is_some(), needs >= Needs::Rankings);
             filled
                 .fill(&y, (0..6).cycle().take(60), &Interrupt::never())
                 .unwrap();
@@ -76,7 +76,7 @@ fn evidence_for_one_method_suffices_for_it() {
     let (y, interrupt) = (rankings(None), Interrupt::new());
     for variant in 1..=4 {
         let chain = Aggregator::MarkovChain(MarkovChain::new(variant).unwrap());
-        let all = Evidence::from_rankings(&y, Needs::Rankings, &Interrupt::never()).unwrap();
+        let all = Evidence::from_rankings(&y, Needs::RowStatistics, &Interrupt::never()).unwrap();
         let own = Evidence::for_method(&y, &chain, &interrupt).unwrap();
         let explain = |evidence| chain.explain(evidence, &mut Workspace::default()).unwrap();
         assert_eq!(explain(&own), explain(&all));
@@ -98,7 +98,7 @@ fn no_rows_give_an_undecided_matrix() {
 #[test]
 fn row_shares_count_labels_at_least_as_high() {
     let y = rankings(None);
-    let mut evidence = Evidence::new(4, Needs::Rankings).unwrap();
+    let mut evidence = Evidence::new(4, Needs::RowStatistics).unwrap();
     evidence.fill(&y, 0..2, &Interrupt::never()).unwrap();
     let shares = evidence.row_shares().unwrap();
     assert_eq!(shares.ranked(1), 2.0);
@@ -119,9 +119,9 @@ fn counts_of_comparisons_are_evidence_like_their_rankings() {
     ];
     let y = Rankings::new(y.view(), Some(&[1.0, 2.0, 3.0, 4.0]), &Interrupt::never()).unwrap();
     let never = Interrupt::never();
-    let expected = Evidence::from_rankings(&y, Needs::Rankings, &never).unwrap();
+    let expected = Evidence::from_rankings(&y, Needs::RowStatistics, &never).unwrap();
     let counts = PairCounts::from_rankings(&y, &never).unwrap();
-    let found = Evidence::from_counts(counts, Needs::Rankings).unwrap();
+    let found = Evidence::from_counts(counts, Needs::RowStatistics).unwrap();
     assert_eq!(found.pair_order(), expected.pair_order());
     assert_eq!(found.pair_shares(), expected.pair_shares());
     assert_eq!(found.counts(), expected.counts());

@@ -157,7 +157,7 @@ fn scores_of_other_methods_order_the_labels() {
     let y = array![[2, 3, 1, 4_i64], [3, 2, 1, 4], [2, 3, 1, 4]];
     let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
     let evidence =
-        Evidence::from_rankings(&rankings, Needs::Rankings, &Interrupt::never()).unwrap();
+        Evidence::from_rankings(&rankings, Needs::RowStatistics, &Interrupt::never()).unwrap();
     let scorers = [
         Scorer::Borda(Borda::default()),
         Scorer::Copeland(Copeland::new(0.0).unwrap()),
