@@ -206,8 +206,8 @@ impl Kemeny {
             KemenySearch::Local => search_locally(&values, limits, interrupt),
         }?;
         let mut positions = vec![0; n];
-        for (&label, &place) in order.iter().zip(&solution.places) {
-            positions[label] = place as u16 + 1;
+        for (&label, &bucket) in order.iter().zip(&solution.bucket_of) {
+            positions[label] = bucket as u16 + 1;
         }
         Ok(ScaledSolution {
             order: BucketOrder::from_dense(positions),

@@ -109,9 +109,9 @@ impl CutTable {
 
 /// Buckets by label from buckets by place.
 fn assign(order: &[usize], buckets: &[usize]) -> Vec<usize> {
-    let mut places = vec![0; order.len()];
+    let mut bucket_of = vec![0; order.len()];
     for (&label, &bucket) in order.iter().zip(buckets) {
-        places[label] = bucket;
+        bucket_of[label] = bucket;
     }
-    places
+    bucket_of
 }

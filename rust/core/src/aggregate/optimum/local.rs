@@ -24,17 +24,17 @@ impl PairValues {
         limits: BucketLimits,
         meter: &mut WorkMeter,
     ) -> Result<Vec<usize>> {
-        let mut places = start;
+        let mut bucket_of = start;
         let mut mover = LabelMover::new(self, limits);
         for _ in 0..MAX_ROUNDS {
-            while mover.move_each(&mut places, meter)? {}
-            let recut = best_cut(self, &order_of(&places), limits, meter)?;
-            if self.value(&recut) <= self.value(&places) + NOISE {
+            while mover.move_each(&mut bucket_of, meter)? {}
+            let recut = best_cut(self, &order_of(&bucket_of), limits, meter)?;
+            if self.value(&recut) <= self.value(&bucket_of) + NOISE {
                 break;
             }
-            places = recut;
+            bucket_of = recut;
         }
-        Ok(places)
+        Ok(bucket_of)
     }
 
     /// As [`Self::improve`], with restarts from perturbed results, drawn with a fixed seed. For components with too many
@@ -70,9 +70,9 @@ impl PairValues {
 }
 
 /// The labels sorted by bucket; labels of a bucket by number.
-pub(super) fn order_of(places: &[usize]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..places.len()).collect();
-    order.sort_by_key(|&label| places[label]);
+pub(super) fn order_of(bucket_of: &[usize]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..bucket_of.len()).collect();
+    order.sort_by_key(|&label| bucket_of[label]);
     order
 }
 
@@ -98,20 +98,20 @@ impl<'a> LabelMover<'a> {
     }
 
     /// Moves each label once; returns whether a move improved the value.
-    fn move_each(&mut self, places: &mut [usize], meter: &mut WorkMeter) -> Result<bool> {
+    fn move_each(&mut self, bucket_of: &mut [usize], meter: &mut WorkMeter) -> Result<bool> {
         let mut moved = false;
         for label in 0..self.values.n {
             meter.add(4 * self.values.n as u64)?;
-            moved |= self.move_label(label, places);
+            moved |= self.move_label(label, bucket_of);
         }
         Ok(moved)
     }
 
     /// Moves a label to its best bucket or gap between buckets; returns whether that improves the value.
-    fn move_label(&mut self, label: usize, places: &mut [usize]) -> bool {
-        let buckets = places.iter().max().map_or(0, |&last| last + 1);
-        self.sum_values(label, places, buckets);
-        let own = places[label];
+    fn move_label(&mut self, label: usize, bucket_of: &mut [usize]) -> bool {
+        let buckets = bucket_of.iter().max().map_or(0, |&last| last + 1);
+        self.sum_values(label, bucket_of, buckets);
+        let own = bucket_of[label];
         let alone = usize::from(self.sizes[own] == 0);
         let may_join = self.limits.contain(buckets - alone);
         let may_stand_alone = self.limits.contain(buckets + 1 - alone);
@@ -137,30 +137,30 @@ impl<'a> LabelMover<'a> {
         }
         match target.filter(|_| best > current + NOISE) {
             None => return false,
-            Some(MoveTarget::Bucket(bucket)) => places[label] = bucket,
+            Some(MoveTarget::Bucket(bucket)) => bucket_of[label] = bucket,
             Some(MoveTarget::Gap(gap)) => {
-                for place in places.iter_mut() {
-                    *place += usize::from(*place >= gap);
+                for bucket in bucket_of.iter_mut() {
+                    *bucket += usize::from(*bucket >= gap);
                 }
-                places[label] = gap;
+                bucket_of[label] = gap;
             }
         }
-        close_gaps(places);
+        close_gaps(bucket_of);
         true
     }
 
-    fn sum_values(&mut self, label: usize, places: &[usize], buckets: usize) {
+    fn sum_values(&mut self, label: usize, bucket_of: &[usize], buckets: usize) {
         for buffer in [&mut self.before, &mut self.within] {
             buffer.clear();
             buffer.resize(buckets, 0.0);
         }
         self.sizes.clear();
         self.sizes.resize(buckets, 0);
-        for (other, &place) in places.iter().enumerate() {
+        for (other, &bucket) in bucket_of.iter().enumerate() {
             if other != label {
-                self.before[place] += self.values.lead(label, other);
-                self.within[place] += self.values.tied(label, other);
-                self.sizes[place] += 1;
+                self.before[bucket] += self.values.lead(label, other);
+                self.within[bucket] += self.values.tied(label, other);
+                self.sizes[bucket] += 1;
             }
         }
     }
@@ -176,17 +176,17 @@ enum MoveTarget {
 }
 
 /// Renumbers the buckets that have labels as 0, 1, ….
-fn close_gaps(places: &mut [usize]) {
-    let mut used = vec![0; places.iter().max().map_or(0, |&last| last + 1)];
-    for &place in places.iter() {
-        used[place] = 1;
+fn close_gaps(bucket_of: &mut [usize]) {
+    let mut used = vec![0; bucket_of.iter().max().map_or(0, |&last| last + 1)];
+    for &bucket in bucket_of.iter() {
+        used[bucket] = 1;
     }
     let mut next = 0;
     for number in &mut used {
         next += *number;
         *number = next;
     }
-    for place in places {
-        *place = used[*place] - 1;
+    for bucket in bucket_of {
+        *bucket = used[*bucket] - 1;
     }
 }

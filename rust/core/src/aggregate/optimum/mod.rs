@@ -91,7 +91,7 @@ impl Buckets {
 #[derive(Debug, Clone)]
 pub(super) struct Solution {
     /// Bucket of each label, from 0.
-    pub(super) places: Vec<usize>,
+    pub(super) bucket_of: Vec<usize>,
     /// Upper bound of the value of all permitted bucket orders, bonus of ties included.
     pub(super) bound: f64,
     /// Whether the bucket order is proven optimal.
@@ -121,13 +121,18 @@ pub(super) fn solve(
         return solve_components(values, limits, &mut budget);
     }
     let free = solve_components(values, BucketLimits::ANY, &mut budget)?;
-    if limits.contain(free.places.iter().max().map_or(0, |&last| last + 1)) {
+    if limits.contain(free.bucket_of.iter().max().map_or(0, |&last| last + 1)) {
         // The other optima may have other numbers of buckets.
         let unique = free.unique.filter(|&unique| unique);
         return Ok(Solution { unique, ..free });
     }
     // The number of buckets couples the components: search all labels together.
-    let start = best_cut(values, &order_of(&free.places), limits, &mut budget.meter)?;
+    let start = best_cut(
+        values,
+        &order_of(&free.bucket_of),
+        limits,
+        &mut budget.meter,
+    )?;
     let found = solve_component(values, limits, start, &mut budget)?;
     let bound = found.bound.min(free.bound);
     Ok(Solution { bound, ..found })
@@ -143,8 +148,8 @@ pub(super) fn cut_only(
     interrupt: &Interrupt,
 ) -> Result<Solution> {
     let mut meter = WorkMeter::new(interrupt);
-    let places = best_cut(values, &identity(values.n), limits, &mut meter)?;
-    Ok(heuristic_solution(values, limits, places))
+    let bucket_of = best_cut(values, &identity(values.n), limits, &mut meter)?;
+    Ok(heuristic_solution(values, limits, bucket_of))
 }
 
 /// A local search from the best cut of the labels in their order, with the bound of single pairs.
@@ -158,16 +163,20 @@ pub(super) fn search_locally(
 ) -> Result<Solution> {
     let mut meter = WorkMeter::new(interrupt);
     let start = best_cut(values, &identity(values.n), limits, &mut meter)?;
-    let places = values.improve(start, limits, &mut meter)?;
-    Ok(heuristic_solution(values, limits, places))
+    let bucket_of = values.improve(start, limits, &mut meter)?;
+    Ok(heuristic_solution(values, limits, bucket_of))
 }
 
 /// A heuristic solution: optimal only if every pair has its best relation.
-fn heuristic_solution(values: &PairValues, limits: BucketLimits, places: Vec<usize>) -> Solution {
+fn heuristic_solution(
+    values: &PairValues,
+    limits: BucketLimits,
+    bucket_of: Vec<usize>,
+) -> Solution {
     let bound = values.upper_bound(limits);
     Solution {
-        optimal: bound - values.value(&places) <= NOISE,
-        places,
+        optimal: bound - values.value(&bucket_of) <= NOISE,
+        bucket_of,
         bound,
         unique: None,
         components: vec![values.n],
@@ -182,7 +191,7 @@ fn solve_components(
 ) -> Result<Solution> {
     let components = decompose(values, limits);
     let mut whole = Solution {
-        places: vec![0; values.n],
+        bucket_of: vec![0; values.n],
         bound: values.upper_bound(limits),
         optimal: true,
         unique: Some(true),
@@ -198,10 +207,10 @@ fn solve_components(
         };
         let start = best_cut(&own, &identity(own.n), own_limits, &mut budget.meter)?;
         let part = solve_component(&own, own_limits, start, budget)?;
-        for (&label, &place) in labels.iter().zip(&part.places) {
-            whole.places[label] = first + place;
+        for (&label, &bucket) in labels.iter().zip(&part.bucket_of) {
+            whole.bucket_of[label] = first + bucket;
         }
-        first += part.places.iter().max().map_or(0, |&last| last + 1);
+        first += part.bucket_of.iter().max().map_or(0, |&last| last + 1);
         whole.bound += part.bound - own.upper_bound(own_limits);
         whole.optimal &= part.optimal;
         whole.unique = match (whole.unique, part.unique) {
@@ -210,7 +219,7 @@ fn solve_components(
             _ => None,
         };
     }
-    if has_free_neighbours(values, &whole.places) {
+    if has_free_neighbours(values, &whole.bucket_of) {
         whole.unique = Some(false);
     }
     if !whole.optimal {
@@ -225,10 +234,10 @@ fn identity(n: usize) -> Vec<usize> {
 
 /// Whether two adjacent buckets can be exchanged without loss. If there are none and each component has a unique optimum,
 /// the whole optimum is unique: another one would contain the same buckets, with two adjacent ones exchanged.
-fn has_free_neighbours(values: &PairValues, places: &[usize]) -> bool {
-    let mut buckets = vec![Vec::new(); places.iter().max().map_or(0, |&last| last + 1)];
-    for (label, &place) in places.iter().enumerate() {
-        buckets[place].push(label);
+fn has_free_neighbours(values: &PairValues, bucket_of: &[usize]) -> bool {
+    let mut buckets = vec![Vec::new(); bucket_of.iter().max().map_or(0, |&last| last + 1)];
+    for (label, &bucket) in bucket_of.iter().enumerate() {
+        buckets[bucket].push(label);
     }
     let is_free = |first: &[usize], second: &[usize]| {
         let mut pairs = first
@@ -257,29 +266,29 @@ fn solve_component(
         let known = values.value(&known);
         let found = subsets::find_best(values, limits, known, &mut budget.meter)?;
         return Ok(Solution {
-            bound: values.value(&found.places),
-            places: found.places,
+            bound: values.value(&found.bucket_of),
+            bucket_of: found.bucket_of,
             optimal: true,
             unique: Some(found.unique),
             components: vec![m],
         });
     }
-    let places = values.improve_repeatedly(start, limits, &mut budget.meter)?;
-    search_prefixes(values, limits, places, budget)
+    let bucket_of = values.improve_repeatedly(start, limits, &mut budget.meter)?;
+    search_prefixes(values, limits, bucket_of, budget)
 }
 
 /// Proves a local optimum or improves it, by branch and bound.
 fn search_prefixes(
     values: &PairValues,
     limits: BucketLimits,
-    places: Vec<usize>,
+    bucket_of: Vec<usize>,
     budget: &mut Budget,
 ) -> Result<Solution> {
     let m = values.n;
     let best_relations = values.upper_bound(limits);
-    let incumbent = best_relations - values.value(&places);
+    let incumbent = best_relations - values.value(&bucket_of);
     let mut solution = Solution {
-        places,
+        bucket_of,
         bound: best_relations,
         optimal: false,
         unique: None,
@@ -291,12 +300,12 @@ fn search_prefixes(
         least_loss = triples.total();
         if m <= prefixes::MAX_LABELS {
             let found = PrefixSearch::new(values, limits, &triples, incumbent).run(budget)?;
-            solution.places = found.places.unwrap_or(solution.places);
+            solution.bucket_of = found.bucket_of.unwrap_or(solution.bucket_of);
             solution.optimal = found.finished;
             least_loss = found.least_loss.max(least_loss);
         }
     }
-    let value = values.value(&solution.places);
+    let value = values.value(&solution.bucket_of);
     solution.bound = (best_relations - least_loss).max(value);
     solution.optimal |= solution.bound - value <= NOISE;
     if solution.optimal {

@@ -18,7 +18,7 @@ const MAX_STATES: usize = 6_000_000;
 /// Result of a search that may have ended early.
 pub(super) struct PrefixResult {
     /// A better bucket order than the start, if one was found.
-    pub(super) places: Option<Vec<usize>>,
+    pub(super) bucket_of: Option<Vec<usize>>,
     /// No bucket order has a loss below this, up to rounding.
     pub(super) least_loss: f64,
     /// Whether the search was exhaustive.
@@ -145,7 +145,7 @@ impl<'a> PrefixSearch<'a> {
         }
         Ok(PrefixResult {
             least_loss: self.incumbent,
-            places: self.found,
+            bucket_of: self.found,
             finished: true,
         })
     }
@@ -156,7 +156,7 @@ impl<'a> PrefixSearch<'a> {
         let bounds = later.map(|reached| reached.loss + reached.ahead);
         PrefixResult {
             least_loss: open.chain(bounds).fold(self.incumbent, f64::min),
-            places: self.found.clone(),
+            bucket_of: self.found.clone(),
             finished: false,
         }
     }
@@ -286,7 +286,7 @@ impl<'a> PrefixSearch<'a> {
             };
             sets.push(prefix.set);
         }
-        // A label is behind every prefix that lacks it; all labels lack the empty one.
+        // The bucket of a label is the number of non-empty prefixes without it.
         let lacking = |label: usize| sets.iter().filter(|&&set| set >> label & 1 == 0).count();
         (0..self.m).map(|label| lacking(label) - 1).collect()
     }

@@ -9,7 +9,7 @@ pub(super) const MAX_LABELS: usize = 14;
 
 /// The best bucket order, and whether it is the only one of its value if the bonus of ties is left out.
 pub(super) struct SubsetOptimum {
-    pub(super) places: Vec<usize>,
+    pub(super) bucket_of: Vec<usize>,
     pub(super) unique: bool,
 }
 
@@ -122,16 +122,16 @@ impl SubsetTable {
             chain.push(self.previous[set] as usize);
         }
         chain.reverse();
-        let mut places = vec![0; self.n];
+        let mut bucket_of = vec![0; self.n];
         for (bucket, ends) in chain.windows(2).enumerate() {
-            for (label, place) in places.iter_mut().enumerate() {
+            for (label, own) in bucket_of.iter_mut().enumerate() {
                 if (ends[1] & !ends[0]) >> label & 1 == 1 {
-                    *place = bucket;
+                    *own = bucket;
                 }
             }
         }
         SubsetOptimum {
-            places,
+            bucket_of,
             unique: self.ways[all] == 1,
         }
     }

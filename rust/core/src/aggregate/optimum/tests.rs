@@ -6,23 +6,23 @@ fn all_assignments(n: usize) -> Vec<Vec<usize>> {
     let mut all = Vec::new();
     for code in 0..n.pow(n as u32) {
         let mut rest = code;
-        let places: Vec<usize> = (0..n)
+        let bucket_of: Vec<usize> = (0..n)
             .map(|_| {
                 let place = rest % n;
                 rest /= n;
                 place
             })
             .collect();
-        let last = places.iter().max().map_or(0, |&last| last);
-        if (0..=last).all(|bucket| places.contains(&bucket)) {
-            all.push(places);
+        let last = bucket_of.iter().max().map_or(0, |&last| last);
+        if (0..=last).all(|bucket| bucket_of.contains(&bucket)) {
+            all.push(bucket_of);
         }
     }
     all
 }
 
-fn buckets_of(places: &[usize]) -> usize {
-    places.iter().max().map_or(0, |&last| last + 1)
+fn buckets_of(bucket_of: &[usize]) -> usize {
+    bucket_of.iter().max().map_or(0, |&last| last + 1)
 }
 
 /// Values on a coarse grid, so that equal values are common, with label weights in every third case.
@@ -84,14 +84,14 @@ fn the_optimum_is_that_of_brute_force() {
             let permitted = assignments[n]
                 .iter()
                 .filter(|p| limits.contain(buckets_of(p)));
-            let all: Vec<f64> = permitted.map(|places| values.value(places)).collect();
+            let all: Vec<f64> = permitted.map(|bucket_of| values.value(bucket_of)).collect();
             let best = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let value = values.value(&found.places);
+            let value = values.value(&found.bucket_of);
             assert!(
                 (value - best).abs() < 1e-10,
                 "case {case}, {limits:?}: {value} {best}"
             );
-            assert!(limits.contain(buckets_of(&found.places)));
+            assert!(limits.contain(buckets_of(&found.bucket_of)));
             assert!(found.optimal && (found.bound - best).abs() < 1e-7);
             if let Some(unique) = found.unique {
                 let equal = all.iter().filter(|&&value| value > best - 1e-7).count();
@@ -112,13 +112,19 @@ fn branch_and_bound_agrees_with_all_subsets() {
             let all = f64::NEG_INFINITY;
             let best = subsets::find_best(&values, limits, all, &mut budget.meter).unwrap();
             // A known value only saves time.
-            let known = values.value(&best.places);
+            let known = values.value(&best.bucket_of);
             let again = subsets::find_best(&values, limits, known, &mut budget.meter).unwrap();
-            assert_eq!((&again.places, again.unique), (&best.places, best.unique));
+            assert_eq!(
+                (&again.bucket_of, again.unique),
+                (&best.bucket_of, best.unique)
+            );
             // From a bad start, so that the search has to find the optimum.
             let start = best_cut(&values, &identity(n), limits, &mut budget.meter).unwrap();
             let found = search_prefixes(&values, limits, start, &mut budget).unwrap();
-            let (value, best) = (values.value(&found.places), values.value(&best.places));
+            let (value, best) = (
+                values.value(&found.bucket_of),
+                values.value(&best.bucket_of),
+            );
             assert!((value - best).abs() < 1e-10, "case {case}: {value} {best}");
             assert!(found.optimal);
         }
@@ -138,10 +144,10 @@ fn a_spent_budget_leaves_a_valid_bound() {
     };
     let exact = solve_all(&values, BucketLimits::ANY);
     assert!(exact.optimal);
-    let best = values.value(&exact.places);
+    let best = values.value(&exact.bucket_of);
     let short = limited(1000);
     assert!(!short.optimal && short.bound >= best - 1e-9);
-    assert!(values.value(&short.places) <= best + 1e-9);
+    assert!(values.value(&short.bucket_of) <= best + 1e-9);
     assert!(short.bound <= values.upper_bound(BucketLimits::ANY));
     let timed = SearchLimits {
         steps: None,
@@ -187,7 +193,7 @@ fn local_search_keeps_the_limits_and_ends_where_no_move_helps() {
         for label in 0..n {
             for place in 0..=2 * buckets_of(&found) {
                 // Even places are gaps, odd ones buckets.
-                let mut moved: Vec<usize> = found.iter().map(|&place| 2 * place + 1).collect();
+                let mut moved: Vec<usize> = found.iter().map(|&bucket| 2 * bucket + 1).collect();
                 moved[label] = place;
                 let mut used = moved.clone();
                 used.sort_unstable();

@@ -66,11 +66,11 @@ impl PairValues {
     }
 
     /// Value of an assignment of labels to buckets.
-    pub(super) fn value(&self, places: &[usize]) -> f64 {
+    pub(super) fn value(&self, bucket_of: &[usize]) -> f64 {
         let mut value = 0.0;
         for i in 0..self.n {
             for j in i + 1..self.n {
-                value += match places[i].cmp(&places[j]) {
+                value += match bucket_of[i].cmp(&bucket_of[j]) {
                     Ordering::Less => self.lead(i, j),
                     Ordering::Equal => self.tied(i, j),
                     Ordering::Greater => -self.lead(i, j),

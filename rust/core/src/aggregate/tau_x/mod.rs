@@ -152,8 +152,8 @@ impl TauX {
         let values = PairValues::new(n, |i, j| value(order[i], order[j]));
         let solution = self.search_values(&values, limits, interrupt)?;
         let mut positions = vec![0; n];
-        for (&label, &place) in order.iter().zip(&solution.places) {
-            positions[label] = place as u16 + 1;
+        for (&label, &bucket) in order.iter().zip(&solution.bucket_of) {
+            positions[label] = bucket as u16 + 1;
         }
         Ok(SearchResult {
             order: BucketOrder::from_dense(positions),
