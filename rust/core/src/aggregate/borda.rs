@@ -18,7 +18,7 @@ pub struct Borda {
 }
 
 impl Borda {
-    /// Borda's rule; `beta` is the largest drop in score within a bucket.
+    /// Borda's rule; `beta` is the largest drop in score between neighbours of a bucket.
     ///
     /// # Errors
     /// [`crate::error::Error::Parameter`] when `beta` is negative or not finite.
@@ -26,7 +26,7 @@ impl Borda {
         super::check_beta(beta).map(|beta| Self { beta })
     }
 
-    /// The largest drop in score within a bucket.
+    /// The largest drop in score between neighbours of a bucket.
     #[must_use]
     pub fn beta(&self) -> f64 {
         self.beta

@@ -8,11 +8,12 @@ use crate::pairs::PairOrderMatrix;
 
 /// Bucket pivot algorithm with least-indecision pivots, multi-pivot means and two stages.
 ///
-/// The label whose comparisons are closest to "before", "tied" or "after" becomes the pivot. Every other label is
-/// compared with the mean of the central bucket: it joins the bucket if the mean is within ½ ± β and goes left or right
-/// otherwise. In the second stage, left and right labels are compared again with the grown bucket. The left and the
-/// right part are then partitioned in the same way. Among labels of equal indecision the first in the list is the
-/// pivot, so the result depends on the order of the labels. O(n²).
+/// The label whose comparisons are closest to "before", "tied" or "after" becomes the pivot and starts the central
+/// bucket. For every other label u, the mean of C(c,u) over the labels c of the bucket is computed: u joins the bucket
+/// if the mean is within ½ ± β, goes left if it is below and right if it is above. In the second stage, left and right
+/// labels are compared again with the grown bucket. The left and the right part are then partitioned in the same way.
+/// Among labels of equal indecision the first in the list is the pivot, so the result depends on the order of the
+/// labels. O(n²).
 ///
 /// Reference: J. A. Aledo, J. A. Gámez and A. Rosete, *Utopia in the solution of the bucket order problem*,
 /// Decision Support Systems 97, 2017.

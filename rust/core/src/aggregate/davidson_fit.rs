@@ -22,7 +22,8 @@ pub enum ErrorKind {
 /// Fitted scores of the labels, effects, and their covariance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DavidsonFit {
-    /// The bucket order with the largest expected τ_X under the model, for a comparison without effects.
+    /// The consensus of the fitted shares by [`TauX`](super::TauX), or the order of the utilities if ties count half;
+    /// both for a comparison without effects.
     pub order: BucketOrder,
     /// Most probable utility of each label.
     pub utilities: Vec<f64>,
@@ -58,7 +59,7 @@ impl DavidsonFit {
             ErrorKind::Robust => ErrorSource::Units(units),
         };
         let n = counts.labels();
-        let ties = if davidson.ties() == TieRule::Half {
+        let tie_terms = if davidson.ties() == TieRule::Half {
             0
         } else {
             n
@@ -68,8 +69,8 @@ impl DavidsonFit {
             order: davidson.order(counts, &scores, &mut Workspace::new(interrupt))?,
             covariance: covariance(&model, tallies, &scores, &compared, source, interrupt)?,
             utilities: scores[..n].to_vec(),
-            tie_terms: scores[n..n + ties].to_vec(),
-            effects: scores[n + ties..].to_vec(),
+            tie_terms: scores[n..n + tie_terms].to_vec(),
+            effects: scores[n + tie_terms..].to_vec(),
         })
     }
 }

@@ -120,7 +120,7 @@ impl Kemeny {
         })
     }
 
-    /// Estimated cost of one consensus, in elementary steps.
+    /// Estimated nanoseconds for one consensus.
     pub(super) fn estimate_cost(&self, labels: usize) -> usize {
         let exact = match self.search {
             KemenySearch::Local => 0,

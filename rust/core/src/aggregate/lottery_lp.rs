@@ -16,16 +16,16 @@ const ROUNDING: f64 = 1e-9;
 /// The leximin-fairest optimal strategy of the game.
 pub(super) fn find_fairest(game: &SymmetricGame, interrupt: &Interrupt) -> Result<Lottery> {
     let n = game.labels();
-    let mut floor: Vec<Option<f64>> = vec![None; n];
+    let mut fixed: Vec<Option<f64>> = vec![None; n];
     let mut unique = None;
     // Every stage fixes a label.
     for _ in 0..n {
-        let free: Vec<usize> = (0..n).filter(|&u| floor[u].is_none()).collect();
+        let free: Vec<usize> = (0..n).filter(|&u| fixed[u].is_none()).collect();
         if free.is_empty() {
             break;
         }
         interrupt.check()?;
-        let (level, p) = maximise_floor(game, &floor)?;
+        let (level, p) = maximise_floor(game, &fixed)?;
         if unique.is_none() {
             unique = Some(is_unique(game, &p)?);
         }
@@ -35,12 +35,12 @@ pub(super) fn find_fairest(game: &SymmetricGame, interrupt: &Interrupt) -> Resul
                 unique: true,
             });
         }
-        for label in labels_at_level(game, &floor, level, free)? {
-            floor[label] = Some(level);
+        for label in labels_at_level(game, &fixed, level, free)? {
+            fixed[label] = Some(level);
         }
     }
     Ok(Lottery {
-        probabilities: floor.into_iter().map(|p| p.unwrap_or(0.0)).collect(),
+        probabilities: fixed.into_iter().map(|p| p.unwrap_or(0.0)).collect(),
         unique: false,
     })
 }

@@ -91,7 +91,7 @@ pub enum Aggregator {
     ReciprocalRankFusion(ReciprocalRankFusion),
     /// Strongest paths of majorities.
     Schulze(Schulze),
-    /// Majorities locked from the strongest on.
+    /// Majorities locked in descending order of strength.
     RankedPairs(RankedPairs),
     /// A method of the host.
     External(External),

@@ -73,7 +73,7 @@ impl Elimination {
     /// Redirects transitions into `state` to the states below it and to the roots above it.
     #[inline(always)]
     fn eliminate(&mut self, state: usize, n: usize, moves: &mut [f64]) {
-        let (above, rest) = moves.split_at_mut(state * n);
+        let (remaining, rest) = moves.split_at_mut(state * n);
         let row = &rest[..n];
         let leaving =
             row[..state].iter().sum::<f64>() + self.roots.iter().map(|&r| row[r]).sum::<f64>();
@@ -97,7 +97,7 @@ impl Elimination {
             self.mass[root] += mass * onward[root];
         }
         self.mass[state] = 0.0;
-        for from in above.chunks_exact_mut(n) {
+        for from in remaining.chunks_exact_mut(n) {
             let into = from[state];
             if into > 0.0 {
                 for (to, onward) in from[..state].iter_mut().zip(&onward[..state]) {

@@ -73,7 +73,7 @@ impl CutTable {
         self.best[layer * (self.n + 1) + places]
     }
 
-    /// Chooses the last bucket of the places up to `j`, behind an entry of layer `from`.
+    /// Chooses the last bucket of the places up to `j`, which follows a cut of layer `from`.
     fn fill(&mut self, layer: usize, from: usize, j: usize, gains: &[f64]) {
         let (mut best, mut start) = (f64::NEG_INFINITY, j);
         for i in (0..=j).rev() {

@@ -151,9 +151,9 @@ mod tests {
     use super::*;
 
     /// Sorts a run of labels with equal net preference; returns it and which labels are joined.
-    fn sort(leads: &[&[f64]], run: &[usize]) -> (Vec<usize>, Vec<bool>) {
-        let n = leads.len();
-        let gains: Vec<f64> = (0..n * n).map(|i| leads[i / n][i % n]).collect();
+    fn sort(gains: &[&[f64]], run: &[usize]) -> (Vec<usize>, Vec<bool>) {
+        let n = gains.len();
+        let gains: Vec<f64> = gains.concat();
         let net = vec![0.0; n];
         let (mut own, mut joined) = (Vec::new(), Vec::new());
         let mut sorter = LabelSorter {

@@ -83,7 +83,7 @@ impl TauX {
         self.order.is_none()
     }
 
-    /// Estimated cost of one consensus, in elementary steps.
+    /// Estimated nanoseconds for one consensus.
     pub(super) fn estimate_cost(&self, labels: usize) -> usize {
         let pairs = labels.saturating_mul(labels);
         let order = self.order.map_or(1, |_| labels).saturating_mul(pairs);
