@@ -7,14 +7,14 @@ use crate::pairs::{pair_count, pair_index};
 use crate::rankings::{Rankings, MISSING};
 use crate::weights::Weights;
 
-/// Largest whole number below which all sums of whole numbers are exact: 2⁵³.
+/// Sums of whole numbers are exact up to this number: 2⁵³.
 const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
 
 /// Units of resampling: comparisons, rankings or groups of comparisons. Each has weights in cells (three per contest)
 /// and a number of equal copies.
 ///
 /// If all weights are whole numbers, a row of weight w stands for w copies of the row; otherwise each row is one unit
-/// that carries its weight.
+/// that carries its weight. A group is always one unit, with the weights of its rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Units {
     /// Start of the entries of each unit, and the end of the last.

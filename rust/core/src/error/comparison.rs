@@ -56,8 +56,8 @@ pub enum ComparisonError {
     },
     /// An effect that the data does not identify.
     #[error(
-        "the effect of covariate {column} is not identified: the column is constant, or a sum of label differences, \
-         the order effect and the columns before it"
+        "the effect of covariate {column} is not identified: the column is zero, or a linear combination of label \
+         differences, the order effect and the columns before it"
     )]
     Collinear {
         /// Column of the covariate.
@@ -65,7 +65,8 @@ pub enum ComparisonError {
     },
     /// An order effect that the data does not identify.
     #[error(
-        "the order effect is not identified: no pair of labels, nor a cycle of them, is compared in both orders"
+        "the order effect is not identified: differences between the labels explain it; expected pairs of labels that \
+         are compared in both orders"
     )]
     UnidentifiedOrder,
     /// Too few units to resample or to estimate errors from.

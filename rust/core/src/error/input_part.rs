@@ -29,8 +29,8 @@ impl fmt::Display for InputPart {
 }
 
 impl Error {
-    /// The error with the part of the input that it belongs to. An interruption belongs to no part, and of the errors in
-    /// an argument only [`Error::Position`] does not name it yet.
+    /// The error with the part of the input that it belongs to. An interruption belongs to no part. Of the errors in an
+    /// argument only [`Error::Position`] gets the part: the others name the argument themselves or concern both.
     #[must_use]
     pub fn in_part(self, part: InputPart) -> Self {
         let is_argument = matches!(part, InputPart::Argument(_));

@@ -123,7 +123,7 @@ pub enum Error {
     WeightOverflow,
     /// A positive weight that is too small relative to the largest weight.
     #[error(
-        "row {row}: weight {} is too small for the largest weight, {}; expected a ratio of at least 1e-400, or 0",
+        "row {row}: weight {} is too small for the largest weight, {}; expected a ratio of at least 1e-427, or 0",
         format_number(*found), format_number(*largest)
     )]
     WeightRange {
@@ -202,7 +202,7 @@ pub enum Error {
     /// Evidence without a statistic that the method needs.
     #[error(
         "{method} needs {needed}, but only {known} is available; Borda, Copeland, BucketPivot, \
-         MarkovChain(4) and MaximalLottery work on a pair order matrix"
+         MarkovChain(4), MaximalLottery, Schulze and RankedPairs work on a pair order matrix"
     )]
     TooLittleKnown {
         /// Name of the method.
