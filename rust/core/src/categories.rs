@@ -25,11 +25,11 @@ const TOLERANCE: f64 = 1e-9;
 /// The position of each category, from 0, in the order of the first principal component of their mean label relations.
 ///
 /// The mean label relations of a category are, per label, the weighted mean over its rows of the number of labels
-/// ranked after it minus the number ranked before it, and of the number tied with it. Categories count by their
-/// weight. The component points to the side with the larger skewness; equal components are ordered by descending weight
-/// and by code. The order depends neither on the order of the labels nor, unless categories are exactly symmetric, on
-/// the codes. Categories without rows come last. O(rows · labels²), and O(categories · labels) per
-/// round of the power iteration.
+/// ranked after it minus the number ranked before it, and of the number tied with it; a missing label counts as ranked
+/// after all others. Categories count by their weight. The component has the sign with a positive skewness; equal
+/// components are ordered by descending weight and by code. The order depends neither on the order of the labels nor,
+/// unless categories are exactly symmetric, on the codes. Categories without rows come last. O(rows · labels²), and
+/// O(categories · labels) per round of the power iteration.
 ///
 /// # Errors
 /// [`Error::RowCounts`] for another number of codes than rankings, and [`Error::Parameter`] for more than
@@ -42,7 +42,7 @@ const TOLERANCE: f64 = 1e-9;
 ///
 /// let y = array![[1, 2, 3], [3, 2, 1], [1, 3, 2], [3, 2, 1], [1, 2, 3_i64]];
 /// let rankings = Rankings::new(y.view(), None, &Interrupt::never())?;
-/// // Category 1 ranks the labels in the opposite order of the others.
+/// // Category 1 reverses the ranking of category 0; category 2 is between them.
 /// assert_eq!(order_categories(&[0, 1, 2, 1, 0], 3, &rankings)?, [0, 2, 1]);
 /// # Ok::<(), bucketrank_core::error::Error>(())
 /// ```

@@ -64,6 +64,7 @@ impl Features {
             return Err(Error::NoRows);
         }
         check_rows(rows)?;
+        // Three more columns for the buffers of the sort.
         require_memory::<u8>("the features", &[rows, columns + 3, BYTES_PER_VALUE])?;
         check_values(values)?;
         let mut column = Vec::with_capacity(rows);

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result, WeightProblem};
 
-/// Binary exponent of the largest weight after scaling: just below 1e150, so that sums and products stay finite.
+/// Binary exponent of the largest weight after scaling: about 1e148, so that sums and products stay finite.
 const SCALED_EXPONENT: i32 = 490;
 
 /// Smallest positive weight after scaling: halves and shares of it are still accurate.
@@ -91,8 +91,8 @@ impl Weights {
     }
 }
 
-/// Scales weights by a power of two, unless all are between 1e-150 and 1e150. The largest is then just below 1e150, so
-/// that the smallest are as far from underflow as possible.
+/// Scales weights by a power of two, unless all positive ones are between 1e-150 and 1e150. Scaling moves the largest
+/// to about 1e148, so that the smallest are as far from underflow as possible.
 ///
 /// # Errors
 /// [`Error::WeightRange`] when a positive weight would still be too small.

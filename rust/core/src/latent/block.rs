@@ -97,7 +97,7 @@ impl<T: Real> LatentBlock<T> {
         }
     }
 
-    /// Replaces the scores that were set by strengths.
+    /// Replaces the scores by strengths, after all lanes are set.
     #[inline(always)]
     pub(crate) fn compute_strengths(&mut self) {
         let zero = T::default();

@@ -247,7 +247,7 @@ impl<'a> ContestModel<'a> {
         matrix
     }
 
-    /// Derivatives of the log-likelihood of each of the units, one call of `each` per distinct unit.
+    /// Calls `each` for every distinct unit, with its number of copies and the derivatives of its log-likelihood.
     pub(super) fn for_each_unit(
         &self,
         units: &Units,

@@ -11,8 +11,9 @@
 //! utilities and tie terms, so the log-likelihood is concave in them.
 //!
 //! With `a_u = exp(f_u)` and `t_u = exp(f_u / 2 + h_u)` the weights of a pair become `a_u`, `a_v` and `t_u · t_v`: 2n
-//! exponentials per row suffice for all n(n−1)/2 pairs. The kernels subtract the largest utility of the row first; rows
-//! whose scores are too far apart for that are computed pair by pair.
+//! exponentials per row suffice for all n(n−1)/2 pairs. The kernels subtract the largest utility of the row first.
+//! Scores that are too far apart for that are clipped in `block.rs`; elsewhere, the shares of such rows are computed
+//! pair by pair.
 //!
 //! R. R. Davidson, "On extending the Bradley–Terry model to accommodate ties in paired comparison experiments",
 //! Journal of the American Statistical Association 65 (1970).

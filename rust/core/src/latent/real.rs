@@ -19,9 +19,10 @@ pub(crate) trait Real:
     const HALF: Self;
     /// Added to denominators to avoid dividing by zero; too small to change any other denominator.
     const TINY: Self;
-    /// Largest distance of a utility from the largest of its row; larger distances are clipped.
+    /// Largest distance of a utility from the largest of its row, so that strengths are normal numbers. Rows with a
+    /// larger distance are clipped, or computed pair by pair.
     const SPREAD: Self;
-    /// Logarithms of tie strengths are clipped to this.
+    /// Largest logarithm of a tie strength, so that products of two tie strengths are finite.
     const TIE_LIMIT: Self;
 
     /// e to these powers. Results must be normal numbers.

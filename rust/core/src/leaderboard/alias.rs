@@ -26,7 +26,7 @@ impl AliasTable {
     pub(super) fn new(weights: &[f64]) -> Self {
         let scale = weights.len() as f64 / weights.iter().sum::<f64>();
         let mut rest: Vec<f64> = weights.iter().map(|weight| weight * scale).collect();
-        // A full column is its own alias, which the largest threshold leaves a probability of 2⁻³².
+        // A full column is its own alias, because the largest threshold leaves the alias a probability of 2⁻³².
         let mut columns: Vec<Column> = (0..weights.len() as u32)
             .map(|alias| Column {
                 threshold: u32::MAX,

@@ -25,7 +25,7 @@ pub enum CriticalValue {
 /// across neighbourhoods and academic achievement across countries*, Review of Economic Studies 91, 2024.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Separation {
-    /// The critical value; 0 when no pair has a positive standard error.
+    /// The critical value; [`CriticalValue::Simultaneous`] gives 0 when no pair has a positive standard error.
     pub critical: f64,
     /// Whether label i is ahead of label j.
     pub ahead: Array2<bool>,

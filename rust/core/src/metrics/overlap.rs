@@ -18,7 +18,7 @@ pub enum OverlapTies {
 
 /// Rank-biased overlap of each pair of rows over the labels that both rank; `None` if there are fewer than two.
 ///
-/// RBO = (1 − p) Σ p^(d−1) A(d) over the depths d, with the agreement A(d) of the prefixes of depth d. Below the last
+/// RBO = (1 − p) Σ p^(d−1) A(d) over the depths d, with the agreement A(d) of the prefixes of depth d. Beyond the last
 /// label A(d) is 1, because both rankings contain the same labels. Let c(u,d) be the probability that label u is among
 /// the first d when ties are broken at random. Then A(d) is Σ c₁c₂ / d for `Unknown` and Σ c₁c₂ / √(Σ c₁² Σ c₂²) for
 /// `Corrected`; for `Together` it is twice the number of common labels divided by the sum of the sizes of both

@@ -63,8 +63,9 @@ pub(crate) struct RankingSums {
     sums: Vec<Lanes<i32>>,
     /// Sums of small weights, to be added to `sums`.
     small_sums: Vec<Lanes<u16>>,
-    /// Rankings with small weights, and their total.
+    /// Indices of the rankings with small weights, and their weights.
     small: Vec<(u32, u16)>,
+    /// The same for the rankings with large weights.
     large: Vec<(u32, i32)>,
 }
 

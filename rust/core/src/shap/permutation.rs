@@ -76,9 +76,9 @@ pub fn permutation_shap(
     let order_size = features.saturating_mul(labels + 1).saturating_add(4);
     require_memory::<f64>("the orders", &[permutations.count, 2, order_size])?;
     // Both calls check the number of features and that no value is infinite.
-    let known = borda_scores(model, background, jobs)?;
+    let background_scores = borda_scores(model, background, jobs)?;
     let scores = borda_scores(model, values, jobs)?;
-    let base = known
+    let base = background_scores
         .mean_axis(ndarray::Axis(0))
         .unwrap_or_default()
         .to_vec();
@@ -176,20 +176,25 @@ impl RowExplainer<'_> {
     /// Mean scores over the background after 1, 2, … replaced features, without the last; order by order.
     fn mean_scores(&self, row: &[f64], interrupt: &Interrupt) -> Result<Vec<f64>> {
         let (features, labels) = (row.len(), self.base.len());
-        let (inner, known) = (features.saturating_sub(1), self.background.nrows());
+        let (inner, background_rows) = (features.saturating_sub(1), self.background.nrows());
         let numbers = 3 * pair_count(labels);
         let at_once = ROWS_AT_ONCE.min(NUMBERS_AT_ONCE / numbers.max(1)).max(1);
         let mut means = vec![0.0; self.orders.len() * inner * labels];
         let mut shares = PairShares::unknown(labels)?;
         let mut matrix = PairOrderMatrix::undecided(labels);
         let (mut mixed, mut predicted, mut scores) = (Vec::new(), Vec::new(), Vec::new());
-        let total = self.orders.len() * inner * known;
+        let total = self.orders.len() * inner * background_rows;
         for first in (0..total).step_by(at_once) {
             interrupt.check()?;
             let rows = first..total.min(first + at_once);
             mixed.clear();
             for index in rows.clone() {
-                self.push_mixed(row, index / known, index % known, &mut mixed);
+                self.push_mixed(
+                    row,
+                    index / background_rows,
+                    index % background_rows,
+                    &mut mixed,
+                );
             }
             predicted.resize(rows.len() * numbers, 0.0);
             let block = RowBlock {
@@ -203,9 +208,9 @@ impl RowExplainer<'_> {
                 shares.as_mut_slice().copy_from_slice(predicted);
                 shares.write_pair_order(&mut matrix);
                 Borda::fill_scores(&matrix, &mut scores);
-                let means = &mut means[index / known * labels..][..labels];
+                let means = &mut means[index / background_rows * labels..][..labels];
                 for (mean, score) in means.iter_mut().zip(&scores) {
-                    *mean += score / known as f64;
+                    *mean += score / background_rows as f64;
                 }
             }
         }
@@ -213,10 +218,10 @@ impl RowExplainer<'_> {
     }
 
     /// Appends a background row with the features of a step replaced by those of `row`.
-    fn push_mixed(&self, row: &[f64], step: usize, known: usize, mixed: &mut Vec<f64>) {
+    fn push_mixed(&self, row: &[f64], step: usize, background_row: usize, mixed: &mut Vec<f64>) {
         let inner = row.len() - 1;
         let start = mixed.len();
-        mixed.extend(self.background.row(known));
+        mixed.extend(self.background.row(background_row));
         for &feature in &self.orders[step / inner][..=step % inner] {
             mixed[start + feature] = row[feature];
         }

@@ -37,18 +37,18 @@ impl FewRows {
         shares: Option<&mut PairShares>,
     ) {
         self.fill_quotients();
-        let mut missing_order = Some(pair_order);
-        if let (&[row], Some(order)) = (rows, &mut missing_order) {
+        let mut unwritten_order = Some(pair_order);
+        if let (&[row], Some(order)) = (rows, &mut unwritten_order) {
             let positions = rankings.row(row);
             dispatch(CompareRow { positions, order });
-            missing_order = None;
+            unwritten_order = None;
         } else if rows.len() <= MAX_SQUARE_ROWS && shares.is_none() {
-            if let Some(order) = missing_order {
+            if let Some(order) = unwritten_order {
                 self.write_squares(rankings, rows, order);
             }
             return;
         }
-        if missing_order.is_none() && shares.is_none() {
+        if unwritten_order.is_none() && shares.is_none() {
             return;
         }
         let counted = rows.iter().map(|&row| (rankings.row(row), 1));
@@ -57,7 +57,7 @@ impl FewRows {
             counts: bytes.table(),
             quotients: &self.quotients,
             seen: rankings.is_complete().then_some(rows.len()),
-            pair_order: missing_order,
+            pair_order: unwritten_order,
             shares,
         });
     }
