@@ -75,7 +75,8 @@ impl Booster {
     /// number of threads.
     ///
     /// # Errors
-    /// A number of features that differs from training, an infinite value, or threads that cannot be started.
+    /// A number of features that differs from training, an infinite value, [`Error::Memory`], [`Error::Interrupted`],
+    /// or threads that cannot be started.
     pub fn scores(
         &self,
         values: ArrayView2<'_, f64>,

@@ -55,8 +55,8 @@ impl Booster {
     ///
     /// # Errors
     /// Infinite features, a different number of rows, too many labels for counting pairs, [`Error::NoPairs`]
-    /// when the validation rows or the training rows rank no pair, [`Error::Interrupted`], [`Error::Memory`], or threads
-    /// that cannot be started.
+    /// with early stopping when the validation rows or the training rows rank no pair, [`Error::Interrupted`],
+    /// [`Error::Memory`], or threads that cannot be started.
     pub fn fit(
         values: ArrayView2<'_, f64>,
         rankings: &Rankings,

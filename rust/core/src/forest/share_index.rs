@@ -34,10 +34,14 @@ const SINGLE_PRECISION: std::ops::RangeInclusive<f64> = 1e-20..=1e20;
 
 /// The anchored trees of a forest for one strength of the m-estimate.
 ///
-/// Memory on top of the forest: at most 64 MB for anchors, 4 bytes per node; unless every leaf is an anchor, for complete
-/// rankings at most 192 MB for tails, and trees whose tails do not fit, or any with missing labels, take 16 bytes per node
-/// and 8 bytes per training row; 64 bytes per distinct ranking, or three bits per pair of labels with missing or more than
-/// 32 labels; after the first prediction of many rows another 8 bytes per node.
+/// Memory on top of the forest:
+/// - at most 64 MB for anchors, unless extreme weights or an extreme strength make every leaf an anchor, and 4 bytes
+///   per node;
+/// - unless every leaf is an anchor: at most 192 MB for the tails of complete rankings. Trees without stored tails,
+///   because these do not fit or labels are missing, take 16 bytes per node and 8 bytes per training row;
+/// - unless every leaf is an anchor: 36 bytes per distinct ranking or, with missing labels or more than 32 labels, two
+///   bytes per label and two or three bits per pair of labels;
+/// - after the first prediction of many rows: 8 bytes per node.
 #[derive(Debug)]
 pub(super) struct ShareIndex {
     pub(super) strength: f64,

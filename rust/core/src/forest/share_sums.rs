@@ -58,7 +58,7 @@ impl ShareSums {
         to_fixed(share, self.unit)
     }
 
-    /// Starts with the sums of `row` in a block.
+    /// Sets the sums to those of the anchors of `row`, a row of the block.
     pub(super) fn start(&mut self, anchors: &AnchorSums, row: usize) {
         self.before.fill(0);
         self.after.fill(0);

@@ -90,8 +90,8 @@ pub(super) fn log_ratios_of_pair(shares: [f64; 3]) -> [f64; 2] {
     [(before / after).ln(), 0.5 * twice.ln()]
 }
 
-/// Shares of before, tied and after from the pooled logarithms ½ Σ αₖ xₖ and Σ βₖ yₖ + γ, and the logarithm of the sum of
-/// the weights divided by the weight of after.
+/// Shares of before, tied and after from the pooled logarithms ½ Σ αₖ xₖ and Σ βₖ yₖ + γ, and the sum of the weights
+/// divided by the weight of after.
 #[inline(always)]
 pub(super) fn pooled_shares(half: PairLanes, tie: PairLanes) -> ([PairLanes; 3], PairLanes) {
     let clip =

@@ -12,7 +12,7 @@ const LEAF_RANK: u16 = u16::MAX;
 /// Rows that walk through a tree together: their ranks take a part of the first-level cache.
 const ROWS_AT_ONCE: usize = 256;
 
-/// Trees that share ranks: with fewer, coding the rows would take longer than it saves.
+/// Smallest number of trees that share ranks: with fewer, coding the rows would take longer than it saves.
 const LEAST_GROUP: usize = 16;
 
 const _: () = assert!(ROWS_AT_ONCE <= BATCH_ROWS);

@@ -19,10 +19,10 @@ type CodeLanes = [i16; LANES];
 /// Largest number of levels.
 const LEVELS: usize = 6;
 
-/// Parts of eight splits of the last level.
+/// Number of parts of eight splits each in the last level.
 const MOST_PARTS: usize = 1 << (LEVELS - 4);
 
-/// Most thresholds per feature: ranks and the threshold of missing splits fit in two bytes.
+/// Largest number of thresholds per feature: all ranks, and the threshold of [`CodedSplit::NONE`], fit in two bytes.
 const MOST_THRESHOLDS: usize = i16::MAX as usize;
 
 /// Rows with a code above the threshold go right.

@@ -1,4 +1,4 @@
-//! [`AnchorPlan`]: which nodes of a tree are anchors.
+//! [`AnchorPlan`]: which nodes of a tree are anchors, as defined in `anchors.rs`.
 
 use crate::rankings::Rankings;
 

@@ -30,13 +30,13 @@ const EXACT: u32 = 1 << 31;
 /// Marks the slot of a coarse anchor in `ClimbNode::parent`.
 const COARSE: u32 = 1 << 30;
 
-/// Mark of a climb that ends at the root, which is no anchor.
+/// Mark of a climb that ends at the root, which is not an anchor.
 const ROOT: u32 = EXACT | COARSE;
 
 /// Mark of a climb that the caller stopped.
 const STOPPED: u32 = ROOT | 1;
 
-/// The largest share of a coarse anchor.
+/// The byte that represents a share of 1 in a coarse anchor.
 pub(crate) const COARSE_ONE: u8 = u8::MAX;
 
 /// The shares of an exact anchor are padded to a multiple of this, in numbers.
@@ -65,7 +65,7 @@ pub(crate) struct AnchoredTree {
     starts: Vec<u32>,
     /// Training rows in the order of the leaves; empty if `nodes` are.
     rows: Vec<TailRow>,
-    /// The tails of the leaves that are no anchors, if every row ranks all labels and they fit in memory.
+    /// The tails of the leaves that are not anchors, if every row ranks all labels and they fit in memory.
     tails: Option<LeafTails>,
     /// Per exact anchor the planes before and after, in fixed point, and the padding.
     exact: Vec<i32>,
@@ -120,7 +120,7 @@ pub(crate) enum ClimbEnd<'a> {
     Exact(&'a [i32]),
     /// A coarse anchor, with its shares.
     Coarse(&'a [u8]),
-    /// The root, which is no anchor: its parent has shares of ⅓.
+    /// The root, which is not an anchor: its parent has shares of ⅓.
     Root,
     /// The caller stopped.
     Stopped,
@@ -289,7 +289,7 @@ impl AnchoredTree {
         }
     }
 
-    /// The stored tail of a leaf that is no anchor, given by [`LeafStart::Climb`].
+    /// The stored tail of a leaf that is not an anchor, given by [`LeafStart::Climb`].
     #[inline]
     pub(crate) fn tail(&self, start: u32) -> Option<Tail<'_>> {
         let tails = self.tails.as_ref()?;
@@ -302,7 +302,7 @@ impl AnchoredTree {
         self.tails.as_ref().map_or(0, |tails| tails.touch(start))
     }
 
-    /// Computes the tail of a leaf that is no anchor, given by [`LeafStart::Climb`], if every row ranks all labels:
+    /// Computes the tail of a leaf that is not an anchor, given by [`LeafStart::Climb`], if every row ranks all labels:
     /// calls `add` with rankings and their weights in the shares of the leaf. Returns the end of the climb, and the
     /// fraction that it contributes.
     pub(crate) fn compute_tail(

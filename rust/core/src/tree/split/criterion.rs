@@ -178,7 +178,7 @@ impl EntropyScore {
     }
 }
 
-/// Sum of the weights, if all are integers and the sum is exact in floating point.
+/// Sum of the weights, if all are integers and the sum is below 2⁴⁰.
 pub(crate) fn integer_total_weight(rankings: &Rankings) -> Option<u64> {
     let weights = rankings.weights();
     let total = weights.total();

@@ -117,8 +117,8 @@ impl EntropyTable {
         }
     }
 
-    /// `F` for all counts up to the largest weight of the table's range, zero-padded to 256, 4096 or 65536 entries if
-    /// one of these suffices.
+    /// `F` for all counts up to the largest weight of the table's range, but at most [`MAX_TABLE`], zero-padded to 256,
+    /// 4096 or 65536 entries if one of these suffices.
     pub(crate) fn values(&self) -> &[i64] {
         &self.values
     }

@@ -46,7 +46,8 @@ impl SplitSearch<'_> {
     /// For complete rankings, adding rows never decreases weight × entropy. Between two cuts a < b, the left side
     /// therefore scores at least its score at a, and the right side at least its score at b. This bounds the
     /// improvement of all cuts in the interval: intervals are bisected and pruned when the bound is below the best.
-    /// With missing labels the bound does not hold, and every cut is scored.
+    /// A feature with few cuts is not bisected: [`UpperBound`] bounds each cut, and the most promising ones are scored.
+    /// With missing labels these bounds do not hold, and every cut is scored.
     ///
     /// # Errors
     /// [`crate::error::Error::Interrupted`].
@@ -283,8 +284,8 @@ impl SplitSearch<'_> {
     }
 }
 
-/// Kernel that searches the cuts in the buffers: for complete rankings by bisection, with missing values on `SIDES`
-/// sides; otherwise (`SIDES` = 0) one after the other.
+/// Kernel that searches the cuts in the buffers: for complete rankings by their bounds or by bisection, with missing
+/// values on `SIDES` sides; otherwise (`SIDES` = 0) one after the other.
 struct SearchOrder<'a, const SIDES: usize> {
     search: &'a SplitSearch<'a>,
     order: SortedFeature<'a>,

@@ -1,6 +1,6 @@
 //! The engine for binary entropy trees with any weights.
 //!
-//! Nodes are split on the matrix of pair codes, as in the engine for counts, but sums of weights take the place of
+//! Nodes are split on the matrix of pair codes, as in the coded engine, but sums of weights take the place of
 //! counts. Weights are added in the same order as in the general engine, and candidates that are equally good up to
 //! the rounding of logarithms are scored exactly, so the tree equals that of the general engine.
 
