@@ -51,7 +51,7 @@ def consensus() -> None:
 
 
 def _search(name: str, samples: list[Any], goal: float, least: int | None = None) -> None:
-    """Print the slowest exact search of the samples; `least` samples must be proven, or all of them."""
+    """Print the slowest exact search of the samples, of which at least `least` (None: all) must be proven optimal."""
     for aggregator in (
         br.Kemeny(search="exact", time_limit=goal),
         br.TauX("exact", time_limit=goal),

@@ -41,7 +41,7 @@ fn consensus(aggregator: &Aggregator, y: &Rankings) -> BucketOrder {
 fn assert_finite_details(y: &Rankings) {
     let evidence = Evidence::from_rankings(y, Needs::RowStatistics, &Interrupt::never()).unwrap();
     let tau_x = [TauXSearch::Cut, TauXSearch::Local].map(|s| Aggregator::TauX(TauX::new(s, None)));
-    // Newton's method on thousands of labels would take hours.
+    // The fit of Davidson's model and the search of Kemeny take too long on 200 labels.
     let davidson = (y.labels() <= 64).then_some(Aggregator::Davidson(Davidson::default()));
     let others = [
         Aggregator::Kemeny(Kemeny::default()),

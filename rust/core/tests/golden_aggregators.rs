@@ -69,7 +69,7 @@ fn parse_rankings(case: &Value) -> Rankings {
 }
 
 #[test]
-fn results_equal_the_original_implementation() {
+fn results_equal_the_reference() {
     let path = golden_file("aggregators.json");
     let Ok(text) = std::fs::read_to_string(&path) else {
         println!("SKIPPED: no golden data at {}", path.display());
@@ -111,7 +111,7 @@ fn results_equal_the_original_implementation() {
             compared += 1;
         }
     }
-    println!("compared {compared} results with the original implementation");
+    println!("compared {compared} results with the reference implementation");
     assert!(differences.is_empty(), "{}", differences.join("\n"));
     assert!(compared > 2000, "only {compared} comparisons");
 }
