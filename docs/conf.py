@@ -92,7 +92,7 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 html_context = {"default_mode": "auto"}
-# Pages without neighbours would have an empty list of them.
+# No sidebar for pages outside the sections: its list of sibling pages would be empty.
 html_sidebars = {page: [] for page in ("index", "faq", "changelog", "generated/*", "search")}
 # The table of contents of a class lists "aggregate()", not "TauX.aggregate()", which is wider than its column.
 toc_object_entries_show_parents = "hide"

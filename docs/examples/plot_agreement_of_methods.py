@@ -3,8 +3,8 @@ Do the methods agree with each other?
 =====================================
 
 The consensus of 200 random elections by ten methods, and the mean :math:`\\tau_X` between each pair of methods.
-Davidson, TauX, Borda and the third Markov chain nearly coincide; thresholds tie more labels; the fourth Markov chain
-and the maximal lottery choose winners and tie the rest.
+Davidson, TauX, Borda without a threshold and the third Markov chain nearly coincide; thresholds tie more labels; the
+fourth Markov chain and the maximal lottery choose winners and tie the rest.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,9 @@
 How large should β be?
 ======================
 
-Borda and Copeland tie labels whose scores differ by at most β. Too small a threshold orders labels that are tied in
-truth, too large a threshold ties everything. The curves show mean :math:`\\tau_X` of held-out rows; the markers are the
+Borda ties neighbouring labels whose scores differ by at most β; for Copeland, a comparison is a draw if its share
+differs from ½ by at most β. Too small a threshold orders labels that are tied in truth, too large a threshold ties
+everything. The curves show mean :math:`\\tau_X` of held-out rows; the markers are the
 maxima, and paler lines have more missing labels.
 """
 

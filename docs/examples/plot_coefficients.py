@@ -2,8 +2,8 @@
 What moves a label up? Coefficients with intervals
 ==================================================
 
-The linear model gives every label one coefficient per feature: the change of its utility by one standard deviation.
-With standard errors, one sees which effects stand out from 0.
+The linear model gives every label one coefficient per feature: the change of its utility per standard deviation of the
+feature. With standard errors, one sees which effects stand out from 0.
 """
 
 import matplotlib.pyplot as plt

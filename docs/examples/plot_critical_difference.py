@@ -13,8 +13,8 @@ from bucketrank.figures import plot_critical_difference
 from bucketrank.statistics import ScoreTable, friedman, nemenyi
 
 # %%
-# Scores of other software are welcome: a table of datasets by methods is enough. These numbers are from the page
-# about accuracy.
+# Scores of other software are welcome: a table of datasets by methods is enough. These scores are from a run of
+# ``make accuracy``.
 
 methods = [
     "tree",

@@ -2,7 +2,7 @@
 How sure is the model? Shares along a feature
 =============================================
 
-A booster predicts, for each pair of labels, how likely it is before, tied and after. Along one feature the shares show
+A booster predicts, for each pair of labels, the shares of before, tied and after. Along one feature the shares show
 where the order turns around, and how wide the zone of ties is.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 from bucketrank import PartialLabelRankingBooster, to_dense_ranks
 
 # %%
-# Tea is preferred late in the day, coffee early; around noon many are undecided.
+# Tea is preferred late in the day, coffee early; in the early afternoon many are undecided.
 
 rng = np.random.default_rng(1)
 hour = rng.uniform(6, 22, 800)
