@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from accuracy_summary import Results, differences, regrets
+from accuracy_summary import Results, Scores, differences, regrets
 from baseline_rankers import baseline_rankers
 from bucketrank import (
     PartialLabelRanker,
@@ -57,12 +57,11 @@ BOUNDS = {
 }
 ALL_TIED = "all tied"
 LEAST_WINS = 14
-"""Minimum wins against the best published configuration of each of 17 datasets, at 0 and 30 % missing labels."""
+"""Least number of datasets, of 17, on which the ranker must beat the best published configuration.
+
+The bound is for 0 and for 30 % missing labels.
+"""
 BEST_OF_EIGHT = "best of the paper's eight, chosen afterwards"
-
-
-Scores = dict[float, np.ndarray[tuple[int, int], np.dtype[np.float64]]]
-"""Scores by level, with one row per dataset and one column per method."""
 
 
 def main() -> int:

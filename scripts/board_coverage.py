@@ -18,7 +18,7 @@ N_LABELS, N_TIERS, N_COMPARISONS, N_RESAMPLES = 12, 4, 6000, 400
 def main() -> int:
     repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     print(
-        f"{N_LABELS} labels in {N_TIERS} groups of equal ones, {N_COMPARISONS} comparisons, "
+        f"{N_LABELS} labels in {N_TIERS} groups of equal strength, {N_COMPARISONS} comparisons, "
         f"{N_RESAMPLES} resamples, {repetitions} repetitions, confidence 95 %"
     )
     for simultaneous in (True, False):
@@ -43,11 +43,11 @@ def simulate(repetitions: int, *, simultaneous: bool) -> tuple[float, float, flo
             random_state=seed,
         )
         tiers = truth.tiers
-        # Equal labels share a range of ranks; an interval covers the truth if it contains all of it.
+        # Labels of equal strength share a range of ranks; an interval covers the truth if it contains the whole range.
         best = np.array([1 + (tiers < tier).sum() for tier in tiers])
         worst = np.array([(tiers <= tier).sum() for tier in tiers])
         covered = ((board.rank_low <= best) & (board.rank_high >= worst)).all()
-        # A label of a worse or equal group that is ahead.
+        # A label is ahead of one whose group is at least as good.
         false = (board.ahead & (tiers[:, None] >= tiers)).any()
         results.append((covered, false, np.array_equal(board.tiers(), tiers)))
     covered, false, exact = np.array(results, dtype=float).mean(axis=0).tolist()

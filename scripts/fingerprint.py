@@ -112,7 +112,8 @@ def latent_models(X: Any, Y: Any) -> Iterator[tuple[str, Any]]:
             yield name, model.predict_pair_shares(X[:SAMPLE])
 
 
-def study_rows(data: list[Any], n_jobs: int) -> str:
+def study_digest(data: list[Any], n_jobs: int) -> str:
+    """Hash of the results of a study, without the times."""
     study = experiments.compare(data, n_repeats=1, n_folds=5, n_jobs=n_jobs, progress=False)
     table = study.to_pandas()
     columns = [name for name in table.columns if "time" not in name and "second" not in name]
@@ -139,7 +140,7 @@ def record(data: list[Any]) -> dict[str, Any]:
                 shares[f"{place}, {name} #{number}"] = np.asarray(values).ravel().tolist()
             print(place, len(hashes), file=sys.stderr, flush=True)
     for n_jobs in THREADS:
-        hashes[f"study on {n_jobs} threads"] = study_rows(data, n_jobs)
+        hashes[f"study on {n_jobs} threads"] = study_digest(data, n_jobs)
     return {"hashes": hashes, "shares": shares}
 
 

@@ -1,6 +1,7 @@
 """Generated datasets with known truth, on which the ranker is compared with its components.
 
-Each has training rows and 400 test rows, which are complete. Seeds are fixed: the datasets never change.
+A dataset depends on its recipe, the share of missing labels and the seed only. It has training rows and 400 test rows;
+labels are missing from the training rows only.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ _Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class GeneratedSet:
-    """The recipe of a dataset."""
+class Recipe:
+    """The shape of a dataset, and how its rankings depend on the features."""
 
     name: str
     truth: str
@@ -43,27 +44,27 @@ class Split:
     Y_test: _Array
 
 
-GENERATED_SETS = (
-    GeneratedSet("linear, 60 rows, tied", "linear", 60, 6, 5, 0.3, 0.3),
-    GeneratedSet("linear, 60 rows, strict", "linear", 60, 6, 5, 0.0, 0.3),
-    GeneratedSet("linear, 200 rows, strict", "linear", 200, 8, 6, 0.0, 0.3),
-    GeneratedSet("linear, 1000 rows, tied", "linear", 1000, 8, 6, 0.3, 0.5),
-    GeneratedSet("local, 60 rows, tied", "local", 60, 4, 5, 0.3, 0.3),
-    GeneratedSet("local, 150 rows, tied", "local", 150, 4, 5, 0.3, 0.3),
-    GeneratedSet("local, 400 rows, strict", "local", 400, 4, 6, 0.0, 0.3),
-    GeneratedSet("local, 1000 rows, tied", "local", 1000, 4, 6, 0.3, 0.5),
-    GeneratedSet("waves, 300 rows, tied", "nonlinear", 300, 4, 5, 0.3, 0.2),
-    GeneratedSet("waves, 1000 rows, strict", "nonlinear", 1000, 4, 5, 0.0, 0.3),
-    GeneratedSet("linear, 30 rows, tied", "linear", 30, 4, 4, 0.3, 0.3),
-    GeneratedSet("local, 40 rows, strict", "local", 40, 3, 4, 0.0, 0.3),
-    GeneratedSet("noise, 100 rows, tied", "noise", 100, 5, 5, 0.4, 0.5),
-    GeneratedSet("noise, 400 rows, strict", "noise", 400, 5, 5, 0.0, 0.0),
-    GeneratedSet("linear, 16 labels, tied", "linear", 300, 8, 16, 0.3, 0.4),
-    GeneratedSet("local, 16 labels, strict", "local", 300, 4, 16, 0.0, 0.4),
+RECIPES = (
+    Recipe("linear, 60 rows, tied", "linear", 60, 6, 5, 0.3, 0.3),
+    Recipe("linear, 60 rows, strict", "linear", 60, 6, 5, 0.0, 0.3),
+    Recipe("linear, 200 rows, strict", "linear", 200, 8, 6, 0.0, 0.3),
+    Recipe("linear, 1000 rows, tied", "linear", 1000, 8, 6, 0.3, 0.5),
+    Recipe("local, 60 rows, tied", "local", 60, 4, 5, 0.3, 0.3),
+    Recipe("local, 150 rows, tied", "local", 150, 4, 5, 0.3, 0.3),
+    Recipe("local, 400 rows, strict", "local", 400, 4, 6, 0.0, 0.3),
+    Recipe("local, 1000 rows, tied", "local", 1000, 4, 6, 0.3, 0.5),
+    Recipe("waves, 300 rows, tied", "nonlinear", 300, 4, 5, 0.3, 0.2),
+    Recipe("waves, 1000 rows, strict", "nonlinear", 1000, 4, 5, 0.0, 0.3),
+    Recipe("linear, 30 rows, tied", "linear", 30, 4, 4, 0.3, 0.3),
+    Recipe("local, 40 rows, strict", "local", 40, 3, 4, 0.0, 0.3),
+    Recipe("noise, 100 rows, tied", "noise", 100, 5, 5, 0.4, 0.5),
+    Recipe("noise, 400 rows, strict", "noise", 400, 5, 5, 0.0, 0.0),
+    Recipe("linear, 16 labels, tied", "linear", 300, 8, 16, 0.3, 0.4),
+    Recipe("local, 16 labels, strict", "local", 300, 4, 16, 0.0, 0.4),
 )
 
 
-def generate(recipe: GeneratedSet, missing: float, seed: int) -> Split:
+def generate(recipe: Recipe, missing: float, seed: int) -> Split:
     """Generate a dataset; labels are missing from the training rows only."""
     n = recipe.rows
     X, Y = _TRUTHS.get(recipe.truth, _scored)(recipe, seed)
@@ -73,7 +74,7 @@ def generate(recipe: GeneratedSet, missing: float, seed: int) -> Split:
     return Split(X[:n], train, X[n:], Y[n:])
 
 
-def _scored(recipe: GeneratedSet, seed: int) -> tuple[_Array, _Array]:
+def _scored(recipe: Recipe, seed: int) -> tuple[_Array, _Array]:
     """Scores that are a smooth function of the features."""
     data = make_rankings(
         recipe.rows + TEST_ROWS,
@@ -87,7 +88,7 @@ def _scored(recipe: GeneratedSet, seed: int) -> tuple[_Array, _Array]:
     return np.array(data.X), np.array(data.Y, dtype=float)
 
 
-def _local(recipe: GeneratedSet, seed: int) -> tuple[_Array, _Array]:
+def _local(recipe: Recipe, seed: int) -> tuple[_Array, _Array]:
     """Scores of the nearest of 12 random centres, plus noise."""
     rng = np.random.default_rng(seed)
     centres = rng.standard_normal((_CENTRES, recipe.features))
@@ -98,8 +99,8 @@ def _local(recipe: GeneratedSet, seed: int) -> tuple[_Array, _Array]:
     return X, _ranked(scores[nearest] + recipe.noise * noise, recipe.ties)
 
 
-def _noise(recipe: GeneratedSet, seed: int) -> tuple[_Array, _Array]:
-    """Scores that do not depend on the features; `noise` is the distance of the first and last label's mean."""
+def _noise(recipe: Recipe, seed: int) -> tuple[_Array, _Array]:
+    """Scores that do not depend on the features; `noise` is the difference of the first and last label's mean."""
     rng = np.random.default_rng(seed)
     rows = recipe.rows + TEST_ROWS
     scores = np.linspace(0, recipe.noise, recipe.labels) + rng.standard_normal(
@@ -115,7 +116,7 @@ def _ranked(scores: _Array, ties: float) -> _Array:
     return np.asarray(rank_scores(scores, threshold), dtype=float)
 
 
-_TRUTHS: dict[str, Callable[[GeneratedSet, int], tuple[_Array, _Array]]] = {
+_TRUTHS: dict[str, Callable[[Recipe, int], tuple[_Array, _Array]]] = {
     "local": _local,
     "noise": _noise,
 }

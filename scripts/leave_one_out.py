@@ -2,8 +2,8 @@
 
     python scripts/leave_one_out.py --data FOLDER [--only NAME ...] [--folds N] [--of N] [--seed N] [--output FILE]
 
-Each dataset is divided into N parts (--of), and the first --folds of them are test rows. The ranker is fitted once per
-fold and level; all constants are evaluated on its held-out evidence.
+Each dataset is divided into N parts (--of); each of the first N parts (--folds) is the test set of one fold. The ranker
+is fitted once per fold and level; the pool is fitted again from its held-out predictions for all constants.
 """
 
 from __future__ import annotations
@@ -59,7 +59,10 @@ def _score_fold(data: Dataset, is_test: NDArray[np.bool_], level: float, seed: i
 
 
 def report(names: Sequence[str], found: _Array) -> Iterator[str]:
-    """Yield the scores of all constants, and of those chosen without each dataset; `found` has axes as `scores`."""
+    """Yield the scores of all constants, and of those chosen without each dataset.
+
+    `found` holds the scores by dataset, level and constants.
+    """
     yield f"| ridge | share | mean of {len(names)} datasets |"
     yield "|---|---|---|"
     for index, constants in enumerate(GRID):

@@ -22,11 +22,11 @@ _LARGEST_EVIDENCE = 2000
 
 @dataclass(frozen=True)
 class Constants:
-    """Constants of the fit that were chosen by measurement."""
+    """Constants of the fit that are chosen by measurement; the defaults are those of the package."""
 
     ridge: float = 3.0
     share: float = 0.75
-    """Share of the pool in the mixed shares."""
+    """Weight of the log-linear pool in the mixed shares; the rest is the weighted mean of the components."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class PoolEvidence:
     """Log ratios and noise of the observed pairs of the evidence rows."""
 
     ratios: _Array
-    """By pair and unknown: x of the components, y of the components, and 1."""
+    """One row per pair, one column per parameter: x of the components, y of the components, and 1."""
     noise: _Array
     """Excess covariance of the forest's log ratios, by pair."""
     relations: NDArray[np.intp]
@@ -67,6 +67,7 @@ def collect(ranker: PartialLabelRanker, X: _Array, Y: _Array, seed: int) -> Pool
     difference = Y[chosen][:, u] - Y[chosen][:, v]
     rows, pairs = np.nonzero(~np.isnan(difference))
     counts = np.bincount(rows, minlength=len(chosen))
+    # A row that ranks k labels has k (k - 1) / 2 pairs, which share a weight of k - 1 comparisons.
     ranked = (1 + np.sqrt(1 + 8 * counts)) / 2
     rows, row_weights = chosen[rows], 2 / ranked[rows]
     forest, noise = _forest_evidence(ranker.components_["forest"][0], X, Y)
@@ -109,6 +110,7 @@ def fit_pool(evidence: PoolEvidence, weights: _Array, ridge: float) -> _Array:
     """Return α, β and γ by Newton steps, corrected for the noise of the forest."""
     prior = np.concatenate([weights, weights, [0.0]])
     point, tilt = prior, np.zeros_like(prior)
+    # The parameters α and β of the forest, the first component.
     own = np.array([0, len(weights)])
     for correction in range(_CORRECTIONS + 1):
         if correction > 0:
@@ -143,6 +145,7 @@ def _second_derivatives(evidence: PoolEvidence, point: _Array) -> _Array:
 def _minimise(
     evidence: PoolEvidence, prior: _Array, tilt: _Array, point: _Array, ridge: float
 ) -> _Array:
+    """Minimise the penalised negative log-likelihood minus ``tilt @ point``, with α and β at least 0."""
     n = (len(prior) - 1) // 2
     kind = (np.arange(len(prior)) >= n).astype(int)
     index = np.arange(len(evidence.relations))

@@ -16,6 +16,7 @@ from bucketrank.tables import Column, Table
 from published import Published
 
 SCORING = ("borda", "copeland")
+"""Methods whose thresholds are recommended per training fold."""
 
 
 class Row(NamedTuple):

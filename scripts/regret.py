@@ -23,7 +23,7 @@ from bucketrank import (
     PartialLabelRankingLinear,
 )
 from bucketrank.metrics import tau_x
-from generated_sets import GENERATED_SETS, GeneratedSet, generate
+from generated_sets import RECIPES, Recipe, generate
 
 LEVELS = (0.0, 0.3, 0.6)
 METHODS = ("forest", "booster", "linear", "ranker")
@@ -33,19 +33,19 @@ _Array = NDArray[np.float64]
 
 
 def scores(
-    sets: Sequence[GeneratedSet], n_seeds: int, first_seed: int = FIRST_SEED, n_jobs: int = 1
+    sets: Sequence[Recipe], n_seeds: int, first_seed: int = FIRST_SEED, n_jobs: int = 1
 ) -> _Array:
     """Return the rank correlation by dataset, level, seed and method."""
     found = np.empty((len(sets), len(LEVELS), n_seeds, len(METHODS)))
     for i, recipe in enumerate(sets):
         for repeat in range(n_seeds):
-            seed = first_seed + 1000 * GENERATED_SETS.index(recipe) + repeat
+            seed = first_seed + 1000 * RECIPES.index(recipe) + repeat
             for j, level in enumerate(LEVELS):
                 found[i, j, repeat] = _evaluate(recipe, level, seed, n_jobs)
     return found
 
 
-def _evaluate(recipe: GeneratedSet, level: float, seed: int, n_jobs: int) -> list[float]:
+def _evaluate(recipe: Recipe, level: float, seed: int, n_jobs: int) -> list[float]:
     split = generate(recipe, level, seed)
     models = (
         PartialLabelRankingForest(random_state=seed, n_jobs=n_jobs),
@@ -65,7 +65,7 @@ def regrets(found: _Array) -> _Array:
     return difference
 
 
-def report(sets: Sequence[GeneratedSet], found: _Array) -> Iterator[str]:
+def report(sets: Sequence[Recipe], found: _Array) -> Iterator[str]:
     """Yield the lines of a table of scores and regrets."""
     means, regret = found.mean(axis=2), regrets(found)
     yield "| dataset | " + " | ".join(METHODS) + " | regret |"
@@ -101,7 +101,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--output", help="file to write the table to")
     options = parser.parse_args()
-    sets = [recipe for recipe in GENERATED_SETS if options.only in recipe.name]
+    sets = [recipe for recipe in RECIPES if options.only in recipe.name]
     if not sets:
         parser.error(f"no dataset has {options.only!r} in its name")
     found = scores(sets, options.seeds, options.first_seed, options.jobs)

@@ -2,9 +2,10 @@
 
     python scripts/serve_rows.py model.bin rows.csv --calls 100000 --threads 8
 
-Loads the model, warms it with one prediction, and lets all threads predict single rows at once. Every result is
-compared with the prediction of all rows in one batch. Prints as JSON: the calls, the wrong results, the growth of
-memory after the first tenth of the calls, the median time per call of one thread, and the part of it spent in Python.
+Loads the model, warms it up with one prediction, and lets all threads predict single rows at once. Every result is
+compared with the prediction of all rows in one batch. Prints as JSON: the number of calls, the number of wrong results,
+the growth of memory after the first tenth of the calls, the median time per call of one thread, and for forests the
+part of it outside the Rust core.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def median_seconds(call: Any) -> float:
 
 
 def python_seconds(model: Any, row: NDArray[np.float64]) -> tuple[float, float]:
-    """Median time of one prediction, and the part of it outside the Rust core, which is also timed alone."""
+    """Median time of one prediction, and the part of it outside the Rust core; NaN for models other than forests."""
     whole = median_seconds(lambda: model.predict(row))
     if not hasattr(model, "forest_"):
         return whole, float("nan")

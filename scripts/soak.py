@@ -108,7 +108,7 @@ def predict_repeatedly(count: int) -> tuple[int, int]:
         found = models[which].predict(X[:3])
         if not np.array_equal(found, expected[which]):
             raise AssertionError(
-                f"{models[which]!r} predicts {found}, and before {expected[which]}"
+                f"{models[which]!r} predicts {found}; its first prediction was {expected[which]}"
             )
         if number == count // 10:
             # Caches are full by now.

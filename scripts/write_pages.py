@@ -3,7 +3,8 @@
     python scripts/write_pages.py [FOLDER]
 
 Reads ``docs/measured``: ``accuracy.md`` is the output of ``make accuracy``, and ``speed.txt`` the output of
-``benches/peers.py``. ``make docs`` runs this script; the pages are not part of the repository.
+``benches/peers.py``. ``make docs`` writes the pages by ``docs/_ext/written_pages.py``, which uses this module; they are
+not part of the repository.
 """
 
 from __future__ import annotations

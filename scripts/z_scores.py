@@ -36,8 +36,8 @@ _CHAINS = ("mc1", "mc2", "mc3", "mc4")
 EXPLANATIONS = {
     "maximal lottery": "where several lotteries are maximal, ours is the fairest one, and the published code takes "
     "whichever vertex its solver returns",
-    "Markov chains with missing labels": "the published code decides exact ties of ½, which missing labels make "
-    "frequent, by rounding; MC4 most of all",
+    "Markov chains with missing labels": "missing labels make shares of exactly ½ frequent, and rounding decides "
+    "these ties in the published code; MC4 is affected most",
     "recommended β on algae and movies": "β is recommended per training fold by a regression; ours is fitted to our "
     "own study of β, so its recommendations differ from the published ones",
 }

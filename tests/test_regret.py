@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bucketrank import PartialLabelRanker, drop_labels
-from generated_sets import GENERATED_SETS, generate
+from generated_sets import RECIPES, generate
 from pool_evidence import Constants, collect, component_shares, fit_pool, mixed_shares
 from regret import LEVELS, METHODS, regrets, report, scores
 from tree_data import random_data
@@ -20,7 +20,7 @@ RECORDED_REGRET = -0.0056
 
 @pytest.mark.slow
 def test_the_ranker_is_as_accurate_as_recorded_and_has_no_more_regret() -> None:
-    sets = [recipe for recipe in GENERATED_SETS if recipe.rows <= 400]
+    sets = [recipe for recipe in RECIPES if recipe.rows <= 400]
     found = scores(sets, 1)
     means = found[..., METHODS.index("ranker")].mean(axis=(0, 2))
     table = "\n".join(report(sets, found))
@@ -29,7 +29,7 @@ def test_the_ranker_is_as_accurate_as_recorded_and_has_no_more_regret() -> None:
 
 
 def test_generated_datasets_are_complete_only_in_the_test_rows() -> None:
-    for recipe in GENERATED_SETS[::5]:
+    for recipe in RECIPES[::5]:
         split = generate(recipe, 0.6, 3)
         again = generate(recipe, 0.6, 3)
         np.testing.assert_array_equal(split.Y, again.Y)
@@ -41,9 +41,9 @@ def test_generated_datasets_are_complete_only_in_the_test_rows() -> None:
 def test_the_report_names_the_largest_regret() -> None:
     found = np.full((2, len(LEVELS), 1, len(METHODS)), 0.5)
     found[1, 2, 0, 0] = 0.53
-    *_, last = report(GENERATED_SETS[:2], found)
+    *_, last = report(RECIPES[:2], found)
     assert last == (
-        f"- regret: mean +0.0050, largest +0.030 ({GENERATED_SETS[1].name}, 60% missing), above .02 in 1 of 6 cells"
+        f"- regret: mean +0.0050, largest +0.030 ({RECIPES[1].name}, 60% missing), above .02 in 1 of 6 cells"
     )
 
 
