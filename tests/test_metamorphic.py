@@ -74,7 +74,7 @@ LAWS: dict[str, dict[str, str | float]] = {
         "extra trees": SUMS,
         "booster": SUMS,
         "linear": SUMS,
-        "weighted labels": "the weights belong to places of labels",
+        "weighted labels": "the label weights belong to columns",
         "fast ranker": SUMS,
         "ranker": "boosters draw features per tree, and the fit of the weights stops at a tolerance",
     },
@@ -95,9 +95,9 @@ LAWS: dict[str, dict[str, str | float]] = {
         "baseline": EXACT,
         "all tied": EXACT,
         "tree": EXACT,
-        "smooth tree": "the strength of shrinkage counts rows",
+        "smooth tree": "the windows of soft routing count rows",
         "forest": DRAWS,
-        "extra trees": "the strength of shrinkage counts rows",
+        "extra trees": EXACT,
         "booster": "min_samples_leaf counts rows",
         "linear": SUMS,
         "weighted labels": DRAWS,
@@ -131,7 +131,7 @@ def fit(estimator: Any, X: Array, Y: Array, weights: Array | None = None) -> Any
 
 
 def shares(model: Any, X: Array) -> Array:
-    """Return the pair order matrices that a model predicts, or its positions if it predicts no shares."""
+    """Return the predicted shares as matrices of before, tied and after, or the positions if there are no shares."""
     if not hasattr(model, "predict_pair_shares"):
         return np.asarray(model.predict(X))
     table = model.predict_pair_shares(X)
