@@ -1,7 +1,7 @@
 """Crafted model files with valid checksums, and a call of every public method of a loaded model.
 
 `craft` changes a saved model at one to three places: values of its description, whole arrays, numbers in arrays, or
-bytes. `use_all` calls everything that a loaded model offers; only a ValueError, which is meant for users, is allowed.
+bytes. `use_all` calls everything that a loaded model offers; only ValueError and MemoryError are allowed.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def craft(saved: list[bytes], turn: int, rng: np.random.Generator) -> bytes:
             MemoryError,
             struct.error,
         ):
-            # After the last change the container could not be read.
+            # The last change made the container unreadable.
             break
     return data
 

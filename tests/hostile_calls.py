@@ -1,8 +1,8 @@
 """Calls that try to end the interpreter.
 
-``python tests/hostile_calls.py`` runs each in a child process of its own: it imports everything, limits its address
-space to 4 GB, forks once per call, and prints one line of JSON per call: name, outcome (``returned``, the name of an
-exception, ``timeout`` or ``signal N``) and message.
+``python tests/hostile_calls.py [WORD ...]`` runs all calls, or those whose names contain a word. It imports everything,
+limits its address space to 4 GB, and forks a child process per call. It prints one line of JSON per call: name, outcome
+(``returned``, the name of an exception, ``timeout`` or ``signal N``) and message.
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ def other_calls() -> Iterator[tuple[str, Call]]:
         yield f"wilcoxon({table!r:.20})", partial(statistics.wilcoxon, table)
 
 
-def new_table_calls() -> Iterator[tuple[str, Call]]:
+def further_table_calls() -> Iterator[tuple[str, Call]]:
     """All hostile tables as the data of functions that are not in :func:`table_calls`."""
     forest = ESTIMATORS["forest"]
     functions: dict[str, Callable[[Any], Any]] = {
@@ -494,7 +494,7 @@ def all_calls(folder: Path) -> dict[str, Call]:
         aggregator_calls(),
         file_calls(folder),
         other_calls(),
-        new_table_calls(),
+        further_table_calls(),
         category_calls(),
         explanation_calls(),
         calibration_calls(),

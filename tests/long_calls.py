@@ -1,7 +1,7 @@
 """Public calls that can take long, each as a function that prepares its data and returns the call.
 
-``python tests/long_calls.py`` runs them one after the other for `test_interruption.py`: it prints ``ready`` before each
-call, expects a SIGINT, and prints when the call ended and whether the package still works.
+``python tests/long_calls.py NAME ...`` runs the named calls one after the other for `test_interruption.py`: it prints
+``ready`` before each call, expects a SIGINT, and prints when the call ended and whether the package still works.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ LONG_CALLS: dict[str, Callable[[], Call]] = {
 }
 
 
-QUICK = {
+NOT_MEASURED = {
     "aggregate": "as Aggregator.aggregate",
     "export_graphviz": "writes text",
     "export_text": "writes text",
@@ -280,8 +280,8 @@ def public_calls() -> set[str]:
 
 
 def known_calls() -> set[str]:
-    """Return the names in LONG_CALLS and QUICK in the form of :func:`public_calls`."""
-    names = set(QUICK)
+    """Return the names in LONG_CALLS and NOT_MEASURED in the form of :func:`public_calls`."""
+    names = set(NOT_MEASURED)
     for call in LONG_CALLS:
         owner, dot, method = call.partition(",")[0].partition(".")
         kind = "Estimator" if owner.startswith("PartialLabel") else "Aggregator"

@@ -17,7 +17,7 @@ from reference.pairs import pair_order
 from reference.rankings import all_weak_orders
 from strategies import Ranking, bucket_orders, integer_weights, profiles
 
-ALL = [
+PAPER_METHODS = [
     br.Borda(),
     br.Borda(0),
     br.Copeland(),
@@ -27,7 +27,9 @@ ALL = [
     *(br.MarkovChain(v) for v in (1, 2, 3, 4)),
     br.MaximalLottery(),
 ]
-NEWER = [
+"""The paper's methods, those with a threshold also without it."""
+
+OTHER_METHODS = [
     br.TauX(),
     br.TauX("local"),
     br.TauX("exact"),
@@ -40,7 +42,7 @@ NEWER = [
 ]
 """Methods beyond the paper."""
 
-EQUIVARIANT = [a for a in ALL if not isinstance(a, br.BucketPivot)]
+EQUIVARIANT = [a for a in PAPER_METHODS if not isinstance(a, br.BucketPivot)]
 betas = st.sampled_from([0.0, 0.1, 0.25, 0.4, 0.5, 0.9, 1.3])
 
 
@@ -68,7 +70,7 @@ def test_scoring_methods_equal_the_reference(Y: list[Ranking], beta: float) -> N
 def test_weighted_methods_equal_the_reference(data: st.DataObject) -> None:
     Y = data.draw(profiles(max_labels=5))
     weights = data.draw(integer_weights(len(Y)))
-    for aggregator in ALL:
+    for aggregator in PAPER_METHODS:
         if not isinstance(aggregator, br.MaximalLottery):
             assert aggregator.aggregate(Y, weights).tolist() == by_reference(aggregator, Y, weights)
 
@@ -108,7 +110,7 @@ def test_lotteries_are_maximal(Y: list[Ranking]) -> None:
 
 @given(profiles(max_labels=9, max_rows=12))
 def test_results_are_bucket_orders_of_all_labels(Y: list[Ranking]) -> None:
-    for aggregator in ALL:
+    for aggregator in PAPER_METHODS:
         positions = aggregator.aggregate(Y)
         assert positions.dtype == np.int64
         assert sorted(set(positions.tolist())) == list(range(1, positions.max() + 1))
@@ -158,8 +160,8 @@ def test_reversing_the_rankings_reverses_borda_and_copeland(Y: list[Ranking], be
 
 
 @given(st.integers(2, 8).flatmap(bucket_orders), st.integers(1, 4))
-def test_newer_methods_keep_unanimous_rankings(row: Ranking, copies: int) -> None:
-    for aggregator in NEWER:
+def test_other_methods_keep_unanimous_rankings(row: Ranking, copies: int) -> None:
+    for aggregator in OTHER_METHODS:
         if aggregator == br.Davidson():
             # A model of ties: many of them make further ties probable.
             continue
@@ -173,7 +175,7 @@ def test_newer_methods_keep_unanimous_rankings(row: Ranking, copies: int) -> Non
 
 
 @given(profiles(max_labels=6))
-def test_reversing_the_rankings_reverses_newer_methods(Y: list[Ranking]) -> None:
+def test_reversing_the_rankings_reverses_other_methods(Y: list[Ranking]) -> None:
     backward = br.to_dense_ranks(-np.array(Y))
     for aggregator in (br.Schulze(), br.RankedPairs()):
         forward = aggregator.aggregate(Y)
@@ -198,7 +200,7 @@ def test_weight_k_equals_k_copies(data: st.DataObject) -> None:
     Y = data.draw(profiles())
     weights = data.draw(integer_weights(len(Y)))
     copies = np.repeat(Y, weights, axis=0)
-    for aggregator in (*ALL, *NEWER):
+    for aggregator in (*PAPER_METHODS, *OTHER_METHODS):
         np.testing.assert_array_equal(
             aggregator.aggregate(Y, weights), aggregator.aggregate(copies)
         )
@@ -270,7 +272,7 @@ def test_explanations_equal_the_reference(Y: list[Ranking], beta: float) -> None
 @given(profiles(max_labels=6))
 def test_aggregating_a_pair_order_matrix_equals_aggregating_rankings(Y: list[Ranking]) -> None:
     C = br.pair_order_matrix(Y)
-    for aggregator in ALL:
+    for aggregator in PAPER_METHODS:
         if not (isinstance(aggregator, br.MarkovChain) and aggregator.variant < 4):
             expected = aggregator.aggregate(Y)
             np.testing.assert_array_equal(aggregator.aggregate_pair_order(C), expected)
@@ -278,7 +280,7 @@ def test_aggregating_a_pair_order_matrix_equals_aggregating_rankings(Y: list[Ran
             np.testing.assert_array_equal(many, [expected, expected])
 
 
-@pytest.mark.parametrize("aggregator", ALL, ids=str)
+@pytest.mark.parametrize("aggregator", PAPER_METHODS, ids=str)
 def test_many_sets_equal_one_by_one_for_every_number_of_threads(aggregator: br.Aggregator) -> None:
     rng = np.random.default_rng(0)
     sets = [
@@ -298,7 +300,7 @@ NAN = math.nan
 DEGENERATE: dict[str, Any] = {
     "a label never ranked": [[1, 2, NAN], [2, 1, NAN]],
     "a pair never seen": [[1, NAN, 2], [NAN, 1, 2]],
-    "one label a row": [[1, NAN, NAN], [NAN, 1, NAN]],
+    "one label per row": [[1, NAN, NAN], [NAN, 1, NAN]],
     "no label at all": [[NAN, NAN, NAN]],
     "all tied": [[1, 1, 1]] * 3,
     "two labels": [[1, 2], [1, 2], [2, 1]],
@@ -307,14 +309,14 @@ DEGENERATE: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("case", DEGENERATE)
-@pytest.mark.parametrize("aggregator", ALL, ids=str)
+@pytest.mark.parametrize("aggregator", PAPER_METHODS, ids=str)
 def test_degenerate_rankings_equal_the_reference(aggregator: br.Aggregator, case: str) -> None:
     Y = DEGENERATE[case]
     assert aggregator.aggregate(Y).tolist() == by_reference(aggregator, Y)
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e300])
-@pytest.mark.parametrize("aggregator", ALL, ids=str)
+@pytest.mark.parametrize("aggregator", PAPER_METHODS, ids=str)
 def test_huge_and_tiny_weights(aggregator: br.Aggregator, scale: float) -> None:
     Y = [[1, 2, 3], [1, 3, 2], [2, 1, 1]]
     weights = np.array([3.0, 2.0, 1.0])
@@ -358,7 +360,7 @@ def test_two_almost_disconnected_groups() -> None:
         np.testing.assert_allclose(details["stationary"], stationary_by_elimination(P), atol=1e-12)
 
 
-@pytest.mark.parametrize("aggregator", ALL, ids=str)
+@pytest.mark.parametrize("aggregator", PAPER_METHODS, ids=str)
 def test_two_hundred_labels_and_a_million_rows(aggregator: br.Aggregator) -> None:
     rng = np.random.default_rng(5)
     wide = br.to_dense_ranks(rng.integers(0, 200, (30, 200)))

@@ -1,4 +1,4 @@
-"""The report of `make audit` never takes an unchecked package for a safe one."""
+"""The report of `make audit` never reports an unchecked package as safe."""
 
 from __future__ import annotations
 

@@ -51,5 +51,5 @@ def test_choosing_for_smoothed_leaves_takes_a_few_fits_and_predictions(params: A
     fitted = seconds(lambda: usual.fit(DATA.X, DATA.Y).predict(DATA.X))
     chosen = seconds(lambda: auto.fit(DATA.X, DATA.Y).predict(DATA.X))
     print(f"{params}: {chosen / fitted:.2f} times")
-    # With soft routing every row has its own shares: nearly 4, with a margin for noise.
+    # With soft routing every row has its own shares, and the ratio is nearly 4; the bound has a margin for noise.
     assert chosen <= 5 * fitted

@@ -18,7 +18,9 @@ from strategies import integer_weights, profiles
 NAN = math.nan
 
 
-def posterior(scores: np.ndarray, Y: np.ndarray, weights: np.ndarray, ridge: float) -> float:
+def negative_log_posterior(
+    scores: np.ndarray, Y: np.ndarray, weights: np.ndarray, ridge: float
+) -> float:
     """The negative logarithm of the posterior density, up to a constant."""
     likelihood = sum(
         w * latent.log_likelihood(scores.tolist(), y)
@@ -38,9 +40,13 @@ def test_utilities_are_the_optimum_of_scipy(
     found = np.concatenate([details["utilities"], details["tie_terms"]])
     start = np.zeros(2 * Y.shape[1])
     best = minimize(
-        posterior, start, args=(Y, weights, ridge), method="BFGS", options={"gtol": 1e-7}
+        negative_log_posterior,
+        start,
+        args=(Y, weights, ridge),
+        method="BFGS",
+        options={"gtol": 1e-7},
     )
-    assert posterior(found, Y, weights, ridge) <= best.fun + 1e-9
+    assert negative_log_posterior(found, Y, weights, ridge) <= best.fun + 1e-9
     np.testing.assert_allclose(found, best.x, atol=1e-3)
 
 
@@ -49,7 +55,9 @@ def test_standard_errors_are_those_of_the_second_derivatives_at_the_optimum_of_s
     weights = np.array([1.0, 2.0, 1.0, 3.0])
     details = Davidson(0.2, errors="information").explain(Y, weights).details
     start = np.zeros(6)
-    best = minimize(posterior, start, args=(Y, weights, 0.2), method="BFGS", options={"gtol": 1e-7})
+    best = minimize(
+        negative_log_posterior, start, args=(Y, weights, 0.2), method="BFGS", options={"gtol": 1e-7}
+    )
     at = best.x
     step = 1e-3
     size = len(at)
@@ -59,7 +67,7 @@ def test_standard_errors_are_those_of_the_second_derivatives_at_the_optimum_of_s
             corners = [
                 a
                 * b
-                * posterior(
+                * negative_log_posterior(
                     at + step * (a * np.eye(size)[i] + b * np.eye(size)[j]), Y, weights, 0.2
                 )
                 for a in (1, -1)

@@ -104,7 +104,7 @@ class Oracle:
             options={"gtol": 1e-11, "maxiter": 5000},
         )
         x: np.ndarray = best.x
-        # One Newton step from SciPy's optimum removes what its line search leaves.
+        # One Newton step from SciPy's optimum removes the error that its line search leaves.
         return x - np.linalg.solve(self.hessian(x), self.objective(x)[1])
 
     def covariance(self, x: np.ndarray, groups: np.ndarray | None) -> np.ndarray:
@@ -173,7 +173,7 @@ def test_errors_of_rankings_are_robust_by_ranking() -> None:
     assert Davidson().explain(pairs_only).details["errors"] == "information"
 
 
-def test_order_effect_covariates_and_orders_of_rows_do_not_matter() -> None:
+def test_the_order_of_rows_and_of_the_labels_in_a_row_does_not_matter() -> None:
     data = battles(rows=200)
     frame = data.to_pandas().sample(frac=1, random_state=0)
     shuffled = from_comparisons(
@@ -183,7 +183,7 @@ def test_order_effect_covariates_and_orders_of_rows_do_not_matter() -> None:
     here, there = model.explain(data), model.explain(shuffled)
     np.testing.assert_array_equal(here.details["utilities"], there.details["utilities"])
     np.testing.assert_array_equal(model.aggregate(data), here.positions)
-    # Mirrored rows: without an order effect nothing changes, with one its sign does.
+    # Without an order effect, mirrored rows change nothing.
     flip = {"first": "second", "second": "first", "tie": "tie"}
     mirrored = from_comparisons(
         frame["second"],

@@ -120,7 +120,7 @@ def test_dates_are_no_features(dates: Any) -> None:
 
 
 @pytest.mark.parametrize("number", ["1e400", "1" + 400 * "0", "9.9E+0999"])
-def test_a_number_too_large_for_a_float_is_no_rest_of_a_list(number: str) -> None:
+def test_a_number_too_large_for_a_float_is_not_read_as_infinite(number: str) -> None:
     for text in (f"a,b\n1,{number}\n", f'a,b\n1,"{number}"\n', f"a,b\n1,inf\n1,{number}\n"):
         with pytest.raises(BadFileError, match=r"column 2 \(b\): .* is too large"):
             CsvTable("f.csv", text).read([], [0, 1])

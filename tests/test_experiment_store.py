@@ -42,12 +42,12 @@ def test_a_loaded_study_equals_the_original(tmp_path: Path) -> None:
     assert (tmp_path / "study.db").read_bytes() == before
 
 
-class FailsOn(BaseEstimator):
+class FailsOnThirdFit(BaseEstimator):
     """Fails on the third fit of its process."""
 
     fits = 0
 
-    def fit(self, _X: Any, _Y: Any) -> FailsOn:
+    def fit(self, _X: Any, _Y: Any) -> FailsOnThirdFit:
         type(self).fits += 1
         if type(self).fits == 3:
             raise OSError("disk of the worker is full")
@@ -58,8 +58,8 @@ class FailsOn(BaseEstimator):
 
 
 def test_finished_jobs_are_kept_after_a_failure(tmp_path: Path) -> None:
-    FailsOn.fits = 0
-    settings: dict[str, Any] = {"tree": None, "rankers": {"r": FailsOn()}, **SETTINGS}
+    FailsOnThirdFit.fits = 0
+    settings: dict[str, Any] = {"tree": None, "rankers": {"r": FailsOnThirdFit()}, **SETTINGS}
     store = tmp_path / "study.db"
     with pytest.raises(
         JobError, match=r"job failed \(a, 0 % missing, repeat 0, fold 2, r\): OSError"
@@ -72,7 +72,7 @@ def test_finished_jobs_are_kept_after_a_failure(tmp_path: Path) -> None:
     assert "nan" not in str(unfinished.summary())
     done = compare([small("a", 1)], store=store, **settings)
     assert len(done) == 32, "including the all-tied baseline"
-    assert FailsOn.fits == 3 + 14
+    assert FailsOnThirdFit.fits == 3 + 14
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_a_kill_loses_only_running_jobs(tmp_path: Path) -> None:
     store = tmp_path / "study.db"
     expected = complete_study(repeats=10)
     counts = [0]
-    # Each attempt is killed shortly after it has written a new result.
+    # Each attempt is killed after it has written more than 100 new results.
     for _ in range(3):
         process = start(store, 10)
         deadline = time.monotonic() + 60
@@ -323,7 +323,7 @@ def test_flipped_bits_never_change_results(tmp_path: Path) -> None:
 def test_a_finished_store_on_a_read_only_medium(tmp_path: Path) -> None:
     store = tmp_path / "study.db"
     study = compare([small("a", 1)], ["borda"], store=store, **SETTINGS)
-    # A file system that SQLite cannot write its own files to: they cannot be made where folders of their names are.
+    # As on a read-only file system, SQLite cannot write its own files: folders have their names.
     for suffix in ("-wal", "-shm"):
         (tmp_path / f"study.db{suffix}").mkdir()
     assert numbers(Study.load(store)) == numbers(study)

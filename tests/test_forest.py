@@ -104,7 +104,7 @@ def test_out_of_bag_predictions_come_from_trees_without_the_row(variant: str) ->
     assert forest.oob_score_ == pytest.approx(br.tau_x(Y, predicted))
     fitted = br.tau_x(Y, br.TauX().aggregate_pair_shares(inside))
     assert forest.oob_score_ < fitted - 0.1
-    # Weights affect the score, and rows of weight 0 do not.
+    # Weights affect the score; rows of weight 0 have no effect.
     weights = (np.arange(len(X)) % 2).astype(float)
     weighted = clone(forest).fit(X, Y, weights)
     kept = weighted.forest_.out_of_bag_counts() > 0

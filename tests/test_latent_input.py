@@ -10,7 +10,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from bucketrank import PartialLabelRankingBooster, PartialLabelRankingLinear
-from tree_data import Array, random_data
+from tree_data import Array, changed, random_data
 
 X, Y = random_data(0, rows=20)
 QUICK: list[tuple[type[Any], dict[str, Any]]] = [
@@ -18,12 +18,6 @@ QUICK: list[tuple[type[Any], dict[str, Any]]] = [
     (PartialLabelRankingLinear, {"max_steps": 100}),
 ]
 kinds = pytest.mark.parametrize(("kind", "quick"), QUICK)
-
-
-def changed(array: Array, row: int, column: int, value: float) -> Array:
-    result = array.astype(float)
-    result[row, column] = value
-    return result
 
 
 @kinds

@@ -91,7 +91,7 @@ def test_cross_validation_with_missing_labels(model: Any, data: tuple[Array, Arr
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
-def test_an_interrupted_fit_keeps_the_earlier_model() -> None:
+def test_an_interrupted_fit_leaves_the_estimator_unfitted() -> None:
     code = """
         import os, signal, sys, threading, time
         sys.path.insert(0, {tests!r})

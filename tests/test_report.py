@@ -23,7 +23,7 @@ from bucketrank.statistics import holm
 from bucketrank.tables import escape_html
 from studies import leading, synthetic_study
 
-FOURTEEN = 14
+N_DATASETS = 14
 
 
 def first_finding(means: Any, **options: Any) -> str:
@@ -31,20 +31,20 @@ def first_finding(means: Any, **options: Any) -> str:
 
 
 def test_a_method_that_leads_everywhere_is_significantly_ahead() -> None:
-    text = first_finding(leading(FOURTEEN, [0, 0.1, 0.2]))
+    text = first_finding(leading(N_DATASETS, [0, 0.1, 0.2]))
     assert text.startswith("At 0 % missing labels m0 leads with an average rank of 1.00")
     assert "over 14 datasets, significantly ahead of all others (Holm, level 0.05)." in text
     assert text.endswith("The mean τ_X of m0, 0.700, is the highest as well.")
 
 
 def test_the_leader_has_the_best_average_rank() -> None:
-    text = first_finding(leading(FOURTEEN, [0.2, 0.1, 0]), methods=["borda", "mc4", "copeland"])
+    text = first_finding(leading(N_DATASETS, [0.2, 0.1, 0]), methods=["borda", "mc4", "copeland"])
     assert "copeland leads with an average rank of 1.00" in text
     assert "significantly ahead of all others" in text
 
 
 def test_a_close_second_is_named_with_its_p_value() -> None:
-    means = np.array(leading(FOURTEEN, [0, 0, 0.2, 0.3]))
+    means = np.array(leading(N_DATASETS, [0, 0, 0.2, 0.3]))
     means[0, :9, 0] += 0.01
     means[0, 9:, 1] += 0.01
     text = first_finding(means)
@@ -96,7 +96,7 @@ def test_equal_scores() -> None:
 
 
 def test_the_highest_mean_may_be_another_method_s() -> None:
-    means = np.array(leading(FOURTEEN, [0, 0.01, 0.2]))
+    means = np.array(leading(N_DATASETS, [0, 0.01, 0.2]))
     means[0, 0, 1] += 0.5
     text = first_finding(means)
     assert "m0 leads" in text
@@ -145,7 +145,7 @@ def test_levels_are_compared() -> None:
 
 
 def test_only_good_methods_hold_up() -> None:
-    means = np.array(leading(FOURTEEN, [0, 0.001, 0.4], n_levels=2))
+    means = np.array(leading(N_DATASETS, [0, 0.001, 0.4], n_levels=2))
     means[:, ::2, 1] += 0.002
     means[1, :, 0] -= 0.1
     means[1, :, 1] -= 0.2

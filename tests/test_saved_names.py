@@ -40,7 +40,7 @@ FITTED: dict[str, tuple[Any, Any]] = {
 names = pytest.mark.parametrize("name", FITTED)
 
 
-def signed(body: bytes) -> bytes:
+def with_checksum(body: bytes) -> bytes:
     return body + zlib.crc32(body).to_bytes(4, "little")
 
 
@@ -52,9 +52,9 @@ def damaged(saved: bytes) -> Iterator[bytes]:
     yield b"x" + saved[1:]
     yield saved[:8] + (9).to_bytes(4, "little") + saved[12:]
     yield saved[:60] + bytes([saved[60] ^ 1]) + saved[61:]
-    yield signed(saved[:40])
-    yield signed(saved[:-4] + b"more")
-    yield signed(saved[:12] + b"\xff" * 8 + saved[20:-4])
+    yield with_checksum(saved[:40])
+    yield with_checksum(saved[:-4] + b"more")
+    yield with_checksum(saved[:12] + b"\xff" * 8 + saved[20:-4])
 
 
 @names

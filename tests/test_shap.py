@@ -93,8 +93,8 @@ def test_values_follow_the_labels(name: str) -> None:
     order = [2, 0, 3, 1]
     model, tolerance = clone(EXACT[name]), 1e-12
     if name == "booster":
-        # Utilities of a booster are single floats, whose sums depend on the order of the labels. After many rounds the
-        # rounding also decides between features that divide the rows of a node alike, see the next test.
+        # Utilities of a booster have single precision, so their sums depend on the order of the labels. After many
+        # rounds the rounding also decides between features that divide the rows of a node alike, see the next test.
         model, tolerance = model.set_params(rounds=10), 1e-6
     if name == "linear":
         # The solver stops at a gradient of this size; the penalty bounds the error of a coefficient.

@@ -216,7 +216,7 @@ def test_equal_results_do_not_change_wilcoxon() -> None:
 
 
 def test_critical_differences_are_those_of_the_literature() -> None:
-    # Demšar (2006), table 5: q at 0.05 for 2 to 10 classifiers.
+    # Demšar (2006), table 5: q at 0.05 for 2 to 9 classifiers.
     published = {2: 1.960, 3: 2.343, 4: 2.569, 5: 2.728, 6: 2.850, 7: 2.949, 8: 3.031, 9: 3.102}
     for k, quantile in published.items():
         test = nemenyi(random_scores(1, (9, k)))

@@ -21,8 +21,8 @@ from tree_data import random_data, with_missing_labels
 
 THREADS = 8
 X, Y = random_data(3, rows=120)
-HOLES = with_missing_labels(Y, 0.3, 3)
-SETS = [HOLES[start : start + 10] for start in range(0, 120, 10)]
+INCOMPLETE = with_missing_labels(Y, 0.3, 3)
+SETS = [INCOMPLETE[start : start + 10] for start in range(0, 120, 10)]
 BATTLES = datasets.make_battles(400, n_labels=5, random_state=0).comparisons
 MODELS = {
     "tree": br.PartialLabelRankingTree("tau_x", shrinkage="path"),
@@ -63,13 +63,13 @@ def test_the_lock_stays_off() -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_fits_on_shared_arrays(name: str) -> None:
-    same_on_all(lambda: clone(MODELS[name]).fit(X, HOLES).predict(X))
+    same_on_all(lambda: clone(MODELS[name]).fit(X, INCOMPLETE).predict(X))
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_fresh_model_is_shared(name: str) -> None:
     """The first prediction prepares tables of the model, so all threads find it unprepared."""
-    model = pickle.loads(pickle.dumps(MODELS[name].fit(X, HOLES)))
+    model = pickle.loads(pickle.dumps(MODELS[name].fit(X, INCOMPLETE)))
     found = in_threads(lambda: (model.predict(X), model.predict_pair_shares(X), model.score(X, Y)))
     fresh = pickle.loads(pickle.dumps(model))
     expected = (fresh.predict(X), fresh.predict_pair_shares(X), fresh.score(X, Y))

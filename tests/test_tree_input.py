@@ -10,15 +10,9 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from bucketrank import PartialLabelRankingTree
-from tree_data import Array, random_data
+from tree_data import Array, changed, random_data
 
 X, Y = random_data(0, rows=20)
-
-
-def changed(array: Array, row: int, column: int, value: float) -> Array:
-    result = array.astype(float)
-    result[row, column] = value
-    return result
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,13 @@ def with_missing_labels(Y: Array, share: float, seed: int) -> Array:
     return dense(np.where(dropped, np.nan, Y))
 
 
+def changed(array: Array, row: int, column: int, value: float) -> Array:
+    """A copy with another value in one cell."""
+    result = array.astype(float)
+    result[row, column] = value
+    return result
+
+
 def dense(raw: Array) -> Array:
     """Dense positions of each row, NaN where the label is missing."""
     return np.asarray(pd.DataFrame(raw).rank(axis=1, method="dense").to_numpy())

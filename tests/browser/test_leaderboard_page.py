@@ -10,7 +10,7 @@ import pytest
 
 from bucketrank import Davidson, Leaderboard, from_comparisons, leaderboard
 from bucketrank.datasets import make_battles
-from chromium import browser, show, wait  # noqa: F401 (fixtures)
+from chromium import browser, show  # noqa: F401 (fixtures)
 
 pytestmark = pytest.mark.slow
 

@@ -1,1 +1,1 @@
-"""Slow, exact definitions in pure Python, with which the tests compare the fast kernels."""
+"""Slow and simple definitions, most of them in exact fractions, with which the tests compare the fast kernels."""
