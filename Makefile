@@ -17,8 +17,9 @@ rwildcard = $(foreach path,$(wildcard $(addsuffix /*,$1)),$(call rwildcard,$(pat
 # Python sources are installed as links, so only these files make the extension out of date.
 RUST_SOURCES := Cargo.toml Cargo.lock $(wildcard rust/*/Cargo.toml) $(call rwildcard,$(wildcard rust/*/src),*.rs)
 
-# Completed steps in the virtual environment. Each depends on the previous one, because two pip processes must not run in
-# it at the same time.
+# Stamp files of completed steps in the virtual environment; each step waits for an earlier one. Two pip processes must not
+# run in the environment at the same time, but the last four steps do not wait for each other: with `make -j`, request
+# targets that need only one of them.
 CREATED := $(VENV)/stamp-created
 TEST_TOOLS := $(VENV)/stamp-test-tools
 EXTENSION := $(VENV)/stamp-extension
@@ -27,7 +28,7 @@ BENCH_TOOLS := $(VENV)/stamp-bench-tools
 DOCS_TOOLS := $(VENV)/stamp-docs-tools
 WHEEL_TOOLS := $(VENV)/stamp-wheel-tools
 
-# pyo3 builds for this interpreter in cargo and in maturin, not for the first one on PATH.
+# cargo and maturin build the extension for this interpreter, not for the first one on PATH.
 export PYO3_PYTHON := $(abspath $(PY))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -172,7 +173,7 @@ coverage: $(EXTENSION) ## measure the lines that the tests cover (needs llvm-too
 MUTANTS ?=
 
 .PHONY: mutants
-mutants: $(EXTENSION) ## see whether the tests notice changes of the core (needs cargo-mutants; MUTANTS="--sample 50")
+mutants: $(EXTENSION) ## see whether the tests detect changes to the core (needs cargo-mutants; MUTANTS="--sample 50")
 	$(PIP) install --group mutants
 	$(PY) scripts/mutants.py $(MUTANTS)
 
@@ -190,7 +191,7 @@ audit: lint-advisories $(CREATED) ## look for known vulnerabilities, and say wha
 .PHONY: bench
 bench: $(EXTENSION) $(BENCH_TOOLS) ## measure the kernels, then compare with other libraries
 	cargo bench --locked
-	@if [ -f benches/peers.py ]; then echo "$(PY) benches/peers.py"; $(PY) benches/peers.py; fi
+	$(PY) benches/peers.py
 
 # The wheel is built from the sdist, so both are tested by one compilation. On Linux zig links it to an old glibc, as the
 # containers of the workflow do; WHEEL_OPTIONS= builds for this machine only.
