@@ -160,7 +160,7 @@ def test_only_regular_files_are_opened(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     for path, found in [(tmp_path, "a folder"), (pipe, "a pipe"), (Path("/dev/zero"), "a device")]:
         with pytest.raises(
-            ValueError, match=f"found {found}; expected a file written by save_model"
+            ValueError, match=f"found {found}; expected a file with the saved model"
         ):
             load_model(path)
 

@@ -36,8 +36,8 @@ def pack_estimator(model: BaseEstimator) -> bytes:
     text = json.dumps(_encode(model, parts))
     if not _is_small(text):
         raise ValueError(
-            f"the names and parameters of the model take {len(text)} characters of JSON; "
-            f"expected at most {_MAX_DESCRIPTION_BYTES}"
+            f"the names and parameters of the model take {len(text)} characters of JSON with {_value_count(text)} "
+            f"values; expected at most {_MAX_DESCRIPTION_BYTES} characters and {_MAX_DESCRIPTION_VALUES} values"
         )
     return _core.pack(text, parts)
 
@@ -102,8 +102,12 @@ def _is_public(module: Any, value: Any) -> bool:
 
 
 def _is_small(text: str) -> bool:
-    values = sum(map(text.count, ",[{"))
-    return len(text) <= _MAX_DESCRIPTION_BYTES and values <= _MAX_DESCRIPTION_VALUES
+    return len(text) <= _MAX_DESCRIPTION_BYTES and _value_count(text) <= _MAX_DESCRIPTION_VALUES
+
+
+def _value_count(text: str) -> int:
+    """Return the approximate number of values in JSON text; commas and brackets inside strings are counted, too."""
+    return sum(map(text.count, ",[{"))
 
 
 def _encode(value: Any, parts: list[Any], first: int = 0, *, exact: bool = False) -> Any:

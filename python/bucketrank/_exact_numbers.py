@@ -72,7 +72,7 @@ def check_large_integers(array: NDArray[Any], name: str) -> None:
         if isinstance(value, int) and abs(value) > _LARGEST:
             place = ", ".join(map(str, index))
             raise ValueError(
-                f"{name}, entry ({place}): the integer is too large; expected a number"
+                f"{name}, entry ({place}): the integer is too large for a float; expected a smaller number"
             )
 
 

@@ -1,7 +1,7 @@
-"""One schema per model: what a loaded estimator must have, so that all its methods can rely on it.
+"""Schemas of the fitted estimators: checks of the attributes that are loaded from a file.
 
 A schema lists the fitted attributes with the values that they may have, and the relations between them. `check_state`
-checks names, types, shapes and ranges before an estimator is built; `check_model` the relations afterwards.
+checks names, types, shapes and ranges before an estimator is built; `check_model` checks the relations afterwards.
 """
 
 from __future__ import annotations
@@ -84,15 +84,18 @@ def _names(count: str, *, only_strings: bool = False) -> _Field:
     return _Field(f"one name per {count}", accepts)
 
 
-def _fitted(kind: Any, least: str = "") -> _Field:
-    """Return the field of a fitted model of the core with the numbers of features and labels of the estimator."""
+def _fitted(kind: Any, positive: str = "") -> _Field:
+    """Return the field of a fitted model of the core with the numbers of features and labels of the estimator.
+
+    If `positive` is given, this attribute of the model must be above 0.
+    """
 
     def accepts(value: Any, state: _State) -> bool:
         shape = (state["n_features_in_"], state["n_labels_in_"])
         return (
             type(value) is kind
             and value.shape == shape
-            and (not least or getattr(value, least) > 0)
+            and (not positive or getattr(value, positive) > 0)
         )
 
     return _Field(f"a fitted {kind.__name__} of n_features_in_ and n_labels_in_", accepts)
@@ -233,7 +236,7 @@ _COMMON = _Schema(
     },
     {
         "feature_names_in_": _names("n_features_in_", only_strings=True),
-        "_sklearn_output_config": _Field("a container", _is_output_config),
+        "_sklearn_output_config": _Field("a container of set_output", _is_output_config),
     },
     {"aggregator_ suits the model": lambda model: _is_usable(model)},
 )
@@ -249,7 +252,7 @@ _SCHEMAS = {
             "_soft": _FLAG,
         },
         relations={
-            "soft routing has its intervals and shares": lambda model: (
+            "_soft is only set for a tree with soft routing and smoothing": lambda model: (
                 not model._soft or (model.tree_.is_soft and model._smoothing is not None)
             ),
         },

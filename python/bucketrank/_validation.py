@@ -345,18 +345,17 @@ def check_same_labels(left: Any, right: Any, left_name: str, right_name: str) ->
 
 
 def _frame_to_array(frame: Any, name: str) -> Any:
-    """Convert a data frame to an array; the error for a column of strings names the column."""
+    """Convert a data frame to an array; for pandas, the error for a column that is not numeric names the column."""
+    if not is_pandas(frame):
+        return frame.to_numpy()
     columns = list(frame.columns)
     for index, column in enumerate(columns):
-        series = frame.iloc[:, index] if is_pandas(frame) else frame[column]
-        kind = getattr(series.dtype, "kind", None)
-        if is_pandas(frame) and kind not in ("i", "u", "f"):
+        dtype = frame.iloc[:, index].dtype
+        if getattr(dtype, "kind", None) not in ("i", "u", "f"):
             raise TypeError(
-                f"{name}, column {column!r}: dtype {series.dtype}; expected integers or floats"
+                f"{name}, column {column!r}: dtype {dtype}; expected integers or floats"
             )
-    if not is_pandas(frame) or (
-        len(set(frame.dtypes)) == 1 and isinstance(frame.dtypes.iloc[0], np.dtype)
-    ):
+    if len(set(frame.dtypes)) == 1 and isinstance(frame.dtypes.iloc[0], np.dtype):
         return frame.to_numpy()
     return columns_to_array((frame.iloc[:, index] for index in range(len(columns))), columns, name)
 

@@ -351,9 +351,9 @@ def _mean_ranks(positions: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDAr
     last = max(int(positions.max()), n)
     places = positions + (last + 1) * np.arange(rows)[:, np.newaxis]
     sizes = np.bincount(places.ravel(), minlength=rows * (last + 1)).reshape(rows, last + 1)
-    behind = np.cumsum(sizes, axis=1)
+    up_to = np.cumsum(sizes, axis=1)
     own = np.take_along_axis(sizes, positions, axis=1)
-    ranks = np.take_along_axis(behind, positions, axis=1) - (own - 1) / 2
+    ranks = np.take_along_axis(up_to, positions, axis=1) - (own - 1) / 2
     return ranks, (sizes.astype(np.float64) ** 3 - sizes).sum(axis=1)
 
 

@@ -101,7 +101,7 @@ class CsvTable:
                 return values
         rows = [cells for _, cells in itertools.islice(records(self.name, self._text), 1, None)]
         if text is None:
-            text = {i for i in features if any(map(_is_text, (row[i : i + 1] for row in rows)))}
+            text = {i for i in features if any(_has_text(row[i : i + 1]) for row in rows)}
         numbers = [i for i in features if i not in text]
         X, Y = self._read_cells(numbers, labels, "instance", allow_missing=True)
         if not text:
@@ -239,8 +239,8 @@ def _column_names(name: str, line: int, cells: Sequence[str]) -> list[str]:
     return names
 
 
-def _is_text(cells: Sequence[str]) -> bool:
-    """Whether a cell is neither a number nor missing; an absent cell is reported elsewhere."""
+def _has_text(cells: Sequence[str]) -> bool:
+    """Whether one of the cells is neither a number nor missing; False for no cells, as at the end of a short row."""
     words = [cell.strip() for cell in cells]
     return any(not _is_number(word) and word.lower() not in _MISSING for word in words)
 

@@ -74,12 +74,12 @@ def _bad_cell(rest: str, line: int) -> tuple[str, str] | None:
     return None
 
 
-def _problem(cell: str, behind: str, *, quoted: bool) -> str:
+def _problem(cell: str, after: str, *, quoted: bool) -> str:
     """Return the problem of a cell, given the two characters after it; empty if it is valid."""
-    if quoted and not behind:
+    if quoted and not after:
         return "a quote is opened but never closed; expected a closing quote"
-    if quoted and behind[1:] not in ("", ",", "\r", "\n"):
-        return f"{behind[1]!r} after a closing quote; expected a comma or the end of the line"
+    if quoted and after[1:] not in ("", ",", "\r", "\n"):
+        return f"{after[1]!r} after a closing quote; expected a comma or the end of the line"
     limit = csv.field_size_limit()
     if len(cell) > limit:
         return f"a cell of {len(cell)} characters; expected at most {limit}"

@@ -26,7 +26,7 @@ class LabelScores(RegressorMixin, BaseEstimator):
     Parameters
     ----------
     ranker : estimator
-        A fitted ranker of this package that predicts pair shares or utilities.
+        A fitted ranker of this package that predicts pair shares.
     response_method : {"auto", "utilities", "borda"}, default "auto"
         ``"utilities"``: the utilities of a booster or a linear model, as differences from the mean label.
         ``"borda"``: for each label the mean over the other labels of the predicted share of being before them, where
@@ -165,7 +165,7 @@ def partial_dependence(
     scores = LabelScores(estimator, response_method)
     scores._response()
     check_is_fitted(estimator)
-    # Errors in X are those of predict, not those of NumPy inside scikit-learn.
+    # Check X as predict does: the errors of NumPy inside scikit-learn are harder to understand.
     estimator._features(X)
     if estimator.categories_:
         options.setdefault("categorical_features", sorted(estimator.categories_))

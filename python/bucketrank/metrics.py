@@ -42,7 +42,7 @@ def tau_x(
     Parameters
     ----------
     Y_true, Y_pred : array-like or DataFrame of shape (n_samples, n_labels)
-        Positions of complete rankings.
+        Positions; NaN for missing labels, which are an error unless `missing` is ``"ignore"``.
     sample_weight : array-like of shape (n_samples,), optional
         Non-negative weights of the rows; by default all are equal.
     missing : {"error", "ignore"}, default "error"
@@ -83,7 +83,7 @@ def tau_x_samples(
     Parameters
     ----------
     Y_true, Y_pred : array-like or DataFrame of shape (n_samples, n_labels)
-        Positions of complete rankings.
+        Positions; NaN for missing labels, which are an error unless `missing` is ``"ignore"``.
     missing : {"error", "ignore"}, default "error"
         As in :func:`tau_x`; the rows that ``"ignore"`` leaves out are NaN.
 
@@ -158,7 +158,7 @@ def mean_of_defined(values: NDArray[np.float64], sample_weight: ArrayLike | None
         raise ValueError(
             f"none of {len(values)} rows has a positive weight and a defined value; nothing to compare"
         )
-    # Scaled first: the sum of large weights would overflow.
+    # Only the ratios of weights matter: the largest becomes 1.
     kept = weights[defined] / weights[defined].max()
     return float(np.average(values[defined], weights=kept))
 

@@ -87,11 +87,14 @@ def load_model(path: str | Path) -> Any:
 
 
 def read_container(path: str | Path, what: str) -> bytes:
-    """Return the content of a regular file that holds `what`; any other file is rejected after its header is read."""
+    """Return the content of a file that holds `what`.
+
+    Folders, pipes and devices are rejected without reading them, other files as soon as their header is invalid.
+    """
     file_type = stat.S_IFMT(Path(path).stat().st_mode)
     if file_type != stat.S_IFREG:
         found = _FILE_TYPES.get(file_type, "a special file")
-        raise ValueError(f"{path}: found {found}; expected a file written by save_model")
+        raise ValueError(f"{path}: found {found}; expected a file with the saved {what}")
     with Path(path).open("rb") as file:
         header = file.read(_HEADER_BYTES)
         try:
