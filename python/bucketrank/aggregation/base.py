@@ -48,6 +48,9 @@ _ON_PAIR_ORDERS = (
 )
 """Methods that need a pair order matrix only, for messages."""
 
+ON_PAIR_SHARES = f"TauX, Kemeny, {_ON_PAIR_ORDERS}"
+"""Methods that need pair shares only, for messages."""
+
 _Self = TypeVar("_Self", bound="Aggregator")
 
 _MANY_VIEWS = 64
@@ -59,13 +62,13 @@ class Aggregator:
 
     Aggregators are immutable and compare equal by class and parameters; `set_params` returns a new one.
 
-    A user-defined aggregator is a subclass that defines one of two methods. It works wherever the others do: in
+    A user-defined aggregator is a subclass that defines one of two methods. It works like the built-in ones: in
     `aggregate_many` and `explain`, as the aggregator of an estimator, in `compare`, and on the command line as
     ``module:Class``. ``aggregate_pair_order(self, C)`` gets the matrix of shares of "u before v", ties counting
     half; ``aggregate(self, Y, sample_weight=None)`` gets positions, with NaN for missing labels, and weights or None.
     Both return one number per label: smaller is better, equal numbers are ties. The first also works on models that
     predict shares of pairs, such as forests. Parameters are arguments of ``__init__`` that are stored under their
-    names, or fields of a frozen dataclass. Calls hold Python's lock, so they do not run in parallel.
+    names, or fields of a frozen dataclass. Calls hold the global interpreter lock, so they do not run in parallel.
 
     Examples
     --------
@@ -87,7 +90,7 @@ class Aggregator:
     """Input that the method requires: "pair order", "pair shares" or "rankings"."""
 
     _needs_whole_rows: ClassVar[bool] = False
-    """Whether counts of pairs do not determine the result for rankings of more than two labels."""
+    """Whether the method needs whole rankings: counts of their pairs do not determine its result."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -154,7 +157,7 @@ class Aggregator:
         return labelled(positions, Y)
 
     def aggregate_counts(self, counts: PairCounts) -> NDArray[np.int64]:
-        """Return the consensus that counts of pairs determine.
+        """Return the consensus of counts of pairs.
 
         Parameters
         ----------
@@ -164,7 +167,7 @@ class Aggregator:
         Returns
         -------
         ndarray of shape (n_labels,)
-            Positions in the order of ``counts.labels``. Equal to the consensus of the rankings behind the counts.
+            Positions in the order of ``counts.labels``. Equal to the consensus of the rankings that were counted.
         """
         return _core.aggregate_counts(self._spec(), self._check_counts(counts)._input())
 
@@ -266,8 +269,8 @@ class Aggregator:
         """
         if self._needs == "rankings":
             raise ValueError(
-                f"{self!r} needs rankings, which shares of pairs do not determine; use aggregate(Y), or TauX, "
-                f"Kemeny, {_ON_PAIR_ORDERS}"
+                f"{self!r} needs rankings, which shares of pairs do not determine; use aggregate(Y), or "
+                f"{ON_PAIR_SHARES}"
             )
         tables = np.asarray(as_number_array(shares, "shares", NUMBERS), dtype=np.float64)
         if tables.ndim not in (2, 3):

@@ -130,7 +130,7 @@ class Davidson(Aggregator):
         return self._fit_spec()
 
     def _fit_spec(self) -> tuple[str, float]:
-        """Return name and parameter for fits that know the order in which labels were shown."""
+        """Return name and parameter for the core, without the check of `_spec` that there is no order effect."""
         return ("davidson_half" if self.ties == "half" else "davidson"), self.ridge
 
     def aggregate(self, Y: Any, sample_weight: ArrayLike | None = None) -> Any:
@@ -180,6 +180,7 @@ class Davidson(Aggregator):
     ) -> tuple[dict[str, Any], list[Hashable]]:
         """Return the data as the core reads it, and the names of the labels."""
         if isinstance(Y, Comparisons):
+            # Only for its errors: comparisons carry their own weights, and the number of labels is limited.
             PairCounts.of(Y, sample_weight)
             return Y._input(), Y.labels
         if isinstance(Y, PairCounts):
@@ -326,11 +327,11 @@ class DavidsonExplanation(Explanation):
     def _row_order(self) -> NDArray[np.int64]:
         return np.argsort(-self._details["utilities"], kind="stable")
 
-    def _shown(self, name: str, value: Any) -> str:
+    def _format_detail(self, name: str, value: Any) -> str:
         if name in ("covariate_effects", "covariate_effect_errors"):
             pairs = zip(self.covariates, value, strict=True)
             return ", ".join(f"{covariate} {number:.4g}" for covariate, number in pairs)
-        return super()._shown(name, value)
+        return super()._format_detail(name, value)
 
 
 def _as_anchor(anchor: Any) -> tuple[Hashable, float]:

@@ -101,7 +101,7 @@ class Explanation:
     def _remarks(self) -> list[str]:
         """Return the numbers that do not belong to a label, one line each."""
         return [
-            f"{name}: {self._shown(name, value)}"
+            f"{name}: {self._format_detail(name, value)}"
             for name, value in self._details.items()
             if not isinstance(value, np.ndarray)
         ]
@@ -120,7 +120,7 @@ class Explanation:
         """Return the labels in the order of the printed rows."""
         return np.argsort(self.positions, kind="stable")
 
-    def _shown(self, name: str, value: Any) -> str:
+    def _format_detail(self, name: str, value: Any) -> str:
         if name == "pivots":
             return ", ".join(escape_text(str(self.labels[label])) for label in value)
         if name == "discarded":

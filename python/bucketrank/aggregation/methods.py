@@ -1,4 +1,4 @@
-"""The aggregation methods without a threshold, and their names."""
+"""Markov chains, maximal lotteries and TauX; and all aggregators by name."""
 
 from __future__ import annotations
 

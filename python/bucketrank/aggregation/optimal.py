@@ -66,7 +66,7 @@ def check_time_limit(time_limit: Any) -> float | None:
         return None
     seconds = as_real(time_limit, "time_limit")
     if not 0 <= seconds < math.inf:
-        raise ValueError(f"time_limit is {seconds}; expected seconds, not negative, or None")
+        raise ValueError(f"time_limit is {seconds}; expected a number of seconds from 0, or None")
     return seconds
 
 
@@ -75,8 +75,8 @@ class Kemeny(Aggregator):
     r"""The bucket order with the smallest total distance to the rankings: Kemeny's consensus, with ties.
 
     Per pair of labels, a ranking and the consensus have distance 1 when they order the pair in opposite ways, and
-    `penalty` when it is tied in one and strict in the other. Pairs that a ranking does not rank count nothing. With the
-    default 0.5 this is (half) the distance of Kemeny and Snell, and on complete rankings the consensus is that of
+    `penalty` when it is tied in one and strict in the other. Pairs that a ranking does not rank are not counted. With
+    the default 0.5 this is (half) the distance of Kemeny and Snell, and on complete rankings the consensus is that of
     ``TauX("exact")``.
 
     Parameters

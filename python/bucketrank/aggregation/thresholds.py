@@ -18,7 +18,7 @@ _FEW_ROWS = 200
 
 @dataclass(frozen=True)
 class WithBeta(Aggregator):
-    """An aggregator with a threshold for ties. With "auto", a tree chooses it.
+    """An aggregator with a threshold for ties, `beta`. With ``beta="auto"`` a tree chooses it.
 
     Examples
     --------
@@ -31,7 +31,7 @@ class WithBeta(Aggregator):
     beta: float | str
 
     _method: ClassVar[str]
-    _usual_beta: ClassVar[float]
+    _default_beta: ClassVar[float]
     _candidates: ClassVar[tuple[float, ...]] = tuple(round(0.05 * step, 2) for step in range(11))
     """Thresholds that a tree tries; at 0.5 and above all labels are tied."""
 
@@ -53,7 +53,7 @@ class WithBeta(Aggregator):
         """
         candidates = self._candidates
         if n_rows < _FEW_ROWS:
-            candidates = candidates[candidates.index(self._usual_beta) % 2 :: 2]
+            candidates = candidates[candidates.index(self._default_beta) % 2 :: 2]
         limit = self._all_tied_from(n_labels)
         all_tied = [beta for beta in candidates if beta >= limit]
         return [beta for beta in candidates if beta < limit] + all_tied[:1]
@@ -93,7 +93,7 @@ class Borda(WithBeta):
     beta: float | str = 0.9
 
     _method: ClassVar[str] = "borda"
-    _usual_beta: ClassVar[float] = 0.9
+    _default_beta: ClassVar[float] = 0.9
     _candidates: ClassVar[tuple[float, ...]] = (
         *(round(0.1 * step, 1) for step in range(21)),
         *(2.5, 3.0, 4.0, 6.0, 10.0),
@@ -126,21 +126,28 @@ class Copeland(WithBeta):
     beta: float | str = 0.4
 
     _method: ClassVar[str] = "copeland"
-    _usual_beta: ClassVar[float] = 0.4
+    _default_beta: ClassVar[float] = 0.4
 
 
 @dataclass(frozen=True)
 class BucketPivot(WithBeta):
-    """Buckets around pivots: least indecision, multiple pivots, two stages.
+    """Labels grouped into buckets around pivots, the labels that are easiest to place (bucket pivot algorithm).
 
-    Labels whose mean share against a bucket is within 0.5 ± `beta` join it; the others go before or after it and are
-    partitioned in the same way. If several pivots are equally good, the result depends on the order of the labels.
+    The label of least indecision, whose shares are closest to 0, 0.5 or 1, becomes the pivot and opens a bucket. Labels
+    whose mean share against the bucket is within 0.5 ± `beta` join it. The others go before or after it, are compared
+    with the bucket once more when it has grown, and are then partitioned in the same way. If several pivots are equally
+    good, the result depends on the order of the labels.
 
     Parameters
     ----------
     beta : float or "auto", default 0.25
         Largest distance of a share from 0.5 for a tie. With "auto" a tree chooses it in fit, by cross-validation on the
         training data.
+
+    References
+    ----------
+    J. A. Aledo, J. A. Gámez and A. Rosete, "Utopia in the solution of the bucket order problem", Decision Support
+    Systems 97 (2017).
 
     Examples
     --------
@@ -151,4 +158,4 @@ class BucketPivot(WithBeta):
     beta: float | str = 0.25
 
     _method: ClassVar[str] = "bucket_pivot"
-    _usual_beta: ClassVar[float] = 0.25
+    _default_beta: ClassVar[float] = 0.25

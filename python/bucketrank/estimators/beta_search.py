@@ -36,10 +36,10 @@ def needs_beta(aggregator: Aggregator) -> bool:
     return isinstance(aggregator, WithBeta) and aggregator.beta == "auto"
 
 
-def with_usual_beta(aggregator: Aggregator) -> Aggregator:
+def with_default_beta(aggregator: Aggregator) -> Aggregator:
     """Return the aggregator with beta "auto" replaced by the default threshold."""
     if isinstance(aggregator, WithBeta) and aggregator.beta == "auto":
-        return replace(aggregator, beta=aggregator._usual_beta)
+        return replace(aggregator, beta=aggregator._default_beta)
     return aggregator
 
 
@@ -56,7 +56,7 @@ def with_chosen_beta(
     than two rows of positive weight, or a fold in which no row ranks two labels.
     """
     assert isinstance(aggregator, WithBeta)
-    usual = with_usual_beta(aggregator)
+    default = with_default_beta(aggregator)
     weights = as_weights(sample_weight)
     weights = None if weights is None else _core.check_weights(weights, len(Y))
     if weights is not None and (weights == 0).any():
@@ -64,26 +64,28 @@ def with_chosen_beta(
         X, Y, weights = X[kept], Y[kept], weights[kept]
     n_folds = min(_FOLDS, len(Y))
     if n_folds < 2:
-        return usual
+        return default
     betas = aggregator._candidate_betas(*Y.shape)
     # This also checks the data, for both ways of growing the inner trees.
     problem = _core.Problem(X, Y, weights, _SEED)
     if smoothing_of(tree) is None:
         candidates: list[Spec] = [(aggregator._method, beta) for beta in betas]
-        scores = _inner_scores(candidates, usual, tree, problem, (*X.shape, Y.shape[1]), n_folds)
+        scores = _inner_scores(candidates, default, tree, problem, (*X.shape, Y.shape[1]), n_folds)
     else:
         smoothed: list[Aggregator] = [replace(aggregator, beta=beta) for beta in betas]
-        scores = _smoothed_scores(smoothed, usual, tree, (X, Y, weights), n_folds)
+        scores = _smoothed_scores(smoothed, default, tree, (X, Y, weights), n_folds)
     if scores is None:
-        return usual
+        return default
     least = max(scores) - _SLACK
     best = [beta for beta, score in zip(betas, scores, strict=True) if score >= least]
-    return replace(aggregator, beta=min(best, key=lambda beta: abs(beta - aggregator._usual_beta)))
+    return replace(
+        aggregator, beta=min(best, key=lambda beta: abs(beta - aggregator._default_beta))
+    )
 
 
 def _inner_scores(
     candidates: list[Spec],
-    usual: Aggregator,
+    default: Aggregator,
     tree: PartialLabelRankingTree,
     problem: _core.Problem,
     shape: tuple[int, int, int],
@@ -102,7 +104,7 @@ def _inner_scores(
             "trees": [
                 tree_options(tree, (rows - size, features), labels) for size in dict.fromkeys(sizes)
             ],
-            "tree_aggregator": usual._spec(),
+            "tree_aggregator": default._spec(),
             "aggregators": [candidates],
         },
         n_folds,
@@ -117,7 +119,7 @@ def _inner_scores(
 
 def _smoothed_scores(
     candidates: list[Aggregator],
-    usual: Aggregator,
+    default: Aggregator,
     tree: PartialLabelRankingTree,
     data: tuple[NDArray[np.float64], Positions, NDArray[np.float64] | None],
     n_folds: int,
@@ -129,7 +131,7 @@ def _smoothed_scores(
     for fold in range(min(_USED_FOLDS, n_folds)):
         test = fold_of == fold
         _, seed = _core.split_seeds(_SEED, 0.0, 0, fold)
-        inner = clone(tree).set_params(aggregator=usual, random_state=seed % 2**32)
+        inner = clone(tree).set_params(aggregator=default, random_state=seed % 2**32)
         inner.fit(X[~test], Y[~test], None if weights is None else weights[~test])
         predictions = inner._positions_by_pair_order(X[test], candidates)
         truth, truth_weights = Y[test], None if weights is None else weights[test]

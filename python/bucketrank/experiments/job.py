@@ -12,7 +12,7 @@ from bucketrank._validation import with_missing
 from bucketrank.aggregation import get_aggregator
 from bucketrank.aggregation.base import Spec
 from bucketrank.datasets import Dataset
-from bucketrank.estimators.beta_search import with_usual_beta
+from bucketrank.estimators.beta_search import with_default_beta
 from bucketrank.estimators.tree_parameters import tree_options
 from bucketrank.experiments.learners import Fold, Learner, Outcome, RankerLearner, TreeLearner
 from bucketrank.experiments.plan import Job
@@ -101,7 +101,7 @@ class TreeJobs:
             self.tasks,
             {
                 "trees": [options for _, options in self.trees.values()],
-                "tree_aggregator": with_usual_beta(
+                "tree_aggregator": with_default_beta(
                     get_aggregator(self.learner.tree.aggregator)
                 )._spec(),
                 "aggregators": self.aggregators,
