@@ -64,8 +64,8 @@ def leaderboard(
         Confidence of intervals and separations; above 0 and below 1.
     unit : {"row", "group"}, optional
         Unit of resampling: single rows (comparisons or rankings), or whole groups of comparisons. By default groups, if
-        the comparisons have any. A row whose weight is a whole number stands for that many rows if all weights are
-        whole; otherwise each row is drawn with its weight.
+        the comparisons have any. If all weights are whole numbers, a row of weight k stands for k rows; otherwise each
+        row is drawn with its weight.
     simultaneous : bool, default True
         Whether `confidence` holds for all pairs at once: c is that quantile, over the resamples, of
         :math:`\max_{i<j} |d^b_{ij} - d_{ij}| / se_{ij}`. Otherwise c is the two-sided normal quantile, for each

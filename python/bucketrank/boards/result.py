@@ -51,7 +51,7 @@ class Leaderboard(TabularResult):
     components : ndarray of shape (n_labels,)
         Connected component of each label, the largest first. Labels of different components are not comparable.
     critical_value : float
-        Standard errors by which labels must differ to be separated.
+        Number of standard errors by which two labels must differ to be separated.
     counts : PairCounts
         How often each pair was compared, by outcome.
     resampled : ndarray of shape (n_resamples, n_labels)
@@ -177,7 +177,7 @@ class Leaderboard(TabularResult):
         return ties
 
     def table(self) -> Table:
-        """Return one row per label, best first; printed with labels cut to fit a terminal."""
+        """Return one row per label, best first, with full names; ``print(board)`` cuts them to fit a terminal."""
         return board_table(self)
 
     def to_pandas(self) -> DataFrame:
