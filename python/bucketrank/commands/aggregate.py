@@ -19,8 +19,8 @@ ranking per line as text:
 
   tea > coffee ~ juice
 
---labels names the columns with positions if the table has other columns, too; it also selects some of the labels. A
-method of your own is given as module:Class, a subclass of bucketrank.Aggregator.
+--labels names the columns with positions if the table has other columns, too; it can also select some of the labels.
+Your own method is given as module:Class, a subclass of bucketrank.Aggregator.
 
 examples:
   bucketrank aggregate rankings.csv --method kemeny

@@ -10,7 +10,7 @@ from typing import Any
 from bucketrank._files import check_writable, write_file
 from bucketrank.aggregation import METHODS, PAPER_AGGREGATORS
 from bucketrank.commands.aggregators import find_aggregator
-from bucketrank.commands.datasets import add_labels_option, find
+from bucketrank.commands.datasets import add_labels_option, find_datasets
 from bucketrank.commands.estimators import ESTIMATORS, make_estimator
 
 _METHODS = [name for name in ESTIMATORS if name != "tree"]
@@ -99,7 +99,9 @@ def run(options: argparse.Namespace) -> int:
 
     out = None if options.out is None else check_writable(options.out)
     study = compare(
-        find(options.datasets, data=options.data, openml=options.openml, labels=options.labels),
+        find_datasets(
+            options.datasets, data=options.data, openml=options.openml, labels=options.labels
+        ),
         [name if ":" not in name else find_aggregator(name) for name in options.aggregators],
         missing=options.missing,
         n_repeats=options.repeats,

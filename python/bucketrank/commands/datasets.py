@@ -34,7 +34,7 @@ EPILOG = """\
 Without names and options, all known datasets are listed. A name is an embedded dataset, or the path of a file that
 ends in .csv, or of a PrefLib file (.soc .soi .toc .toi .cat), whose ballots are the instances. With --data a name is a
 CSV file of the folder, without its ending; with --openml it is a dataset on OpenML (a name of the paper's datasets, or
-a number). With --data or --openml and no names, all datasets are used.
+a number). With --data and no names, all datasets of the folder are used; with --openml, those of the paper.
 
 examples:
   bucketrank datasets
@@ -55,7 +55,9 @@ def add_parser(commands: Any) -> None:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="a dataset or a CSV file")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="a dataset, CSV file or PrefLib file"
+    )
     place = parser.add_mutually_exclusive_group()
     place.add_argument("--data", metavar="DIR", help="folder with one CSV file per dataset")
     place.add_argument("--openml", action="store_true", help="download the datasets from OpenML")
@@ -87,7 +89,9 @@ def run(options: argparse.Namespace) -> int:
     if options.data is None and not options.openml:
         rows = [_describe(name, options.labels) for name in options.names]
     else:
-        found = find(options.names, data=options.data, openml=options.openml, labels=options.labels)
+        found = find_datasets(
+            options.names, data=options.data, openml=options.openml, labels=options.labels
+        )
         rows = list(describe(found))
     print(_format_descriptions(DescriptionTable(tuple(rows)), options.format))
     return 0
@@ -96,13 +100,13 @@ def run(options: argparse.Namespace) -> int:
 def _describe(name: str, labels: Sequence[str] | None) -> Description:
     """Describe a dataset or a PrefLib file, which has no features."""
     if not _is_preflib(name):
-        return find([name], labels=labels)[0].describe()
+        return find_datasets([name], labels=labels)[0].describe()
     ballots = read_rankings(name, labels)
     positions = np.asarray(ballots.positions, dtype=np.float64)
     return Description.of(Path(name).stem, 0, positions, ballots.weights)
 
 
-def find(
+def find_datasets(
     names: Sequence[str],
     *,
     data: str | None = None,
@@ -156,7 +160,7 @@ def _from_folder(names: Sequence[str], folder: str, labels: Sequence[str] | None
 
 def _format_descriptions(table: DescriptionTable, form: str) -> str:
     if form == "json":
-        return _json([row.to_dict() for row in table])
+        return to_json_text([row.to_dict() for row in table])
     if form == "csv":
         return table.to_csv().rstrip("\n")
     return table.to_latex().rstrip("\n") if form == "latex" else str(table)
@@ -169,7 +173,7 @@ def _format_list(form: str) -> str:
     ]
     known += ({"dataset": p.name, "openml_id": p.openml_id, **_size(p)} for p in PAPER_DATASETS)
     if form == "json":
-        return _json(known)
+        return to_json_text(known)
     if form == "csv":
         return _list_table(known, list(known[0])).to_csv().rstrip("\n")
     table = _list_table(known, [key.replace("_", " ") for key in known[0]])
@@ -189,7 +193,3 @@ def _list_table(known: Sequence[dict[str, Any]], names: Sequence[str]) -> Table:
 
 def _size(dataset: EmbeddedDataset | PaperDataset) -> dict[str, int]:
     return {field: getattr(dataset, field) for field in ("instances", "features", "labels")}
-
-
-def _json(value: Any) -> str:
-    return to_json_text(value)

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from bucketrank._files import check_writable
-from bucketrank.aggregation import METHODS
 from bucketrank.commands.reading import read_rankings
-from bucketrank.commands.writing import exit_with_1_without_package, print_or_write
+from bucketrank.commands.writing import print_or_write, report_missing_package
 from bucketrank.csv_records import BadFileError
 from bucketrank.preflib import PREFLIB_TYPES
 from bucketrank.tables import to_json_text
@@ -33,6 +32,8 @@ examples:
 """
 
 _COLUMNS = ("first", "second", "outcome", "weight", "group")
+_METHODS = ("davidson", "borda", "copeland", "mc1", "mc2", "mc3", "mc4", "maximal_lottery")
+"""Methods with scores."""
 _FORMATS = ("text", "csv", "json", "markdown", "latex")
 
 
@@ -49,11 +50,14 @@ def add_parser(commands: Any) -> None:
         "file", help="CSV or JSON file of comparisons, or PrefLib file or CSV of rankings"
     )
     parser.add_argument(
-        "--labels", nargs="+", metavar="NAME", help="columns of positions: the file has rankings"
+        "--labels",
+        nargs="+",
+        metavar="NAME",
+        help="columns with positions, if the file has rankings",
     )
     for name, default, text in (
         ("first", "model_a", "column of the label shown first"),
-        ("second", "model_b", "column of the other label"),
+        ("second", "model_b", "column of the label shown second"),
         ("outcome", "winner", "column of the outcome"),
     ):
         parser.add_argument(
@@ -62,7 +66,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--group", metavar="COLUMN", help="column of the group")
     parser.add_argument("--weight", metavar="COLUMN", help="column of weights")
     parser.add_argument(
-        "--method", default="davidson", help=f"one of {', '.join(METHODS)} (default davidson)"
+        "--method", default="davidson", help=f"one of {', '.join(_METHODS)} (default davidson)"
     )
     parser.add_argument(
         "--order-effect", action="store_true", help="estimate the advantage of the first label"
@@ -93,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
     from bucketrank.boards import leaderboard
 
     out = None if options.out is None else check_writable(options.out)
-    with exit_with_1_without_package():
+    with report_missing_package():
         board = leaderboard(
             _read(options),
             _aggregator(options),

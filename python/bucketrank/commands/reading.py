@@ -38,7 +38,7 @@ def read_rankings(
         return _from_csv(name, text, labels, weights)
     if weights is not None:
         raise BadFileError(
-            f"{name}: no column {weights!r}, because the file is not a CSV table; use --weights with CSV tables only"
+            f"{name}: no column {weights!r}, because the file is not a CSV table; weights are read from CSV tables only"
         )
     return found if labels is None else _select(name, found, labels)
 

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from bucketrank._files import check_writable
-from bucketrank.commands.writing import exit_with_1_without_package, print_or_write
+from bucketrank.commands.writing import print_or_write, report_missing_package
 
 EPILOG = """\
 The HTML page is a single file that needs no network: a summary in sentences, tables that can be sorted and copied,
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
 
     out = None if options.out is None else check_writable(options.out)
     study = Study.load(options.store)
-    with exit_with_1_without_package():
+    with report_missing_package():
         text = study.report(format=options.format, title=options.title)
     print_or_write(text, out, study)
     return 0

@@ -12,8 +12,8 @@ from bucketrank.tables import escape_text
 
 
 @contextmanager
-def exit_with_1_without_package() -> Iterator[None]:
-    """Turn an ImportError into exit code 1, not 2: the input is valid, but a package is not installed."""
+def report_missing_package() -> Iterator[None]:
+    """Report an ImportError by its message and exit code 1: the input is valid, but a package is not installed."""
     try:
         yield
     except ImportError as error:
