@@ -23,8 +23,8 @@ __all__ = ["Comparisons"]
 class Comparisons:
     """Comparisons of two labels, one per row, as arrays of indices.
 
-    Made by :func:`bucketrank.from_comparisons`; the arrays are read-only. Nine bytes per row, whatever the number of
-    labels.
+    Made by :func:`bucketrank.from_comparisons`; the arrays are read-only. A row takes nine bytes for any number of
+    labels, and more with a weight, a group or covariates.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Names of labels and groups as numbers."""
+"""Names of labels and groups as indices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ __all__ = ["factorise", "is_sorted", "sort_names"]
 def factorise(
     values: Any, argument: str, expected: str
 ) -> tuple[NDArray[np.int64], list[Hashable]]:
-    """Return the number of each value, and the distinct values; a missing value is an error that names the row."""
+    """Return the index of each value in the list of distinct values, and this list.
+
+    A missing value is an error that names the row.
+    """
     if isinstance(values, (str, bytes, dict)) or not hasattr(values, "__len__"):
         raise TypeError(
             f"{argument} is {describe_value(values)}; expected a list, an array or a Series with {expected} per row"

@@ -105,7 +105,7 @@ class PairCounts:
         Parameters
         ----------
         data : Comparisons, PairCounts, LabelledRankings, or array-like or DataFrame of shape (n_rankings, n_labels)
-            Comparisons, or positions with NaN for missing labels.
+            Comparisons, counts, which are copied, or positions with NaN for missing labels.
         sample_weight : array-like of shape (n_rankings,), optional
             Non-negative weights of rankings; comparisons carry their own.
         labels : sequence, optional
@@ -137,7 +137,7 @@ class PairCounts:
         return cls(names, table, ranked, max(largest, 2))
 
     def update(self, batch: Any, sample_weight: ArrayLike | None = None) -> PairCounts:
-        """Add a batch of comparisons or rankings, or other counts, to these counts; return them."""
+        """Add a batch of comparisons or rankings, or other counts, to these counts, and return this object."""
         merged = self + PairCounts.of(batch, sample_weight)
         self.__dict__.update(merged.__dict__)
         return self
