@@ -163,9 +163,9 @@ def read_battles(
     first, second, outcome : str
         Names of the columns; the defaults are those of the arena files.
     weight, group : str, optional
-        Names of further columns.
+        Names of the columns with weights and groups.
     covariates : list of str, optional
-        Names of columns of numbers, first minus second.
+        Names of the columns with covariates: the value of the first label minus that of the second.
     outcomes : mapping, optional
         See :func:`bucketrank.from_comparisons`.
 

@@ -34,7 +34,8 @@ EMBEDDED_DATASETS = (
     EmbeddedDataset("iris", 150, 4, 3, 0.02),
     EmbeddedDataset("wine", 178, 13, 3, 0.02),
     EmbeddedDataset("digits", 1797, 64, 10, 0.02),
-    # Two classes have one difference, which is rarely within 2 % for a forest, so probabilities up to 60 : 40 are tied.
+    # Two classes have a single difference of probabilities, which is rarely within 0.02 for a forest, so probabilities
+    # up to 0.6 and 0.4 are tied.
     EmbeddedDataset("breast_cancer", 569, 30, 2, 0.2),
 )
 """The embedded datasets; see :func:`load`."""
@@ -55,10 +56,11 @@ def load(name: str) -> Dataset:
     """Load an embedded dataset, without network access.
 
     The features are those of the classification data that scikit-learn includes. The rankings of the classes are
-    derived by :func:`from_classification` with its defaults and seed 0, once per process. They are reproducible, but
-    may differ between releases of scikit-learn, because its random forest is used. ``breast_cancer`` has only two
-    labels, the smallest possible number: a ranking is one class before the other, or a tie if neither has a
-    probability above 60 %. For comparisons of methods the other datasets are more informative.
+    derived by :func:`from_classification` with its defaults, seed 0 and the threshold in ``EMBEDDED_DATASETS``, once
+    per process. They are reproducible, but may differ between releases of scikit-learn, because its random forest is
+    used. ``breast_cancer`` has only two labels, the smallest possible number: a ranking is one class before the other,
+    or a tie if neither has a probability above 60 %. For comparisons of methods the other datasets are more
+    informative.
 
     Parameters
     ----------

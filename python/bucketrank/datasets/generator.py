@@ -20,7 +20,7 @@ _PILOT_ROWS = 8192
 """Rows of the pilot sample that sets the threshold for ties."""
 
 _BLOCK_CELLS = 2**20
-"""Approximate numbers per block; bounds the memory for temporary arrays."""
+"""Approximate number of features and scores per block; bounds the memory for temporary arrays."""
 
 _WAVES = 24
 """Number of cosine waves in a non-linear score; few enough that trees can approximate the sum."""
