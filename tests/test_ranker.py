@@ -249,7 +249,7 @@ def test_a_component_that_fails_has_weight_0(
         return {**fitted, "failed": [(name, reason)]}
 
     monkeypatch.setattr(_core, "fit_mixture", fit)
-    with pytest.warns(UserWarning, match=f"the {name} {reason}"):
+    with pytest.warns(UserWarning, match=f"component '{name}' {reason}"):
         ranker = PartialLabelRanker(**QUICK).fit(*data)
     assert ranker.weights_[name] == 0
     assert len(ranker.components_[name]) == (0 if REASONS[reason] else 3)
@@ -315,7 +315,9 @@ def test_a_component_left_out_of_a_prediction_warns_once(
         return honest([components[0], components[2]], None, *rest)[0], [1]
 
     monkeypatch.setattr(_core, "mixture_pair_shares", without_boosters)
-    with pytest.warns(UserWarning, match="the booster gives shares that are not finite") as found:
+    with pytest.warns(
+        UserWarning, match="component 'booster' gives shares that are not finite"
+    ) as found:
         shares = ranker.predict_pair_shares(data[0])
     assert len(found) == 1
     np.testing.assert_allclose(shares.sum(axis=2), 1)

@@ -85,10 +85,7 @@ def _names(count: str, *, only_strings: bool = False) -> _Field:
 
 
 def _fitted(kind: Any, positive: str = "") -> _Field:
-    """Return the field of a fitted model of the core with the numbers of features and labels of the estimator.
-
-    If `positive` is given, this attribute of the model must be above 0.
-    """
+    """Return the field of a fitted core model of the estimator's shape; `positive` names an attribute above 0."""
 
     def accepts(value: Any, state: _State) -> bool:
         shape = (state["n_features_in_"], state["n_labels_in_"])
@@ -238,7 +235,7 @@ _COMMON = _Schema(
         "feature_names_in_": _names("n_features_in_", only_strings=True),
         "_sklearn_output_config": _Field("a container of set_output", _is_output_config),
     },
-    {"aggregator_ suits the model": lambda model: _is_usable(model)},
+    {"aggregator_ suits the model": lambda model: _has_usable_aggregator(model)},
 )
 _PER_INDICATOR = _Field("one column per indicator of missing values", _is_per_indicator)
 _PER_CATEGORY = _Field("one column per category", _is_per_category)
@@ -346,10 +343,10 @@ def check_model(model: Any) -> None:
             raise ValueError(f"{name}: expected that {relation}")
 
 
-def _is_usable(model: Any) -> bool:
+def _has_usable_aggregator(model: Any) -> bool:
     """Whether the aggregator can be used for predictions of the model; the reason may be raised as an error."""
     aggregator = model.aggregator_
-    model._usable(aggregator)._check_label_count(model.n_labels_in_)
+    model._check_aggregator(aggregator)._check_label_count(model.n_labels_in_)
     aggregator._spec()
     return getattr(aggregator, "beta", None) != "auto"
 

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from bucketrank.aggregation import Aggregator
+from bucketrank.aggregation.base import ON_PAIR_SHARES
 
 __all__ = ["check_for_forest", "check_for_tree"]
 
 
 def check_for_tree(aggregator: Aggregator, smoothing: tuple[str, float] | None) -> Aggregator:
-    """Raise when the aggregator needs rankings but leaves only have smoothed shares."""
+    """Return the aggregator, or raise when it needs rankings but leaves only have smoothed shares."""
     if smoothing is not None and aggregator._needs == "rankings":
         raise ValueError(
             f"{aggregator!r} needs rankings, but leaves with shrinkage or soft routing only have shares of before, "
-            "tied and after; expected TauX, Borda, Copeland, BucketPivot, MarkovChain(variant=4) or MaximalLottery"
+            f"tied and after; expected {ON_PAIR_SHARES}"
         )
     return aggregator
 
 
 def check_for_forest(aggregator: Aggregator) -> Aggregator:
-    """Raise when the aggregator needs rankings: a forest only has averaged shares."""
+    """Return the aggregator, or raise when it needs rankings: a forest only has averaged shares."""
     if aggregator._needs == "rankings":
         raise ValueError(
             f"{aggregator!r} needs rankings, but a forest averages shares of before, tied and after; "
-            "expected TauX, Borda, Copeland, BucketPivot, MarkovChain(variant=4) or MaximalLottery"
+            f"expected {ON_PAIR_SHARES}"
         )
     if getattr(aggregator, "beta", None) == "auto":
         raise ValueError(

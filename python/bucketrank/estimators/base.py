@@ -66,7 +66,7 @@ class LabelRanker(BaseEstimator):
     ) -> list[NDArray[np.int64]]:
         """Return the predicted positions of checked rows for each aggregator."""
 
-    def _usable(self, aggregator: Aggregator) -> Aggregator:
+    def _check_aggregator(self, aggregator: Aggregator) -> Aggregator:
         """Return the aggregator, or raise when this estimator cannot use it."""
         return aggregator
 
@@ -103,7 +103,7 @@ class LabelRanker(BaseEstimator):
         """
         if isinstance(aggregators, (str, Aggregator)):
             raise TypeError(f"aggregators is {aggregators!r}; expected a list of aggregators")
-        known = [self._usable(as_aggregator(aggregator)) for aggregator in aggregators]
+        known = [self._check_aggregator(as_aggregator(aggregator)) for aggregator in aggregators]
         values = self._features(X)
         return [self._in_container(p, X) for p in self._positions(values, known)]
 
@@ -156,7 +156,7 @@ class LabelRanker(BaseEstimator):
         check_is_fitted(self)
         other = copy.copy(self)
         other.aggregator = aggregator
-        other.aggregator_ = self._usable(as_aggregator(aggregator))
+        other.aggregator_ = self._check_aggregator(as_aggregator(aggregator))
         return other
 
     def set_output(self: _Self, *, transform: str | None = None) -> _Self:
@@ -247,26 +247,26 @@ class LabelRanker(BaseEstimator):
                 values, positions, label_names(positions, names, positions.shape[1]), {}
             )
         positions, names = self._target(y)
-        texts = {column: columns.values(column) for column in found}
+        cells = {column: columns.values(column) for column in found}
         categories = {
             column: order_categories(values, columns.place(column), positions, sample_weight)
-            for column, values in texts.items()
+            for column, values in cells.items()
         }
-        values = self._encoded(columns, texts, categories)
+        values = self._encoded(columns, cells, categories)
         labels = label_names(positions, names, positions.shape[1])
         return TrainingData(values, positions, labels, categories)
 
     def _encoded(
-        self, columns: FeatureColumns, texts: Categories, categories: Categories
+        self, columns: FeatureColumns, cells: Categories, categories: Categories
     ) -> NDArray[np.float64]:
-        """Return features with the positions of categories in place of the categories."""
-        rows = len(next(iter(texts.values())))
+        """Return the features with the positions of categories in place of their values, which `cells` holds."""
+        rows = len(next(iter(cells.values())))
         values = np.empty((rows, columns.count))
         others = [column for column in range(columns.count) if column not in categories]
         if others:
             values[:, others] = _checked_features(columns.without(list(categories)), self)
         for column, own in categories.items():
-            values[:, column] = encode(texts[column], own, columns.place(column))
+            values[:, column] = encode(cells[column], own, columns.place(column))
         return values
 
     @staticmethod
@@ -324,8 +324,8 @@ class LabelRanker(BaseEstimator):
             # scikit-learn reports what is wrong with the table.
             _checked_features(X, self)
         validate_data(self, X, reset=False, skip_check_array=True)
-        texts = {column: columns.values(column) for column in self.categories_}
-        return self._encoded(columns, texts, self.categories_)
+        cells = {column: columns.values(column) for column in self.categories_}
+        return self._encoded(columns, cells, self.categories_)
 
     def _in_container(self, values: NDArray[Any], X: Any) -> Any:
         """Return one row per row of `X` and one column per label in the container chosen by `set_output`."""

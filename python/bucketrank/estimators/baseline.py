@@ -98,7 +98,7 @@ class PartialLabelRankingBaseline(LabelRanker):
         )
         self._remember(X, names, aggregator)
         self._root = root
-        self._all_tied = strategy == "all_tied"
+        self._all_tied = strategy == ALL_TIED
         return self
 
     def _positions(

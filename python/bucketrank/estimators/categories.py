@@ -34,7 +34,7 @@ class FeatureColumns:
         self.count = self._array.shape[1] if self._array.ndim == 2 else 0
 
     def place(self, column: int) -> str:
-        """Return how messages name a column."""
+        """Return the description of a column for messages."""
         return f"X, column {column if self.names is None else repr(self.names[column])}"
 
     def text_columns(self) -> list[int]:
@@ -45,7 +45,10 @@ class FeatureColumns:
         return [column for column in range(self.count) if self._holds_text(column)]
 
     def _holds_text(self, column: int) -> bool:
-        """Whether the type of a column is one of categories or strings; numbers and booleans are numbers."""
+        """Whether a column holds categories or strings.
+
+        Booleans are numbers, except in a column of objects of a data frame.
+        """
         if self._frame is None:
             cells = self._array[:, column]
             return cells.dtype.kind in "US" or any(isinstance(v, str) for v in cells.tolist())

@@ -152,7 +152,7 @@ class EstimatedScoreRanker(LabelRanker):
         X : array-like or DataFrame of shape (n_samples, n_features)
             Numbers; NaN marks a missing value.
         background : array-like or DataFrame of shape (n_background, n_features)
-            Rows that stand for an unknown row, such as 20 to 100 drawn training rows.
+            Rows whose values stand in for unknown features, such as 20 to 100 randomly drawn training rows.
         n_permutations : int, default 10
             Number of random orders of the features. Each is also used backwards, which makes effects of single
             features and interactions of two features exact.

@@ -52,8 +52,8 @@ class PartialLabelRankingForest(ScoreRanker):
     Parameters
     ----------
     aggregator : str or Aggregator, default "tau_x"
-        Aggregator applied to the averaged shares; see :func:`bucketrank.get_aggregator`. Markov chains 1 to 3 and
-        Davidson need rankings and cannot be used.
+        Aggregator applied to the averaged shares; see :func:`bucketrank.get_aggregator`. Markov chains 1 to 3,
+        reciprocal rank fusion and Davidson need rankings and cannot be used.
     n_estimators : int, default 100
         Number of trees.
     variant : {"mixed", "bootstrap", "extra_trees"}, default "mixed"
@@ -315,7 +315,7 @@ class PartialLabelRankingForest(ScoreRanker):
     def _explained_model(self) -> tuple[_core.Forest, float]:
         return (self.forest_, self.shrinkage_strength_)
 
-    def _usable(self, aggregator: Aggregator) -> Aggregator:
+    def _check_aggregator(self, aggregator: Aggregator) -> Aggregator:
         return check_for_forest(aggregator)
 
     def _strength(self) -> float:
@@ -325,6 +325,7 @@ class PartialLabelRankingForest(ScoreRanker):
         return strength
 
     def _n_trees(self) -> int:
+        """Return the number of trees, after checking it and the variant."""
         number = bounded_count(self.n_estimators, "n_estimators")
         if self.variant not in VARIANTS:
             known = ", ".join(map(repr, VARIANTS))

@@ -1,4 +1,4 @@
-"""Which rows a mixture holds out, and on which rows it chooses its weights."""
+"""Random draws of rows for a mixture: held-out parts, rows to choose the weights on, and rows of linear models."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ __all__ = ["LEAST_PARTS", "draw_evidence_rows", "draw_linear_rows", "draw_parts"
 
 LEAST_PARTS = 5
 _MOST_PARTS = 20
-_COMPARISONS_IN_PARTS = 2000
-"""The number of parts times the number of comparisons, within the limits above."""
+_PARTS_TIMES_COMPARISONS = 2000
+"""The number of parts is this number divided by the number of comparisons, within the limits above."""
 
 _EVIDENCE_ROWS = 2000
 """Largest number of rows used to choose weights and rounds; more rows change the choice little."""
@@ -32,7 +32,7 @@ def draw_parts(
     if n_parts is None:
         ranked = np.count_nonzero(~np.isnan(positions), axis=1)
         comparisons = int(np.maximum(ranked - 1, 0).sum())
-        wanted = _COMPARISONS_IN_PARTS // max(1, comparisons)
+        wanted = _PARTS_TIMES_COMPARISONS // max(1, comparisons)
         n_parts = max(LEAST_PARTS, min(_MOST_PARTS, wanted))
     part_of: NDArray[np.int64] = draws.permutation(n_rows) % max(1, min(n_parts, n_rows))
     return part_of

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bucketrank import _core
 from bucketrank._validation import resolve_n_jobs
 from bucketrank.aggregation import Aggregator
+from bucketrank.aggregation.base import ON_PAIR_SHARES
 from bucketrank.estimators.base import LabelRanker
 from bucketrank.estimators.beta_search import needs_beta
 from bucketrank.estimators.explained import ScoreRanker
@@ -39,11 +40,11 @@ class PairShareRanker(LabelRanker):
         """
         return self._pair_shares(self._features(X))
 
-    def _usable(self, aggregator: Aggregator) -> Aggregator:
+    def _check_aggregator(self, aggregator: Aggregator) -> Aggregator:
         if aggregator._needs == "rankings":
             raise ValueError(
-                f"{aggregator!r} needs rankings, but {type(self).__name__} predicts shares of pairs; expected TauX, "
-                "Borda, Copeland, BucketPivot, MarkovChain(variant=4) or MaximalLottery"
+                f"{aggregator!r} needs rankings, but {type(self).__name__} predicts shares of pairs; "
+                f"expected {ON_PAIR_SHARES}"
             )
         if needs_beta(aggregator):
             raise ValueError(

@@ -185,7 +185,7 @@ class PartialLabelRankingLinear(LatentRanker):
             The fitted estimator. An error or Ctrl-C leaves it unchanged.
         """
         values, positions, names, categories = self._training_data(X, y, sample_weight)
-        aggregator = self._usable(as_aggregator(self.aggregator))
+        aggregator = self._check_aggregator(as_aggregator(self.aggregator))
         aggregator._check_label_count(positions.shape[1])
         options = self._options()
         if as_flag(self.standard_errors, "standard_errors"):

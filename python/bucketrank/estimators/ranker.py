@@ -196,7 +196,7 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         _core.check_ranker_counts(self._counts())
         resolve_n_jobs(self.n_jobs)
         values, positions, names, categories = self._training_data(X, y, sample_weight)
-        aggregator = self._usable(as_aggregator(self.aggregator))
+        aggregator = self._check_aggregator(as_aggregator(self.aggregator))
         aggregator._check_label_count(positions.shape[1])
         if positions.shape[1] > _core.LIMITS["pair_labels"]:
             # No component can be fitted.
@@ -208,7 +208,7 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         options["categorical"] = category_counts(categories)
         fit = _core.fit_mixture(values, positions, weights, options)
         for name, why in fit["failed"]:
-            warnings.warn(f"the {name} {why}", stacklevel=2)
+            warnings.warn(f"component {name!r} {why}", stacklevel=2)
         if not any(fit["weights"]):
             raise ValueError("every component failed; the warnings say why")
         self._remember(X, names, aggregator, categories)
@@ -345,7 +345,7 @@ def _warn_left_out(names: list[str], left_out: list[int]) -> None:
     """Warn once per component that was left out of some rows of a prediction."""
     for name in [names[index] for index in left_out]:
         warnings.warn(
-            f"the {name} gives shares that are not finite; it is left out of these rows",
+            f"component {name!r} gives shares that are not finite; it is left out of these rows",
             stacklevel=5,
         )
 

@@ -25,7 +25,7 @@ def check_size(n_inputs: int, n_labels: int) -> None:
     count = 2 * n_labels * (n_inputs + 1)
     if count > MAX_COEFFICIENTS:
         raise ValueError(
-            f"{n_labels} labels and {n_inputs} features make 2 * {n_labels} * ({n_inputs} + 1) = {count} "
+            f"{n_labels} labels and {n_inputs} inputs make 2 * {n_labels} * ({n_inputs} + 1) = {count} "
             f"coefficients; standard_errors=True expects at most {MAX_COEFFICIENTS}"
         )
 

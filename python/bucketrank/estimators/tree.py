@@ -387,6 +387,6 @@ class PartialLabelRankingTree(ScoreRanker):
             _core.aggregate_pair_orders(a._spec(), orders, n_jobs)[source_of] for a in aggregators
         ]
 
-    def _usable(self, aggregator: Aggregator) -> Aggregator:
+    def _check_aggregator(self, aggregator: Aggregator) -> Aggregator:
         check_is_fitted(self)
         return check_for_tree(aggregator, self._smoothing)

@@ -33,6 +33,8 @@ _EM = 0.52 / 72
 """Mean width of a character in inches per point of the font size."""
 
 _LINE = 1.25 / 72
+"""Height of a line in inches per point of the font size."""
+
 _GAP = 0.3
 _EDGE = 0.6
 """Inches between boxes side by side, and between boxes of adjacent levels."""
@@ -58,8 +60,8 @@ def plot_tree(
     """Draw a tree with matplotlib; leaves show their bucket order, such as ``a > b ~ c``.
 
     The colour of a node is that of the first label of its consensus, or a mixture if two or three labels are tied for
-    the first place. A node is grey if more than three are tied, or if its first label is rarely first. The paler the
-    colour, the more the rankings of the node differ.
+    the first place. A node is grey if more than three or all labels are tied, or if its first label is rarely first.
+    The paler the colour, the more the rankings of the node differ.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from bucketrank._validation import as_names, as_whole
 from bucketrank.estimators.tree_colours import node_colours
 from bucketrank.notation import to_display_text
-from bucketrank.tables import escape_text
+from bucketrank.tables import escape_text, pluralize
 
 if TYPE_CHECKING:
     from bucketrank.estimators.tree import PartialLabelRankingTree
@@ -27,7 +27,7 @@ _SHOWN_CATEGORIES = 6
 
 @dataclass(frozen=True)
 class ShownNode:
-    """Displayed node: its condition, its text and its children."""
+    """A displayed node: the condition under which rows reach it, its content and its children."""
 
     index: int
     condition: str
@@ -181,8 +181,8 @@ def shown_tree(
             categories = tree.categories_.get(int(nodes["feature"][parent]))
             condition = f"{above.feature} {_interval(thresholds, place, digits, categories)}"
             if tree.tree_.learnt_missing and math.isfinite(thresholds[0]):
-                with_missing = 0 if nodes["missing_left"][parent] else len(thresholds)
-                condition += " or missing" if place == with_missing else ""
+                missing_place = 0 if nodes["missing_left"][parent] else len(thresholds)
+                condition += " or missing" if place == missing_place else ""
         cut = limit is not None and depth == limit and index not in orders
         feature = int(nodes["feature"][index])
         node = ShownNode(
@@ -264,18 +264,15 @@ def _names(given: Sequence[Any] | None, name: str, default: list[Any], expected:
 
 
 def _leaf_text(node: ShownNode) -> str:
-    return f"{node.order} ({_count(node.rows)})"
+    return f"{node.order} ({pluralize(node.rows, 'row')})"
 
 
 def box_text(node: ShownNode) -> str:
+    """Return the text of the box of a node: its feature or its bucket order, its impurity and its number of rows."""
     title = node.feature if node.children else node.order
     if node.leaves_below:
         title = f"{node.feature}\n... {node.leaves_below:,} leaves below"
-    return f"{title}\nimpurity {node.impurity:.3f}\n{_count(node.rows)}"
-
-
-def _count(rows: int) -> str:
-    return f"{rows} row" if rows == 1 else f"{rows} rows"
+    return f"{title}\nimpurity {node.impurity:.3f}\n{pluralize(node.rows, 'row')}"
 
 
 def _quoted(text: str) -> str:
