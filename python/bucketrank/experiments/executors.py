@@ -18,7 +18,7 @@ from typing import Any
 
 from bucketrank._files import write_file
 from bucketrank.datasets import Dataset
-from bucketrank.experiments.job import Finished, JobError, failed, run_job
+from bucketrank.experiments.job import Finished, JobError, job_error, run_job
 from bucketrank.experiments.learners import Learner, Outcome
 from bucketrank.experiments.plan import Job, Plan
 
@@ -77,7 +77,7 @@ def largest_first(plan: Plan, jobs: list[Job]) -> list[Job]:
 
 
 def _collect(waiting: dict[Future[list[Outcome] | None], Job], finished: Finished) -> list[Job]:
-    """Pass each result to `finished` as it completes; return the jobs whose workers could not read the data."""
+    """Pass each result to `finished` as it completes; return the jobs whose workers could not read or lost the data."""
     without_data = []
     for future in as_completed(waiting):
         job = waiting[future]
@@ -90,7 +90,7 @@ def _collect(waiting: dict[Future[list[Outcome] | None], Job], finished: Finishe
             without_data.append(job)
             continue
         except Exception as error:
-            raise failed(job, f"{type(error).__name__}: {error}") from error
+            raise job_error(job, f"{type(error).__name__}: {error}") from error
         if outcomes is None:
             without_data.append(job)
         else:

@@ -50,12 +50,12 @@ def not_worse(study: Study) -> NDArray[np.bool_]:
     )
     level = {value: index for index, value in enumerate(cube.missing)}
     row = {name: index for index, name in enumerate(cube.datasets)}
-    rivals = [
+    best_scores = [
         scores.get((*key, best[level[key[0]], row[key[1]]]), np.nan)
         for key in zip(*keys, strict=True)
     ]
     behind = MeanCube.of(
-        study, "behind the best", np.array(rivals, dtype=np.float64) - columns["tau_x"]
+        study, "behind the best", np.array(best_scores, dtype=np.float64) - columns["tau_x"]
     )
     width = half_widths(behind, int(study.settings["n_folds"]))
     is_best = cube.mean == filled.max(axis=2, keepdims=True)

@@ -32,7 +32,7 @@ class JobError(RuntimeError):
     """
 
 
-def failed(job: Job, reason: object) -> JobError:
+def job_error(job: Job, reason: object) -> JobError:
     """Return the error for a failed job."""
     return JobError(f"job failed ({job}): {reason}")
 
@@ -112,7 +112,7 @@ class TreeJobs:
         )
         if failure is not None:
             index, reason = failure
-            raise failed(self.jobs[index], reason)
+            raise job_error(self.jobs[index], reason)
 
 
 def _outcomes(

@@ -184,7 +184,7 @@ def bucket_error_means(study: Study) -> MeanCube:
 
 
 def training_time_means(study: Study) -> MeanCube:
-    """Average the seconds to fit on a training fold: growing the tree and the consensus of its leaves."""
+    """Average the seconds of a fold: growing the tree and the consensus of its leaves, or fitting and predicting."""
     seconds = study.columns["fit_seconds"] + study.columns["consensus_seconds"]
     return MeanCube.of(study, "seconds", seconds)
 

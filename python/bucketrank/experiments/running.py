@@ -12,7 +12,7 @@ from joblib import Parallel, delayed
 from bucketrank.datasets import Dataset
 from bucketrank.estimators.baseline import PartialLabelRankingBaseline
 from bucketrank.experiments.executors import DatasetFile, datasets_in_files, largest_first
-from bucketrank.experiments.job import Finished, JobError, TreeJobs, failed, run_job
+from bucketrank.experiments.job import Finished, JobError, TreeJobs, job_error, run_job
 from bucketrank.experiments.learners import Learner, Outcome, RankerLearner, TreeLearner
 from bucketrank.experiments.plan import Job, Plan
 from bucketrank.experiments.watchdog import end_with
@@ -101,4 +101,4 @@ def _attempt(
     except JobError:
         raise
     except Exception as error:
-        raise failed(job, f"{type(error).__name__}: {error}") from error
+        raise job_error(job, f"{type(error).__name__}: {error}") from error

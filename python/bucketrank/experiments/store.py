@@ -217,9 +217,9 @@ class Store:
         names = self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         return {name for (name,) in names}
 
-    def _columns(self) -> set[str]:
-        pairs = self._connection.execute("SELECT name FROM pragma_table_info('setting')")
-        return {name for (name,) in pairs}
+    def _setting_columns(self) -> set[str]:
+        names = self._connection.execute("SELECT name FROM pragma_table_info('setting')")
+        return {name for (name,) in names}
 
     def _check_is_store(self) -> None:
         """Raise if the database is not a store, and leave it unchanged."""
@@ -227,7 +227,7 @@ class Store:
             raise StoreError(
                 f"{str(self.path)!r} is not the store of a study; expected another file"
             )
-        if "checksum" not in self._columns():
+        if "checksum" not in self._setting_columns():
             raise StoreError(
                 f"store {str(self.path)!r} has no checksums; this version of bucketrank reads format {FORMAT}"
             )

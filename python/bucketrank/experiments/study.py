@@ -262,7 +262,7 @@ class Study:
         )
 
     def training_times(self, missing: float = 0) -> ScoreTable:
-        """Return the mean seconds to fit on a training fold: growing the tree and the consensus of its leaves.
+        """Return the mean training time of a fold in seconds.
 
         Parameters
         ----------
@@ -272,7 +272,8 @@ class Study:
         Returns
         -------
         ScoreTable
-            Datasets by methods.
+            Datasets by methods: for aggregators, the time for growing the tree and for the consensus of its leaves; for
+            other rankers, the time for fitting and for predicting the held-out rows.
         """
         means = training_time_means(self)
         return means.scores(means.level(missing), higher_is_better=False)

@@ -1,4 +1,4 @@
-"""The section of a report about agreement: tables of mean τ_X, curves, and what the methods are."""
+"""The sections of a report about agreement (tables of mean τ_X, and curves) and about the methods."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def agreement_section(study: Study) -> Section:
 
 
 class _LevelTable:
-    """The table of one level: methods are rows when they are more than the datasets, else columns."""
+    """The table of one level: methods are rows if there are more methods than datasets, else columns."""
 
     def __init__(
         self, cube: Summary, level: int, spread: NDArray[np.float64], near: NDArray[np.bool_]

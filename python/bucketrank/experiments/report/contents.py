@@ -181,8 +181,8 @@ def _times(study: Study) -> Section:
                 )
             )
     text = (
-        "Time to fit one training fold: fitting the tree, which all aggregators share, and computing the "
-        "consensus of its leaves. Times depend on the machine and its load."
+        "Time per fold: fitting the tree, which all aggregators share, and computing the consensus of its leaves; for "
+        "other methods, fitting and predicting the held-out rows. Times depend on the machine and its load."
     )
     return Section("Training times", (text,), tuple(tables[:1]), tuple(figures), tuple(tables[1:]))
 

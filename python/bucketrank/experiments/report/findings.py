@@ -84,11 +84,11 @@ def _verdict(test: HolmTest) -> str:
     others = [name for name in test.not_different if name not in leaders]
     if not test.different:
         return f"{shared}; the methods differ (Friedman p = {p_value}), but none significantly from {test.control}."
-    behind = f"significantly ahead of {_which(test.different, len(test.methods))} (Holm, level {test.alpha:g})"
+    ahead = f"significantly ahead of {_which(test.different, len(test.methods))} (Holm, level {test.alpha:g})"
     if not others:
-        return f"{shared}, {behind}."
+        return f"{shared}, {ahead}."
     close = join_names(_first_few(test, others))
-    return f"{shared}: not significantly ahead of {close}, but {behind}."
+    return f"{shared}: not significantly ahead of {close}, but {ahead}."
 
 
 def _first_few(test: HolmTest, names: list[str]) -> list[str]:

@@ -63,7 +63,7 @@ document.addEventListener("click", (event) => {
   else if (button.closest("th") !== null) sortBy(button.closest("th"));
 });
 
-// Say so where a table or a figure is wider than its frame.
+// Mark tables and figures that are wider than their frame: the style sheet then shows a hint to scroll.
 function markScrolling() {
   for (const frame of document.querySelectorAll(".scroll, .drawing")) {
     frame.closest(".table, figure").classList.toggle("scrolls", frame.scrollWidth > frame.clientWidth + 1);

@@ -29,7 +29,7 @@ _STYLE: Any = {
     "svg.hashsalt": "bucketrank",
 }
 
-_NAMES = re.compile(r'(\bid="|href="#|url\(#)')
+_IDS = re.compile(r'(\bid="|href="#|url\(#)')
 
 
 def to_svg(figure: Figure, prefix: str) -> str:
@@ -45,6 +45,6 @@ def to_svg(figure: Figure, prefix: str) -> str:
         canvas.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     text = stream.getvalue()
     text = text[text.index("<svg") :].replace(_INK, "currentColor")
-    text = _NAMES.sub(rf"\g<1>{prefix}-", text)
+    text = _IDS.sub(rf"\g<1>{prefix}-", text)
     label = escape_html(figure.title)
     return text.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
