@@ -1,7 +1,7 @@
 """Figures of rankings and experiments, drawn with matplotlib (``pip install 'bucketrank[plot]'``).
 
-Every function takes plain numbers, draws on the given axes or on a new figure, and returns the axes. The colours are
-the colour-blind safe palette of Okabe and Ito; markers and line styles distinguish the methods in greyscale print.
+Every function draws on the given axes or on a new figure, and returns the axes. The colours are the colour-blind safe
+palette of Okabe and Ito; markers and line styles distinguish the methods in greyscale print.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def plot_beta_curves(
     curves : mapping of str to array-like of shape (n_betas,) or (n_levels, n_betas)
         Mean τ_X per aggregator, for one or several shares of missing labels.
     missing : array-like of shape (n_levels,), optional
-        The shares of missing labels, from 0 to 1; needed when a curve has several levels.
+        Increasing shares of missing labels, from 0 to 1; needed when a curve has several levels.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; by default those of a new figure.
 
@@ -57,8 +57,8 @@ def plot_beta_curves(
     >>> axes.get_xlabel()
     'β'
     """
-    grid = _shares(betas, "betas")
-    levels = None if missing is None else _shares(missing, "missing")
+    grid = _increasing(betas, "betas")
+    levels = None if missing is None else _increasing(missing, "missing")
     rows = {name: _rows(name, values, len(grid), levels) for name, values in _named(curves).items()}
     axes = new_axes(ax, (7.2, 4.2), "plot_beta_curves")
     for name, look in looks(rows).items():
@@ -99,7 +99,7 @@ def plot_accuracy(
     Parameters
     ----------
     missing : array-like of shape (n_levels,)
-        Shares of missing labels, from 0 to 1.
+        Increasing shares of missing labels, from 0 to 1.
     curves : mapping of str to array-like of shape (n_levels,)
         Mean τ_X per method.
     ax : matplotlib.axes.Axes, optional
@@ -117,7 +117,7 @@ def plot_accuracy(
     >>> [text.get_text() for text in axes.get_legend().get_texts()]
     ['borda', 'mc4']
     """
-    levels = _shares(missing, "missing")
+    levels = _increasing(missing, "missing")
     rows = {
         name: _rows(name, values, len(levels), None)[0] for name, values in _named(curves).items()
     }
@@ -174,7 +174,7 @@ def _named(curves: Any) -> Mapping[str, ArrayLike]:
     return curves
 
 
-def _shares(values: Any, name: str) -> NDArray[np.float64]:
+def _increasing(values: Any, name: str) -> NDArray[np.float64]:
     array = np.asarray(unmasked(values), dtype=np.float64)
     if array.ndim != 1 or len(array) == 0:
         raise ValueError(f"{name} has shape {array.shape}; expected one dimension, not empty")

@@ -58,8 +58,8 @@ def plot_pair_order(
     matrix = np.asarray(as_number_array(C, "C", NUMBERS), dtype=np.float64)
     # Aggregating also validates the matrix, so it is done even when positions are given.
     aggregator = get_aggregator(consensus) if isinstance(consensus, (str, Aggregator)) else None
-    by_default = (aggregator or get_aggregator("borda")).aggregate_pair_order(matrix)
-    positions = by_default if aggregator is not None else np.asarray(consensus)
+    computed = (aggregator or get_aggregator("borda")).aggregate_pair_order(matrix)
+    positions = computed if aggregator is not None else np.asarray(consensus)
     if positions.shape != (len(matrix),):
         raise ValueError(
             f"consensus has shape {positions.shape}; expected a position for each of {len(matrix)} labels"
