@@ -69,7 +69,7 @@ pub fn aggregate_counts<'py>(
     Ok(positions_of(py, &order))
 }
 
-/// The consensus of counted pairs with the numbers it is based on.
+/// The consensus of counted pairs with the intermediate results of the method.
 #[pyfunction]
 pub fn explain_counts<'py>(
     py: Python<'py>,
@@ -82,7 +82,7 @@ pub fn explain_counts<'py>(
     Ok(to_dict(py, explanation)?)
 }
 
-/// Connected component of each label, by size.
+/// Connected component of each label; components are numbered from the largest to the smallest.
 #[pyfunction]
 pub fn connected_components<'py>(
     py: Python<'py>,

@@ -24,7 +24,7 @@ pub struct Forest {
     pub(crate) forest: CoreForest,
 }
 
-fn variant(name: &str) -> Result<ForestVariant> {
+fn parse_variant(name: &str) -> Result<ForestVariant> {
     match name {
         "bootstrap" => Ok(ForestVariant::Bootstrap),
         "extra_trees" => Ok(ForestVariant::ExtraTrees),
@@ -34,10 +34,10 @@ fn variant(name: &str) -> Result<ForestVariant> {
 }
 
 /// The options of a forest.
-pub fn forest_options(options: TreeSpec, kind: &str) -> Result<ForestOptions> {
+pub fn forest_options(options: TreeSpec, variant: &str) -> Result<ForestOptions> {
     let tree = *options.params()?.options();
     Ok(ForestOptions {
-        variant: variant(kind)?,
+        variant: parse_variant(variant)?,
         tree,
         seed: tree.seed,
     })
@@ -72,10 +72,10 @@ impl Forest {
         py: Python<'py>,
         x: Matrix<'py>,
         options: TreeSpec,
-        kind: &str,
+        variant: &str,
         trees: usize,
     ) -> Result<Self> {
-        let (values, options) = (x.as_array(), forest_options(options, kind)?);
+        let (values, options) = (x.as_array(), forest_options(options, variant)?);
         let forest = run_jobs(py, options.tree.n_jobs, |jobs| {
             let features = Features::new(values, jobs.interrupt)?;
             let mut forest = self.forest.clone();

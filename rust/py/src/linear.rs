@@ -80,8 +80,8 @@ impl LinearModel {
     }
 
     /// Second derivatives of the minimised objective, and products of the gradients of the rankings if some have more
-    /// than two labels. Coefficients are ordered by feature, with the intercept last; each feature has n utilities and
-    /// n tie terms.
+    /// than two labels. Coefficients are ordered by input (feature, indicator or category), with the intercept last;
+    /// each input has n utilities and n tie terms.
     fn information<'py>(
         &self,
         py: Python<'py>,
@@ -106,7 +106,8 @@ impl LinearModel {
         Ok(scores.into_pyarray(py))
     }
 
-    /// Coefficients of the standardised features, one row per score, and the intercepts.
+    /// Coefficients of the standardised features, then of the indicators of missing values and of categories, one row
+    /// per score, and the intercepts.
     fn coefficients<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray2<f64>>, Numbers<'py>) {
         let (coefficients, intercepts) = self.fitted.coefficients();
         (coefficients.into_pyarray(py), intercepts.into_pyarray(py))
@@ -124,7 +125,7 @@ impl LinearModel {
         each.map(|own| (own.feature, own.categories)).collect()
     }
 
-    /// Mean and standard deviation of each feature, then of each indicator.
+    /// Mean and standard deviation of each feature, then of each indicator of missing values and of each category.
     fn scale<'py>(&self, py: Python<'py>) -> (Numbers<'py>, Numbers<'py>) {
         let (means, deviations) = self.fitted.scale();
         let array = |values: &[f64]| values.to_vec().into_pyarray(py);

@@ -184,7 +184,7 @@ fn nan_for_none(py: Python<'_>, values: Vec<Option<f64>>) -> Scores<'_> {
     numbers.collect::<Vec<f64>>().into_pyarray(py)
 }
 
-/// Weights, checked against the number of rows they belong to.
+/// Checked weights of `rows` rows; weights near the limits of floats are scaled.
 #[pyfunction]
 pub fn check_weights<'py>(
     py: Python<'py>,

@@ -34,7 +34,7 @@ pub struct MixtureOptions<'py> {
     variant: String,
     trees: usize,
     shrinkage_strength: f64,
-    /// One per part.
+    /// The parameters of one booster per part.
     boosters: Vec<BoosterSpec<'py>>,
     linear: LinearSpec<'py>,
     /// The categorical features and their numbers of categories.
@@ -79,7 +79,7 @@ impl MixtureOptions<'_> {
     }
 }
 
-/// A log-linear pool: the order weights and the tie weights of the components, the tie offset, and the share of the pool.
+/// A log-linear pool: order weights and tie weights of the components, the tie offset, and the share of the pool.
 type Pool = (Vec<f64>, Vec<f64>, f64, f64);
 
 /// A fitted mixture: a dictionary for Python.
@@ -88,7 +88,7 @@ pub struct MixtureFit {
     forest: Option<Forest>,
     boosters: Vec<Booster>,
     linears: Vec<LinearModel>,
-    /// Of forest, boosters and linear models.
+    /// Weights of the forest, the boosters and the linear models.
     weights: Vec<f64>,
     pool: Option<Pool>,
     rounds: usize,

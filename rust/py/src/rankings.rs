@@ -1,4 +1,4 @@
-//! Bindings of `bucketrank_core::{rankings, pairs, missing}`.
+//! Bindings of `bucketrank_core::{rankings, pairs, missing, categories}`.
 
 use bucketrank_core::categories::{self, MISSING_CATEGORY};
 use bucketrank_core::missing;

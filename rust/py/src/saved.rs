@@ -1,4 +1,4 @@
-//! Containers of estimators: a description, and parts that are arrays or fitted models.
+//! Containers of estimators and of pair counts: a description, and parts that are arrays or fitted models.
 
 use bucketrank_core::boost::Booster as CoreBooster;
 use bucketrank_core::error;
@@ -21,7 +21,7 @@ use crate::forest::Forest;
 use crate::linear::LinearModel;
 use crate::tree::Tree;
 
-/// The kind of object in containers of estimators.
+/// The kind of object in these containers; pair counts have the same kind as estimators.
 const KIND: &str = "estimator";
 const DESCRIPTION: &str = "description";
 /// Name of the string with the type of a part: [`ARRAY`] or the name of a model.
@@ -83,7 +83,7 @@ pub fn unpack<'py>(
     Ok((description, parts.collect::<PyResult<_>>()?))
 }
 
-/// Checks magic, version and length of a container from its first bytes.
+/// Checks the magic number, the version and the length of a container from its first bytes.
 #[pyfunction]
 pub fn check_saved_header(header: &[u8], length: usize, what: &str) -> Result<()> {
     Ok(check_header(header, length, what)?)

@@ -17,16 +17,16 @@ use pyo3::prelude::*;
 use super::errors::Result;
 use super::run::run;
 
-/// A feature matrix, one row per ranking.
+/// A matrix of floats: features with one row per ranking, scores, or a pair order matrix.
 pub type Matrix<'py> = PyReadonlyArray2<'py, f64>;
 
 /// Optional weights, one per row.
 pub type MaybeWeights<'py> = Option<PyReadonlyArray1<'py, f64>>;
 
-/// Bucket orders for Python, one row each.
+/// Bucket orders for Python, one row each; also other tables of integers, such as leaves and counts of pairs.
 pub type OrderTable<'py> = Bound<'py, PyArray2<i64>>;
 
-/// Pair shares for Python: rows × pairs × (before, tied, after).
+/// Pair shares for Python: rows × pairs × (before, tied, after); also pair order matrices: nodes × labels × labels.
 pub type ShareTables<'py> = Bound<'py, PyArray3<f64>>;
 
 /// An array of positions from the Python layer: native 64-bit integers or floats, any strides.

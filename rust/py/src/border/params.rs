@@ -15,7 +15,7 @@ const MAX_SPLITS: usize = 1000;
 /// Largest count: no dataset has more rows, so larger counts have the same effect. Fits in a 32-bit `usize`.
 const MAX_COUNT: usize = 1 << 31;
 
-/// Smallest number of parts of a ranker: one is held out by a model that is fitted on the others.
+/// Smallest number of parts of a ranker: each part is held out by the models that are fitted on the others.
 const MIN_PARTS: usize = 2;
 
 const FRACTION: &str = "a fraction above 0 and up to 1";
@@ -23,7 +23,7 @@ const FRACTION: &str = "a fraction above 0 and up to 1";
 /// Largest values of parameters.
 #[derive(IntoPyObject)]
 pub struct Limits {
-    /// Largest count; larger counts have the same effect.
+    /// Largest count.
     count: usize,
     /// Largest number of labels for pair statistics.
     pair_labels: usize,
@@ -148,7 +148,7 @@ pub fn resolve_tree_sizes(
     })
 }
 
-/// Checks a whole number of at least `least`; larger numbers than [`MAX_COUNT`] are clipped to it.
+/// Checks a whole number of at least `least`; numbers above [`MAX_COUNT`] are clipped to it.
 pub fn count(name: &'static str, value: &Bound<'_, PyAny>, least: usize) -> Result<usize> {
     Parameter::new(name, value.clone()).count(least, "")
 }

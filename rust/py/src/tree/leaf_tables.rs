@@ -11,8 +11,8 @@ use crate::border::aggregator::AggregatorSpec;
 use crate::border::errors::{BorderError, Result};
 use crate::border::run::run_jobs;
 
-/// Number of aggregators whose leaf consensus is cached.
-const TABLES: usize = 8;
+/// Largest number of cached tables.
+const MAX_TABLES: usize = 8;
 
 /// Name and strength of a shrinkage, from the Python layer.
 #[derive(Clone, PartialEq, FromPyObject)]
@@ -38,7 +38,7 @@ pub type Table = Arc<Array2<u16>>;
 /// Key of a cached table: the aggregator and, if the leaves are smoothed, the shrinkage.
 pub type Key = (AggregatorSpec, Option<Smoothing>);
 
-/// The most recently used tables.
+/// The tables that were computed last.
 #[derive(Default)]
 pub struct LeafTables {
     tables: Mutex<Vec<(Key, Table)>>,
@@ -73,7 +73,7 @@ impl LeafTables {
     fn insert(&self, key: &Key, table: Table) -> Table {
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         tables.retain(|(cached, _)| cached != key);
-        if tables.len() == TABLES {
+        if tables.len() == MAX_TABLES {
             tables.remove(0);
         }
         tables.push((key.clone(), Arc::clone(&table)));
