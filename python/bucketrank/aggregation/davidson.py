@@ -48,6 +48,7 @@ class Davidson(Aggregator):
         Whether one number is added to the utility of the label shown first; needs comparisons.
     ties : {"model", "half"}, default "model"
         With ``"half"`` a tie is half a win and half a loss, without tie terms: the model of Bradley and Terry.
+        ``aggregate`` then orders labels by utility, and ties only equal utilities.
     scale : {"utility", "elo"}, default "utility"
         Scale of utilities and effects; Elo is 400 / ln 10 times the utility: with 400 more a label wins ten times as
         often as it loses.

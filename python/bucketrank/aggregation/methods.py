@@ -44,8 +44,8 @@ class MarkovChain(Aggregator):
     variant : {1, 2, 3, 4}, default 4
         The step from the current label. 1: move to any label that is placed at least as high, in proportion to how
         often it is placed so. 2: choose a ranking, then one of its labels placed at least as high. 3: choose a ranking
-        and a label, and move if the label is placed at least as high. 4: choose a label, and move if at least half of
-        the rankings place it at least as high.
+        and a label, and move if the label is placed at least as high. 4: choose a label, and move if its share of wins
+        against the current label is at least half, ties counting half.
 
     Examples
     --------

@@ -76,7 +76,7 @@ class LabelRanker(BaseEstimator):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN marks a missing value.
+            Numbers or categories; NaN marks a missing value.
 
         Returns
         -------
@@ -92,7 +92,7 @@ class LabelRanker(BaseEstimator):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN marks a missing value.
+            Numbers or categories; NaN marks a missing value.
         aggregators : iterable of str or Aggregator
             See :func:`bucketrank.get_aggregator`.
 
@@ -113,7 +113,7 @@ class LabelRanker(BaseEstimator):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN marks a missing value.
+            Numbers or categories; NaN marks a missing value.
         y : array-like or DataFrame of shape (n_samples, n_labels)
             True positions. NaN marks a missing label: only pairs of labels that the row ranks are compared, and rows
             with fewer than two labels are left out.

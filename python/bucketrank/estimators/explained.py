@@ -31,7 +31,7 @@ class ScoreRanker(LabelRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN marks a missing value.
+            Numbers or categories; NaN marks a missing value.
 
         Returns
         -------
@@ -53,7 +53,7 @@ class ScoreRanker(LabelRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN marks a missing value.
+            Numbers or categories; NaN marks a missing value.
 
         Returns
         -------
@@ -118,7 +118,7 @@ class EstimatedScoreRanker(LabelRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN marks a missing value.
+            Numbers or categories; NaN marks a missing value.
 
         Returns
         -------
@@ -150,7 +150,7 @@ class EstimatedScoreRanker(LabelRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN marks a missing value.
+            Numbers or categories; NaN marks a missing value.
         background : array-like or DataFrame of shape (n_background, n_features)
             Rows whose values stand in for unknown features, such as 20 to 100 randomly drawn training rows.
         n_permutations : int, default 10

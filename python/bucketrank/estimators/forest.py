@@ -110,9 +110,9 @@ class PartialLabelRankingForest(ScoreRanker):
     Notes
     -----
     Trees store no shares. The first prediction prepares the forest for fast predictions and keeps at most 64 MB of
-    shares and 192 MB of weighted rankings in memory, not in the saved model; predicted shares differ from the exact
-    ones by at most 1e-6. Weights are compared with `shrinkage_strength` as numbers of rows: weights that add up to 1
-    are weak evidence, and leave the shares near ⅓.
+    shares, 192 MB of weighted rankings, and a few bytes per node and training row in memory, not in the saved model;
+    predicted shares differ from the exact ones by at most 1e-6. Weights are compared with `shrinkage_strength` as
+    numbers of rows: weights that add up to 1 are weak evidence, and leave the shares near ⅓.
 
     Examples
     --------
@@ -166,7 +166,7 @@ class PartialLabelRankingForest(ScoreRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN marks a missing value.
+            Numbers or categories; NaN marks a missing value.
         y : array-like or DataFrame of shape (n_samples, n_labels)
             Positions: 1 is best, equal positions are ties, NaN marks a missing label.
         sample_weight : array-like of shape (n_samples,), optional
@@ -222,7 +222,7 @@ class PartialLabelRankingForest(ScoreRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN marks a missing value.
+            Numbers or categories; NaN marks a missing value.
 
         Returns
         -------
@@ -257,7 +257,7 @@ class PartialLabelRankingForest(ScoreRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN marks a missing value.
+            Numbers or categories; NaN marks a missing value.
 
         Returns
         -------
@@ -272,7 +272,7 @@ class PartialLabelRankingForest(ScoreRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN marks a missing value.
+            Numbers or categories; NaN marks a missing value.
 
         Returns
         -------

@@ -30,7 +30,7 @@ class PairShareRanker(LabelRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN marks a missing value.
+            Numbers or categories; NaN marks a missing value.
 
         Returns
         -------
@@ -71,7 +71,7 @@ class LatentRanker(PairShareRanker, ScoreRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN marks a missing value.
+            Numbers or categories; NaN marks a missing value.
 
         Returns
         -------
@@ -86,7 +86,7 @@ class LatentRanker(PairShareRanker, ScoreRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN marks a missing value.
+            Numbers or categories; NaN marks a missing value.
 
         Returns
         -------

@@ -173,7 +173,7 @@ class PartialLabelRankingLinear(LatentRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN marks a missing value.
+            Numbers or categories; NaN marks a missing value.
         y : array-like or DataFrame of shape (n_samples, n_labels)
             Positions: 1 is best, equal positions are ties, NaN marks a missing label.
         sample_weight : array-like of shape (n_samples,), optional

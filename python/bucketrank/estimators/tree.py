@@ -57,13 +57,13 @@ class PartialLabelRankingTree(ScoreRanker):
     min_samples_leaf : int or float, default 1
         Smallest number of rows of a child; a float is a share of the training rows.
     max_features : int, float, {"sqrt", "log2"}, optional
-        Number of features drawn per node, by default all. Features that are constant in the node are
-        not counted.
+        Number of features drawn per node, by default all. Features that are constant in the node are not counted.
     shrinkage : {"path", "m-estimate"}, optional
         Shrinks the shares of before, tied and after of a leaf towards the shares of its ancestors; recommended for a
-        fully grown tree (``min_samples_split=2``) with `aggregator` ``"tau_x"``. ``"path"`` sums the differences
-        between child and parent along the path from the root, each divided by 1 + strength / rows of the parent.
-        ``"m-estimate"`` adds the shares of the parent with a weight of `shrinkage_strength` rows.
+        fully grown tree (``min_samples_split=2``) with `aggregator` ``"tau_x"``. ``"path"`` adds to the shares of the
+        root the differences between child and parent along the path, each divided by 1 + strength / N, where N is the
+        weight of the parent's rows that rank both labels. ``"m-estimate"`` adds the shares of the parent with a weight
+        of `shrinkage_strength` rows.
     shrinkage_strength : float, optional
         By default 32 for ``"path"`` and 8 for ``"m-estimate"``. With ``"path"``, the strength for a pair of labels is
         multiplied by the square root of the share of training rows that rank both.
@@ -192,7 +192,7 @@ class PartialLabelRankingTree(ScoreRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN marks a missing value.
+            Numbers or categories; NaN marks a missing value.
         y : array-like or DataFrame of shape (n_samples, n_labels)
             Positions: 1 is best, equal positions are ties, NaN marks a missing label.
         sample_weight : array-like of shape (n_samples,), optional
@@ -225,7 +225,7 @@ class PartialLabelRankingTree(ScoreRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN marks a missing value.
+            Numbers or categories; NaN marks a missing value.
 
         Returns
         -------
@@ -245,7 +245,7 @@ class PartialLabelRankingTree(ScoreRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN marks a missing value.
+            Numbers or categories; NaN marks a missing value.
 
         Returns
         -------
@@ -266,7 +266,7 @@ class PartialLabelRankingTree(ScoreRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN marks a missing value.
+            Numbers or categories; NaN marks a missing value.
 
         Returns
         -------
@@ -282,7 +282,7 @@ class PartialLabelRankingTree(ScoreRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN marks a missing value.
+            Numbers or categories; NaN marks a missing value.
 
         Returns
         -------

@@ -58,8 +58,8 @@ def compare(
         Number of repeats of the cross-validation, and folds per repeat.
     tree : estimator, default PartialLabelRankingTree()
         The estimator to fit. Any scikit-learn compatible ranker is accepted: aggregators are applied by its method
-        ``with_aggregator`` or ``predict_pair_order``; without either, its predictions are used. With None, only
-        `rankers` are compared.
+        ``with_aggregator`` or ``predict_pair_order``; without either, its predictions are used, and `aggregators` must
+        not be given. With None, only `rankers` are compared.
     rankers : dict of str to estimator, optional
         Further methods by name, each with its own predictions, on the same folds and missing labels.
     baseline : bool, default True
