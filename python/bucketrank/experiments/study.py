@@ -47,9 +47,9 @@ class Study:
     columns : dict of str to ndarray
         The table by columns. ``dataset``, ``missing`` (share of labels dropped from training rankings), ``method``,
         ``repeat`` and ``fold`` identify the result; then ``tau_x`` (mean rank correlation on the held-out rows),
-        ``buckets_predicted`` and ``buckets_true`` (mean numbers of buckets), ``leaves`` and ``depth`` of the tree (NaN
-        for other rankers), ``fit_seconds`` (time to fit) and ``consensus_seconds`` (time for the consensus of the
-        leaves; for other rankers the time to predict).
+        ``buckets_predicted`` and ``buckets_true`` (mean numbers of buckets), ``leaves`` and ``depth`` of the tree or
+        forest (NaN for other rankers), ``fit_seconds`` (time to fit) and ``consensus_seconds`` (time for the consensus
+        of the leaves; for rankers other than the tree the time to predict).
     settings : dict
         Inputs that determine the results: seed, folds, levels, hashes of the data, learners and methods.
     notes : dict
