@@ -114,17 +114,29 @@ impl Interrupt {
         if state.owner == thread::current().id() && state.is_poll_due() && state.host.poll() {
             self.request();
         }
-        if state.requested.load(Ordering::Relaxed) {
-            return Err(Error::Interrupted);
+        self.check_request()
+    }
+
+    /// As [`Self::check`], without polling the host: reading the clock is a noticeable cost of work of a microsecond.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`] once interruption has been requested.
+    pub(crate) fn check_request(&self) -> Result<()> {
+        match &self.0 {
+            Some(state) if state.requested.load(Ordering::Relaxed) => Err(Error::Interrupted),
+            _ => Ok(()),
         }
-        Ok(())
     }
 }
 
 impl<H: ?Sized> State<H> {
     /// Whether the next poll is due; if so, schedules the one after it.
     fn is_poll_due(&self) -> bool {
-        let started = self.started.get_or_init(Instant::now);
+        let Some(started) = self.started.get() else {
+            // The first check starts the interval and reads the clock only once.
+            self.started.get_or_init(Instant::now);
+            return false;
+        };
         let now = started.elapsed().as_nanos() as u64;
         if now < self.next_poll.load(Ordering::Relaxed) {
             return false;
