@@ -180,13 +180,14 @@ impl TransitionMatrix {
     }
 
     fn fill_mc1(&mut self, counts: &PairCounts) {
+        counts.write_at_least_as_high(&mut self.moves);
         self.fill_ranked(
             |u| counts.ranked(u),
-            |u, weight, moves| {
+            |_, weight, moves| {
                 // Divide by N(u) before summing, because the sum of the weights could overflow.
                 let mut total = 0.0;
-                for (v, p) in moves.iter_mut().enumerate() {
-                    *p = counts.at_least_as_high(v, u) / weight;
+                for p in moves.iter_mut() {
+                    *p /= weight;
                     total += *p;
                 }
                 for p in moves.iter_mut() {
@@ -209,11 +210,12 @@ impl TransitionMatrix {
 
     fn fill_mc3(&mut self, counts: &PairCounts) {
         let n = self.labels as f64;
+        counts.write_at_least_as_high(&mut self.moves);
         self.fill_ranked(
             |u| counts.ranked(u),
-            |u, weight, moves| {
-                for (v, p) in moves.iter_mut().enumerate() {
-                    *p = counts.at_least_as_high(v, u) / weight / n;
+            |_, weight, moves| {
+                for p in moves.iter_mut() {
+                    *p = *p / weight / n;
                 }
             },
         );

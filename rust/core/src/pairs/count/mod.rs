@@ -220,6 +220,20 @@ impl PairCounts {
         let [before, tied, _] = self.get(u, v);
         before + tied
     }
+
+    /// Writes [`at_least_as_high(v, u)`](Self::at_least_as_high) to row u, column v of the square matrix `out`, for all
+    /// labels. One pass over the table, instead of one look-up per entry.
+    pub(crate) fn write_at_least_as_high(&self, out: &mut [f64]) {
+        let n = self.labels();
+        let mut triples = self.table.triples();
+        for u in 0..n {
+            out[u * n + u] = self.ranked[u];
+            for (v, [before, tied, after]) in (u + 1..n).zip(&mut triples) {
+                out[u * n + v] = after + tied;
+                out[v * n + u] = before + tied;
+            }
+        }
+    }
 }
 
 /// Checks a count from a caller.
