@@ -81,7 +81,8 @@ impl ScoreTables {
     ) -> SideScores {
         match self {
             Self::Complete(entropy) => {
-                let table = entropy.table_for(rows as u64).values();
+                let entries = entropy.table_for(rows as u64);
+                let table = entries.values();
                 let counts = ((rows, totals), (left_rows, left));
                 // A table whose length covers the whole index type is read without bounds checks.
                 if let Ok(table) = <&[i64; 256]>::try_from(table) {
@@ -99,7 +100,8 @@ impl ScoreTables {
                         counts,
                     )
                 } else {
-                    score_complete_sides(|count| table[count as usize], pair_codes, counts)
+                    // The largest tables do not contain all counts.
+                    score_complete_sides(|count| entries.get(count.into()), pair_codes, counts)
                 }
             }
             Self::Incomplete(tables) => tables.score_sides(pair_codes, totals, left),
@@ -155,5 +157,39 @@ impl RoundedEntropyTables {
             sums.1 += m * self.entropy(all_before - before, all_after - after, all_seen - seen);
         }
         sums
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::Interrupt;
+    use ndarray::array;
+
+    #[test]
+    fn counts_beyond_the_largest_table_are_scored() {
+        let rankings = Rankings::new(array![[1, 2]].view(), None, &Interrupt::never()).unwrap();
+        let pair_codes = PairCodes::new(&rankings);
+        let rows = (1 << 22) + 3;
+        let counts = |before: u32, after: u32| ColumnCounts {
+            before: vec![before],
+            after: vec![after],
+            seen: Vec::new(),
+        };
+        let (all, left) = (counts(rows - 2, 2), counts(rows - 2, 0));
+        let tables = ScoreTables::new(&rankings, rows as usize);
+        let sides = tables.score_sides(
+            &pair_codes,
+            (rows as usize, &all),
+            (rows as usize - 2, &left),
+        );
+        // Both sides are pure.
+        assert_eq!(sides, (0, 0));
+        let whole = tables
+            .score_sides(&pair_codes, (rows as usize, &all), (rows as usize, &all))
+            .0;
+        let share = 2.0 / f64::from(rows);
+        let entropy = -(share * share.log2() + (1.0 - share) * (1.0 - share).log2());
+        assert!((tables.impurity(rows as usize, whole) - entropy).abs() < 1e-12);
     }
 }
