@@ -99,6 +99,7 @@ pub fn resample_scores(
                 sample,
                 draw: UnitDraw::new(sample.units.copies()),
                 scorer,
+                interrupt: options.interrupt,
             };
             let whole = method.score(
                 sample.counts.clone(),
@@ -178,7 +179,8 @@ trait ResampledScores: Sync {
             let mut generator = Generator::new(child_seed(options.seed, resample));
             self.draw(&mut generator, buffers)
         };
-        let mut failure = None;
+        // The failure of the smallest resample, so that the error is the same for every number of threads.
+        let mut failure: Option<(usize, Error)> = None;
         let mut finished = 0;
         let work = Work::new(options.resamples, self.nanoseconds());
         stream(
@@ -189,7 +191,11 @@ trait ResampledScores: Sync {
             |resample, result| {
                 match result {
                     Ok(row) => resampled.row_mut(resample).assign(&ArrayView1::from(&row)),
-                    Err(error) => failure = Some(error),
+                    Err(error) => {
+                        if failure.as_ref().is_none_or(|&(first, _)| resample < first) {
+                            failure = Some((resample, error));
+                        }
+                    }
                 }
                 finished += 1;
                 if finished % PROGRESS_STEP == 0 || finished == options.resamples {
@@ -199,7 +205,7 @@ trait ResampledScores: Sync {
             },
         )?;
         match failure {
-            Some(error) => Err(error),
+            Some((_, error)) => Err(error),
             None => Ok(ScoreSample {
                 scores,
                 resampled,
@@ -275,6 +281,7 @@ struct PairScores<'a> {
     sample: &'a ContestSample,
     draw: UnitDraw,
     scorer: Scorer,
+    interrupt: &'a Interrupt,
 }
 
 impl PairScores<'_> {
@@ -293,7 +300,7 @@ impl ResampledScores for PairScores<'_> {
 
     fn buffers(&self) -> Result<Self::Buffers> {
         let tallies = vec![[0.0; OUTCOMES]; self.sample.contests.len()];
-        Ok((tallies, Workspace::default()))
+        Ok((tallies, Workspace::new(self.interrupt)))
     }
 
     fn draw(
