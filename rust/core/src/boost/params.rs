@@ -8,6 +8,9 @@ pub const MAX_BINS: usize = 256;
 /// Largest depth: deeper trees could have more leaves than any dataset has rows.
 pub const MAX_DEPTH: usize = 64;
 
+/// Largest number of rounds: the rounds of a booster are counted by 32-bit integers.
+const MAX_ROUNDS: usize = u32::MAX as usize;
+
 /// Options of a booster, not checked.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BoostOptions {
@@ -73,7 +76,7 @@ impl BoostParams {
     /// # Errors
     /// [`Error::Parameter`] with the name of the first invalid option.
     pub fn new(options: BoostOptions) -> Result<Self> {
-        check_integer("rounds", options.rounds, 1, u32::MAX as usize)?;
+        check_integer("rounds", options.rounds, 1, MAX_ROUNDS)?;
         check_share("learning_rate", options.learning_rate)?;
         check_integer("max_depth", options.max_depth, 1, MAX_DEPTH)?;
         check_integer("min_samples_leaf", options.min_samples_leaf, 1, usize::MAX)?;
@@ -144,6 +147,7 @@ fn check_integer(name: &'static str, found: usize, least: usize, most: usize) ->
         expected: match (least, most) {
             (1, MAX_DEPTH) => "a whole number from 1 to 64",
             (2, _) => "a whole number from 2 to 256",
+            _ if found > most => "a whole number of at most 4294967295",
             _ => "a whole number of at least 1",
         },
     })
@@ -165,6 +169,7 @@ mod tests {
         };
         let bad: [(&str, OptionChange); 12] = [
             ("rounds", |o| o.rounds = 0),
+            ("rounds", |o| o.rounds = MAX_ROUNDS + 1),
             ("learning_rate", |o| o.learning_rate = 0.0),
             ("learning_rate", |o| o.learning_rate = f64::NAN),
             ("max_depth", |o| o.max_depth = 0),

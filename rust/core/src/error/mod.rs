@@ -239,7 +239,7 @@ pub enum Error {
         labels: usize,
     },
     /// A method without scores where scores are required.
-    #[error("{method} has no scores to order labels by; expected Borda, Copeland, MarkovChain or MaximalLottery")]
+    #[error("{method} has no scores to order labels by; expected a method with scores, such as Borda, Copeland, MarkovChain or MaximalLottery")]
     NoScores {
         /// Name of the method.
         method: &'static str,

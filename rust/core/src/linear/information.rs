@@ -48,7 +48,7 @@ impl LinearModel {
     ) -> Result<LinearInformation> {
         if (values.nrows(), self.labels()) != (rankings.len(), rankings.labels()) {
             return Err(Error::Shapes {
-                left: "the scores of the features",
+                left: "the table of scores",
                 left_shape: (values.nrows(), self.labels()),
                 right: "the rankings",
                 right_shape: (rankings.len(), rankings.labels()),
