@@ -199,6 +199,8 @@ def test_concordance_with_missing_labels() -> None:
     Y = [[1, 2, np.nan], [1, 2, 3]]
     with pytest.raises(ValueError, match=r'Y, row 0, label 2.*missing="ignore"'):
         br.kendall_w(Y)
+    with pytest.raises(ValueError, match="Y, row 2, label 2"):
+        br.kendall_w([Y[0], Y[1], Y[0]], [0, 1, 1])
     assert br.kendall_w(Y, missing="ignore") == 1
     with pytest.raises(ValueError, match=r"0 label\(s\) are ranked by all"):
         br.kendall_w([[1, np.nan], [np.nan, 1]], missing="ignore")

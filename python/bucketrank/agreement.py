@@ -317,6 +317,8 @@ def kendall_w(
     if weights is None:
         weights = np.ones(len(positions))
     weights = _core.check_weights(weights, len(positions))
+    if not ignores_missing(missing):
+        _require_complete(positions, weights)
     positions, weights = positions[weights > 0], weights[weights > 0]
     if ignores_missing(missing):
         positions = positions[:, (positions > 0).all(axis=0)]
@@ -324,12 +326,6 @@ def kendall_w(
             raise ValueError(
                 f"{positions.shape[1]} label(s) are ranked by all rankings; expected at least 2 to compare"
             )
-    elif (positions == 0).any():
-        row, label = np.argwhere(positions == 0)[0]
-        raise ValueError(
-            f"Y, row {row}, label {label}: position missing (NaN); expected complete rankings, or "
-            'missing="ignore" to compare the labels that all rankings rank'
-        )
     ranks, tied = _mean_ranks(positions)
     n = positions.shape[1]
     # Weights are scaled first: the squares of large ones would overflow.
@@ -342,6 +338,17 @@ def kendall_w(
             "every ranking ties all labels, so W is undefined; expected a strict preference"
         )
     return float(spread / scale)
+
+
+def _require_complete(positions: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
+    """Raise for a missing label in a ranking of positive weight."""
+    is_missing = (positions == 0) & (weights > 0)[:, np.newaxis]
+    if is_missing.any():
+        row, label = np.argwhere(is_missing)[0]
+        raise ValueError(
+            f"Y, row {row}, label {label}: position missing (NaN); expected complete rankings, or "
+            'missing="ignore" to compare the labels that all rankings rank'
+        )
 
 
 def _mean_ranks(positions: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
