@@ -127,6 +127,9 @@ def test_bad_settings() -> None:
         reliability_curve([[1, 2]], shares, n_bins=0)
     with pytest.raises(ValueError, match="row 0"):
         pair_log_loss([[1, 2]], shares, [-1])
+    for Y, weights in (([[1, np.nan]], None), ([[1, 2], [1, np.nan]], [0, 1])):
+        with pytest.raises(ValueError, match="no row of positive weight ranks two labels"):
+            reliability_curve(Y, shares * len(Y), weights)
 
 
 @pytest.mark.parametrize("name", ["tree", "forest", "booster", "linear", "ranker"])

@@ -162,6 +162,8 @@ def reliability_curve(
     observed, values, is_seen = _observed(Y_true, shares)
     kept = {"all": [0, 1, 2], "before": [0, 2], "tied": [1]}[relation]
     weights = _row_weights(sample_weight, len(values))
+    if not is_seen[weights > 0].any():
+        raise ValueError("no row of positive weight ranks two labels; expected at least one")
     cases = values[..., kept][is_seen].ravel()
     came_true = (observed[..., None] == kept)[is_seen].ravel()
     weight_of = np.repeat(np.broadcast_to(weights[:, None], is_seen.shape)[is_seen], len(kept))
