@@ -41,6 +41,21 @@ def test_counts_names_ties_and_unranked_alternatives(tmp_path: Path) -> None:
     np.testing.assert_array_equal(Y, [[1, 2, 2], [nan, 1, nan], [1, 2, 1]])
 
 
+@pytest.mark.parametrize(
+    ("names", "labels"),
+    [
+        (["tea", "tea", "juice"], ["tea (1)", "tea (2)", "juice"]),
+        # The numbered name of the first alternative is the name of the third.
+        (["a", "a", "a (1)"], ["a (1)", "a (2)", "a (1) (3)"]),
+    ],
+)
+def test_repeated_names_get_numbers(tmp_path: Path, names: list[str], labels: list[str]) -> None:
+    text = HEADER + "1: 1,2,3\n"
+    for old, new in zip(["tea", "coffee", "juice"], names, strict=True):
+        text = text.replace(f": {old}", f": {new}")
+    assert br.read_preflib(written(tmp_path, text))[1] == labels
+
+
 def test_categories_are_positions(tmp_path: Path) -> None:
     text = HEADER.replace("toi", "cat") + "2: {},{1,2},3\n"
     Y, _, _ = br.read_preflib(written(tmp_path, text, "example.cat"))

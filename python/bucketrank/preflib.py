@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -172,13 +173,22 @@ def _labels(name: str, header: dict[str, tuple[int, str]]) -> list[Hashable]:
                 f"{name}, line {line}: alternative {found[1]}; expected a number from 1 to {len(labels)}"
             )
         labels[index] = text or labels[index]
-    repeated = next((label for label in labels if labels.count(label) > 1), None)
-    if repeated is not None:
-        # Names need not be unique in PrefLib; the number tells them apart.
-        return [
-            label if labels.count(label) == 1 else f"{label} ({number})"
-            for number, label in enumerate(labels, start=1)
+    return _distinct(labels)
+
+
+def _distinct(names: list[Hashable]) -> list[Hashable]:
+    """Append the number of the alternative to repeated names, which PrefLib allows."""
+    # A numbered name may equal the name of another alternative, which is then numbered in the next pass. Each pass
+    # numbers further alternatives, and once all are numbered, all names differ.
+    labels, numbered = list(names), {name for name, count in Counter(names).items() if count > 1}
+    repeated = numbered
+    while repeated:
+        labels = [
+            f"{name} ({number})" if name in numbered else name
+            for number, name in enumerate(names, start=1)
         ]
+        repeated = {label for label, count in Counter(labels).items() if count > 1}
+        numbered |= {name for name, label in zip(names, labels, strict=True) if label in repeated}
     return labels
 
 
