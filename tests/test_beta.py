@@ -200,6 +200,14 @@ class TestBetaStudy:
             expected = np.moveaxis(plain.summary().mean, 2, 0)
             np.testing.assert_allclose(self.study.mean[..., index], expected)
 
+    def test_levels_are_drawn_in_increasing_order(self) -> None:
+        turned = beta_study(
+            self.data, betas=[0, 0.5, 1], missing=[0.4, 0], n_repeats=1, n_folds=4
+        )
+        lines, expected = (study.plot().get_lines() for study in (turned, self.study))
+        for line, same in zip(lines, expected, strict=True):
+            np.testing.assert_allclose(line.get_ydata(), same.get_ydata())
+
     def test_best_and_peaks(self) -> None:
         curve = self.study.curve("borda")
         np.testing.assert_allclose(curve, self.study.mean[0].mean(axis=1))

@@ -156,8 +156,10 @@ class BetaStudy:
         """
         from bucketrank.figures import plot_beta_curves
 
-        curves = {name: self.curve(name) for name in self.aggregators}
-        return plot_beta_curves(self.betas, curves, missing=self.study.missing, ax=ax)
+        levels = np.argsort(self.study.missing, kind="stable")
+        curves = {name: self.curve(name)[levels] for name in self.aggregators}
+        missing = np.asarray(self.study.missing)[levels]
+        return plot_beta_curves(self.betas, curves, missing=missing, ax=ax)
 
     def section(self) -> Section:
         """Return the curves and best thresholds as a section for :meth:`Study.report`."""
