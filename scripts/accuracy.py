@@ -182,7 +182,7 @@ def compare_baselines(
         progress=True,
     )
     names = list(study.datasets)
-    methods = [method for method in baselines.methods if method != ALL_TIED]
+    methods = [method for method in baselines.methods if method != "all_tied"]
     scores = {
         level: np.column_stack(
             [means([baselines], names, methods, level), means([study], names, [RANKER], level)]

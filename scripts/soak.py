@@ -66,7 +66,7 @@ def aggregate_randomly(count: int, seed: int) -> tuple[int, int]:
         orders = np.array(list(all_weak_orders(labels)))
         size = min(batch, count - done)
         sets = orders[rng.integers(len(orders), size=(size, rows))]
-        found = METHODS[method].aggregate_many(sets, n_jobs=1 + done % 2)
+        found = METHODS[method].aggregate_many(sets, n_jobs=1 + done // batch % 2)
         for Y, positions in zip(sets.tolist(), found.tolist(), strict=True):
             profile = tuple(sorted(map(tuple, Y)))
             if (method, profile) not in known:
