@@ -21,7 +21,7 @@ from bucketrank.csv_records import BadFileError, decode, records
 from bucketrank.errors import RankingError
 
 _MISSING = {"", "nan", "na", "n/a", "null", "none", "?"}
-"""Cells of missing labels, in lower case."""
+"""Cells of missing labels and of missing feature values, in lower case."""
 
 _MISSING_WORD = r"[ \t]*(?:na|n/a|null|none|\?)?[ \t]*"
 _MISSING_CELL = re.compile(

@@ -57,8 +57,8 @@ def to_dense_ranks(values: Any) -> Any:
     Parameters
     ----------
     values : array-like or DataFrame of shape (n_rankings, n_labels)
-        Any numbers, for example positions with gaps, or scores (pass ``-scores`` if large is good). NaN stays
-        missing; ``+inf`` comes last.
+        Any numbers except ``-inf``, for example positions with gaps, or scores (pass ``-scores`` if large is good). NaN
+        stays missing; ``+inf`` comes last.
 
     Returns
     -------

@@ -120,8 +120,9 @@ class TauX(Aggregator):
     Notes
     -----
     Among bucket orders of equal value, those with more ties are preferred: labels about which nothing is known, and
-    labels that the rankings do not distinguish, are tied. Labels with equal net preference are ordered by net
-    preference among themselves, then by the sum of their signed squared leads. The cut keeps labels together that are
+    labels that the rankings do not distinguish, are tied. Labels with equal net preference are ordered by the net
+    preference among these labels only, then by the sum of their signed squared leads over all other labels, where the
+    lead of u over v is the share of u before v minus the share of v before u. The cut keeps labels together that are
     still equal; the local and the exact search order them by their sorted rows of the pair table, and by column only
     where these rows are equal. ``explain`` says whether the optimum is unique, if the search can tell.
 

@@ -54,7 +54,7 @@ def _summary(board: Leaderboard) -> tuple[str, ...]:
     first = join_names([str(label) for label in tiers[0]])
     lines = [
         f"{first} {'lead' if len(tiers[0]) > 1 else 'leads'} the board"
-        + (": no label is separated from the best of them." if len(tiers[0]) > 1 else ".")
+        + (": the best of them is not separated from the others." if len(tiers[0]) > 1 else ".")
         + f" There {'is' if len(tiers) == 1 else 'are'} {pluralize(len(tiers), 'tier')}."
     ]
     inside = board.components == 0
@@ -72,9 +72,9 @@ def _how_to_read(board: Leaderboard) -> str:
     return (
         "The intervals of the scores are percentile intervals, each for one label alone. A label is ahead of another "
         f"when their difference exceeds {board.critical_value:.2f} standard errors of the difference. The rank "
-        "interval goes from 1 + the number of labels ahead to n − the number of labels behind. The best label opens "
-        "the first tier. Each further label joins the current tier, unless the label that opened the tier is ahead of "
-        "it: then it opens the next one."
+        "interval goes from 1 + the number of labels ahead to the number of comparable labels − the number of labels "
+        "behind. The best label opens the first tier. Each further label joins the current tier, unless the label "
+        "that opened the tier is ahead of it: then it opens the next one."
     )
 
 
@@ -85,7 +85,7 @@ def _intervals(board: Leaderboard) -> Figure:
         return plot_score_intervals(board, ax=axes)
 
     return Figure(
-        "Scores with intervals; shaded bands are tiers",
+        "Scores with intervals; bands are tiers, every other one shaded",
         draw,
         (5.2, interval_height(board)),
         is_narrow=True,

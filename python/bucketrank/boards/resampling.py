@@ -75,7 +75,8 @@ def leaderboard(
     n_jobs : int, optional
         Number of threads; None means 1, and -1 means one per core. The result does not depend on it.
     progress : bool, default True
-        Whether to show a progress bar for work that takes more than a second, on terminals and with tqdm installed.
+        Whether to show a progress bar for work that takes more than a second, on terminals and in notebooks, if tqdm is
+        installed.
 
     Returns
     -------

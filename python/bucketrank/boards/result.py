@@ -37,8 +37,9 @@ class Leaderboard(TabularResult):
     scores, score_low, score_high : ndarray of shape (n_labels,)
         Scores and their percentile intervals, not simultaneous over labels; NaN for labels that were never compared.
     rank, rank_low, rank_high : ndarray of shape (n_labels,)
-        1 + the number of labels with a higher score, and the interval from 1 + the number of labels ahead to
-        n - the number of labels behind; all within the component of the label. 0 for labels that were never compared.
+        1 + the number of labels with a higher score, and the interval from 1 + the number of labels ahead to the number
+        of all labels minus the number of labels behind; all within the component of the label. 0 for labels that were
+        never compared.
     tier : ndarray of shape (n_labels,)
         Tier within the component, from 1; 0 for labels that were never compared.
     crosses_tier : ndarray of bool of shape (n_labels,)
@@ -204,7 +205,7 @@ class Leaderboard(TabularResult):
         return to_csv_text([list(columns), *rows])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the table and the matrix of separated labels as plain Python values, ready for JSON."""
+        """Return settings, table, and per label the labels that it is ahead of, as plain Python values for JSON."""
         columns = self._columns()
         rows = [
             {name: _plain(values[row]) for name, values in columns.items()}

@@ -14,7 +14,7 @@ from bucketrank.commands.datasets import add_labels_option, find_datasets
 from bucketrank.commands.estimators import ESTIMATORS, make_estimator
 
 _METHODS = [name for name in ESTIMATORS if name != "tree"]
-"""The default tree is left out, because the aggregators are compared on it anyway."""
+"""Estimators in the help of --methods: all but the default tree, on which the aggregators are compared anyway."""
 
 EPILOG = """\
 For each dataset, share of missing labels, repeat and fold, one tree is fitted to the other folds, and every aggregator
@@ -74,7 +74,7 @@ def add_parser(commands: Any) -> None:
     for name, default, text in (
         ("repeats", 5, "repeats of the cross-validation"),
         ("folds", 10, "folds per repeat"),
-        ("seed", 0, "seed of the folds and of the dropped labels"),
+        ("seed", 0, "seed of the folds, the dropped labels and the estimators"),
         ("jobs", -1, "threads; -1 is one per core"),
     ):
         parser.add_argument(

@@ -53,11 +53,11 @@ def _select(name: str, found: WeightedRankings, labels: Sequence[str]) -> Weight
     return WeightedRankings(positions, [known[i] for i in columns], found.weights)
 
 
-def _column(name: str, known: Sequence[str], label: str) -> int:
-    if label not in known:
-        near = ", ".join(nearest_first(label, known))
-        raise BadFileError(f"{name}: no label {label!r}; it has: {near}")
-    return list(known).index(label)
+def _column(name: str, known: Sequence[str], wanted: str, noun: str = "label") -> int:
+    if wanted not in known:
+        near = ", ".join(nearest_first(wanted, known))
+        raise BadFileError(f"{name}: no {noun} {wanted!r}; it has: {near}")
+    return list(known).index(wanted)
 
 
 def _check_columns(name: str, columns: Sequence[int], names: Sequence[str]) -> None:
@@ -95,7 +95,7 @@ def _from_csv(
 ) -> WeightedRankings:
     table = CsvTable(name, text)
     header = table.header
-    weight_columns = [] if weights is None else [_column(name, header, weights)]
+    weight_columns = [] if weights is None else [_column(name, header, weights, "column")]
     if labels is None:
         columns = [column for column in range(len(header)) if column not in weight_columns]
     else:

@@ -50,7 +50,7 @@ def from_comparisons(
     outcomes : mapping, optional
         From values of `outcome` to ``"first"``, ``"second"`` or ``"tie"``; for spellings that are not known.
     data : DataFrame, optional
-        The other arguments are then names of its columns.
+        `first`, `second`, `outcome`, `weight`, `group` and `covariates` are then names of its columns.
 
     Returns
     -------
