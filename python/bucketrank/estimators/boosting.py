@@ -79,9 +79,10 @@ class PartialLabelRankingBooster(LatentRanker):
     booster_ : bucketrank._core.Booster
         The fitted trees.
     rounds_ : int
-        Number of trees: fewer than `rounds` when boosting stopped early.
+        Number of trees; with `validation_share`, trees after the best validation score are dropped.
     validation_scores_ : ndarray of shape (n_rounds,)
-        Mean log-likelihood per held-out pair after each round; empty without `validation_share`.
+        Mean log-likelihood per held-out pair after each round, also after rounds whose trees were dropped; empty
+        without `validation_share`.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the total gain of all splits.
     aggregator_ : Aggregator

@@ -15,7 +15,7 @@ ERROR_NAMES = (
 CATEGORY_ERROR_NAMES = ("category_coef_standard_error_", "category_tie_coef_standard_error_")
 
 MAX_COEFFICIENTS = 4000
-"""Largest number of coefficients; with more, the information matrix would take gigabytes."""
+"""Largest number of coefficients, which bounds the information matrix at 128 MB; its inversion needs several copies."""
 
 Floats = NDArray[np.float64]
 

@@ -22,7 +22,7 @@ _PALEST, _STRONGEST = 0.15, 0.75
 _MOST_TIED = 3
 
 OTHER_LABELS = -1
-"""Key of the colour of nodes that no single colour of a label describes."""
+"""Key of the colour of labels without a colour of their own, and of nodes in which too many labels are tied."""
 
 
 class NodeColours(NamedTuple):

@@ -218,7 +218,7 @@ def _caption(tree: PartialLabelRankingTree, nodes: list[ShownNode]) -> str:
     shown = max(node.depth for node in nodes)
     return (
         f"Top {shown} of {tree.get_depth()} levels; the tree has {tree.get_n_leaves():,} leaves "
-        "(... is split further)"
+        "(boxes with ... are split further)"
     )
 
 
