@@ -129,7 +129,7 @@ class BetaStudy:
         return np.asarray(self.betas[self.curve(aggregator).argmax(axis=-1)])
 
     def best(self, aggregator: str) -> NDArray[np.float64]:
-        """Return the best threshold for each level and dataset; the smallest if several are equally good.
+        """Return the best threshold for each level and dataset; the first of :attr:`betas` if several are equally good.
 
         Parameters
         ----------

@@ -25,7 +25,7 @@ def progress_bar(
         except ImportError:
             pass
         else:
-            # disable=None shows the bar on terminals only.
+            # disable=None hides the bar in pipes and files; tqdm ignores it in notebooks.
             bar = tqdm(
                 total=total, initial=done, unit=unit, delay=delay, disable=None, smoothing=0.05
             )

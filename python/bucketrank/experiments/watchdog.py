@@ -15,10 +15,10 @@ _watched: set[int] = set()
 
 
 def end_with(parent: int) -> None:
-    """End this process when the process with this number ends; does nothing in the parent itself and on Windows."""
+    """End this process when the process with this id ends; does nothing in the parent itself and on Windows."""
     if os.name == "nt" or os.getpid() == parent or os.getpid() in _watched:
         return
-    # By process: a fork copies the set but not the thread.
+    # The process id, not a flag: a fork copies the set but not the thread.
     _watched.add(os.getpid())
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
 
@@ -33,7 +33,7 @@ def _watch(parent: int) -> None:
 
 def _is_alive(parent: int, *, is_child: bool) -> bool:
     if is_child:
-        # A killed parent keeps its number until it is waited for, but its children get another parent at once.
+        # A killed parent keeps its id until it is waited for, but its children get another parent at once.
         return os.getppid() == parent
     try:
         os.kill(parent, 0)

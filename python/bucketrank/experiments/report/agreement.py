@@ -40,7 +40,8 @@ def agreement_section(study: Study) -> Section:
     text = (
         "Mean rank correlation τ_X between predicted and true bucket orders on the held-out rows; 1 is perfect "
         "agreement. ± is half of a 95 % confidence interval of the mean over repeats and folds, corrected for the "
-        "overlap of their training sets (Nadeau and Bengio, 2003). Methods are sorted by their average rank."
+        "overlap of their training sets (Nadeau and Bengio, 2003). Methods are sorted by their average rank, or by "
+        "their mean if fewer than two datasets are finished."
     )
     if ALL_TIED in study.methods and len(study.methods) > 1:
         text += f" The all-tied baseline ({ALL_TIED}) is in the tables only: in a figure it would flatten other curves."
