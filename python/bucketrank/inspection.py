@@ -183,7 +183,7 @@ def _known_values(
     chosen = features if isinstance(features, (list, tuple, np.ndarray)) else [features]
     resolution = options.get("grid_resolution", 100)
     if not isinstance(resolution, int) or resolution < 2:
-        # scikit-learn reports it.
+        # scikit-learn reports an invalid resolution.
         return {}
     found: dict[Any, NDArray[Any]] = {}
     for feature in chosen:

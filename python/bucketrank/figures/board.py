@@ -23,7 +23,7 @@ _MAX_ANNOTATED_LABELS = 14
 
 
 def plot_score_intervals(board: Leaderboard, *, ax: Axes | None = None) -> Axes:
-    """Draw scores with intervals, best label on top, and tiers as shaded bands.
+    """Draw scores with intervals, best label on top, and tiers as bands, every other one shaded.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ def plot_label_effects(
     labels : sequence, optional
         Names of the labels; by default 0, 1, ...
     max_features : int, default 10
-        Largest number of features with a bar of their own; one more bar shows the sum of all others.
+        Largest number of features with a bar of their own; one more bar shows the sum of all others, or the only other.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; by default those of a new figure.
 

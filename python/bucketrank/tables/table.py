@@ -96,7 +96,7 @@ class Column:
         marked: Iterable[bool],
         best: Iterable[bool],
     ) -> Column:
-        """Build a column of means and half-widths of their intervals with three decimals."""
+        """Build a column of means with their half-widths of intervals or standard deviations, with three decimals."""
         column = cls.of(name, values, "{:.3f}".format, marked)
         deviations = tuple(_plain(value) for value in spread)
         texts = tuple(
