@@ -5,7 +5,7 @@
 
 FOLDER contains the datasets as CSV files. All methods use the same folds and the same missing labels.
 --large-folds 3 runs datasets of more than 6000 rows in a third of the time, with smaller training sets.
---store saves finished jobs to PREFIX-small.db and PREFIX-large.db; a later call resumes from them.
+--store saves finished jobs to PREFIX-small.db, PREFIX-large.db and PREFIX-baselines.db; a later call resumes from them.
 --published counts the wins of the ranker against the column "published oracle" of a Markdown table.
 --baselines also measures pairwise classifiers and nearest neighbours, on the datasets of at most 6000 rows.
 
@@ -347,7 +347,8 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument(
         "--store",
-        help="save finished jobs to PREFIX-small.db and PREFIX-large.db, and resume from them",
+        metavar="PREFIX",
+        help="save finished jobs to files whose names begin with PREFIX, and resume from them",
     )
     parser.add_argument(
         "--baselines", action="store_true", help="also measure the baselines of the literature"

@@ -1,9 +1,9 @@
 """Choose the constants of the log-linear pool on all datasets but one, and score them on that one.
 
-    python scripts/leave_one_out.py --data FOLDER [--only NAME ...] [--folds N] [--of N] [--seed N] [--output FILE]
+    python scripts/leave_one_out.py --data FOLDER [--only NAME ...] [--of N] [--folds K] [--seed N] [--output FILE]
 
-Each dataset is divided into N parts (--of); each of the first N parts (--folds) is the test set of one fold. The ranker
-is fitted once per fold and level; the pool is fitted again from its held-out predictions for all constants.
+Each dataset is divided into N parts; each of the first K parts is the test set of one fold. The ranker is fitted once
+per fold and level; the pool is fitted again from its held-out predictions for all constants.
 """
 
 from __future__ import annotations

@@ -33,9 +33,9 @@ from z_scores import (
 
 METHODS_PER_BLOCK = 3
 JUDGEMENT = (
-    "z is our mean minus the published one, divided by its standard error, which the repeats give. Scores hold if no "
-    f"cell differs at the level {LEVEL:g} (Holm over all cells that can match) and the root mean square of z per level "
-    f"is at most {LARGEST_RMS:g}; 1.41 is expected by chance."
+    "z is our mean minus the published one, divided by the standard error of this difference, which is estimated from "
+    f"the repeats. Scores hold if no cell differs at the level {LEVEL:g} (Holm over all cells that can match) and the "
+    f"root mean square of z per level is at most {LARGEST_RMS:g}; 1.41 is expected by chance."
 )
 
 
@@ -115,7 +115,11 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Run the complete study of the paper.")
     parser.add_argument("--data", required=True, help="folder with the datasets as CSV files")
     parser.add_argument("--paper", required=True, help="folder with the published tables")
-    parser.add_argument("--store", help="save each result to this file, and resume from it")
+    parser.add_argument(
+        "--store",
+        metavar="FILE",
+        help="save each result to FILE, or FILE-real for the real datasets, and resume from them",
+    )
     parser.add_argument("--report", help="HTML file to write the report to")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=-1)
@@ -123,7 +127,7 @@ def parse() -> argparse.Namespace:
 
 
 def print_cells(cells: list[Cell]) -> None:
-    """Print our score, the paper's and the difference per dataset and method, in blocks of 80 columns."""
+    """Print our score, the paper's and the difference per dataset and method, in blocks that fit 80 columns."""
     for missing in sorted({cell.missing for cell in cells}):
         print(f"\n{missing} % missing: ours / paper / difference")
         level = {(c.dataset, c.method): c for c in cells if c.missing == missing}
