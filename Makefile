@@ -18,8 +18,8 @@ rwildcard = $(foreach path,$(wildcard $(addsuffix /*,$1)),$(call rwildcard,$(pat
 RUST_SOURCES := Cargo.toml Cargo.lock $(wildcard rust/*/Cargo.toml) $(call rwildcard,$(wildcard rust/*/src),*.rs)
 
 # Stamp files of completed steps in the virtual environment; each step waits for an earlier one. Two pip processes must not
-# run in the environment at the same time, but the last four steps do not wait for each other: with `make -j`, request
-# targets that need only one of them.
+# run in the environment at the same time, but the last four steps do not wait for each other, and WHEEL_TOOLS waits only
+# for CREATED: with `make -j`, request targets that need only one of the four, and `wheel` alone.
 CREATED := $(VENV)/stamp-created
 TEST_TOOLS := $(VENV)/stamp-test-tools
 EXTENSION := $(VENV)/stamp-extension
