@@ -1,4 +1,4 @@
-//! [`Borda`]: orders labels by their mean share of won comparisons.
+//! [`Borda`]: orders labels by the sum of their shares of won comparisons.
 
 use super::threshold::exceeds;
 use super::{Aggregate, Details, Evidence, Explanation, Workspace};

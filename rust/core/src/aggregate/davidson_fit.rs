@@ -22,8 +22,8 @@ pub enum ErrorKind {
 /// Fitted scores of the labels, effects, and their covariance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DavidsonFit {
-    /// The consensus of the fitted shares by [`TauX`](super::TauX), or the order of the utilities if ties count half;
-    /// both for a comparison without effects.
+    /// The consensus of the fitted shares by [`TauX`](super::TauX), or the order of the utilities if ties count half.
+    /// The effects are left out in both cases.
     pub order: BucketOrder,
     /// Most probable utility of each label.
     pub utilities: Vec<f64>,

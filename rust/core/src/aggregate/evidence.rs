@@ -181,8 +181,8 @@ impl Evidence {
         evidence
     }
 
-    /// Replaces the evidence by the shares of a model; counts and row shares become absent. The pair order matrix is
-    /// updated only if the aggregator reads it.
+    /// Replaces the evidence by the shares of a model; counts, row statistics and rankings become absent. The pair
+    /// order matrix is updated only if the aggregator may read it.
     pub(crate) fn fill_from_shares(&mut self, shares: &PairShares, aggregator: &Aggregator) {
         self.counts = None;
         self.row_shares = None;
@@ -306,7 +306,7 @@ impl Evidence {
         self.place_shares.as_ref()
     }
 
-    /// The statistic of whole rows, for [`Needs::RowStatistics`].
+    /// The transition weights of the Markov chain MC2, for [`Needs::RowStatistics`].
     #[must_use]
     pub fn row_shares(&self) -> Option<&RowShares> {
         self.row_shares.as_ref()

@@ -21,7 +21,8 @@ pub enum KemenySearch {
     /// Exact, with a limited number of steps, which makes the result reproducible.
     #[default]
     Auto,
-    /// Exact, until the optimum is proven or the time limit is reached.
+    /// Exact, until the optimum is proven or the time or memory limit is reached. Components of more than 64 labels are
+    /// searched locally, with restarts.
     Exact,
     /// Moves of single labels.
     Local,

@@ -71,7 +71,7 @@ use crate::run::Interrupt;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Aggregator {
-    /// Mean share of won comparisons.
+    /// Sum of the shares of won comparisons.
     Borda(Borda),
     /// Number of won comparisons.
     Copeland(Copeland),
@@ -108,8 +108,9 @@ impl Aggregator {
     ///
     /// # Errors
     /// [`Error::TooLittleKnown`] when the evidence lacks a statistic that the method needs; [`Error::Unsolved`] when a
-    /// maximal lottery or Davidson's model could not be computed accurately; [`Error::External`] when a method of the
-    /// host fails; [`Error::Interrupted`].
+    /// maximal lottery or Davidson's model could not be computed accurately; [`Error::TooManyBuckets`] or
+    /// [`Error::LabelWeightCount`] when the required buckets or the label weights do not fit the number of labels;
+    /// [`Error::External`] when a method of the host fails; [`Error::Interrupted`].
     pub fn aggregate(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<BucketOrder> {
         self.method().aggregate(evidence, workspace)
     }
@@ -152,7 +153,8 @@ impl Aggregator {
         self.method().explain(evidence, workspace)
     }
 
-    /// Whether the method reads the pair order matrix when the shares of before, tied and after are available.
+    /// Whether the method may read the pair order matrix when the shares of before, tied and after are available.
+    /// Conservative: also true for methods that never read it, such as Kemeny.
     pub(crate) fn reads_pair_order(&self) -> bool {
         !matches!(self, Self::TauX(method) if method.orders_by_net_preference())
     }
@@ -308,7 +310,7 @@ pub enum Details {
     Davidson {
         /// Most probable utility of each label.
         utilities: Vec<f64>,
-        /// Most probable tie term of each label.
+        /// Most probable tie term of each label; empty if ties count half.
         tie_terms: Vec<f64>,
         /// Standard errors of the utilities.
         utility_errors: Vec<f64>,

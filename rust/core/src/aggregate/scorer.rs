@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 /// A method by whose scores labels are ordered, largest first.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scorer {
-    /// Mean share of won comparisons.
+    /// Sum of the shares of won comparisons.
     Borda(Borda),
     /// Number of won comparisons.
     Copeland(Copeland),

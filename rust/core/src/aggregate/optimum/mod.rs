@@ -1,7 +1,7 @@
 //! The bucket order with the largest sum of pair values: [`solve`] for an optimum with a certificate, or a local search.
 //!
 //! `components.rs` divides the problem, `subsets.rs` solves small components, `prefixes.rs` searches larger ones with
-//! the bound of `triples.rs`, from the result of `local.rs`.
+//! the bound of `triples.rs`, from the result of `local.rs`. Components of more than 64 labels keep that result.
 
 mod budget;
 mod components;

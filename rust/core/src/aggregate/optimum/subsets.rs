@@ -154,7 +154,8 @@ fn pair_sums(n: usize, value: impl Fn(usize, usize) -> f64) -> Vec<f64> {
 fn optimistic_values(values: &PairValues, limits: BucketLimits) -> Vec<f64> {
     let n = values.n;
     let best = pair_sums(n, |i, j| values.best(i, j, limits));
-    // The leads within a set cancel out, so that those of its labels over all others add up to its value before the rest.
+    // The leads within a set cancel out, so the leads of its labels over all labels add up to its value before the
+    // rest.
     let leads: Vec<f64> = (0..n)
         .map(|i| (0..n).map(|j| values.lead(i, j)).sum())
         .collect();

@@ -57,7 +57,7 @@ impl BucketCutter {
         }
     }
 
-    /// Cuts an order of the labels, with the shares that were read last and between groups of equal labels only.
+    /// Cuts an order of the labels by the gains that were read last. Labels that `joined_labels` marks stay together.
     pub(super) fn cut_order(&mut self, order: &[usize]) -> BucketOrder {
         let n = order.len();
         let gains = std::mem::take(&mut self.gains);
@@ -84,7 +84,7 @@ impl BucketCutter {
         BucketOrder::from_dense(positions)
     }
 
-    /// Calls `put` with each place, from the last to the first, and its bucket.
+    /// Calls `put` with each place and its bucket, from the last bucket to the first.
     fn for_each_place(&self, mut put: impl FnMut(usize, usize)) {
         let (mut buckets, mut end) = (0, self.starts.len());
         while end > 0 {

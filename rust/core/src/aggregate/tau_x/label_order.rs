@@ -7,7 +7,7 @@ use super::cut::BucketCutter;
 pub(in super::super) type Scores<'a> = (&'a [f64], f64);
 
 impl BucketCutter {
-    /// Sorts the labels by `scores`, if given, and by net preference; equal ones by net preference among themselves,
+    /// Sorts the labels by `scores`, if given, then by net preference, then by net preference among the equal labels,
     /// then by the sum of their signed squared leads, which prefers few clear wins to many narrow ones. Labels that
     /// are still equal are marked to stay together.
     pub(in super::super) fn sort_labels(

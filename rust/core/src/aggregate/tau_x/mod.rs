@@ -26,8 +26,9 @@ pub enum TauXSearch {
     Cut,
     /// The cut, improved by moving labels and cutting again. O(n²) per round.
     Local,
-    /// All bucket orders: components of up to 14 labels by dynamic programming, larger ones by branch and bound, until
-    /// the optimum is proven or the time limit is reached.
+    /// All bucket orders: components of up to 14 labels by dynamic programming, of up to 64 labels by branch and bound,
+    /// until the optimum is proven or the time or memory limit is reached. Larger components are searched locally, with
+    /// restarts.
     Exact,
 }
 
@@ -42,7 +43,8 @@ pub enum TauXSearch {
 /// and the sum of the signed squared leads. Labels that are still equal stay together in the cut; the local and
 /// the exact search order them by their sorted rows of the pair table, and by column only where these rows do not
 /// differ. The order is cut by dynamic programming; of the cuts with equal value and ties, the one with the shortest
-/// last bucket is chosen. Comparisons treat values within 1e-9 as equal.
+/// last bucket is chosen. Net preferences within 1e-9 count as equal; a tied pair adds 1e-9 to the value of a cut, and
+/// values within 1e-11 count as equal.
 ///
 /// Reference: E. J. Emond and D. W. Mason, *A new rank correlation coefficient with application to the consensus
 /// ranking problem*, Journal of Multi-Criteria Decision Analysis 11, 2002, for τ_X.

@@ -199,7 +199,7 @@ fn missing_statistics_are_named() {
 }
 
 #[test]
-fn exact_search_has_no_limit_and_improves_on_the_cut() {
+fn exact_search_of_many_labels_improves_on_the_cut() {
     let mut rng = Pcg64::seed_from_u64(3);
     let mut better = 0;
     for n in [14, 16, 18] {
