@@ -12,8 +12,8 @@ const LEAST_SHARE: f64 = 1e-9;
 /// Checks that each effect varies beyond what differences of labels and the effects before it explain. O(n³).
 ///
 /// # Errors
-/// [`ComparisonError::UnidentifiedOrder`], [`ComparisonError::Collinear`] with the first such column, or
-/// [`Error::Unsolved`].
+/// [`ComparisonError::UnidentifiedOrder`], [`ComparisonError::Collinear`] with the first column that is not identified,
+/// or [`Error::Unsolved`].
 pub(super) fn check_effects(
     contests: &Contests,
     tallies: &Tallies,
@@ -62,8 +62,8 @@ fn first_explained(contests: &Contests, tallies: &Tallies) -> Result<Option<usiz
         .step_by(n + 1)
         .for_each(|d| *d += 1e-12 * largest);
     let factor = Cholesky::new(labels, n).ok_or_else(|| Error::Unsolved {
-        what: "check of the effects",
-        why: "the comparisons of the labels are too unequal".into(),
+        what: "least-squares fit of the effects",
+        why: "the weights of the comparisons differ too much".into(),
     })?;
     for i in 0..k {
         let mut solved = cross[i * n..(i + 1) * n].to_vec();

@@ -62,7 +62,7 @@ impl ContestSample {
     ///
     /// # Errors
     /// [`ComparisonError::NoGroups`], [`ComparisonError::Collinear`] or [`ComparisonError::UnidentifiedOrder`] for effects
-    /// that the comparisons do not identify, and those of [`Comparisons::count`].
+    /// that the comparisons do not identify, [`Error::Unsolved`], and those of [`Comparisons::count`].
     pub fn of_comparisons(
         comparisons: &Comparisons<'_>,
         effects: Effects,

@@ -22,7 +22,7 @@ pub struct Units {
     cells: Vec<u32>,
     weights: Vec<f64>,
     copies: Vec<u64>,
-    /// Largest number of labels that a unit compares.
+    /// See [`Self::largest`].
     largest: usize,
 }
 
@@ -123,10 +123,7 @@ impl Units {
         units
     }
 
-    /// One unit per ranking, with the contests of its pairs.
-    ///
-    /// # Panics
-    /// When a pair of the rankings is not among the contests.
+    /// One unit per ranking, with the contests of its pairs, all of which must be among `contests`.
     #[must_use]
     pub fn of_rankings(rankings: &Rankings, contests: &Contests) -> Self {
         let whole = is_whole(rankings.weights());
@@ -171,7 +168,7 @@ impl Units {
         self.copies.iter().sum()
     }
 
-    /// Largest number of labels that a unit of rankings ranks; 2 for comparisons.
+    /// Largest number of labels that a ranking ranks; 2 for comparisons and for groups of comparisons.
     #[must_use]
     pub fn largest(&self) -> usize {
         self.largest

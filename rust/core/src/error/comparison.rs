@@ -70,11 +70,11 @@ pub enum ComparisonError {
     )]
     UnidentifiedOrder,
     /// Too few units to resample or to estimate errors from.
-    #[error("found {found} {unit} to resample; expected at least 2")]
+    #[error("found {found} {unit}; expected at least 2")]
     TooFewUnits {
         /// Number of units.
         found: u64,
-        /// Name of the unit, in the plural.
+        /// Name of the unit, in the plural, and what it is needed for.
         unit: &'static str,
     },
     /// A single ranking has no standard errors.

@@ -5,8 +5,8 @@ use crate::comparisons::{Contests, Tallies, Units, OUTCOMES};
 use super::pair::{log_normaliser, pair_log_weights, pair_shares};
 use super::real::Real;
 
-/// If the largest weight of a contest is outside this range, weights are divided by it: rounding would lose either the
-/// prior or the data.
+/// If the largest weight of a contest is outside this range, it becomes the unit of the weights: otherwise rounding
+/// would lose either the prior or the data.
 const PLAIN_WEIGHTS: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
 
 /// Largest absolute sum of effects for which shares are computed from the strengths of both labels; beyond it they are

@@ -82,7 +82,7 @@ fn outer_products(
     if total < 2 {
         return Err(Error::Comparison(ComparisonError::TooFewUnits {
             found: total,
-            unit: "units",
+            unit: "units to estimate robust errors from",
         }));
     }
     let correction = total as f64 / (total as f64 - 1.0);

@@ -142,7 +142,7 @@ fn check(sample: &ContestSample, options: ResampleOptions<'_>) -> Result<()> {
     if found < 2 {
         return Err(Error::Comparison(ComparisonError::TooFewUnits {
             found,
-            unit: "comparisons, rankings or groups",
+            unit: "comparisons, rankings or groups to resample",
         }));
     }
     Ok(())
@@ -179,7 +179,7 @@ trait ResampledScores: Sync {
             let mut generator = Generator::new(child_seed(options.seed, resample));
             self.draw(&mut generator, buffers)
         };
-        // The failure of the smallest resample, so that the error is the same for every number of threads.
+        // The failure with the smallest index, so that the error is the same for every number of threads.
         let mut failure: Option<(usize, Error)> = None;
         let mut finished = 0;
         let work = Work::new(options.resamples, self.nanoseconds());

@@ -146,8 +146,8 @@ mod tests {
 
     #[test]
     fn a_cycle_loses_its_weakest_pair() {
-        // The best order reverses the weakest pair and loses twice its lead, 0.6; the bound is at least 0.3, the loss of
-        // a tie of that pair.
+        // The best order reverses the weakest pair and loses twice its lead, 0.6; the bound is at least 0.3, the loss
+        // of a tie of that pair.
         let value = |i: usize, j: usize| {
             if (i, j) == (0, 2) {
                 (-0.3, 0.0)
