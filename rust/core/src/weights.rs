@@ -10,8 +10,8 @@ const LEAST_WEIGHT: f64 = 1e-280;
 
 /// Weights of the rows of a dataset. A row of weight k counts as k copies of the row.
 ///
-/// Only ratios of weights matter. Weights near the limits of floats are scaled by a power of two, which is exact, so
-/// that sums and halves of them neither overflow nor vanish.
+/// Weights near the limits of floats are scaled by a power of two, which keeps their ratios exactly, so that sums and
+/// halves of them neither overflow nor vanish.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Weights {
     /// Weight 1 for each of this many rows.

@@ -23,7 +23,7 @@ impl PairShares {
     ///
     /// # Errors
     /// [`Error::TooFewLabels`] below two labels, [`Error::TooManyLabels`] above
-    /// [`MAX_PAIR_LABELS`](super::MAX_PAIR_LABELS).
+    /// [`MAX_PAIR_LABELS`](super::MAX_PAIR_LABELS), or [`Error::Memory`].
     pub fn unknown(labels: usize) -> Result<Self> {
         if labels < 2 {
             return Err(Error::TooFewLabels { found: labels });

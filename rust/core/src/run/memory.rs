@@ -1,4 +1,4 @@
-//! [`require_memory`]: refuses work whose memory cannot be allocated before it starts, because a failed allocation of
+//! [`require_memory`]: refuses work before it starts if its memory cannot be allocated, because a failed allocation of
 //! the standard library aborts the process.
 
 use crate::error::{Error, Result};

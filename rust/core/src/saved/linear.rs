@@ -56,7 +56,7 @@ impl SavedModel for LinearModel {
         }
         let mut numbers = means.iter().chain(&deviations).chain(&coefficients);
         if !numbers.all(|number| number.is_finite()) || deviations.iter().any(|&d| d < 0.0) {
-            return Err(section.problem("a coefficient or a scale is not finite"));
+            return Err(section.problem("a number is not finite, or a deviation is negative"));
         }
         Ok(Self {
             scale: Standardiser {

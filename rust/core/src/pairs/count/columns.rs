@@ -7,8 +7,8 @@ use crate::run::Interrupt;
 use crate::simd::{dispatch, Kernel};
 use crate::weights::Weights;
 
-/// Largest number of labels for which a signed byte can hold all positions and two values for missing labels. Every
-/// instruction set can compare signed bytes.
+/// Up to this many labels, a signed byte can hold all positions and two values for missing labels. Every instruction
+/// set can compare signed bytes.
 const MAX_BYTE_LABELS: usize = 125;
 
 /// Rows per vector: wide enough for the compiler to emit vector instructions instead of unrolling the loop.

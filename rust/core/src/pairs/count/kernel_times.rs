@@ -86,7 +86,7 @@ fn kernel_times() {
         let mut table = PairTable::new(labels);
         let mut bytes = ByteCounter::default();
         let counter = RowCounter::new(&rankings, rankings.weights());
-        report("rows", &rankings, || {
+        report("RowCounter", &rankings, || {
             counter.add(0..rows, &mut table, &mut bytes);
         });
         if columns::suits(&rankings) {

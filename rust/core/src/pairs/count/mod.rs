@@ -7,7 +7,8 @@
 //! | `columns` | many | unit | 11 (5,000 × 5), 18 (5,000 × 26), 27 (5,000 × 100) |
 //! | `few_rows` | up to 24, directly to shares | unit | 1.6 to 2.2 relative to `bytes` and divisions |
 //!
-//! The test `kernel_times` prints these ratios, for rows × labels.
+//! The test `kernel_times` prints these ratios, for rows × labels. Its lines `RowCounter` are those of `bytes`, or of
+//! `rows` if there are few pairs.
 
 mod bytes;
 mod columns;
@@ -44,7 +45,7 @@ impl PairCounts {
     /// Zero counts.
     ///
     /// # Errors
-    /// [`Error::TooManyLabels`](crate::error::Error::TooManyLabels) above [`MAX_PAIR_LABELS`](super::MAX_PAIR_LABELS).
+    /// [`Error::TooManyLabels`] above [`MAX_PAIR_LABELS`](super::MAX_PAIR_LABELS), or [`Error::Memory`].
     pub fn empty(labels: usize) -> Result<Self> {
         check_label_count(labels)?;
         Ok(Self {

@@ -61,7 +61,7 @@ impl IntegerEntropy {
                     .iter()
                     .map(|f| (f * scale).round() as i64);
                 let mut values: Vec<i64> = rounded.collect();
-                // Covers the whole index type, so that kernels skip bounds checks.
+                // Pad to one of the sizes for which the kernels skip bounds checks.
                 if let Some(&size) = [256, 4096, 65536].iter().find(|&&size| entries <= size) {
                     values.resize(size, 0);
                 }
