@@ -1,4 +1,4 @@
-//! Pair statistics and all aggregators, for 26 labels, as in the dataset letter, and for increasing numbers of labels.
+//! Pair statistics and aggregators, for 26 labels, as in the dataset letter, and for increasing numbers of labels.
 
 use std::hint::black_box;
 use std::time::Duration;

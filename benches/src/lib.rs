@@ -10,7 +10,7 @@ use rand_pcg::Pcg64;
 /// Random bucket orders with about `values` buckets, from which each label is dropped with probability `missing`.
 ///
 /// # Panics
-/// When the shape is empty or `missing` is not in [0, 1].
+/// When the shape is empty, `values` is not positive or `missing` is not in [0, 1].
 #[must_use]
 pub fn rankings(rows: usize, labels: usize, values: i64, missing: f64, seed: u64) -> Rankings {
     let mut rng = Pcg64::seed_from_u64(seed);

@@ -17,7 +17,8 @@ use rand_pcg::Pcg64;
 
 const NAN: f64 = f64::NAN;
 
-fn all_aggregators() -> Vec<Aggregator> {
+/// Methods that neither search for an optimum nor fit a model.
+fn direct_aggregators() -> Vec<Aggregator> {
     let mut all = vec![
         Aggregator::Borda(Borda::default()),
         Aggregator::Copeland(Copeland::default()),
@@ -48,7 +49,7 @@ fn assert_finite_details(y: &Rankings) {
         Aggregator::ReciprocalRankFusion(ReciprocalRankFusion::default()),
     ];
     let others = others.into_iter().filter(|_| y.labels() <= 64);
-    let all = all_aggregators().into_iter().chain(tau_x);
+    let all = direct_aggregators().into_iter().chain(tau_x);
     for aggregator in all.chain(davidson).chain(others) {
         let explained = aggregator
             .explain(&evidence, &mut Workspace::default())
@@ -109,7 +110,7 @@ fn unknown_or_tied_pairs_give_one_bucket() {
     for y in inputs {
         let y = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         assert_finite_details(&y);
-        for aggregator in all_aggregators() {
+        for aggregator in direct_aggregators() {
             let order = consensus(&aggregator, &y);
             // MC1 to MC3 stay at a label that is ranked alone, by definition.
             let favours_single_labels =
@@ -124,7 +125,7 @@ fn unknown_or_tied_pairs_give_one_bucket() {
 #[test]
 fn two_labels_keep_their_order() {
     let y = Rankings::new(array![[1.0, 2.0]].view(), None, &Interrupt::never()).unwrap();
-    for aggregator in all_aggregators() {
+    for aggregator in direct_aggregators() {
         assert_eq!(
             consensus(&aggregator, &y).positions(),
             [1, 2],
@@ -170,7 +171,7 @@ fn extreme_weights_give_finite_results() {
     let results = [1.0, 1e-300, 1e300].map(|scale| {
         let weights = [3.0, 2.0, 1.0, 1.0].map(|w| w * scale);
         let y = Rankings::new(y.view(), Some(&weights), &Interrupt::never()).unwrap();
-        all_aggregators()
+        direct_aggregators()
             .into_iter()
             .map(|a| consensus(&a, &y))
             .collect::<Vec<_>>()
@@ -233,7 +234,7 @@ fn two_hundred_labels_take_less_than_a_second() {
     for y in &inputs {
         let evidence =
             Evidence::from_rankings(y, Needs::RowStatistics, &Interrupt::never()).unwrap();
-        for aggregator in all_aggregators() {
+        for aggregator in direct_aggregators() {
             let start = Instant::now();
             aggregator
                 .explain(&evidence, &mut Workspace::default())

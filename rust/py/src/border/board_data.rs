@@ -153,7 +153,7 @@ impl BoardInput<'_> {
 }
 
 impl BoardViews<'_> {
-    /// Reads the sample with these effects and units.
+    /// Reads the sample. Effects and units apply to comparisons only.
     pub fn read(
         &self,
         effects: Effects,
