@@ -299,8 +299,8 @@ impl ValueTable {
 
     /// Index of the value in `values`, where new values are appended; `None` if the table is full.
     fn index_of(&mut self, value: f64) -> Option<u32> {
-        // Multiplicative hash: the top bits depend on all bits. Floats with integer values differ in the upper
-        // bits only.
+        // Multiplicative hash: each bit depends on all lower bits. Its upper bits are used, because floats with integer
+        // values differ in the upper bits only.
         let hash = value.to_bits().wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let mut slot = (hash >> 48) as usize % Self::SLOTS;
         loop {

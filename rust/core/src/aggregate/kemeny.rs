@@ -66,7 +66,8 @@ impl Default for KemenyParams {
 /// rankings do not distinguish them; the numbering of labels then decides.
 ///
 /// Among bucket orders of equal distance, one with the most ties is chosen; among these, the first that the search
-/// finds. The search numbers labels by net preference, then by their sorted rows of the pair table, then by column.
+/// finds. The search numbers labels by net preference and the next keys of [`TauX`](super::TauX), then by their sorted
+/// rows of the pair table, then by column.
 ///
 /// References: J. G. Kemeny, *Mathematics without numbers*, Daedalus 88, 1959; R. Fagin, R. Kumar, M. Mahdian,
 /// D. Sivakumar and E. Vee, *Comparing partial rankings*, SIAM Journal on Discrete Mathematics 20, 2006.
@@ -225,7 +226,7 @@ struct ScaledSolution {
     scale: f64,
 }
 
-/// Numbers labels by net preference and then by their rows of the pair table; the cutter keeps the net preferences.
+/// Numbers labels as [`Kemeny`] describes; the cutter keeps the net preferences.
 fn number_labels(
     n: usize,
     value: impl Fn(usize, usize) -> (f64, f64),
