@@ -347,12 +347,12 @@ def test_two_almost_disconnected_groups() -> None:
     Y[40] = br.to_dense_ranks(rng.integers(0, 9, (1, 100)))[0]
     weights = np.ones(41)
     weights[40] = 1e-9
-    before = np.zeros((100, 100))
+    at_least_as_high = np.zeros((100, 100))
     for row, weight in zip(Y, weights, strict=True):
         with np.errstate(invalid="ignore"):
-            before += weight * (row[:, None] <= row)
-    P1 = before.T / before.T.sum(axis=1, keepdims=True)
-    P3 = before.T / (np.diag(before)[:, None] * 100)
+            at_least_as_high += weight * (row[:, None] <= row)
+    P1 = at_least_as_high.T / at_least_as_high.T.sum(axis=1, keepdims=True)
+    P3 = at_least_as_high.T / (np.diag(at_least_as_high)[:, None] * 100)
     np.fill_diagonal(P3, 0)
     np.fill_diagonal(P3, 1 - P3.sum(axis=1))
     for variant, P in ((1, P1), (3, P3)):

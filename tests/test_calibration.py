@@ -24,10 +24,10 @@ from tree_data import Array, dense
 NAN = math.nan
 
 
-def random_case(seed: int, missing: float = 0.3) -> tuple[Array, Array, Array]:
-    """Rankings of four labels, shares of their six pairs and weights."""
+def random_case(seed: int) -> tuple[Array, Array, Array]:
+    """Rankings of four labels with missing labels, shares of their six pairs and weights."""
     rng = np.random.default_rng(seed)
-    Y = dense(np.where(rng.random((12, 4)) < missing, np.nan, rng.integers(0, 3, (12, 4)))).copy()
+    Y = dense(np.where(rng.random((12, 4)) < 0.3, np.nan, rng.integers(0, 3, (12, 4)))).copy()
     Y[0] = [1, 2, 2, 3]
     return Y, rng.dirichlet([1, 1, 1], (12, 6)), rng.integers(1, 4, 12).astype(float)
 

@@ -41,7 +41,7 @@ SMALL: list[Any] = [
 ]
 estimators = pytest.mark.parametrize("model", SMALL, ids=lambda model: type(model).__name__)
 
-# Parameters with which a weight of 2 equals two copies of a row, and other code paths.
+# Further parameters; except for the first estimator, a weight of 2 equals two copies of a row.
 VARIANTS: list[Any] = [
     br.PartialLabelRanker(n_estimators=3, rounds=4, fast=True),
     br.PartialLabelRankingBaseline("all_tied"),
@@ -62,7 +62,7 @@ REPETITIONS = [*VARIANTS[1:], SMALL[1], SMALL[4]]
 
 
 def expected_failures(model: Any) -> dict[str, str]:
-    """Checks that an estimator fails, with reasons: only that a weight equals repetitions."""
+    """Checks that an estimator fails, with reasons: at most the one that a weight of 2 equals two copies of a row."""
     if any(model is other for other in REPETITIONS):
         return {}
     return {"check_sample_weight_equivalence_on_dense_data": REASONS[type(model).__name__]}
@@ -71,12 +71,9 @@ def expected_failures(model: Any) -> dict[str, str]:
 def as_rankings(y: Any) -> tuple[Array, None]:
     """Turn a target of scikit-learn's checks into rankings of three labels, ordered by the number or class of the row.
 
-    Replaces `LabelRanker._target`, through which every estimator reads y. Components of `PartialLabelRanker` get the
-    rankings themselves.
+    Replaces `LabelRanker._target`, through which every estimator reads y.
     """
     values = np.asarray(y)
-    if values.ndim == 2 and values.shape[1] == 3:
-        return values, None
     if values.dtype.kind not in "iuf":
         values = np.unique(values, return_inverse=True)[1].reshape(values.shape)
     first = values.reshape(len(values), -1)[:, 0].astype(float)

@@ -38,7 +38,7 @@ def battles(seed: int = 0, rows: int = 400, labels: int = 5, **options: Any) -> 
 
 
 class Oracle:
-    """Objective, scores per row and second derivatives in NumPy, by a dense design."""
+    """Objective, gradient per row and second derivatives in NumPy, with dense design matrices."""
 
     def __init__(self, data: Any, *, order: bool, half: bool) -> None:
         n, rows = len(data.labels), len(data)

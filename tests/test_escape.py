@@ -367,7 +367,7 @@ def test_names_are_inert(kind: str, name: str) -> None:
 
 
 def test_every_figure_is_tested() -> None:
-    # Leaderboard.plot draws two of them.
+    # All of figures, two of them by Leaderboard.plot, and plot_tree.
     assert len(OUTPUTS["svg"]) == len(figures.__all__) + 1
 
 

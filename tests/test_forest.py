@@ -137,11 +137,11 @@ def test_no_out_of_bag_row_warns() -> None:
 def test_every_compatible_aggregator_predicts() -> None:
     X, Y = data()
     forest = Forest(n_estimators=10, random_state=0).fit(X, Y)
-    rankings = ("mc1", "mc2", "mc3", "davidson", "reciprocal_rank_fusion")
-    names = [name for name in br.METHODS if name not in rankings]
+    need_rankings = ("mc1", "mc2", "mc3", "davidson", "reciprocal_rank_fusion")
+    names = [name for name in br.METHODS if name not in need_rankings]
     for name, predicted in zip(names, forest.predict_many(X, names), strict=True):
         np.testing.assert_array_equal(forest.with_aggregator(name).predict(X), predicted)
-    for name in rankings:
+    for name in need_rankings:
         with pytest.raises(ValueError, match=r"needs rankings, but a forest averages shares"):
             forest.with_aggregator(name)
         with pytest.raises(ValueError, match=r"needs rankings, but a forest averages shares"):

@@ -270,7 +270,7 @@ def test_preflib(lines: list[str], noise: str) -> None:
     for text in ("\n".join(lines), "\n".join([*lines, noise])):
         read = attempt(lambda text=text: parse_preflib("f.toc", text))  # type: ignore[misc]
         if read is not None:
-            check_orders(attempt(lambda read=read: br.Borda().aggregate(*read[:1])))  # type: ignore[misc]
+            check_orders(attempt(lambda read=read: br.Borda().aggregate(read[0])))  # type: ignore[misc]
 
 
 TEXT = st.text(alphabet="ab01239.,;:>~=\"'\n\r\t -+eEinfaN?\0é", max_size=60)

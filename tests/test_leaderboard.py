@@ -357,7 +357,7 @@ def test_a_dask_data_frame_of_comparisons_gives_the_leaderboard_of_one_pass(
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,  # type: ignore[no-untyped-call]
         Client(cluster) as client,  # type: ignore[no-untyped-call]
     ):
-        # In worker processes: the files are read, and their partitions counted, there.
+        # The worker processes read the files and count their partitions.
         comparisons = dd.read_csv(tmp_path / "battles-*.csv")
         assert comparisons.npartitions > 1
         parts = [delayed(count)(part) for part in comparisons.to_delayed()]

@@ -175,9 +175,9 @@ def test_standard_errors_cover_the_truth() -> None:
 
 
 def test_standard_errors_of_rankings_cover_the_truth() -> None:
-    """The pairs of rankings by noisy utilities depend on each other: taken as independent, they cover too little.
+    """Pairs of a ranking depend on each other: standard errors that treat them as independent are too small.
 
-    With Gumbel noise, each pair follows the model with the true coefficients.
+    Labels are ranked by utilities with Gumbel noise, so each pair follows the model with the true coefficients.
     """
     rng = np.random.default_rng(0)
     truth = np.array([-1.2, -0.6, 0.0, 0.0, 0.6, 1.2])

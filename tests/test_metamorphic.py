@@ -45,11 +45,10 @@ ESTIMATORS: dict[str, Any] = {
 }
 
 EXACT = "exact"
-TOLERANCE = 1e-5
-"""Largest difference of predicted shares when sums are formed in another order; boosters add single precision."""
+SUMS = 1e-5
+"""Largest difference of predicted shares when sums are formed in another order; boosters add in single precision."""
 
 DRAWS = "the seed draws rows or features by their index"
-SUMS = TOLERANCE
 
 LAWS: dict[str, dict[str, str | float]] = {
     "row order": {

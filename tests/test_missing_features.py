@@ -136,11 +136,11 @@ def test_engines_agree(params: dict[str, Any]) -> None:
         X, Y = random_data(seed, rows=400, features=5, labels=4, values=20)
         X = with_missing_values(X, 0.3, seed)
         fast = grown(random_state=seed, **params).fit(X, Y)
-        # Weights that are not whole numbers need the general engine; a common factor changes no split.
-        general = grown(random_state=seed, **params).fit(X, Y, np.full(len(X), 0.5))
-        assert [s[:2] for s in structure(fast)] == [s[:2] for s in structure(general)]
-        np.testing.assert_array_equal(fast.apply(X), general.apply(X))
-        sides = [tree.tree_.nodes()["missing_left"].tolist() for tree in (fast, general)]
+        # Weights that are not whole numbers need the weighted engine; a common factor changes no split.
+        weighted = grown(random_state=seed, **params).fit(X, Y, np.full(len(X), 0.5))
+        assert [s[:2] for s in structure(fast)] == [s[:2] for s in structure(weighted)]
+        np.testing.assert_array_equal(fast.apply(X), weighted.apply(X))
+        sides = [tree.tree_.nodes()["missing_left"].tolist() for tree in (fast, weighted)]
         assert sides[0] == sides[1]
 
 
@@ -219,11 +219,11 @@ def saved(model: Any, folder: Path) -> Any:
 @pytest.mark.parametrize("model", [ESTIMATORS[0], ESTIMATORS[2], ESTIMATORS[8]], ids=repr)
 def test_row_order_labels_and_weights(model: Any) -> None:
     X, Y = incomplete_data()
-    shares = clone(model).fit(X, Y).predict(X)
+    expected = clone(model).fit(X, Y).predict(X)
     order = np.random.default_rng(0).permutation(len(X))
-    np.testing.assert_array_equal(clone(model).fit(X[order], Y[order]).predict(X), shares)
+    np.testing.assert_array_equal(clone(model).fit(X[order], Y[order]).predict(X), expected)
     labels = [2, 0, 3, 1]
-    np.testing.assert_array_equal(clone(model).fit(X, Y[:, labels]).predict(X), shares[:, labels])
+    np.testing.assert_array_equal(clone(model).fit(X, Y[:, labels]).predict(X), expected[:, labels])
     weights = np.arange(len(X)) % 3
     copies = np.repeat(np.arange(len(X)), weights)
     np.testing.assert_array_equal(

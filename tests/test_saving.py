@@ -177,8 +177,8 @@ def test_unsupported_models(tmp_path: Path) -> None:
 def drinks(tmp_path: Path) -> Path:
     """Rankings with coffee first in the morning and tea first in the evening."""
     path = tmp_path / "drinks.csv"
-    rows = [f"{hour},x,{1 + (hour > 12)},{2 - (hour > 12)},2" for hour in range(24)] * 2
-    path.write_text("\n".join(["hour,note,coffee,tea,juice", *rows]).replace(",x,", ",1,") + "\n")
+    rows = [f"{hour},1,{1 + (hour > 12)},{2 - (hour > 12)},2" for hour in range(24)] * 2
+    path.write_text("\n".join(["hour,note,coffee,tea,juice", *rows]) + "\n")
     return path
 
 

@@ -1,6 +1,7 @@
-"""Damaged and crafted files of all models: each is refused with a ValueError that names the file.
+"""Damaged and crafted files of all models.
 
-A file that loads can be used completely: every public method returns, or raises a ValueError or a MemoryError. The
+A damaged file is refused with a ValueError that names the file. A crafted file, whose checksum is valid, is refused
+with a ValueError or can be used completely: every public method returns, or raises a ValueError or a MemoryError. The
 tests load 700 damaged and 1,500 crafted files; ``python tests/test_saving_fuzz.py`` loads 20,000 and 12,000, and prints
 the counts.
 """

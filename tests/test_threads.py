@@ -68,7 +68,7 @@ def test_fits_on_shared_arrays(name: str) -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_fresh_model_is_shared(name: str) -> None:
-    """The first prediction prepares tables of the model, so all threads find it unprepared."""
+    """The first prediction prepares tables of the model, and here all threads make it at the same time."""
     model = pickle.loads(pickle.dumps(MODELS[name].fit(X, INCOMPLETE)))
     found = in_threads(lambda: (model.predict(X), model.predict_pair_shares(X), model.score(X, Y)))
     fresh = pickle.loads(pickle.dumps(model))

@@ -294,8 +294,10 @@ def test_whole_trees_equal_sklearns_where_no_split_has_a_rival() -> None:
         tree = PartialLabelRankingTree(min_samples_split=25).fit(X, Y)
         if has_rivals(tree, X, Y):
             continue
-        stumps = DecisionTreeClassifier(criterion="entropy", min_samples_split=25, random_state=0)
-        other = stumps.fit(X, pair_codes(Y)).tree_
+        classifier = DecisionTreeClassifier(
+            criterion="entropy", min_samples_split=25, random_state=0
+        )
+        other = classifier.fit(X, pair_codes(Y)).tree_
         nodes = tree.tree_.nodes()
         found = list(preorder(tree))
         assert nodes["rows"][found].tolist() == other.n_node_samples.tolist()

@@ -145,8 +145,8 @@ def test_every_compatible_aggregator_predicts_from_smoothed_shares() -> None:
         tree = br.PartialLabelRankingTree(
             min_samples_split=2, shrinkage="m-estimate", routing=routing
         ).fit(X, Y)
-        rankings = ("mc1", "mc2", "mc3", "davidson", "reciprocal_rank_fusion")
-        names = [name for name in br.METHODS if name not in rankings]
+        need_rankings = ("mc1", "mc2", "mc3", "davidson", "reciprocal_rank_fusion")
+        names = [name for name in br.METHODS if name not in need_rankings]
         for name, predicted in zip(names, tree.predict_many(X, names), strict=True):
             np.testing.assert_array_equal(tree.with_aggregator(name).predict(X), predicted)
             if name not in ("tau_x", "kemeny"):

@@ -35,7 +35,7 @@ def observed(row: Sequence[float]) -> list[tuple[int, int, int]]:
 
 
 def log_likelihood(scores: Sequence[float], row: Sequence[float]) -> float:
-    """Return the logarithm of the probability of a ranking."""
+    """Return the sum of the log-probabilities of the relations of all pairs that a ranking ranks."""
     return sum(math.log(pair_shares(scores, u, v)[1 - y]) for u, v, y in observed(row))
 
 
