@@ -75,7 +75,7 @@ LAWS: dict[str, dict[str, str | float]] = {
         "linear": SUMS,
         "weighted labels": "the label weights belong to columns",
         "fast ranker": SUMS,
-        "ranker": "boosters draw features per tree, and the fit of the weights stops at a tolerance",
+        "ranker": "rounding can change the chosen rounds, and the fit of the weights stops at a tolerance",
     },
     "monotone map": {
         "baseline": EXACT,
