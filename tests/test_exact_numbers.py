@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -160,3 +161,11 @@ def test_invalid_counts_are_errors_of_the_ranker(name: str, value: int, fast: bo
     kind = br.PartialLabelRankingForest if name == "n_estimators" else br.PartialLabelRankingBooster
     with pytest.raises(ValueError, match=f"^{name} is {value}; expected"):
         kind().set_params(**{name: value}).fit(X, Y)
+
+
+def test_temporal_columns_of_polars_are_refused() -> None:
+    pl = pytest.importorskip("polars")
+    days = [date(2020, 1, day) for day in range(1, 7)]
+    frame = pl.DataFrame({"number": range(6), "day": days})
+    with pytest.raises(TypeError, match=r"X, column 'day': dtype Date; expected numbers"):
+        br.PartialLabelRankingTree().fit(frame, Y)

@@ -48,12 +48,18 @@ def _is_masked(values: Any) -> bool:
     return isinstance(values, np.ma.MaskedArray)
 
 
+def _is_temporal(dtype: Any) -> bool:
+    """Return whether values of this type of pandas or polars are dates, times or durations."""
+    is_temporal = getattr(dtype, "is_temporal", None)
+    return getattr(dtype, "kind", "") in ("m", "M") or (is_temporal is not None and is_temporal())
+
+
 def check_dates(X: Any, name: str) -> None:
     """Raise if an array or data frame holds dates or durations, which NumPy would read as integers."""
     dtypes = getattr(X, "dtypes", None)
     if dtypes is not None and hasattr(X, "columns"):
         for column, dtype in zip(X.columns, dtypes, strict=True):
-            if getattr(dtype, "kind", "") in ("m", "M"):
+            if _is_temporal(dtype):
                 raise TypeError(f"{name}, column {column!r}: dtype {dtype}; expected numbers")
         return
     kind = getattr(getattr(X, "dtype", None), "kind", "")
