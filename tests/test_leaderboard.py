@@ -245,6 +245,7 @@ G = from_comparisons(["a", "b", "a"], ["b", "c", "c"], ["tie", "first", "first"]
         (G, {"unit": "group"}, ValueError, "the data has no groups"),
         (G, {"method": "tau_x"}, ValueError, "no scores to rank labels by"),
         (G, {"method": "bucket_pivot"}, ValueError, "no scores to rank labels by"),
+        (G, {"method": "schulze"}, ValueError, "no scores to rank labels by; expected Davidson"),
         (G, {"method": Davidson(anchor=("z", 0))}, ValueError, "expected one of the labels"),
         (G, {"random_state": -1}, ValueError, "random_state is -1"),
         ([[1], [1]], {}, ValueError, r"found 1 label\(s\)"),

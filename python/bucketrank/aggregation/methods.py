@@ -91,7 +91,8 @@ class MaximalLottery(Aggregator):
         return "maximal_lottery", 0.0
 
 
-_WITH_SCORES = (Borda, Copeland, MarkovChain, MaximalLottery)
+WITH_SCORES = (Borda, Copeland, MarkovChain, MaximalLottery)
+"""Methods whose scores determine the order of the labels."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,7 @@ class TauX(Aggregator):
             raise ValueError(
                 f"order is {order!r}, whose beta is chosen by a tree; expected a number for beta"
             )
-        if not isinstance(order, _WITH_SCORES):
+        if not isinstance(order, WITH_SCORES):
             raise ValueError(
                 f"order is {self.order!r}, which has no scores to order labels by; expected Borda, Copeland, "
                 "MarkovChain or MaximalLottery"

@@ -19,7 +19,8 @@ from bucketrank._validation import (
     label_names,
     resolve_n_jobs,
 )
-from bucketrank.aggregation import Aggregator, BucketPivot, Davidson, TauX, get_aggregator
+from bucketrank.aggregation import Aggregator, Davidson, get_aggregator
+from bucketrank.aggregation.methods import WITH_SCORES
 from bucketrank.boards.result import Leaderboard
 from bucketrank.comparisons import Comparisons, PairCounts
 from bucketrank.experiments.progress import progress_bar
@@ -198,7 +199,7 @@ class _Counter:
 
 def _check_method(method: Any) -> Aggregator:
     aggregator = get_aggregator(method)
-    if isinstance(aggregator, (BucketPivot, TauX)):
+    if not isinstance(aggregator, (Davidson, *WITH_SCORES)):
         raise ValueError(
             f"{aggregator!r} has no scores to rank labels by; expected Davidson, Borda, Copeland, MarkovChain or "
             "MaximalLottery"
