@@ -201,12 +201,12 @@ class TestBetaStudy:
             np.testing.assert_allclose(self.study.mean[..., index], expected)
 
     def test_levels_are_drawn_in_increasing_order(self) -> None:
-        turned = beta_study(
-            self.data, betas=[0, 0.5, 1], missing=[0.4, 0], n_repeats=1, n_folds=4
+        turned = beta_study(self.data, betas=[0, 0.5, 1], missing=[0.4, 0], n_repeats=1, n_folds=4)
+        drawn, expected = (
+            [np.asarray(line.get_ydata(), dtype=float) for line in study.plot().get_lines()]
+            for study in (turned, self.study)
         )
-        lines, expected = (study.plot().get_lines() for study in (turned, self.study))
-        for line, same in zip(lines, expected, strict=True):
-            np.testing.assert_allclose(line.get_ydata(), same.get_ydata())
+        np.testing.assert_allclose(drawn, expected)
 
     def test_best_and_peaks(self) -> None:
         curve = self.study.curve("borda")

@@ -167,7 +167,7 @@ mod tests {
             validation_share,
             patience,
         };
-        let bad: [(&str, OptionChange); 12] = [
+        let bad: [(&str, OptionChange); 13] = [
             ("rounds", |o| o.rounds = 0),
             ("rounds", |o| o.rounds = MAX_ROUNDS + 1),
             ("learning_rate", |o| o.learning_rate = 0.0),

@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn counts_beyond_the_largest_table_are_scored() {
-        let rankings = Rankings::new(array![[1, 2]].view(), None, &Interrupt::never()).unwrap();
+        let rankings = Rankings::new(array![[1, 2_i64]].view(), None, &Interrupt::never()).unwrap();
         let pair_codes = PairCodes::new(&rankings);
         let rows = (1 << 22) + 3;
         let counts = |before: u32, after: u32| ColumnCounts {
