@@ -71,13 +71,22 @@ impl LeafTables {
     }
 
     fn insert(&self, key: &Key, table: Table) -> Table {
-        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        tables.retain(|(cached, _)| cached != key);
-        if tables.len() == MAX_TABLES {
-            tables.remove(0);
-        }
-        tables.push((key.clone(), Arc::clone(&table)));
+        let entry = (key.clone(), Arc::clone(&table));
+        // Dropped after the lock is released, because dropping an aggregator written in Python may run Python code.
+        let _dropped = self.replace(entry);
         table
+    }
+
+    /// Adds an entry and returns those that it replaces: of the same key, or the oldest of too many.
+    fn replace(&self, entry: (Key, Table)) -> Vec<(Key, Table)> {
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_same = |(key, _): &mut (Key, Table)| *key == entry.0;
+        let mut replaced: Vec<_> = tables.extract_if(.., is_same).collect();
+        if tables.len() == MAX_TABLES {
+            replaced.push(tables.remove(0));
+        }
+        tables.push(entry);
+        replaced
     }
 }
 
