@@ -69,6 +69,15 @@ def test_missing_labels_can_be_left_out(data: st.DataObject) -> None:
 @given(row_pairs())
 def test_ignoring_missing_labels_changes_nothing_on_complete_rankings(rows: Pair) -> None:
     assert br.tau_x(*rows, missing="ignore") == br.tau_x(*rows)
+
+
+def test_invalid_positions_name_the_argument() -> None:
+    good, bad = [[1, 2]], [[1, 0]]
+    for metric in (br.tau_x, br.tau_x_samples):
+        for missing in ("error", "ignore"):
+            for name, arguments in (("Y_true", (bad, good)), ("Y_pred", (good, bad))):
+                with pytest.raises(br.RankingError, match=rf"^{name}, row 0, label 1: position 0"):
+                    metric(*arguments, missing=missing)
     with pytest.raises(ValueError, match="missing is 'skip'; expected 'error' or 'ignore'"):
         br.tau_x(*rows, missing="skip")  # type: ignore[arg-type]
 

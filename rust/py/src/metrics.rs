@@ -56,8 +56,8 @@ pub fn tau_x_ranked(
     let weights = weights_to_vec(&weights)?;
     let (truth, predicted) = (y_true.view(), y_pred.view());
     run(py, |interrupt| {
-        let truth = truth.read(weights.as_deref(), interrupt)?;
-        let predicted = predicted.read(None, interrupt)?;
+        let truth = truth.read_argument("Y_true", weights.as_deref(), interrupt)?;
+        let predicted = predicted.read_argument("Y_pred", None, interrupt)?;
         metrics::tau_x_ranked(&truth, &predicted, interrupt)
     })
 }
@@ -164,8 +164,8 @@ fn compare<T: Send>(
 ) -> Result<T> {
     let (truth, predicted) = (y_true.view(), y_pred.view());
     run(py, |interrupt| {
-        let truth = truth.read_argument("Y_true", interrupt)?;
-        let predicted = predicted.read_argument("Y_pred", interrupt)?;
+        let truth = truth.read_argument("Y_true", None, interrupt)?;
+        let predicted = predicted.read_argument("Y_pred", None, interrupt)?;
         metric(&truth, &predicted, interrupt)
     })
 }

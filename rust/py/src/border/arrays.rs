@@ -95,9 +95,10 @@ impl View<'_> {
     pub fn read_argument(
         &self,
         name: &'static str,
+        weights: Option<&[f64]>,
         interrupt: &Interrupt,
     ) -> error::Result<Rankings> {
-        let rankings = self.read(None, interrupt);
+        let rankings = self.read(weights, interrupt);
         rankings.map_err(|error| error.in_part(InputPart::Argument(name)))
     }
 }
