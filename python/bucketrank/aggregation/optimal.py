@@ -43,8 +43,8 @@ def warn_unless_proven(explanation: Explanation) -> None:
             f"expected tau_x {details['expected_tau_x']:.6g}, at most {details['upper_bound']:.6g}"
         )
     warnings.warn(
-        f"{explanation.aggregator} ended before its result was proven optimal ({found}); use a larger time_limit, or "
-        "search='local' for a quick heuristic",
+        f"{explanation.aggregator} ended before its result was proven optimal ({found}); a larger time_limit "
+        "helps if that limit ended the search, and search='local' is a quick heuristic",
         UnprovenOptimumWarning,
         stacklevel=3,
     )
