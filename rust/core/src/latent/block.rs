@@ -110,25 +110,21 @@ impl<T: Real> LatentBlock<T> {
                 *largest = if f > *largest { f } else { *largest };
             }
         }
-        for (strength, tie) in self.strengths.iter_mut().zip(&mut self.ties) {
-            // Whole lanes at each step: see `sum_pairs`.
-            let (own, own_tie) = (*strength, *tie);
+        for strength in &mut self.strengths {
+            *strength = map_lanes(|l| strength[l] - largest[l]);
+        }
+        // One loop over all numbers, not lane by lane: the exponentials then compile to whole vectors.
+        let strengths = self.strengths.as_flattened_mut();
+        for (strength, tie) in strengths.iter_mut().zip(self.ties.as_flattened_mut()) {
             // False for NaN.
-            let ranked = map_lanes(|l| own[l] <= largest[l]);
-            let f = map_lanes(|l| own[l] - largest[l]);
-            let f = map_lanes(|l| if f[l] > floor { f[l] } else { floor });
-            let t = map_lanes(|l| f[l] * T::HALF + own_tie[l]);
-            let t = map_lanes(|l| if t[l] > tie_floor { t[l] } else { tie_floor });
-            let t = map_lanes(|l| {
-                if t[l] < T::TIE_LIMIT {
-                    t[l]
-                } else {
-                    T::TIE_LIMIT
-                }
-            });
-            let (f, t) = (T::exponentials(f), T::exponentials(t));
-            *strength = map_lanes(|l| if ranked[l] { f[l] } else { zero });
-            *tie = map_lanes(|l| if ranked[l] { t[l] } else { zero });
+            let ranked = *strength <= zero;
+            let f = if *strength > floor { *strength } else { floor };
+            let t = f * T::HALF + *tie;
+            let t = if t > tie_floor { t } else { tie_floor };
+            let t = if t < T::TIE_LIMIT { t } else { T::TIE_LIMIT };
+            let (f, t) = (f.exponential(), t.exponential());
+            *strength = if ranked { f } else { zero };
+            *tie = if ranked { t } else { zero };
         }
         self.largest = largest;
     }
