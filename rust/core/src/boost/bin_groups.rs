@@ -1,8 +1,9 @@
 //! [`BinCounts`]: the rows of a node per bin of a feature, and the groups of these bins. An edge between two groups is a
 //! candidate boundary.
 
+use std::ops::AddAssign;
+
 use super::params::MAX_BINS;
-use super::row_sample::RowSample;
 
 /// Bytes per word.
 const BYTES: usize = size_of::<u64>();
@@ -10,30 +11,52 @@ const BYTES: usize = size_of::<u64>();
 /// Bins per word of flags.
 const BITS: usize = u64::BITS as usize;
 
+/// A number of rows: `u8` for nodes of at most 255 rows, whose tables are small, else `u32`.
+pub(super) trait RowCount:
+    Copy + Default + PartialOrd + AddAssign + From<u8> + Into<u32>
+{
+}
+
+impl RowCount for u8 {}
+impl RowCount for u32 {}
+
 /// Number of rows of a node per bin of a feature.
-pub(super) struct BinCounts {
-    pub(super) rows: [u32; MAX_BINS],
+pub(super) struct BinCounts<T> {
+    pub(super) rows: [T; MAX_BINS],
     total: u32,
 }
 
-impl BinCounts {
-    /// Counts the rows of a node, which are indices into the sample; `None` if the feature is constant in the node.
-    pub(super) fn new(sample: &RowSample<'_>, rows: &[u32], feature: usize) -> Option<Self> {
-        let column = sample.column(feature);
+impl<T: RowCount> BinCounts<T> {
+    /// Counts the rows of a node, which are indices into the column; `None` if the feature is constant in the node.
+    #[inline(always)]
+    pub(super) fn new(column: &[u8], rows: &[u32]) -> Option<Self> {
+        let zero = T::default();
+        let one = T::from(1);
         let mut counts = Self {
-            rows: [0; MAX_BINS],
+            rows: [zero; MAX_BINS],
             total: rows.len() as u32,
         };
-        for &row in rows {
-            counts.rows[usize::from(column[row as usize])] += 1;
+        // Two tables: equal bins of consecutive rows would otherwise wait for each other.
+        let mut odd = [zero; MAX_BINS];
+        let (pairs, rest) = rows.as_chunks::<2>();
+        for &[a, b] in pairs {
+            counts.rows[usize::from(column[a as usize])] += one;
+            odd[usize::from(column[b as usize])] += one;
+        }
+        for &row in rest {
+            odd[usize::from(column[row as usize])] += one;
+        }
+        for (count, odd) in counts.rows.iter_mut().zip(odd) {
+            *count += odd;
         }
         let first = usize::from(column[*rows.first()? as usize]);
-        (counts.rows[first] < counts.total).then_some(counts)
+        (counts.rows[first].into() < counts.total).then_some(counts)
     }
 
     /// Assigns the bins that have rows to groups, and returns the last group. No value is missing in the node.
     ///
     /// There are at most 256 bins and no edge before the first, so `u8` suffices.
+    #[inline(always)]
     pub(super) fn assign_groups(
         &self,
         min_samples_leaf: usize,
@@ -43,7 +66,7 @@ impl BinCounts {
         let (mut left, mut group) = (0, 0);
         let mut flags = [0; MAX_BINS];
         for (flag, &rows) in flags.iter_mut().zip(&self.rows) {
-            *flag = u8::from(rows > 0);
+            *flag = u8::from(rows > T::default());
         }
         for (word, flags) in flags.chunks_exact(BITS).enumerate() {
             let mut present = pack_flags(flags);
@@ -52,7 +75,7 @@ impl BinCounts {
                 present &= present - 1;
                 group += u8::from(left >= least && self.total - left >= least);
                 group_of[bin] = group;
-                left += self.rows[bin];
+                left += self.rows[bin].into();
             }
         }
         group
@@ -60,6 +83,7 @@ impl BinCounts {
 }
 
 /// Packs 64 flags, 0 or 1 each, into the bits of a word.
+#[inline(always)]
 fn pack_flags(flags: &[u8]) -> u64 {
     // The product moves the lowest bit of each byte to its place in the highest byte.
     const GATHER: u64 = 0x0102_0408_1020_4080;
@@ -90,7 +114,7 @@ mod tests {
     #[test]
     fn bins_without_rows_have_no_edges() {
         let mut counts = BinCounts {
-            rows: [0; MAX_BINS],
+            rows: [0_u32; MAX_BINS],
             total: 0,
         };
         for (bin, rows) in [(0, 2), (3, 1), (63, 4), (64, 1), (200, 3), (255, 2)] {

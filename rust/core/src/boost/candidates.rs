@@ -1,10 +1,11 @@
 //! [`CandidateFeatures`]: the sampled features of a node and the boundaries between their bins.
 
 use crate::random::Generator;
+use crate::simd::{dispatch, Kernel};
 
 use std::ops::Range;
 
-use super::bin_groups::BinCounts;
+use super::bin_groups::{BinCounts, RowCount};
 use super::bins::BinCut;
 use super::params::MAX_BINS;
 use super::row_sample::RowSample;
@@ -66,31 +67,17 @@ impl CandidateFeatures {
             }
             // Indices are sorted before the much larger candidates are made.
             order[next..end].sort_unstable();
-            for &feature in &order[next..end] {
-                self.add(sample, rows, feature as usize, draw.min_samples_leaf);
-            }
+            dispatch(AddFeatures {
+                candidates: &mut self.0,
+                sample,
+                rows,
+                features: &order[next..end],
+                min_samples_leaf: draw.min_samples_leaf,
+            });
             if next > 0 {
                 self.0.sort_unstable_by_key(|candidate| candidate.feature);
             }
             next = end;
-        }
-    }
-
-    /// Adds a feature, unless it is constant in the node.
-    fn add(
-        &mut self,
-        sample: &RowSample<'_>,
-        rows: &[u32],
-        feature: usize,
-        min_samples_leaf: usize,
-    ) {
-        let Some(counts) = BinCounts::new(sample, rows, feature) else {
-            return;
-        };
-        // Filled in place, because the groups of all bins take 256 bytes.
-        self.0.push(CandidateFeature::without_groups(feature));
-        if let Some(candidate) = self.0.last_mut() {
-            candidate.find_groups(sample, &counts, min_samples_leaf);
         }
     }
 
@@ -122,7 +109,48 @@ impl CandidateFeatures {
     }
 }
 
+/// Adds the features that are not constant in a node.
+struct AddFeatures<'a> {
+    candidates: &'a mut Vec<CandidateFeature>,
+    sample: &'a RowSample<'a>,
+    rows: &'a [u32],
+    features: &'a [u32],
+    min_samples_leaf: usize,
+}
+
+impl Kernel for AddFeatures<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        if u8::try_from(self.rows.len()).is_ok() {
+            self.add::<u8>();
+        } else {
+            self.add::<u32>();
+        }
+    }
+}
+
+impl AddFeatures<'_> {
+    #[inline(always)]
+    fn add<T: RowCount>(self) {
+        for &feature in self.features {
+            let feature = feature as usize;
+            let Some(counts) = BinCounts::<T>::new(self.sample.column(feature), self.rows) else {
+                continue;
+            };
+            // Filled in place, because the groups of all bins take 256 bytes.
+            self.candidates
+                .push(CandidateFeature::without_groups(feature));
+            if let Some(candidate) = self.candidates.last_mut() {
+                candidate.find_groups(self.sample, &counts, self.min_samples_leaf);
+            }
+        }
+    }
+}
+
 impl CandidateFeature {
+    #[inline(always)]
     fn without_groups(feature: usize) -> Self {
         Self {
             feature,
@@ -135,10 +163,17 @@ impl CandidateFeature {
     }
 
     /// Finds groups and boundaries.
-    fn find_groups(&mut self, sample: &RowSample<'_>, counts: &BinCounts, min_samples_leaf: usize) {
+    #[inline(always)]
+    fn find_groups<T: RowCount>(
+        &mut self,
+        sample: &RowSample<'_>,
+        counts: &BinCounts<T>,
+        min_samples_leaf: usize,
+    ) {
         let missing = sample.bins.missing(self.feature).map(usize::from);
-        if let Some(missing) = missing.filter(|&bin| counts.rows[bin] > 0) {
-            self.find_groups_with_missing(&counts.rows[..=missing], min_samples_leaf);
+        if let Some(missing) = missing.filter(|&bin| counts.rows[bin] > T::default()) {
+            let counts = counts.rows.map(T::into);
+            self.find_groups_with_missing(&counts[..=missing], min_samples_leaf);
         } else {
             let last = counts.assign_groups(min_samples_leaf, &mut self.group_of);
             self.groups = usize::from(last) + 1;
@@ -204,19 +239,13 @@ impl CandidateFeature {
             return sample.bins.missing_cut(self.feature);
         }
         let column = sample.column(self.feature);
-        let mut has_rows = [false; MAX_BINS];
+        // The last bin before the edge and the first one after it, among those with rows.
+        let (mut lower, mut upper) = (0, u8::MAX);
         for &row in rows {
-            has_rows[usize::from(column[row as usize])] = true;
-        }
-        // Groups are known for bins with rows only.
-        let is_before = |bin: usize| usize::from(self.group_of[bin]) <= edge;
-        let (mut lower, mut upper) = (0, 0);
-        for bin in (0..sample.bins.count(self.feature)).filter(|&bin| has_rows[bin]) {
-            upper = bin as u8;
-            if !is_before(bin) {
-                break;
-            }
-            lower = upper;
+            let bin = column[row as usize];
+            let is_before = usize::from(self.group_of[usize::from(bin)]) <= edge;
+            lower = lower.max(if is_before { bin } else { 0 });
+            upper = upper.min(if is_before { u8::MAX } else { bin });
         }
         sample.bins.cut(self.feature, lower, upper)
     }
