@@ -10,6 +10,7 @@
 //! boost, linear ← mixture, shap, cross_validation, saved`.
 
 pub mod aggregate;
+mod aligned;
 pub mod boost;
 pub mod bucket_order;
 pub mod categories;
@@ -41,4 +42,5 @@ pub mod saved;
 pub mod shap;
 mod simd;
 pub mod tree;
+mod warm;
 pub mod weights;

@@ -1,5 +1,6 @@
 //! Forests: many trees on the same rankings, whose pair shares are averaged.
 
+mod anchor_sums;
 mod share_index;
 mod share_sums;
 mod shares;

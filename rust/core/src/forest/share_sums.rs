@@ -2,8 +2,9 @@
 
 use crate::pairs::{CompactRankings, PackedPairCodes, RankingSums};
 use crate::simd::{dispatch, Kernel};
-use crate::tree::{anchor_stride, coarse_stride, ANCHOR_LANES, COARSE_LANES, COARSE_ONE};
+use crate::tree::{anchor_stride, coarse_stride, COARSE_LANES, COARSE_ONE};
 
+use super::anchor_sums::AnchorSums;
 use super::share_index::ShareIndex;
 
 /// Fixed-point one of the mean over all trees. Sums of all trees stay below 2³¹.
@@ -63,9 +64,9 @@ impl ShareSums {
         self.before.fill(0);
         self.after.fill(0);
         self.coarse.fill(0);
-        let sums = &anchors.sums[row * anchors.stride..][..anchors.stride];
+        let (sums, count) = anchors.row(row);
         self.anchored.copy_from_slice(sums);
-        self.total = anchors.counts[row] * self.unit as i32;
+        self.total = count * self.unit as i32;
     }
 
     /// Adds a fraction of the shares of an anchor.
@@ -143,101 +144,6 @@ impl ShareSums {
 #[inline(always)]
 fn to_fixed(share: f32, unit: f32) -> i32 {
     (share * unit + 0.5) as i32
-}
-
-/// Sums of the leaves that are anchors, for all rows of a block.
-pub(super) struct AnchorSums {
-    stride: usize,
-    /// Per row the planes before and after, and padding.
-    sums: Vec<i32>,
-    /// Number of anchors per row.
-    counts: Vec<i32>,
-}
-
-impl AnchorSums {
-    /// Sums of 0.
-    pub(super) fn new(labels: usize, rows: usize) -> Self {
-        let stride = anchor_stride(labels);
-        Self {
-            stride,
-            sums: vec![0; rows * stride],
-            counts: vec![0; rows],
-        }
-    }
-
-    /// Adds the shares of the leaves of a few trees, at most [`TREES_AT_ONCE`]. Each tree has a table of shares, and per
-    /// row the slot of its leaf in this table, or [`NO_SLOT`].
-    pub(super) fn add(&mut self, tables: &[&[i32]], slots: &[u32]) {
-        dispatch(AddAnchorsKernel {
-            sums: self,
-            tables,
-            slots,
-        });
-    }
-}
-
-/// Marks a row whose leaf is not in the table of a tree.
-pub(super) const NO_SLOT: u32 = u32::MAX;
-
-/// Trees whose shares are added together: each sum is read and written once for all of them.
-pub(super) const TREES_AT_ONCE: usize = 16;
-
-struct AddAnchorsKernel<'a> {
-    sums: &'a mut AnchorSums,
-    tables: &'a [&'a [i32]],
-    slots: &'a [u32],
-}
-
-impl Kernel for AddAnchorsKernel<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let AnchorSums {
-            stride,
-            sums,
-            counts,
-        } = self.sums;
-        let rows = counts.len();
-        let each = sums.chunks_exact_mut(*stride).zip(counts);
-        let mut found: [&[i32]; TREES_AT_ONCE] = [&[]; TREES_AT_ONCE];
-        for (row, (sums, trees)) in each.enumerate() {
-            let mut count = 0;
-            for (table, slots) in self.tables.iter().zip(self.slots.chunks_exact(rows)) {
-                if slots[row] != NO_SLOT {
-                    found[count] = &table[slots[row] as usize * *stride..][..*stride];
-                    count += 1;
-                }
-            }
-            if count == 0 {
-                continue;
-            }
-            *trees += count as i32;
-            let (wide, rest) = sums.as_chunks_mut::<{ 2 * ANCHOR_LANES }>();
-            for (chunk, sums) in wide.iter_mut().enumerate() {
-                add_anchors(sums, &found[..count], chunk * 2 * ANCHOR_LANES);
-            }
-            let first = wide.len() * 2 * ANCHOR_LANES;
-            for sums in rest.as_chunks_mut::<ANCHOR_LANES>().0 {
-                add_anchors(sums, &found[..count], first);
-            }
-        }
-    }
-}
-
-/// Adds the numbers of anchors from `first` on to sums that stay in registers.
-#[inline(always)]
-fn add_anchors<const LANES: usize>(sums: &mut [i32; LANES], anchors: &[&[i32]], first: usize) {
-    let mut lanes = *sums;
-    for anchor in anchors {
-        let Some(shares) = anchor[first..].first_chunk::<LANES>() else {
-            continue;
-        };
-        for lane in 0..LANES {
-            lanes[lane] += shares[lane];
-        }
-    }
-    *sums = lanes;
 }
 
 /// Adds to the sums 32 numbers at a time, which stay in registers while all anchors are read.

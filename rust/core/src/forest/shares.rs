@@ -12,8 +12,9 @@ use crate::predict::{self, PairModel, RowBlock};
 use crate::run::{Interrupt, Jobs};
 use crate::tree::{CodedTrees, LeafStart, RowCodes, Shrinkage, Tree};
 
+use super::anchor_sums::{AnchorSums, NO_SLOT, TREES_AT_ONCE};
 use super::share_index::ShareIndex;
-use super::share_sums::{AnchorSums, ShareSums, NO_SLOT, TREES_AT_ONCE};
+use super::share_sums::ShareSums;
 use super::tails::{TailSums, NO_START};
 use super::{Forest, ForestTree, TreeKind};
 
@@ -195,9 +196,10 @@ impl ForestPredictor<'_> {
         let finder = BlockLeaves::new(self.forest, &self.index, block);
         let all = self.index.trees.len();
         let mut leaves = vec![0; block.rows];
-        let mut slots = vec![NO_SLOT; block.rows * TREES_AT_ONCE];
-        let groups = self.index.trees.chunks(TREES_AT_ONCE);
-        for (group, first) in groups.zip((0..).step_by(TREES_AT_ONCE)) {
+        let at_once = anchors.trees_at_once();
+        let mut slots = vec![NO_SLOT; block.rows * at_once];
+        let groups = self.index.trees.chunks(at_once);
+        for (group, first) in groups.zip((0..).step_by(at_once)) {
             interrupt.check()?;
             slots.fill(NO_SLOT);
             let of_trees = slots.chunks_exact_mut(block.rows);

@@ -10,6 +10,7 @@
 //! The climb from any leaf can end at an exact anchor. A coarse anchor stores one byte per share; it is made where only
 //! a small fraction f is left, so that its rounding errors are multiplied by f.
 
+use crate::aligned::AlignedBuffer;
 use crate::error::Result;
 use crate::pairs::pair_count;
 use crate::run::Interrupt;
@@ -56,7 +57,7 @@ pub(crate) fn coarse_stride(labels: usize) -> usize {
 }
 
 /// A tree with anchors.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub(crate) struct AnchoredTree {
     /// In preorder, so that the nodes on the way up from a leaf are near each other; empty if every leaf is an anchor,
     /// or with `tails`.
@@ -68,7 +69,7 @@ pub(crate) struct AnchoredTree {
     /// The tails of the leaves that are not anchors, if every row ranks all labels and they fit in memory.
     tails: Option<LeafTails>,
     /// Per exact anchor the planes before and after, in fixed point, and the padding.
-    exact: Vec<i32>,
+    exact: AlignedBuffer<i32>,
     /// Length of the shares of an exact anchor.
     exact_stride: usize,
     /// Per coarse anchor the planes before and after, and the padding.
@@ -167,7 +168,7 @@ impl AnchoredTree {
             starts,
             rows: rows.map(tail_row).collect(),
             tails: None,
-            exact: vec![0; exact as usize * exact_stride],
+            exact: AlignedBuffer::zeroed(exact as usize * exact_stride),
             exact_stride,
             coarse: vec![0; coarse as usize * coarse_stride],
             coarse_stride,

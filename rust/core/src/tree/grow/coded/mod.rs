@@ -3,7 +3,6 @@
 //! Large nodes are split on a matrix of pair codes, small nodes by the bitset engine. Every score is an exact integer
 //! or is computed by a fixed sequence of operations, so the tree equals that of the general engine.
 
-mod aligned_bytes;
 mod column_counts;
 mod cut_splits;
 pub(crate) mod large_node;

@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
+use crate::aligned::AlignedBuffer;
 use crate::rankings::{Rankings, MISSING};
 use crate::simd::{dispatch, Kernel};
-
-use super::aligned_bytes::AlignedBytes;
 
 /// Rows are padded to a multiple of this, the width of a vector register in bytes.
 pub(crate) const LANES: usize = 32;
@@ -38,9 +37,9 @@ pub(crate) struct PairCodes {
     /// Bytes from one row to the next, with zero padding after the last column.
     pub(crate) stride: usize,
     pub(crate) multiplicity: Vec<i64>,
-    pub(crate) codes: AlignedBytes,
+    pub(crate) codes: AlignedBuffer<u8>,
     /// 1 where the row ranks both labels; empty for complete rankings.
-    pub(crate) seen: AlignedBytes,
+    pub(crate) seen: AlignedBuffer<u8>,
 }
 
 impl PairCodes {
@@ -54,8 +53,8 @@ impl PairCodes {
         let mut pair_codes = Self {
             stride,
             multiplicity: vec![1; columns],
-            codes: AlignedBytes::zeroed(rows.len() * stride),
-            seen: AlignedBytes::zeroed(if complete { 0 } else { rows.len() * stride }),
+            codes: AlignedBuffer::zeroed(rows.len() * stride),
+            seen: AlignedBuffer::zeroed(if complete { 0 } else { rows.len() * stride }),
             rows,
         };
         dispatch(EncodePairs {
@@ -74,9 +73,9 @@ impl PairCodes {
         let stride = stride(groups.len());
         let copy = |from: &[u8]| {
             if from.is_empty() {
-                return AlignedBytes::default();
+                return AlignedBuffer::default();
             }
-            let mut out = AlignedBytes::zeroed(order.len() * stride);
+            let mut out = AlignedBuffer::zeroed(order.len() * stride);
             for (&row, out) in order.iter().zip(out.chunks_exact_mut(stride.max(1))) {
                 let row = &from[row as usize * self.stride..][..self.stride];
                 if groups.len() == self.columns() {
