@@ -4,7 +4,9 @@
 //! threshold. With ranks a node takes 8 bytes and a feature 2, so that a tree and a batch of rows fit the cache.
 
 use super::model::Tree;
+use super::threshold_ranks::{for_each_rank, rank};
 use super::walker::{walk_together, WalkDepth, BATCH_ROWS};
+use crate::warm::warm_up;
 
 /// Rank of a leaf: no value has more thresholds below it.
 const LEAF_RANK: u16 = u16::MAX;
@@ -16,6 +18,9 @@ const ROWS_AT_ONCE: usize = 256;
 const LEAST_GROUP: usize = 16;
 
 const _: () = assert!(ROWS_AT_ONCE <= BATCH_ROWS);
+
+/// Trees with at most this many nodes per row are loaded into the cache before the walk.
+const WARM_NODES_PER_ROW: usize = 8;
 
 /// A node with the rank of its threshold. As in [`FlatNode`](super::walker::FlatNode), a leaf is its own left child.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -83,6 +88,10 @@ impl CodedTrees {
         let size = self.groups[0].trees.len();
         let (group, codes) = (&self.groups[tree / size], &codes.codes[tree / size]);
         let nodes = group.trees[tree % size].as_slice();
+        // Otherwise most of the nodes are not needed.
+        if nodes.len() <= WARM_NODES_PER_ROW * leaves.len() {
+            warm_up(nodes, |node| node.child);
+        }
         let depth = WalkDepth::typical(nodes.len());
         let features = group.thresholds.len();
         let batches = codes.chunks((ROWS_AT_ONCE * features).max(1));
@@ -127,18 +136,12 @@ impl CodedGroup {
         let mut codes = vec![0; values.len()];
         for (feature, thresholds) in self.thresholds.iter().enumerate() {
             let values = values.iter().skip(feature).step_by(features);
-            let codes = codes.iter_mut().skip(feature).step_by(features);
-            for (code, &value) in codes.zip(values) {
-                *code = rank(thresholds, value);
-            }
+            for_each_rank(thresholds, values, |row, rank| {
+                codes[row * features + feature] = rank as u16;
+            });
         }
         codes
     }
-}
-
-/// Number of thresholds below a value.
-fn rank(thresholds: &[f64], value: f64) -> u16 {
-    thresholds.partition_point(|&threshold| threshold < value) as u16
 }
 
 fn code_tree(tree: &Tree, thresholds: &[Vec<f64>]) -> Vec<CodedNode> {
@@ -148,7 +151,7 @@ fn code_tree(tree: &Tree, thresholds: &[Vec<f64>]) -> Vec<CodedNode> {
             threshold: if node.is_leaf(index) {
                 LEAF_RANK
             } else {
-                rank(&thresholds[node.feature as usize], node.threshold)
+                rank(&thresholds[node.feature as usize], node.threshold) as u16
             },
             feature: node.feature as u16,
             child: node.child,

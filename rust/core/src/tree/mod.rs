@@ -33,6 +33,7 @@ mod node;
 mod params;
 mod shallow_trees;
 mod split;
+mod threshold_ranks;
 pub(crate) mod walker;
 
 pub(crate) use coded_walker::{CodedTrees, RowCodes};

@@ -8,6 +8,7 @@ use std::array::from_fn;
 
 use crate::simd::{dispatch, Kernel};
 
+use super::threshold_ranks::{for_each_rank, rank};
 use super::walker::{FlatNode, WalkDepth};
 
 /// Rows per block of codes: a few vectors, so that the compiler vectorises the loops over them.
@@ -98,9 +99,9 @@ impl ShallowTrees {
         for (values, codes) in blocks.zip(codes.chunks_exact_mut(features)) {
             for (feature, codes) in codes.iter_mut().enumerate() {
                 let values = values.iter().skip(feature).step_by(features);
-                for (code, &value) in codes.iter_mut().zip(values) {
-                    *code = rank(&self.thresholds[feature], value);
-                }
+                for_each_rank(&self.thresholds[feature], values, |row, rank| {
+                    codes[row] = rank as i16;
+                });
             }
         }
         ColumnCodes { codes }
@@ -115,11 +116,6 @@ impl ShallowTrees {
             leaves,
         });
     }
-}
-
-/// Number of thresholds below a value: greater than the rank of a threshold exactly if the value is greater than it.
-fn rank(thresholds: &[f64], value: f64) -> i16 {
-    thresholds.partition_point(|&threshold| threshold < value) as i16
 }
 
 /// A tree as a complete binary tree of [`LEVELS`] levels. Below a leaf, all rows go left.
@@ -144,7 +140,7 @@ impl CompleteTree {
                     next.extend([index; 2]);
                 } else {
                     splits.push(CodedSplit {
-                        threshold: rank(&thresholds[node.feature as usize], node.threshold),
+                        threshold: rank(&thresholds[node.feature as usize], node.threshold) as i16,
                         feature: node.feature as u16,
                     });
                     next.extend([node.child, node.child + 1]);
