@@ -6,13 +6,14 @@ use crate::error::{Error, Result};
 use crate::features::check_values;
 use crate::run::{self, require_memory, Jobs};
 
-use super::coded_scores::{add_coded_trees, CodedBlocks, CodedCache};
-use super::model::{add_trees, ScoreTree};
+use super::coded_scores::{CodedBlocks, CodedCache};
+use super::model::{add_trees, ScoreTree, FEW_ROWS};
 
 /// Rows per block: their scores stay in the second-level cache, and each tree is read once for many rows.
 const ROWS_AT_ONCE: usize = 512;
 
-/// From this many rows on, coding the rows by the ranks of their values saves more time than it takes.
+/// From this many rows on, coding the rows by the ranks of their values saves more time than it takes, unless they are
+/// so few that each passes many trees at once.
 const MANY_ROWS: usize = 64;
 
 /// A constant plus a sum of trees.
@@ -111,7 +112,7 @@ impl Booster {
         require_memory::<[f32; 3]>("the scores", &[rows, outputs, rounds.len() + 1])?;
         let mut scores: Vec<f32> = self.start.repeat(rows);
         let mut stages = Vec::with_capacity(rounds.len());
-        let is_coded = rows >= MANY_ROWS && !has_missing;
+        let is_coded = !(FEW_ROWS..MANY_ROWS).contains(&rows) && !has_missing;
         let coded = is_coded.then(|| self.coded.get(columns, &self.trees));
         let coded = CodedBlocks::new(coded.flatten(), rows.div_ceil(ROWS_AT_ONCE));
         // About 5 ns per level of a tree, plus adding the vector of scores of a leaf.
@@ -133,11 +134,8 @@ impl Booster {
                         let first = block * ROWS_AT_ONCE;
                         let rows = Slice::from(first..first + scores.len() / outputs);
                         let values = values.slice_axis(Axis(0), rows);
-                        match coded.get(block, values) {
-                            Some(coded) => {
-                                add_coded_trees((trees, done), coded, outputs, scores);
-                            }
-                            None => add_trees(trees, (values, has_missing), outputs, scores),
+                        if !coded.add_trees((trees, done), (block, values), outputs, scores) {
+                            add_trees(trees, (values, has_missing), outputs, scores);
                         }
                     },
                 );

@@ -5,10 +5,10 @@ use std::sync::OnceLock;
 use ndarray::ArrayView2;
 
 use crate::simd::{dispatch, Kernel};
-use crate::tree::walker::FlatTree;
+use crate::tree::walker::{FlatTree, LANES};
 use crate::tree::{ColumnCodes, ShallowTrees};
 
-use super::model::ScoreTree;
+use super::model::{add_leaves_to_row, ScoreTree, FEW_ROWS};
 
 /// Trees whose values are added together: each score is read and written once for all of them, and their values fit in
 /// the first-level cache.
@@ -49,18 +49,46 @@ impl<'a> CodedBlocks<'a> {
         Self { trees, codes }
     }
 
-    /// The coded trees and the codes of a block, given its values.
-    pub(super) fn get(
+    /// Adds trees, the first of which has the index `first` in its booster, to the scores of a block, given its values.
+    /// Returns whether there are coded trees.
+    pub(super) fn add_trees(
         &self,
+        (trees, first): (&[ScoreTree], usize),
+        (block, values): (usize, ArrayView2<'_, f64>),
+        outputs: usize,
+        scores: &mut [f32],
+    ) -> bool {
+        let Some(shallow) = self.trees else {
+            return false;
+        };
+        if values.nrows() >= FEW_ROWS {
+            let codes = self.codes(shallow, block, values);
+            add_coded_trees((trees, first), (shallow, codes), outputs, scores);
+            return true;
+        }
+        let values = values.as_standard_layout();
+        for (row, scores) in values
+            .rows()
+            .into_iter()
+            .zip(scores.chunks_exact_mut(outputs))
+        {
+            let row = row.to_slice().unwrap_or_default();
+            add_coded_trees_to_row((trees, first), shallow, row, scores);
+        }
+        true
+    }
+
+    /// The codes of a block, given its values.
+    fn codes(
+        &self,
+        shallow: &ShallowTrees,
         block: usize,
         values: ArrayView2<'_, f64>,
-    ) -> Option<(&'a ShallowTrees, &ColumnCodes)> {
-        let trees = self.trees?;
-        let codes = self.codes[block].get_or_init(|| {
+    ) -> &ColumnCodes {
+        self.codes[block].get_or_init(|| {
             let values = values.as_standard_layout();
-            trees.code_rows(values.as_slice().unwrap_or_default())
-        });
-        Some((trees, codes))
+            shallow.code_rows(values.as_slice().unwrap_or_default())
+        })
     }
 }
 
@@ -93,10 +121,25 @@ pub(super) fn add_coded_trees(
     }
 }
 
+/// As [`add_coded_trees`], for one row of values without missing ones.
+pub(super) fn add_coded_trees_to_row(
+    (trees, first): (&[ScoreTree], usize),
+    shallow: &ShallowTrees,
+    row: &[f64],
+    scores: &mut [f32],
+) {
+    let outputs = scores.len();
+    let mut leaves = vec![0; trees.len()];
+    shallow.write_leaves_of_row(first, &shallow.code_row(row), &mut leaves);
+    for (trees, leaves) in trees.chunks(LANES).zip(leaves.chunks(LANES)) {
+        add_leaves_to_row(trees, leaves, outputs, scores);
+    }
+}
+
 /// Adds the values of the leaves of each row to its scores.
 struct AddTrees<'a> {
     trees: &'a [ScoreTree],
-    /// Tree by tree: the indices of the nodes.
+    /// Tree by tree: the numbers of the leaves.
     leaves: &'a [u32],
     outputs: usize,
     scores: &'a mut [f32],
@@ -113,13 +156,18 @@ impl Kernel for AddTrees<'_> {
         for (row, scores) in self.scores.chunks_exact_mut(self.outputs).enumerate() {
             let leaves = self.leaves.iter().skip(row).step_by(rows);
             for ((found, tree), &leaf) in found.iter_mut().zip(self.trees).zip(leaves) {
-                *found = tree.leaf_values(tree.leaf_number(leaf as usize), self.outputs);
+                *found = tree.leaf_values(leaf as usize, self.outputs);
             }
             let (wide, rest) = scores.as_chunks_mut::<32>();
             for (chunk, scores) in wide.iter_mut().enumerate() {
                 add_values(scores, found, chunk * 32);
             }
             let mut first = wide.len() * 32;
+            let (middle, rest) = rest.as_chunks_mut::<16>();
+            for scores in middle {
+                add_values(scores, found, first);
+                first += 16;
+            }
             let (narrow, rest) = rest.as_chunks_mut::<4>();
             for scores in narrow {
                 add_values(scores, found, first);
@@ -177,13 +225,21 @@ mod tests {
         };
         let trees: Vec<ScoreTree> = (0..11).map(tree).collect();
         let cache = CodedCache::default();
-        let blocks = CodedBlocks::new(cache.get(2, &trees), 1);
-        let coded = blocks.get(0, x.view()).unwrap();
+        let shallow = cache.get(2, &trees).unwrap();
+        let coded = (shallow, &shallow.code_rows(x.as_slice().unwrap()));
         let [mut found, mut expected] = [vec![0.5; rows * outputs], vec![0.5; rows * outputs]];
         // Two stages: the first ends within a group of trees.
         add_coded_trees((&trees[..3], 0), coded, outputs, &mut found);
         add_coded_trees((&trees[3..], 3), coded, outputs, &mut found);
         add_trees(&trees, (x.view(), false), outputs, &mut expected);
         assert_eq!(found, expected);
+        let rows = x.rows().into_iter().zip(expected.chunks_exact(outputs));
+        for (row, expected) in rows {
+            let mut found = vec![0.5; outputs];
+            let row = row.to_vec();
+            add_coded_trees_to_row((&trees[..3], 0), coded.0, &row, &mut found);
+            add_coded_trees_to_row((&trees[3..], 3), coded.0, &row, &mut found);
+            assert_eq!(found, expected);
+        }
     }
 }

@@ -8,7 +8,7 @@ use crate::tree::walker::{
 };
 
 /// Below this many rows, walking through many trees at once is faster than many rows at once.
-const FEW_ROWS: usize = 8;
+pub(super) const FEW_ROWS: usize = 8;
 
 /// A tree whose leaves hold values to add to the scores.
 #[derive(Debug, Clone, PartialEq)]
@@ -144,20 +144,28 @@ fn add_trees_to_row(trees: &[ScoreTree], row: &[f64], has_missing: bool, scores:
         for (tree, leaf) in trees.iter().zip(leaves.iter_mut()) {
             *leaf = tree.leaf_numbers[*leaf as usize];
         }
-        // Reads that do not wait for each other load many cache lines at the same time.
-        let first_values = trees.iter().zip(leaves.iter()).map(|(tree, &leaf)| {
-            let values = tree.leaf_values(leaf as usize, outputs);
-            values
-                .iter()
-                .step_by(16)
-                .fold(0, |all, v| all | v.to_bits())
-        });
-        std::hint::black_box(first_values.fold(0, |all, bits| all | bits));
-        for (tree, &leaf) in trees.iter().zip(leaves.iter()) {
-            let values = tree.leaf_values(leaf as usize, outputs);
-            for (score, value) in scores.iter_mut().zip(values) {
-                *score += value;
-            }
+        add_leaves_to_row(trees, leaves, outputs, scores);
+    }
+}
+
+/// Adds the values of leaves, given by their numbers in a few trees, to the scores of one row, in order.
+pub(super) fn add_leaves_to_row(
+    trees: &[ScoreTree],
+    leaves: &[u32],
+    outputs: usize,
+    scores: &mut [f32],
+) {
+    // Reads that do not wait for each other load many cache lines at the same time.
+    let first_values = trees.iter().zip(leaves).map(|(tree, &leaf)| {
+        let values = tree.leaf_values(leaf as usize, outputs);
+        let lines = values.iter().step_by(16);
+        lines.fold(0, |all, v| all | v.to_bits())
+    });
+    std::hint::black_box(first_values.fold(0, |all, bits| all | bits));
+    for (tree, &leaf) in trees.iter().zip(leaves) {
+        let values = tree.leaf_values(leaf as usize, outputs);
+        for (score, value) in scores.iter_mut().zip(values) {
+            *score += value;
         }
     }
 }

@@ -20,6 +20,9 @@ type CodeLanes = [i16; LANES];
 /// Largest number of levels.
 const LEVELS: usize = 6;
 
+/// Trees that one row passes together: enough to hide the latency of memory.
+const TREES_AT_ONCE: usize = 16;
+
 /// Number of parts of eight splits each in the last level.
 const MOST_PARTS: usize = 1 << (LEVELS - 4);
 
@@ -107,7 +110,35 @@ impl ShallowTrees {
         ColumnCodes { codes }
     }
 
-    /// Writes the index of the leaf of each row in one tree, given the ranks of the rows.
+    /// The ranks of one row.
+    pub(crate) fn code_row(&self, row: &[f64]) -> Vec<i16> {
+        let features = self.thresholds.iter().zip(row);
+        features
+            .map(|(own, &value)| rank(own, value) as i16)
+            .collect()
+    }
+
+    /// Writes the number of the leaf of one row in each tree from `first` on, given the ranks of the row.
+    pub(crate) fn write_leaves_of_row(&self, first: usize, codes: &[i16], leaves: &mut [u32]) {
+        let mut paths = [0; TREES_AT_ONCE];
+        let groups = self.trees[first..].chunks(TREES_AT_ONCE);
+        for (trees, leaves) in groups.zip(leaves.chunks_mut(TREES_AT_ONCE)) {
+            let paths = &mut paths[..trees.len()];
+            paths.fill(0);
+            for _ in 0..LEVELS {
+                for (path, tree) in paths.iter_mut().zip(trees) {
+                    let split = tree.splits[*path % WIDTH];
+                    let goes_right = codes[usize::from(split.feature)] > split.threshold;
+                    *path = 2 * *path + 1 + usize::from(goes_right);
+                }
+            }
+            for ((leaf, path), tree) in leaves.iter_mut().zip(paths).zip(trees) {
+                *leaf = u32::from(tree.leaves[(*path + 1) % WIDTH]);
+            }
+        }
+    }
+
+    /// Writes the number of the leaf of each row in one tree, given the ranks of the rows.
     pub(crate) fn write_leaves(&self, tree: usize, codes: &ColumnCodes, leaves: &mut [u32]) {
         dispatch(LeavesKernel {
             tree: &self.trees[tree],
@@ -118,37 +149,48 @@ impl ShallowTrees {
     }
 }
 
-/// A tree as a complete binary tree of [`LEVELS`] levels. Below a leaf, all rows go left.
+/// Numbers of leaves, and of splits with one unused entry.
+const WIDTH: usize = 1 << LEVELS;
+
+/// A tree as a complete binary tree of [`LEVELS`] levels, in whole cache lines. Below a leaf, all rows go left.
 #[derive(Debug, Clone, PartialEq)]
+#[repr(align(64))]
 struct CompleteTree {
-    /// Level by level.
-    splits: Vec<CodedSplit>,
-    /// The leaves below the last level, from left to right.
-    leaves: Vec<u32>,
+    /// Level by level; the last entry is unused.
+    splits: [CodedSplit; WIDTH],
+    /// Numbers of the leaves below the last level, from left to right.
+    leaves: [u8; WIDTH],
 }
 
 impl CompleteTree {
     fn new(nodes: &[FlatNode], thresholds: &[Vec<f64>]) -> Self {
-        let mut splits = Vec::new();
-        let mut leaves = vec![0];
+        let mut tree = Self {
+            splits: [CodedSplit::NONE; WIDTH],
+            leaves: [0; WIDTH],
+        };
+        let mut splits = tree.splits.iter_mut();
+        let mut level = vec![0];
         for _ in 0..LEVELS {
-            let mut next = Vec::with_capacity(2 * leaves.len());
-            for index in leaves {
+            let mut next = Vec::with_capacity(2 * level.len());
+            for (index, split) in level.into_iter().zip(&mut splits) {
                 let node = &nodes[index as usize];
                 if node.is_leaf(index as usize) {
-                    splits.push(CodedSplit::NONE);
                     next.extend([index; 2]);
                 } else {
-                    splits.push(CodedSplit {
+                    *split = CodedSplit {
                         threshold: rank(&thresholds[node.feature as usize], node.threshold) as i16,
                         feature: node.feature as u16,
-                    });
+                    };
                     next.extend([node.child, node.child + 1]);
                 }
             }
-            leaves = next;
+            level = next;
         }
-        Self { splits, leaves }
+        let is_leaf = |index: usize| nodes[index].is_leaf(index);
+        for (number, index) in tree.leaves.iter_mut().zip(level) {
+            *number = (0..index as usize).filter(|&i| is_leaf(i)).count() as u8;
+        }
+        tree
     }
 
     /// The leaves of the rows of a block, given their codes by feature.
@@ -164,8 +206,7 @@ impl CompleteTree {
             }
             decisions[level] = own;
         }
-        let leaves = &self.leaves[..1 << LEVELS];
-        paths.map(|path| leaves[path as usize % (1 << LEVELS)])
+        paths.map(|path| u32::from(self.leaves[path as usize % WIDTH]))
     }
 }
 
@@ -304,7 +345,11 @@ mod tests {
                 for (row, leaf) in values.chunks_exact(3).zip(found) {
                     let expected =
                         find_leaf(nodes, |_, node| row[node.feature as usize] > node.threshold);
-                    assert_eq!(leaf as usize, expected);
+                    let number = (0..expected).filter(|&i| nodes[i].is_leaf(i)).count();
+                    assert_eq!(leaf as usize, number);
+                    let mut alone = vec![9; trees.len() - index];
+                    shallow.write_leaves_of_row(index, &shallow.code_row(row), &mut alone);
+                    assert_eq!(alone[0], leaf);
                 }
             }
         }
