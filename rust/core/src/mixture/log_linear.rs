@@ -5,6 +5,7 @@
 //! exp(Σ βₖ yₖ + γ) and exp(−½ Σ αₖ xₖ); the pooled shares are the weights divided by their sum.
 
 use std::array::from_fn;
+use std::hint::select_unpredictable;
 
 use crate::error::{Error, Result};
 use crate::latent::{exponentials, logarithms};
@@ -75,7 +76,8 @@ impl LogLinearPool {
 #[inline(always)]
 pub(super) fn log_ratios([before, tied, after]: [PairLanes; 3]) -> [PairLanes; 2] {
     let floor = |shares: PairLanes| -> PairLanes {
-        from_fn(|l| if shares[l] > FLOOR { shares[l] } else { FLOOR })
+        // A comparison instead of `max` would compile to a branch per pair.
+        from_fn(|l| shares[l].max(FLOOR))
     };
     let (before, tied, after) = (floor(before), floor(tied), floor(after));
     let x = logarithms(from_fn(|l| before[l] / after[l]));
@@ -132,23 +134,54 @@ impl Kernel for AddLogRatios<'_> {
         let (before, rest) = self.shares.split_at(pairs);
         let (tied, after) = rest.split_at(pairs);
         let [order, tie] = self.logs;
-        let mut first = 0;
-        while first < pairs {
-            let end = pairs.min(first + LANES);
-            let load = |plane: &[f64]| {
-                let mut lanes = [1.0; LANES];
-                lanes[..end - first].copy_from_slice(&plane[first..end]);
+        let weights = self.weights;
+        for_each_vector(pairs, |first, count| {
+            let load = |plane: &[f64]| -> PairLanes {
+                let lanes = load_lanes(plane, first, count, 1.0);
                 from_fn(|l| lanes[l] * self.factor)
             };
             let [x, y] = log_ratios([load(before), load(tied), load(after)]);
-            for (sum, x) in order[first..end].iter_mut().zip(x) {
-                *sum += self.weights[0] * x;
-            }
-            for (sum, y) in tie[first..end].iter_mut().zip(y) {
-                *sum += self.weights[1] * y;
-            }
-            first = end;
-        }
+            let add_x = |sums: PairLanes| from_fn(|l| sums[l] + weights[0] * x[l]);
+            update_lanes(order, first, count, add_x);
+            let add_y = |sums: PairLanes| from_fn(|l| sums[l] + weights[1] * y[l]);
+            update_lanes(tie, first, count, add_y);
+        });
+    }
+}
+
+/// Calls `f` with the first pair of each vector and the number of its pairs, which is less than [`LANES`] at the end.
+#[inline(always)]
+fn for_each_vector(pairs: usize, mut f: impl FnMut(usize, usize)) {
+    let whole = pairs / LANES * LANES;
+    for first in (0..whole).step_by(LANES) {
+        f(first, LANES);
+    }
+    if whole < pairs {
+        f(whole, pairs - whole);
+    }
+}
+
+/// Reads a vector of `count` numbers and padding.
+#[inline(always)]
+fn load_lanes(plane: &[f64], first: usize, count: usize, padding: f64) -> PairLanes {
+    let plane = &plane[first..][..count];
+    if let Some(&lanes) = plane.first_chunk() {
+        return lanes;
+    }
+    let mut lanes = [padding; LANES];
+    lanes[..count].copy_from_slice(plane);
+    lanes
+}
+
+/// Replaces a vector of `count` numbers by a function of it.
+#[inline(always)]
+fn update_lanes(plane: &mut [f64], first: usize, count: usize, f: impl Fn(PairLanes) -> PairLanes) {
+    let updated = f(load_lanes(plane, first, count, 0.0));
+    let plane = &mut plane[first..][..count];
+    if let Some(lanes) = plane.first_chunk_mut() {
+        *lanes = updated;
+    } else {
+        plane.copy_from_slice(&updated[..count]);
     }
 }
 
@@ -171,36 +204,24 @@ impl Kernel for AveragePooled<'_> {
         let pairs = self.shares.len() / 3;
         let (before, rest) = self.shares.split_at_mut(pairs);
         let (tied, after) = rest.split_at_mut(pairs);
-        let mut first = 0;
-        while first < pairs {
-            let end = pairs.min(first + LANES);
-            let load = |plane: &[f64]| {
-                let mut lanes = [0.0; LANES];
-                lanes[..end - first].copy_from_slice(&plane[first..end]);
-                lanes
-            };
-            let (order, tie) = (load(self.logs[0]), load(self.logs[1]));
+        for_each_vector(pairs, |first, count| {
+            let order = load_lanes(self.logs[0], first, count, 0.0);
+            let tie = load_lanes(self.logs[1], first, count, 0.0);
             let offset: PairLanes = from_fn(|l| {
                 let is_uniform = order[l].abs() + tie[l].abs() < UNIFORM;
-                if is_uniform {
-                    0.0
-                } else {
-                    self.tie_offset
-                }
+                select_unpredictable(is_uniform, 0.0, self.tie_offset)
             });
             let half = from_fn(|l| 0.5 * order[l]);
             let tie = from_fn(|l| tie[l] + offset[l]);
             let (pooled, _) = pooled_shares(half, tie);
-            for (plane, pooled) in [&mut *before, &mut *tied, &mut *after]
-                .into_iter()
-                .zip(pooled)
-            {
-                for (share, pooled) in plane[first..end].iter_mut().zip(pooled) {
-                    *share += self.pool_share * (pooled - *share);
-                }
+            let planes = [&mut *before, &mut *tied, &mut *after];
+            for (plane, pooled) in planes.into_iter().zip(pooled) {
+                let average = |shares: PairLanes| {
+                    from_fn(|l| shares[l] + self.pool_share * (pooled[l] - shares[l]))
+                };
+                update_lanes(plane, first, count, average);
             }
-            first = end;
-        }
+        });
     }
 }
 
