@@ -11,7 +11,7 @@ use super::log_linear::LogLinearPool;
 use super::mixed_rows::{ComponentSums, MixedRow};
 
 /// Rows per block: enough for a forest, whose trees are read once per block.
-const BLOCK_ROWS: usize = 512;
+const BLOCK_ROWS: usize = 1024;
 
 /// Models with the same labels and features.
 pub type Models<'a> = Vec<Box<dyn PairModel + 'a>>;
