@@ -9,8 +9,16 @@
 //! * [`RoundedEntropy`]: for missing labels or fractional weights, where pairs differ in weight. Each pair's entropy
 //!   is computed in floating point by a fixed sequence of operations and rounded to a multiple of 2^-q.
 
+use std::sync::{Arc, OnceLock};
+
 /// `F` is tabulated for weights up to this and computed on demand above.
 const MAX_TABLE: u64 = 1 << 22;
+
+/// Tables for up to this many sizes of nodes are built once per process: up to 4096 rows.
+const SHARED_TABLES: usize = 13;
+
+/// Tables are shared between fits for up to `2^15` pairs of labels.
+const SHARED_PAIR_SIZES: usize = 16;
 
 /// `c·log2 c`, and 0 for `c = 0`.
 pub(crate) fn x_log_x(count: f64) -> f64 {
@@ -31,7 +39,7 @@ fn ceil_log2(x: u64) -> u32 {
 pub(crate) struct IntegerEntropy {
     pairs: u64,
     /// Table j serves nodes of weight in `(2^(j-1), 2^j]`.
-    tables: Vec<EntropyTable>,
+    tables: Vec<Arc<EntropyTable>>,
 }
 
 /// `F[c] = c·log2 c` for the nodes of one range of weights. Tables of small nodes have a larger scale, because
@@ -44,35 +52,58 @@ pub(crate) struct EntropyTable {
     scale: f64,
 }
 
+impl EntropyTable {
+    /// Table j, given the logarithm of the number of pairs, rounded up, and `c·log2 c` for all weights that may occur.
+    fn new(pair_bits: u32, j: u32, unscaled: &[f64]) -> Self {
+        // pairs · 2^j · j · 2^k stays below 2^61.
+        let k = 61 - (pair_bits + j + ceil_log2(j.into())).cast_signed();
+        let scale = f64::from(k).exp2();
+        let entries = unscaled.len().min((1 << j) + 1);
+        let rounded = unscaled[..entries].iter();
+        let mut values: Vec<i64> = rounded.map(|f| (f * scale).round() as i64).collect();
+        // Pad to one of the sizes for which the kernels skip bounds checks.
+        if let Some(&size) = [256, 4096, 65536].iter().find(|&&size| entries <= size) {
+            values.resize(size, 0);
+        }
+        Self {
+            values,
+            entries,
+            scale,
+        }
+    }
+
+    /// Table j for all weights of its range, built once per process; `None` for large tables and many pairs.
+    fn shared(pair_bits: u32, j: u32) -> Option<Arc<Self>> {
+        static TABLES: [[OnceLock<Arc<EntropyTable>>; SHARED_TABLES]; SHARED_PAIR_SIZES] =
+            [const { [const { OnceLock::new() }; SHARED_TABLES] }; SHARED_PAIR_SIZES];
+        let table = TABLES.get(pair_bits as usize)?.get(j as usize)?;
+        let new = || Arc::new(Self::new(pair_bits, j, &tabulate_x_log_x(1 << j)));
+        Some(Arc::clone(table.get_or_init(new)))
+    }
+}
+
+/// `c·log2 c` for all counts up to `last`.
+fn tabulate_x_log_x(last: u64) -> Vec<f64> {
+    (0..=last).map(|count| x_log_x(count as f64)).collect()
+}
+
 impl IntegerEntropy {
-    /// Builds the tables for nodes of weight up to `total`.
+    /// The tables for nodes of weight up to `total`.
     pub(crate) fn new(pairs: usize, total: u64) -> Self {
-        let pairs = pairs as u64;
-        let unscaled: Vec<f64> = (0..=total.min(MAX_TABLE))
-            .map(|c| x_log_x(c as f64))
-            .collect();
-        let tables = (0..=ceil_log2(total))
-            .map(|j| {
-                // pairs · 2^j · j · 2^k stays below 2^61.
-                let k = 61 - (ceil_log2(pairs) + j + ceil_log2(j.into())).cast_signed();
-                let scale = f64::from(k).exp2();
-                let entries = unscaled.len().min((1 << j) + 1);
-                let rounded = unscaled[..entries]
-                    .iter()
-                    .map(|f| (f * scale).round() as i64);
-                let mut values: Vec<i64> = rounded.collect();
-                // Pad to one of the sizes for which the kernels skip bounds checks.
-                if let Some(&size) = [256, 4096, 65536].iter().find(|&&size| entries <= size) {
-                    values.resize(size, 0);
+        let pair_bits = ceil_log2(pairs as u64);
+        let mut unscaled = Vec::new();
+        let tables = (0..=ceil_log2(total)).map(|j| {
+            EntropyTable::shared(pair_bits, j).unwrap_or_else(|| {
+                if unscaled.is_empty() {
+                    unscaled = tabulate_x_log_x(total.min(MAX_TABLE));
                 }
-                EntropyTable {
-                    values,
-                    entries,
-                    scale,
-                }
+                Arc::new(EntropyTable::new(pair_bits, j, &unscaled))
             })
-            .collect();
-        Self { pairs, tables }
+        });
+        Self {
+            tables: tables.collect(),
+            pairs: pairs as u64,
+        }
     }
 
     /// Number of pairs of labels.
@@ -81,8 +112,13 @@ impl IntegerEntropy {
     }
 
     /// All tables; table j serves nodes of weight in `(2^(j-1), 2^j]`.
-    pub(crate) fn tables(&self) -> &[EntropyTable] {
+    pub(crate) fn tables(&self) -> &[Arc<EntropyTable>] {
         &self.tables
+    }
+
+    /// Logarithm of the number of pairs, rounded up: entropies that agree in it have equal tables.
+    pub(crate) fn pair_bits(&self) -> u32 {
+        ceil_log2(self.pairs)
     }
 
     /// The table for nodes of this weight.
@@ -198,6 +234,19 @@ mod tests {
         let rounded = rounding.entropy(5.0, 2.0, 3.0);
         assert!((rounding.impurity(rounded) - entropy).abs() < 1e-14);
         assert_eq!(rounded, rounding.entropy(3.0, 2.0, 5.0));
+    }
+
+    #[test]
+    fn shared_tables_equal_tables_of_one_fit() {
+        let unscaled = tabulate_x_log_x(5000);
+        let entropy = IntegerEntropy::new(21, 5000);
+        assert_eq!(entropy.tables.len(), 14);
+        for (j, table) in (0..).zip(&entropy.tables) {
+            let own = EntropyTable::new(5, j, &unscaled);
+            assert_eq!((table.scale, &table.values), (own.scale, &own.values));
+        }
+        let again = IntegerEntropy::new(17, 100);
+        assert!(Arc::ptr_eq(&entropy.tables[7], &again.tables[7]));
     }
 
     #[test]

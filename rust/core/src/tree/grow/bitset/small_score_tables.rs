@@ -1,5 +1,7 @@
 //! [`SmallScoreTables`]: scores of splits of at most 64 rows.
 
+use std::sync::{Arc, OnceLock};
+
 use crate::simd::{dispatch, Kernel};
 
 use super::pair_sets::PairSets;
@@ -15,18 +17,58 @@ const SUM_TABLE_LEN: usize = MAX_ROWS * MAX_ROWS;
 struct SizeTable {
     /// Logarithm of the largest number of rows.
     bits: u32,
-    /// Start, in [`SmallScoreTables::sums`], of the table of `F[i] + F[c - i]` for counts c split into i and c - i.
+    /// Start, in [`SumTables::sums`], of the table of `F[i] + F[c - i]` for counts c split into i and c - i.
     sums: usize,
     /// `F[0]` to `F[2^bits]`.
     values: Vec<i64>,
 }
 
-/// Score tables of small nodes, and the prepared columns of the current node.
-pub(crate) struct SmallScoreTables {
-    /// Indexed by the logarithm of the number of rows, rounded up; empty with missing labels.
+/// Score tables of nodes of at most [`MAX_ROWS`] rows, for complete rankings.
+#[derive(Default)]
+struct SumTables {
+    /// Indexed by the logarithm of the number of rows, rounded up.
     sizes: Vec<SizeTable>,
     /// The tables of sums of all sizes, padded so that [`SUM_TABLE_LEN`] entries can be read from the start of each.
     sums: Vec<i64>,
+}
+
+impl SumTables {
+    fn new(entropy: &IntegerEntropy) -> Self {
+        let (mut sizes, mut sums) = (Vec::new(), Vec::new());
+        // The entropies are those of at least as many rows, so that none of the tables is missing.
+        let entropy = IntegerEntropy::new(entropy.pairs(), MAX_ROWS as u64);
+        for (bits, table) in (0..).zip(entropy.tables()) {
+            let size = 1 << bits;
+            let values: Vec<i64> = (0..=size as u64).map(|count| table.get(count)).collect();
+            let start = sums.len();
+            for count in 0..size {
+                sums.extend((0..=count).map(|part| values[part] + values[count - part]));
+                sums.resize(start + (count + 1) * size, 0);
+            }
+            sizes.push(SizeTable {
+                bits,
+                sums: start,
+                values,
+            });
+        }
+        sums.resize(sums.len() + SUM_TABLE_LEN, 0);
+        Self { sizes, sums }
+    }
+
+    /// The tables for these entropies, built once per process for up to `2^15` pairs of labels.
+    fn shared(entropy: &IntegerEntropy) -> Arc<Self> {
+        static TABLES: [OnceLock<Arc<SumTables>>; 16] = [const { OnceLock::new() }; 16];
+        match TABLES.get(entropy.pair_bits() as usize) {
+            Some(tables) => Arc::clone(tables.get_or_init(|| Arc::new(Self::new(entropy)))),
+            None => Arc::new(Self::new(entropy)),
+        }
+    }
+}
+
+/// Score tables of small nodes, and the prepared columns of the current node.
+pub(crate) struct SmallScoreTables {
+    /// Without sizes if labels are missing.
+    tables: Arc<SumTables>,
     /// The columns of the current node: first the `two_outcomes` columns without ties, then the others.
     prepared: Vec<CountedPair>,
     two_outcomes: usize,
@@ -46,28 +88,12 @@ struct CountedPair {
 
 impl SmallScoreTables {
     pub(crate) fn new(scores: &ScoreTables) -> Self {
-        let mut sums: Vec<i64> = Vec::new();
-        let mut sizes = Vec::new();
-        if let ScoreTables::Complete(entropy) = scores {
-            for (bits, table) in (0..=MAX_ROWS.ilog2()).zip(entropy.tables()) {
-                let size = 1 << bits;
-                let values: Vec<i64> = (0..=size as u64).map(|count| table.get(count)).collect();
-                let start = sums.len();
-                for count in 0..size {
-                    sums.extend((0..=count).map(|part| values[part] + values[count - part]));
-                    sums.resize(start + (count + 1) * size, 0);
-                }
-                sizes.push(SizeTable {
-                    bits,
-                    sums: start,
-                    values,
-                });
-            }
-        }
-        sums.resize(sums.len() + SUM_TABLE_LEN, 0);
+        let tables = match scores {
+            ScoreTables::Complete(entropy) => SumTables::shared(entropy),
+            ScoreTables::Incomplete(_) => Arc::default(),
+        };
         Self {
-            sizes,
-            sums,
+            tables,
             prepared: Vec::new(),
             two_outcomes: 0,
             pairs: 0,
@@ -75,7 +101,7 @@ impl SmallScoreTables {
     }
 
     pub(crate) fn is_complete(&self) -> bool {
-        !self.sizes.is_empty()
+        !self.tables.sizes.is_empty()
     }
 
     /// Score of a node of `rows` rows, as computed by [`ScoreTables::score_sides`]. The node becomes the current node.
@@ -117,7 +143,7 @@ impl SmallScoreTables {
     /// Prepares the columns of a node of `n` rows and returns its score.
     #[inline(always)]
     fn prepare_columns(&mut self, n: usize, columns: &[PairSets]) -> i64 {
-        let SizeTable { bits, values, .. } = &self.sizes[ceil_log2(n)];
+        let SizeTable { bits, values, .. } = &self.tables.sizes[ceil_log2(n)];
         let f = |count: u32| values[count as usize];
         let all = f(n as u32);
         self.prepared.resize(columns.len(), CountedPair::default());
@@ -158,8 +184,8 @@ impl SmallScoreTables {
             sums: start,
             values,
             ..
-        } = &self.sizes[ceil_log2(n)];
-        let Some(sums) = self.sums[*start..].first_chunk::<SUM_TABLE_LEN>() else {
+        } = &self.tables.sizes[ceil_log2(n)];
+        let Some(sums) = self.tables.sums[*start..].first_chunk::<SUM_TABLE_LEN>() else {
             return;
         };
         // The remainder never changes the index; it avoids a bounds check.
