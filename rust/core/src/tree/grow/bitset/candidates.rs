@@ -22,7 +22,7 @@ impl BitsetGrower<'_> {
                 .extend(cuts.filter(|&at| is_drawn(self.cuts[at as usize].column.feature())));
         } else if all {
             self.candidates
-                .extend(node.cuts as u32..self.cuts.len() as u32);
+                .extend(node.cuts as u32..self.cut_count as u32);
         } else {
             let mut start = node.cuts as u32;
             let mut drawn = self.drawn_features.iter().peekable();
@@ -53,7 +53,7 @@ impl BitsetGrower<'_> {
         let mut end = node.cuts as u32;
         self.feature_ends.clear();
         let same_feature = |a: &RowCut, b: &RowCut| a.column.feature() == b.column.feature();
-        for cuts in self.cuts[node.cuts..].chunk_by(same_feature) {
+        for cuts in self.cuts[node.cuts..self.cut_count].chunk_by(same_feature) {
             end += cuts.len() as u32;
             self.feature_ends.push((cuts[0].column.feature(), end));
         }
@@ -74,7 +74,7 @@ impl BitsetGrower<'_> {
         let first_only = node.rows.count_ones() == 2 && self.options.max_features.is_none();
         self.random_cuts.clear();
         let mut start = node.cuts;
-        for cuts in self.cuts[node.cuts..].chunk_by(|a, b| a.column == b.column) {
+        for cuts in self.cuts[node.cuts..self.cut_count].chunk_by(|a, b| a.column == b.column) {
             let feature = cuts[0].column.feature();
             // The cut between all values and the missing ones is the first or the last.
             let skipped = usize::from(cuts[0].lower == MISSING_RANK);

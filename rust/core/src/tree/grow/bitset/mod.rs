@@ -45,12 +45,14 @@ pub(crate) struct BitsetGrower<'a> {
     /// Columns and cuts of the nodes on the path to the current node, one node after the other.
     columns: Vec<PairSets>,
     cuts: Vec<RowCut>,
+    /// Number of cuts in use; later ones are stale.
+    cut_count: usize,
     merger: ColumnMerger,
     /// Distinct partitions of the current node's rows.
     partitions: RowSetIndex,
     /// Indices of the current node's cuts that may be chosen.
     candidates: Vec<u32>,
-    /// Per candidate the index of its partition.
+    /// Per candidate the index of its partition; unused in nodes of few columns.
     partition_of: Vec<u32>,
     /// Per feature of the current node the index of the cut at its random threshold, and the threshold.
     random_cuts: Vec<(usize, f64)>,
@@ -97,6 +99,7 @@ impl<'a> BitsetGrower<'a> {
             small_scores: SmallScoreTables::new(scores),
             columns: Vec::new(),
             cuts: Vec::new(),
+            cut_count: 0,
             merger: ColumnMerger::default(),
             partitions: RowSetIndex::default(),
             candidates: Vec::new(),
@@ -124,7 +127,7 @@ impl<'a> BitsetGrower<'a> {
         meter: &mut WorkMeter,
     ) -> Result<()> {
         self.columns.clear();
-        self.cuts.clear();
+        self.cut_count = 0;
         self.read_cuts(node);
         let rows = u64::MAX >> (MAX_ROWS - node.len());
         let pair_sets = PairSets::read(&node.pair_codes, &node.members);
@@ -183,20 +186,27 @@ impl<'a> BitsetGrower<'a> {
         let Some(&first) = sorted.next() else {
             return;
         };
+        let end = self.cut_count + MAX_ROWS;
+        if self.cuts.len() < end {
+            self.cuts.resize(2 * end, RowCut::default());
+        }
+        let cuts = &mut self.cuts[self.cut_count..end];
+        let mut found = 0;
         let (mut left, mut lower) = (self.row_bits[row(first)], rank(first));
         for &entry in sorted {
             let upper = rank(entry);
-            if upper != lower {
-                self.cuts.push(RowCut {
-                    left,
-                    column,
-                    lower,
-                    upper,
-                });
-                lower = upper;
-            }
+            // Branch-free: each row is written, and overwritten by the next unless its value differs from the last.
+            cuts[found % MAX_ROWS] = RowCut {
+                left,
+                column,
+                lower,
+                upper,
+            };
+            found += usize::from(upper != lower);
+            lower = upper;
             left |= self.row_bits[row(entry)];
         }
+        self.cut_count += found;
     }
 
     /// The side of missing values at a cut of a node.
@@ -221,7 +231,7 @@ impl<'a> BitsetGrower<'a> {
     ) -> Result<()> {
         let rows = node.rows.count_ones() as usize;
         let columns = self.columns.len() - node.columns;
-        let cuts = self.cuts.len() - node.cuts;
+        let cuts = self.cut_count - node.cuts;
         meter.add((100 + cuts * (5 + columns)) as u64)?;
         let node_score =
             self.small_scores
@@ -271,14 +281,14 @@ impl<'a> BitsetGrower<'a> {
             let child = SmallNode {
                 rows,
                 columns: self.columns.len(),
-                cuts: self.cuts.len(),
+                cuts: self.cut_count,
                 depth: node.depth + 1,
                 seed: child_seed(node.seed, side),
             };
             self.push_child(node, &child);
             self.grow_node(&child, row_ids, out, meter)?;
             self.columns.truncate(child.columns);
-            self.cuts.truncate(child.cuts);
+            self.cut_count = child.cuts;
         }
         Ok(())
     }
@@ -303,8 +313,10 @@ impl<'a> BitsetGrower<'a> {
         if self.columns.len() == child.columns {
             return;
         }
-        self.cuts
-            .resize(2 * child.cuts - node.cuts + 1, RowCut::default());
+        let size = 2 * child.cuts - node.cuts + 1;
+        if self.cuts.len() < size {
+            self.cuts.resize(2 * size, RowCut::default());
+        }
         let (parent_cuts, child_cuts) = self.cuts.split_at_mut(child.cuts);
         let parent_cuts = &parent_cuts[node.cuts..];
         let found = if self.missing_rows.is_empty() {
@@ -312,7 +324,7 @@ impl<'a> BitsetGrower<'a> {
         } else {
             restrict_cuts::<true>(parent_cuts, child.rows, child_cuts)
         };
-        self.cuts.truncate(child.cuts + found);
+        self.cut_count = child.cuts + found;
     }
 
     /// Index of the node's best candidate cut.
@@ -322,29 +334,51 @@ impl<'a> BitsetGrower<'a> {
             // Two rows have one partition: no cut is better than the first.
             return self.candidates.first().map(|&at| at as usize);
         }
+        let is_cheap = self.columns.len() - node.columns <= MAX_CHEAP_COLUMNS;
+        self.list_partitions(node, is_cheap);
+        self.score_partitions(node, node_score);
+        let improvements = &self.improvements;
+        if is_cheap {
+            choose_candidate(&self.candidates, improvements.iter().copied())
+        } else {
+            let of_partition = self.partition_of.iter();
+            choose_candidate(
+                &self.candidates,
+                of_partition.map(|&partition| improvements[partition as usize]),
+            )
+        }
+    }
+
+    /// Lists the distinct partitions of the candidates or, if `is_cheap`, one partition per candidate.
+    fn list_partitions(&mut self, node: &SmallNode, is_cheap: bool) {
+        let cuts = &self.cuts;
+        let left_sets = self.candidates.iter().map(|&at| cuts[at as usize].left);
+        if is_cheap {
+            self.partitions.set_all(left_sets);
+            return;
+        }
         self.partitions.clear(self.candidates.len());
         self.partition_of.clear();
         let lowest = node.rows & node.rows.wrapping_neg();
-        let is_cheap = self.columns.len() - node.columns <= MAX_CHEAP_COLUMNS;
-        for &at in &self.candidates {
-            let left = self.cuts[at as usize].left;
-            self.partition_of.push(if is_cheap {
-                self.partitions.append(left)
-            } else if left & lowest == 0 {
-                // A partition is identified by the side with the lowest row.
-                self.partitions.insert(node.rows & !left)
+        for left in left_sets {
+            // A partition is identified by the side with the lowest row.
+            let side = if left & lowest == 0 {
+                node.rows & !left
             } else {
-                self.partitions.insert(left)
-            });
+                left
+            };
+            self.partition_of.push(self.partitions.insert(side));
         }
-        self.score_partitions(node, node_score);
-        let mut best: Option<(f64, u32)> = None;
-        for (&at, &partition) in self.candidates.iter().zip(&self.partition_of) {
-            let improvement = self.improvements[partition as usize];
-            if best.is_none_or(|(best, _)| improvement > best + TOLERANCE) {
-                best = Some((improvement, at));
-            }
-        }
-        best.map(|(_, at)| at as usize)
     }
+}
+
+/// The first candidate, unless a later one is better by more than [`TOLERANCE`].
+fn choose_candidate(candidates: &[u32], improvements: impl Iterator<Item = f64>) -> Option<usize> {
+    let mut best = (f64::NEG_INFINITY, None);
+    for (&at, improvement) in candidates.iter().zip(improvements) {
+        if improvement > best.0 + TOLERANCE {
+            best = (improvement, Some(at as usize));
+        }
+    }
+    best.1
 }

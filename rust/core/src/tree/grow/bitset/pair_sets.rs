@@ -254,10 +254,10 @@ impl RowSetIndex {
         self.sets.clear();
     }
 
-    /// Assigns a new index without looking for an equal set.
-    pub(crate) fn append(&mut self, set: u64) -> u32 {
-        self.sets.push(set);
-        self.sets.len() as u32 - 1
+    /// Replaces all sets without looking for equal ones.
+    pub(crate) fn set_all(&mut self, sets: impl Iterator<Item = u64>) {
+        self.sets.clear();
+        self.sets.extend(sets);
     }
 
     /// The index of a set, new if there is no equal set yet.
