@@ -62,8 +62,8 @@ impl ColumnCounts {
         }
     }
 
-    /// Resizes the buffers to the stride of `pair_codes`, with any content.
-    fn resize(&mut self, pair_codes: &PairCodes) {
+    /// Resizes the buffers to the stride of `pair_codes`. Counts that are kept do not change, the others are 0.
+    pub(super) fn resize(&mut self, pair_codes: &PairCodes) {
         let seen = if pair_codes.seen.is_empty() {
             0
         } else {

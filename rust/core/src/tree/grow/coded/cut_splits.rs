@@ -33,6 +33,8 @@ pub(super) struct CutSplits<'a, const SIDES: usize> {
     left_and_missing: ColumnCounts,
     /// Scores at the ends of all cuts.
     pub(super) end_scores: EndScores<SIDES>,
+    /// Divisor that turns a difference of scores into an improvement.
+    denominator: f64,
 }
 
 impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
@@ -61,10 +63,9 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
             of_missing,
             left_and_missing,
             end_scores: [(0, 0); SIDES],
+            denominator: search.scores.denominator(order.entries.len()),
         };
-        if SIDES == 2 {
-            splits.find_ranges(buffers);
-        }
+        splits.find_ranges(buffers);
         splits
     }
 
@@ -139,7 +140,7 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
     ) -> Result<()> {
         let pair_codes = &*self.search.node.pair_codes;
         let sorted = &self.order.entries[..self.present];
-        buffers.choose_distant_checkpoints(0);
+        buffers.choose_cuts_as_checkpoints();
         let mut gaps = buffers.cuts.windows(2).map(|ends| ends[1] - ends[0]);
         let missing = self.missing_rows() as u32;
         if SIDES == 1 || gaps.any(|gap| gap > missing) {
@@ -168,9 +169,8 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
     /// Adding rows never decreases a score, so the end scores bound the improvement in the interval.
     #[inline(always)]
     fn side_may_improve(&self, end_scores: SideScores, best: &BestSplit) -> bool {
-        let (rows, node_score) = (self.order.entries.len(), self.search.node_score);
-        let scores = self.search.scores;
-        scores.improvement(rows, node_score, 0, end_scores) >= best.improvement() - MARGIN
+        let gain = self.search.node_score - end_scores.0 - end_scores.1;
+        gain as f64 >= (best.improvement() - MARGIN) * self.denominator
     }
 
     /// Adds the splits at a cut to `best`, given the counts of the rows before it, and returns their scores. A split
@@ -279,7 +279,7 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
         let search = self.search;
         let scores = search.score_sides(left_rows, left);
         let (first, last) = self.ranges[usize::from(missing == MissingSide::Left) % SIDES.max(1)];
-        if SIDES == 1 || (first..=last).contains(&left_rows) {
+        if (first..=last).contains(&left_rows) {
             let order = SortedFeature {
                 missing,
                 ..self.order

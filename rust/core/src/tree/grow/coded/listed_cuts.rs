@@ -6,8 +6,15 @@ use crate::error::Result;
 use crate::run::WorkMeter;
 use crate::tree::split::best_split::{BestSplit, MARGIN};
 
-/// A feature with more cuts is bisected instead, which evaluates few of them.
-pub(super) const MAX_LISTED_CUTS: usize = 32;
+/// Largest number of cuts of a feature that are listed, for nodes with this many columns. A feature with more cuts is
+/// bisected instead, which evaluates few of them: scores cost less with few columns.
+pub(super) fn max_cuts(columns: usize) -> usize {
+    if columns < 12 {
+        16
+    } else {
+        64
+    }
+}
 
 impl<const SIDES: usize> CutSplits<'_, SIDES> {
     /// Bounds the splits at all cuts, then scores them by descending bound until the bound is below the best

@@ -51,6 +51,15 @@ impl ScoreTables {
         }
     }
 
+    /// Divisor that turns a difference of scores into an improvement, for a node of `rows` rows and complete rankings;
+    /// infinite otherwise, so that no bound is derived from it.
+    pub(crate) fn denominator(&self, rows: usize) -> f64 {
+        match self {
+            Self::Complete(entropy) => entropy.denominator(rows as u64),
+            Self::Incomplete(_) => f64::INFINITY,
+        }
+    }
+
     /// Improvement of a split of a node of `rows` rows and score `node_score` that sends `left` rows to the left.
     #[inline]
     pub(crate) fn improvement(

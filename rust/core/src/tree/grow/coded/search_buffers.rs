@@ -13,12 +13,10 @@ use crate::run::WorkMeter;
 pub(crate) struct SearchBuffers {
     /// All cuts of the feature, ascending, preceded by 0 and followed by the number of rows.
     pub(crate) cuts: Vec<u32>,
-    /// The cuts at which counts are stored, ascending from 0.
+    /// The numbers of rows at which counts are stored, ascending from 0.
     pub(super) checkpoints: Vec<u32>,
     /// Per checkpoint the counts of the rows before it.
     pub(super) counts: Vec<ColumnCounts>,
-    /// Per cut except the last: index of the last checkpoint at or before it.
-    pub(super) checkpoint_of: Vec<u32>,
     /// Counts of the rows before the lower end of an interval on the stack, for lower ends that are not checkpoints.
     pub(super) interval_counts: Vec<ColumnCounts>,
     /// Splits of the feature with an upper bound on their improvement.
@@ -30,7 +28,13 @@ pub(crate) struct SearchBuffers {
 }
 
 /// Approximate number of checkpoints per feature.
-const CHECKPOINTS: usize = 64;
+const CHECKPOINTS: usize = 16;
+
+/// Smallest number of rows between two checkpoints of a feature that is bisected.
+const MIN_CHECKPOINT_DISTANCE: usize = 8;
+
+/// With at least this many rows per cut, cuts are found faster by binary searches than by reading all rows.
+const ROWS_PER_SEARCH: usize = 16;
 
 /// A split with an upper bound on its improvement.
 #[derive(Clone, Copy)]
@@ -45,7 +49,7 @@ pub(super) struct BoundedSplit {
 /// An open interval of cuts.
 #[derive(Clone, Copy)]
 pub(super) struct Interval<const SIDES: usize> {
-    /// Indices of the excluded end cuts.
+    /// The excluded end cuts.
     pub(super) low: usize,
     pub(super) high: usize,
     /// Index into `interval_counts` of the counts at `low`, unless `low` is a checkpoint.
@@ -99,7 +103,8 @@ impl SearchBuffers {
         };
         let widest = widest.unwrap_or(0);
         let (low, high) = counts[..checkpoints.len()].split_at_mut(widest + 1);
-        low[0].reset(pair_codes);
+        // Always 0: no other function writes to these counts.
+        low[0].resize(pair_codes);
         for index in 0..widest {
             meter.add(estimated_work(pair_codes, rows(index).len()))?;
             let (counted, next) = low.split_at_mut(index + 1);
@@ -116,22 +121,43 @@ impl SearchBuffers {
         Ok(())
     }
 
-    /// Chooses cuts at least `rows / CHECKPOINTS` rows apart as checkpoints.
-    pub(super) fn choose_checkpoints(&mut self, rows: usize) {
-        self.choose_distant_checkpoints(rows / CHECKPOINTS);
+    /// Chooses equidistant checkpoints and returns the logarithm of their distance, which is a power of two.
+    pub(super) fn choose_checkpoints(&mut self, rows: usize) -> u32 {
+        let distance = (rows / CHECKPOINTS).max(MIN_CHECKPOINT_DISTANCE);
+        let distance = distance.next_power_of_two();
+        self.checkpoints.clear();
+        self.checkpoints.extend((0..rows as u32).step_by(distance));
+        distance.trailing_zeros()
     }
 
-    /// Chooses cuts at least `min_distance` rows apart as checkpoints; 0 chooses all cuts.
-    pub(super) fn choose_distant_checkpoints(&mut self, min_distance: usize) {
+    /// Chooses all cuts in the buffer as checkpoints.
+    pub(super) fn choose_cuts_as_checkpoints(&mut self) {
         self.checkpoints.clear();
-        self.checkpoint_of.clear();
-        for &cut in &self.cuts[..self.cuts.len() - 1] {
-            let last = self.checkpoints.last().copied();
-            if last.is_none_or(|last| (cut - last) as usize >= min_distance) {
-                self.checkpoints.push(cut);
-            }
-            self.checkpoint_of.push(self.checkpoints.len() as u32 - 1);
+        self.checkpoints
+            .extend_from_slice(&self.cuts[..self.cuts.len() - 1]);
+    }
+
+    /// Lists the cuts if there are at most `max_cuts`, judged by the ranks of the values, and returns whether they are
+    /// listed.
+    pub(super) fn list_few_cuts(&mut self, sorted: &[u64], max_cuts: usize) -> bool {
+        let ends = sorted.first().zip(sorted.last());
+        let cuts = ends.map_or(0, |(&first, &last)| (rank(last) - rank(first)) as usize);
+        if cuts > max_cuts {
+            return false;
         }
+        if sorted.len() <= ROWS_PER_SEARCH * cuts {
+            self.find_cuts(sorted, 1);
+            return true;
+        }
+        self.cuts.clear();
+        self.cuts.push(0);
+        let mut start = 0;
+        while start < sorted.len() {
+            let value = rank(sorted[start]);
+            start += sorted[start..].partition_point(|&entry| rank(entry) == value);
+            self.cuts.push(start as u32);
+        }
+        true
     }
 
     /// Lists the cuts that leave `min_samples_leaf` rows on both sides.
@@ -149,5 +175,34 @@ impl SearchBuffers {
         }
         self.cuts[found] = rows as u32;
         self.cuts.truncate(found + 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_cuts_are_found_by_reading_and_by_searching() {
+        for repeats in [1, 40] {
+            let ranks = [2_u64, 3, 3, 9].into_iter();
+            let sorted: Vec<u64> = ranks
+                .flat_map(|rank| std::iter::repeat_n(rank << 32, repeats))
+                .collect();
+            let mut buffers = SearchBuffers::default();
+            assert!(!buffers.list_few_cuts(&sorted, 6));
+            assert!(buffers.list_few_cuts(&sorted, 7));
+            let expected = [0, 1, 3, 4].map(|cut| cut * repeats as u32);
+            assert_eq!(buffers.cuts, expected);
+        }
+    }
+
+    #[test]
+    fn checkpoints_are_equidistant() {
+        let mut buffers = SearchBuffers::default();
+        assert_eq!(buffers.choose_checkpoints(20), 3);
+        assert_eq!(buffers.checkpoints, [0, 8, 16]);
+        assert_eq!(buffers.choose_checkpoints(512), 5);
+        assert_eq!(buffers.checkpoints.len(), 16);
     }
 }

@@ -5,7 +5,7 @@
 use super::column_counts::ColumnCounts;
 use super::cut_splits::{CutSplits, EndScores};
 use super::large_node::{rank, LargeNode};
-use super::listed_cuts::MAX_LISTED_CUTS;
+use super::listed_cuts;
 use super::missing_first::SortedFeature;
 use super::score_tables::{ScoreTables, SideScores};
 use super::search_buffers::{estimated_work, Interval, SearchBuffers};
@@ -35,9 +35,9 @@ pub(crate) struct SplitSearch<'a> {
 /// Initial capacity of the stack of intervals: two per level of bisection.
 const STACK_CAPACITY: usize = 32;
 
-/// In intervals of at most this many cuts, a cut that [`UpperBound`] rejects is not scored. In larger intervals every
+/// In intervals of at most this many rows, a cut that [`UpperBound`] rejects is not scored. In larger intervals every
 /// middle cut is scored, because its exact scores tighten the bounds of both halves.
-const MAX_PRUNED_CUTS: usize = 16;
+const MAX_PRUNED_ROWS: usize = 2;
 
 impl SplitSearch<'_> {
     /// Evaluates the cuts of one of the node's features and keeps the best in `best`. If values are missing, every cut
@@ -85,6 +85,11 @@ impl SplitSearch<'_> {
         if order.missing == MissingSide::Left {
             buffers.drop_missing_cut(order.entries.len() - order.present());
         }
+        if buffers.cuts.len() < 3 && order.missing == MissingSide::Heavier {
+            return Ok(());
+        }
+        let work = order.entries.len() + buffers.cuts.len() * self.node.pair_codes.columns() / 4;
+        meter.add(work as u64)?;
         self.dispatch_search::<0>(order, buffers, best, meter)
     }
 
@@ -96,12 +101,12 @@ impl SplitSearch<'_> {
         best: &mut BestSplit,
         meter: &mut WorkMeter,
     ) -> Result<()> {
+        let columns = self.node.pair_codes.columns();
+        let listed = listed_cuts::max_cuts(columns).min(order.entries.len()) * columns / 4;
+        meter.add((order.entries.len() + listed) as u64)?;
         if order.missing == MissingSide::Heavier {
-            buffers.find_cuts(order.entries, self.min_samples_leaf);
             return self.dispatch_search::<1>(order, buffers, best, meter);
         }
-        // Missing values can go to the smaller side, so a cut needs enough rows only together with them.
-        buffers.find_cuts(&order.entries[..order.present()], 1);
         self.dispatch_search::<2>(order, buffers, best, meter)
     }
 
@@ -112,11 +117,6 @@ impl SplitSearch<'_> {
         best: &mut BestSplit,
         meter: &mut WorkMeter,
     ) -> Result<()> {
-        if buffers.cuts.len() < 3 && order.missing == MissingSide::Heavier {
-            return Ok(());
-        }
-        let work = order.entries.len() + buffers.cuts.len() * self.node.pair_codes.columns() / 4;
-        meter.add(work as u64)?;
         dispatch(SearchOrder::<SIDES> {
             search: self,
             order,
@@ -139,20 +139,17 @@ impl SplitSearch<'_> {
         meter: &mut WorkMeter,
     ) -> Result<()> {
         let pair_codes = &*self.node.pair_codes;
-        buffers.choose_checkpoints(sorted.len());
+        let distance_bits = buffers.choose_checkpoints(sorted.len());
         buffers.count_checkpoints(pair_codes, sorted, Some(splits.totals()), meter)?;
         let SearchBuffers {
-            cuts,
-            checkpoints,
             counts,
-            checkpoint_of,
             interval_counts,
             ..
         } = buffers;
         let mut stack = Vec::with_capacity(STACK_CAPACITY);
         stack.push(Interval {
             low: 0,
-            high: cuts.len() - 1,
+            high: sorted.len(),
             slot: 0,
             end_scores: splits.end_scores,
         });
@@ -166,10 +163,11 @@ impl SplitSearch<'_> {
             if high - low < 2 || !splits.may_improve(&end_scores, best) {
                 continue;
             }
-            let middle = usize::midpoint(low, high);
-            let cut = cuts[middle] as usize;
-            let checkpoint = checkpoint_of[middle] as usize;
-            let start = checkpoints[checkpoint].max(cuts[low]) as usize;
+            let Some(cut) = find_middle_cut(sorted, low, high) else {
+                continue;
+            };
+            let checkpoint = cut >> distance_bits;
+            let start = (checkpoint << distance_bits).max(low);
             meter.add(estimated_work(pair_codes, cut - start))?;
             let left = if start == cut {
                 &counts[checkpoint]
@@ -179,8 +177,7 @@ impl SplitSearch<'_> {
                     interval_counts.push(ColumnCounts::default());
                 }
                 let (stored, next) = interval_counts.split_at_mut(slot + 1);
-                let from_checkpoint = checkpoints[checkpoint] as usize == start;
-                let from = if from_checkpoint {
+                let from = if checkpoint << distance_bits == start {
                     &counts[checkpoint]
                 } else {
                     &stored[slot]
@@ -188,18 +185,18 @@ impl SplitSearch<'_> {
                 next[0].set_to_sum(from, pair_codes, &sorted[start..cut]);
                 &next[0]
             };
-            let may_prune = high - low <= MAX_PRUNED_CUTS;
+            let may_prune = high - low <= MAX_PRUNED_ROWS;
             let at_cut = splits.score_cut((cut, left), &end_scores, may_prune, best);
             let ends = |low: &EndScores<SIDES>, high: &EndScores<SIDES>| {
                 std::array::from_fn(|side| (low[side].0, high[side].1))
             };
             stack.push(Interval {
-                high: middle,
+                high: cut,
                 end_scores: ends(&end_scores, &at_cut),
                 ..interval
             });
             stack.push(Interval {
-                low: middle,
+                low: cut,
                 slot: slot + 1,
                 end_scores: ends(&at_cut, &end_scores),
                 ..interval
@@ -284,8 +281,25 @@ impl SplitSearch<'_> {
     }
 }
 
-/// Kernel that searches the cuts in the buffers: for complete rankings by their bounds or by bisection, with missing
-/// values on `SIDES` sides; otherwise (`SIDES` = 0) one after the other.
+/// The cut nearest to the middle of an open interval of rows; `None` if the interval contains no cut.
+#[inline(always)]
+fn find_middle_cut(sorted: &[u64], low: usize, high: usize) -> Option<usize> {
+    let middle = usize::midpoint(low, high);
+    let value = rank(sorted[middle]);
+    if rank(sorted[middle - 1]) != value {
+        return Some(middle);
+    }
+    let start = low + sorted[low..middle].partition_point(|&entry| rank(entry) < value);
+    let end = middle + sorted[middle..high].partition_point(|&entry| rank(entry) <= value);
+    if start > low && (end == high || middle - start <= end - middle) {
+        Some(start)
+    } else {
+        (end < high).then_some(end)
+    }
+}
+
+/// Kernel that searches the cuts of a feature: for complete rankings by their bounds or by bisection, with missing
+/// values on `SIDES` sides; otherwise (`SIDES` = 0) the cuts in the buffers, one after the other.
 struct SearchOrder<'a, const SIDES: usize> {
     search: &'a SplitSearch<'a>,
     order: SortedFeature<'a>,
@@ -311,16 +325,33 @@ impl<const SIDES: usize> Kernel for SearchOrder<'_, SIDES> {
         }
         let mut splits = CutSplits::<SIDES>::new(search, order, buffers);
         let sorted = &order.entries[..splits.present];
-        let mut searched = Ok(());
-        if buffers.cuts.len() <= MAX_LISTED_CUTS + 2 && search.upper_bound.is_some() {
+        let searched;
+        let max_cuts = listed_cuts::max_cuts(search.node.pair_codes.columns());
+        if search.upper_bound.is_some() && buffers.list_few_cuts(sorted, max_cuts) {
             searched = splits.search_all(buffers, best, meter);
         } else {
             splits.separate_missing(best);
-            if buffers.cuts.len() > 2 {
-                searched = search.bisect_cuts(sorted, &mut splits, buffers, best, meter);
-            }
+            searched = search.bisect_cuts(sorted, &mut splits, buffers, best, meter);
         }
         splits.release(buffers);
         searched
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle_cut_is_the_nearest_one() {
+        let sorted: Vec<u64> = [0, 0, 0, 4, 4, 7, 7, 7, 7, 7]
+            .map(|rank| rank << 32)
+            .to_vec();
+        assert_eq!(find_middle_cut(&sorted, 0, 10), Some(5));
+        assert_eq!(find_middle_cut(&sorted, 0, 8), Some(3));
+        assert_eq!(find_middle_cut(&sorted, 0, 5), Some(3));
+        assert_eq!(find_middle_cut(&sorted, 3, 10), Some(5));
+        assert_eq!(find_middle_cut(&sorted, 5, 10), None);
+        assert_eq!(find_middle_cut(&sorted, 0, 3), None);
     }
 }
