@@ -40,6 +40,8 @@ pub(crate) struct BitsetGrower<'a> {
     options: &'a TreeOptions,
     /// Whether the splitter draws one random threshold per feature.
     is_random: bool,
+    /// Whether all cuts of a node are candidates.
+    has_all_candidates: bool,
     scores: &'a ScoreTables,
     small_scores: SmallScoreTables,
     /// Columns and cuts of the nodes on the path to the current node, one node after the other.
@@ -91,10 +93,13 @@ impl<'a> BitsetGrower<'a> {
         options: &'a TreeOptions,
         scores: &'a ScoreTables,
     ) -> Self {
+        let is_random = options.splitter == Splitter::RandomBinary;
+        let is_limited = options.max_features.is_some() || options.min_samples_leaf > 1;
         Self {
             features,
             options,
-            is_random: options.splitter == Splitter::RandomBinary,
+            is_random,
+            has_all_candidates: !is_random && !is_limited,
             scores,
             small_scores: SmallScoreTables::new(scores),
             columns: Vec::new(),
@@ -233,9 +238,12 @@ impl<'a> BitsetGrower<'a> {
         let columns = self.columns.len() - node.columns;
         let cuts = self.cut_count - node.cuts;
         meter.add((100 + cuts * (5 + columns)) as u64)?;
-        let node_score =
+        let node_score = if columns == 0 {
+            0
+        } else {
             self.small_scores
-                .score_node(self.scores, rows, &self.columns[node.columns..]);
+                .score_node(self.scores, rows, &self.columns[node.columns..])
+        };
         let is_leaf = self.options.max_depth.is_some_and(|max| node.depth >= max)
             || self.count_rows(node.rows) < self.options.min_samples_split
             || columns == 0;
@@ -319,11 +327,15 @@ impl<'a> BitsetGrower<'a> {
         }
         let (parent_cuts, child_cuts) = self.cuts.split_at_mut(child.cuts);
         let parent_cuts = &parent_cuts[node.cuts..];
-        let found = if self.missing_rows.is_empty() {
-            restrict_cuts::<false>(parent_cuts, child.rows, child_cuts)
-        } else {
-            restrict_cuts::<true>(parent_cuts, child.rows, child_cuts)
+        // Two rows have one partition, and the first of equally good cuts is chosen.
+        let first_only = child.rows.count_ones() == 2 && self.has_all_candidates;
+        let restrict = match (self.missing_rows.is_empty(), first_only) {
+            (true, false) => restrict_cuts::<false, false>,
+            (true, true) => restrict_cuts::<false, true>,
+            (false, false) => restrict_cuts::<true, false>,
+            (false, true) => restrict_cuts::<true, true>,
         };
+        let found = restrict(parent_cuts, child.rows, child_cuts);
         self.cut_count = child.cuts + found;
     }
 

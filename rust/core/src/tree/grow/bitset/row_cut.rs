@@ -39,9 +39,10 @@ impl CutColumn {
 /// Writes the cuts of a child with these rows to `child_cuts` and returns their number.
 ///
 /// The first cut of a column with missing values on the left separates them from all other values. A child without
-/// missing values of the feature needs one column only: the one with missing values on the right.
+/// missing values of the feature needs one column only: the one with missing values on the right. With `FIRST_ONLY`, only
+/// the first cut is written.
 #[inline(always)]
-pub(super) fn restrict_cuts<const HAS_MISSING: bool>(
+pub(super) fn restrict_cuts<const HAS_MISSING: bool, const FIRST_ONLY: bool>(
     parent_cuts: &[RowCut],
     rows: u64,
     child_cuts: &mut [RowCut],
@@ -63,6 +64,9 @@ pub(super) fn restrict_cuts<const HAS_MISSING: bool>(
         }
         // Several cuts of the parent can partition the child in the same way: they become one cut with a wider gap.
         let same = left == last.left && cut.column == last.column;
+        if FIRST_ONLY && found > 0 && !same {
+            break;
+        }
         let next = RowCut {
             left,
             lower: if same { last.lower } else { cut.lower },

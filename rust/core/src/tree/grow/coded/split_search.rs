@@ -39,6 +39,9 @@ const STACK_CAPACITY: usize = 32;
 /// middle cut is scored, because its exact scores tighten the bounds of both halves.
 const MAX_PRUNED_ROWS: usize = 2;
 
+/// A cut is looked for by comparing this many neighbouring values in both directions, then by binary search.
+const MAX_SCANNED_ROWS: usize = 8;
+
 impl SplitSearch<'_> {
     /// Evaluates the cuts of one of the node's features and keeps the best in `best`. If values are missing, every cut
     /// is evaluated with them on the right side and on the left side.
@@ -286,8 +289,14 @@ impl SplitSearch<'_> {
 fn find_middle_cut(sorted: &[u64], low: usize, high: usize) -> Option<usize> {
     let middle = usize::midpoint(low, high);
     let value = rank(sorted[middle]);
-    if rank(sorted[middle - 1]) != value {
-        return Some(middle);
+    for distance in 0..MAX_SCANNED_ROWS.min(middle - low) {
+        let (start, end) = (middle - distance, middle + distance);
+        if rank(sorted[start - 1]) != value {
+            return Some(start);
+        }
+        if end < high && rank(sorted[end]) != value {
+            return Some(end);
+        }
     }
     let start = low + sorted[low..middle].partition_point(|&entry| rank(entry) < value);
     let end = middle + sorted[middle..high].partition_point(|&entry| rank(entry) <= value);
