@@ -51,8 +51,8 @@ impl ScoreTables {
         }
     }
 
-    /// Divisor that turns a difference of scores into an improvement, for a node of `rows` rows and complete rankings;
-    /// infinite otherwise, so that no bound is derived from it.
+    /// Divisor that turns a difference of scores into an improvement, for a node of `rows` rows; infinite with missing
+    /// labels, where a difference of scores says nothing about the improvement.
     pub(crate) fn denominator(&self, rows: usize) -> f64 {
         match self {
             Self::Complete(entropy) => entropy.denominator(rows as u64),

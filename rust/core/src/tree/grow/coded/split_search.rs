@@ -334,14 +334,14 @@ impl<const SIDES: usize> Kernel for SearchOrder<'_, SIDES> {
         }
         let mut splits = CutSplits::<SIDES>::new(search, order, buffers);
         let sorted = &order.entries[..splits.present];
-        let searched;
         let max_cuts = listed_cuts::max_cuts(search.node.pair_codes.columns());
-        if search.upper_bound.is_some() && buffers.list_few_cuts(sorted, max_cuts) {
-            searched = splits.search_all(buffers, best, meter);
+        let is_listed = search.upper_bound.is_some() && buffers.list_few_cuts(sorted, max_cuts);
+        let searched = if is_listed {
+            splits.search_all(buffers, best, meter)
         } else {
             splits.separate_missing(best);
-            searched = search.bisect_cuts(sorted, &mut splits, buffers, best, meter);
-        }
+            search.bisect_cuts(sorted, &mut splits, buffers, best, meter)
+        };
         splits.release(buffers);
         searched
     }
