@@ -264,7 +264,7 @@ impl RankedColumn {
 /// The rows of a column without NaN, by ascending value.
 ///
 /// Sorts words that hold the leading bits of a value and its row, then the few runs of values that differ in the other
-/// bits only: three times as fast as sorting pairs.
+/// bits only. Plain integers are sorted faster than pairs.
 fn sort_rows(column: &[f64]) -> Vec<u32> {
     let row_mask = column.len().next_power_of_two() as u64 - 1;
     let key_of = |word: u64| sort_key(column[(word & row_mask) as usize]);
