@@ -77,8 +77,13 @@ impl EntropyTable {
         static TABLES: [[OnceLock<Arc<EntropyTable>>; SHARED_TABLES]; SHARED_PAIR_SIZES] =
             [const { [const { OnceLock::new() }; SHARED_TABLES] }; SHARED_PAIR_SIZES];
         let table = TABLES.get(pair_bits as usize)?.get(j as usize)?;
-        let new = || Arc::new(Self::new(pair_bits, j, &tabulate_x_log_x(1 << j)));
-        Some(Arc::clone(table.get_or_init(new)))
+        if let Some(known) = table.get() {
+            return Some(Arc::clone(known));
+        }
+        // Built outside the lock: a child process that is forked meanwhile would wait for this thread for ever.
+        let new = Arc::new(Self::new(pair_bits, j, &tabulate_x_log_x(1 << j)));
+        let _ = table.set(Arc::clone(&new));
+        Some(new)
     }
 }
 
