@@ -3,7 +3,8 @@
     python scripts/leave_one_out.py --data FOLDER [--only NAME ...] [--of N] [--folds K] [--seed N] [--output FILE]
 
 Each dataset is divided into N parts; each of the first K parts is the test set of one fold. The ranker is fitted once
-per fold and level; the pool is fitted again from its held-out predictions for all constants.
+per fold and level, always with five parts of its own; the pool is fitted again from its held-out predictions for all
+constants.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ LEVELS = (0.0, 0.3, 0.6)
 REAL_DATASETS = ("algae", "movies")
 RIDGES = (1.0, 3.0, 10.0)
 SHARES = (0.5, 0.75, 1.0)
+N_PARTS = 5
 GRID = [Constants(ridge, share) for ridge in RIDGES for share in SHARES]
 
 _Array = NDArray[np.float64]
@@ -45,7 +47,8 @@ def _score_fold(data: Dataset, is_test: NDArray[np.bool_], level: float, seed: i
     X, Y = data.X[~is_test], data.Y[~is_test].astype(float)
     if level > 0:
         Y = np.asarray(drop_labels(Y, level, seed), dtype=float)
-    ranker = PartialLabelRanker(random_state=seed, n_jobs=1).fit(X, Y)
+    # With a fixed number of parts the ranker keeps the models of all parts, which the evidence needs.
+    ranker = PartialLabelRanker(n_parts=N_PARTS, random_state=seed, n_jobs=1).fit(X, Y)
     evidence = collect(ranker, X, Y, seed)
     components = component_shares(ranker, data.X[is_test])
     weights = np.array([*ranker.weights_.values()])

@@ -58,7 +58,7 @@ def _mean_shares(models: list[Any], X: _Array) -> _Array:
 
 
 def collect(ranker: PartialLabelRanker, X: _Array, Y: _Array, seed: int) -> PoolEvidence:
-    """Return the evidence of a ranker that was fitted with ``random_state=seed`` and equal weights."""
+    """Return the evidence of a ranker that was fitted with `n_parts`, ``random_state=seed`` and equal weights."""
     n_rows, n_labels = Y.shape
     draws = np.random.RandomState(seed)
     part_of = draws.permutation(n_rows) % min(len(ranker.components_["booster"]), n_rows)

@@ -65,6 +65,16 @@ def regrets(found: _Array) -> _Array:
     return difference
 
 
+def standard_errors(found: _Array) -> _Array:
+    """Return the standard errors of the regrets over the seeds; NaN with one seed."""
+    best = found.mean(axis=2)[..., :-1].argmax(axis=-1)
+    gaps = np.take_along_axis(found, best[..., None, None], axis=-1)[..., 0] - found[..., -1]
+    if gaps.shape[2] < 2:
+        return np.full(gaps.shape[:2], np.nan)
+    errors: _Array = gaps.std(axis=2, ddof=1) / np.sqrt(gaps.shape[2])
+    return errors
+
+
 def report(sets: Sequence[Recipe], found: _Array) -> Iterator[str]:
     """Yield the lines of a table of scores and regrets."""
     means, regret = found.mean(axis=2), regrets(found)
@@ -78,8 +88,9 @@ def report(sets: Sequence[Recipe], found: _Array) -> Iterator[str]:
     yield "| mean | " + " | ".join(cells) + f" | {signed(regret.mean(axis=0))} |"
     yield ""
     row, column = divmod(int(regret.argmax()), len(LEVELS))
+    error = standard_errors(found)[row, column]
     yield (
-        f"- regret: mean {regret.mean():+.4f}, largest {regret.max():+.3f} "
+        f"- regret: mean {regret.mean():+.4f}, largest {regret.max():+.3f} ± {error:.3f} "
         f"({sets[row].name}, {LEVELS[column]:.0%} missing), "
         f"above .02 in {np.count_nonzero(regret > 0.02)} of {regret.size} cells"
     )

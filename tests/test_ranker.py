@@ -129,20 +129,39 @@ def test_few_comparisons_are_divided_into_more_parts() -> None:
     Y = np.where(X < 150, [[1.0, 2, 3]], [[3, 2, 1]])
     ranker = PartialLabelRanker(n_estimators=2, rounds=2, random_state=0)
 
-    def parts(Y: Array, sample_weight: Array | None = None) -> int:
+    def parts(Y: Array, sample_weight: Array | None = None) -> tuple[int, int]:
+        """Return the number of parts, and the number of boosters that predict."""
+        held_out = ranker._plan(1, Y, sample_weight)[1]["held_out"]
+        assert held_out is not None
         fitted = ranker.fit(X[: len(Y)], Y, sample_weight)
         assert len(fitted.components_["linear"]) == len(fitted.components_["booster"])
-        return len(fitted.components_["booster"])
+        return int(held_out[0].max()) + 1, len(fitted.components_["booster"])
 
     # Two comparisons per row.
-    assert parts(Y) == 5
-    assert parts(Y[::2]) == 6
-    assert parts(Y[::3]) == 10
-    assert parts(Y[::10]) == 20
-    assert parts(Y[:12]) == 12
+    assert parts(Y) == (5, 5)
+    assert parts(Y[::2]) == (6, 1)
+    assert parts(Y[::3]) == (10, 1)
+    assert parts(Y[::10]) == (20, 1)
+    assert parts(Y[:12]) == (12, 1)
+    assert parts(Y[:2]) == (2, 1)
     first_two = np.where(np.arange(3) < 2, Y, np.nan)
-    assert parts(first_two) == 6
-    assert parts(Y, (np.arange(300) < 100) * 1.0) == 10
+    assert parts(first_two) == (6, 1)
+    assert parts(Y, (np.arange(300) < 100) * 1.0) == (10, 1)
+
+
+def test_with_few_comparisons_predictions_use_models_of_all_rows(data: tuple[Array, Array]) -> None:
+    X, Y = data
+    ranker = PartialLabelRanker(n_estimators=6, rounds=12, random_state=0).fit(X, Y)
+    for name in ("booster", "linear"):
+        (model,) = ranker.components_[name]
+        alone = clone(model).fit(X, Y)
+        # The fit of the linear model starts at the model of the part before.
+        np.testing.assert_allclose(
+            alone.predict_pair_shares(X),
+            model.predict_pair_shares(X),
+            rtol=0,
+            atol=0.02 if name == "linear" else 0,
+        )
 
 
 def test_rows_that_favour_the_linear_model_increase_its_weight() -> None:

@@ -12,9 +12,9 @@ from regret import LEVELS, METHODS, regrets, report, scores
 from tree_data import random_data
 
 LARGEST_DROP = 0.003
-RECORDED = (0.5640, 0.5290, 0.4402)
+RECORDED = (0.5652, 0.5312, 0.4419)
 """Means of the ranker over the datasets of at most 400 rows with one seed, at 0, 30 and 60 % missing labels."""
-RECORDED_REGRET = -0.0056
+RECORDED_REGRET = -0.0073
 """Mean regret over these datasets and levels."""
 
 
@@ -39,18 +39,18 @@ def test_generated_datasets_are_complete_only_in_the_test_rows() -> None:
 
 
 def test_the_report_names_the_largest_regret() -> None:
-    found = np.full((2, len(LEVELS), 1, len(METHODS)), 0.5)
-    found[1, 2, 0, 0] = 0.53
+    found = np.full((2, len(LEVELS), 2, len(METHODS)), 0.5)
+    found[1, 2, :, 0] = 0.52, 0.54
     *_, last = report(RECIPES[:2], found)
     assert last == (
-        f"- regret: mean +0.0050, largest +0.030 ({RECIPES[1].name}, 60% missing), above .02 in 1 of 6 cells"
+        f"- regret: mean +0.0050, largest +0.030 ± 0.010 ({RECIPES[1].name}, 60% missing), above .02 in 1 of 6 cells"
     )
 
 
 def test_the_constants_of_the_package_give_the_pool_of_the_ranker() -> None:
     X, Y = random_data(2, rows=90)
     Y = np.asarray(drop_labels(Y, 0.3, 1), dtype=float)
-    ranker = PartialLabelRanker(n_estimators=10, rounds=12, random_state=5).fit(X, Y)
+    ranker = PartialLabelRanker(n_estimators=10, rounds=12, n_parts=5, random_state=5).fit(X, Y)
     evidence = collect(ranker, X, Y, 5)
     weights = np.array([*ranker.weights_.values()])
     point = fit_pool(evidence, weights, 3.0)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from bucketrank._validation import Positions
 
-__all__ = ["LEAST_PARTS", "draw_evidence_rows", "draw_linear_rows", "draw_parts"]
+__all__ = ["LEAST_PARTS", "count_parts", "draw_evidence_rows", "draw_linear_rows", "draw_parts"]
 
 LEAST_PARTS = 5
 _MOST_PARTS = 20
@@ -24,16 +24,16 @@ _LINEAR_ROWS = 4000
 """Largest number of rows used to fit a linear model: its few coefficients need no more."""
 
 
-def draw_parts(
-    positions: Positions, n_parts: int | None, draws: np.random.RandomState
-) -> NDArray[np.int64]:
-    """Return the part of each row; None chooses the number of parts by the number of comparisons."""
-    n_rows = len(positions)
-    if n_parts is None:
-        ranked = np.count_nonzero(~np.isnan(positions), axis=1)
-        comparisons = int(np.maximum(ranked - 1, 0).sum())
-        wanted = _PARTS_TIMES_COMPARISONS // max(1, comparisons)
-        n_parts = max(LEAST_PARTS, min(_MOST_PARTS, wanted))
+def count_parts(positions: Positions) -> int:
+    """Return the number of parts by the number of comparisons."""
+    ranked = np.count_nonzero(~np.isnan(positions), axis=1)
+    comparisons = int(np.maximum(ranked - 1, 0).sum())
+    wanted = _COMPARISONS_IN_PARTS // max(1, comparisons)
+    return max(LEAST_PARTS, min(_MOST_PARTS, wanted))
+
+
+def draw_parts(n_rows: int, n_parts: int, draws: np.random.RandomState) -> NDArray[np.int64]:
+    """Return the part of each row."""
     part_of: NDArray[np.int64] = draws.permutation(n_rows) % max(1, min(n_parts, n_rows))
     return part_of
 

@@ -26,6 +26,7 @@ from bucketrank.estimators.explained import EstimatedScoreRanker
 from bucketrank.estimators.forest import PartialLabelRankingForest, hash_data
 from bucketrank.estimators.held_out_rows import (
     LEAST_PARTS,
+    count_parts,
     draw_evidence_rows,
     draw_linear_rows,
     draw_parts,
@@ -69,10 +70,11 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
     r"""The recommended estimator: forest, boosting and a linear model, mixed by their held-out likelihood.
 
     The forest is grown on all rows and evaluated out-of-bag. As in cross-validation, one booster and one linear model
-    are fitted per fold without its rows and evaluated on them; predictions average their shares over the folds. The
-    number of rounds and the weights of the three components maximise the likelihood of the held-out relations, so a
-    component that does not suit the data gets a small weight. Predictions mix two pools of the components' shares:
-    their weighted mean, and their weighted geometric mean, whose parameters maximise the same likelihood.
+    are fitted per fold without its rows and evaluated on them; predictions average their shares over the folds, or use
+    models that are fitted on all rows if the rankings hold few comparisons (see `n_parts`). The number of rounds and
+    the weights of the three components maximise the likelihood of the held-out relations, so a component that does not
+    suit the data gets a small weight. Predictions mix two pools of the components' shares: their weighted mean, and
+    their weighted geometric mean, whose parameters maximise the same likelihood.
 
     Parameters
     ----------
@@ -88,8 +90,9 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
     max_depth : int, default 6
         Depth of the boosted trees.
     n_parts : int, optional
-        Number of folds: each is held out by one booster and one linear model. None means 5, and up to 20 if the
-        rankings hold fewer than 400 comparisons: then every row counts. A row that ranks k labels holds k - 1.
+        Number of folds: each is held out by one booster and one linear model. None means 5. If the rankings hold fewer
+        than 334 comparisons, every row counts: None means up to 20 then, and predictions use one more booster and one
+        more linear model, which are fitted on all rows. A row that ranks k labels holds k - 1 comparisons.
     random_state : int, RandomState instance, optional
         Seed of all draws.
     n_jobs : int, optional
@@ -135,9 +138,10 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
     Weights and rounds are chosen on at most 2000 rows, and a linear model is fitted on at most 4000. Rows of weight 0
     are left out. When the weights are chosen, a row that ranks k labels counts as k - 1 comparisons, times its
     `sample_weight` divided by the mean over these rows; the initial weights (0.25, 0.25 and 0.5) act as a prior worth
-    10 comparisons. The parameters of the geometric mean start at the weights of the mean, with a ridge penalty of 3 on
-    the distance from them; its share of the mixed shares is 0.75. With more than 65 labels, fewer rows are used: about
-    four million pairs, but at least 50 rows.
+    10 comparisons. If predictions use models fitted on all rows, the linear model starts at 0.8 without evidence and at
+    0.51 with 100 comparisons, and the forest at 0.7 of the rest. The parameters of the geometric mean start at the
+    weights of the mean, with a ridge penalty of 3 on the distance from them; its share of the mixed shares is 0.75.
+    With more than 65 labels, fewer rows are used: about four million pairs, but at least 50 rows.
 
     Examples
     --------
@@ -239,10 +243,15 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         n_rows, n_labels = positions.shape
         draws = check_random_state(self.random_state)
         part_of = evidence = np.empty(0, dtype=np.int64)
+        n_parts = 1
         if not self.fast:
-            part_of = draw_parts(positions, self.n_parts, draws)
+            wanted = count_parts(positions) if self.n_parts is None else self.n_parts
+            part_of = draw_parts(n_rows, wanted, draws)
             evidence = draw_evidence_rows(n_rows, n_labels, draws)
-        n_parts = 1 if self.fast else int(part_of.max(initial=0)) + 1
+            n_parts = int(part_of.max(initial=0)) + 1
+            if self.n_parts is None and wanted > LEAST_PARTS:
+                # The last part holds out no row: its models are fitted on all rows, and they alone predict.
+                n_parts += 1
         estimators = self._estimators(draws, n_parts)
         linear_rows = (
             [] if self.fast else [draw_linear_rows(part_of, k, draws) for k in range(n_parts)]
@@ -386,11 +395,14 @@ def _fitted_estimators(
         forest._keep(fit["forest"], forest._seed, forest._data)
         forest.shrinkage_strength_ = forest._strength()
         forests.append(forest)
+    # Only the last models predict if they are fitted on all rows.
+    boosters = boosters[len(boosters) - len(fit["boosters"]) :]
     components: dict[str, list[Any]] = {
         "forest": forests,
-        "booster": [e._keep(model) for e, model in zip(boosters, fit["boosters"], strict=False)],
+        "booster": [e._keep(model) for e, model in zip(boosters, fit["boosters"], strict=True)],
     }
     if linears:
-        models = zip(linears, fit["linears"], strict=False)
+        linears = linears[len(linears) - len(fit["linears"]) :]
+        models = zip(linears, fit["linears"], strict=True)
         components["linear"] = [estimator._keep(model, {}) for estimator, model in models]
     return components

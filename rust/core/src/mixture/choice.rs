@@ -8,14 +8,23 @@ use super::log_linear::LogLinearPool;
 use super::out_of_bag::ForestEvidence;
 use super::pool_fit::fit_pool;
 use super::pool_objective::PoolEvidence;
-use super::weights::{mixture_weights, pair_weights};
+use super::weights::{mixture_weights, pair_weights, total_evidence};
 use super::COMPONENTS;
 
 /// Weights of forest, booster and linear model with which the boosting rounds are chosen.
 const ROUNDS_WEIGHTS: [f64; COMPONENTS] = [0.4, 0.4, 0.2];
 
-/// Initial weights, which act as a prior: with next to no evidence the linear model is the safest of the three.
+/// Initial weights, which act as a prior.
 const START: [f64; COMPONENTS] = [0.25, 0.25, 0.5];
+
+/// With a refit: the initial weight of the linear model with many comparisons, and with none.
+const LINEAR_START: [f64; 2] = [0.4, 0.8];
+
+/// With a refit: the number of comparisons with which the initial weight is halfway between the two.
+const HALFWAY: f64 = 40.0;
+
+/// With a refit: the forest's share of what the linear model leaves.
+const FOREST_START: f64 = 0.7;
 
 /// Smallest share of an observed relation, which keeps the likelihood positive.
 const FLOOR: f64 = 0.001;
@@ -26,6 +35,8 @@ pub(super) struct HeldOutEvidence<'a> {
     pub(super) forest: Option<ForestEvidence>,
     pub(super) booster: Option<HeldOutScores<'a>>,
     pub(super) linear: Option<HeldOutScores<'a>>,
+    /// Whether predictions use one booster and one linear model, fitted on all rows, like those that were evaluated.
+    pub(super) has_refit: bool,
 }
 
 /// Boosting rounds, weights and pool chosen from the evidence.
@@ -104,7 +115,13 @@ impl HeldOutEvidence<'_> {
         if self.observed.len() == 0 {
             stage = None;
         }
-        let weights = self.weights(&shares, &of_sound(START, sound));
+        let (counts, row_weights) = (self.observed.counts(), self.observed.row_weights());
+        let start = if self.has_refit {
+            start_of_few(total_evidence(counts, row_weights))
+        } else {
+            START
+        };
+        let weights = self.weights(&shares, &of_sound(start, sound));
         Ok(RoundsAndWeights {
             stage,
             pool: Some(self.pool(&shares, &weights, jobs)?),
@@ -113,13 +130,22 @@ impl HeldOutEvidence<'_> {
     }
 
     /// Weights of the linear pool.
+    ///
+    /// Means over many models are better than the single models that were evaluated: that of the trees, and without a
+    /// refit also those of the boosters and linear models. Only with a refit is the forest alone at a disadvantage, which
+    /// is corrected.
     fn weights(
         &self,
         shares: &[Option<&[Shares]>; COMPONENTS],
         start: &[f64; COMPONENTS],
     ) -> [f64; COMPONENTS] {
         let kept: Vec<usize> = (0..COMPONENTS).filter(|&k| shares[k].is_some()).collect();
-        let observed: Vec<Vec<f64>> = shares.iter().flatten().map(|s| self.floored(s)).collect();
+        let mut observed: Vec<Vec<f64>> =
+            shares.iter().flatten().map(|s| self.floored(s)).collect();
+        let forest = self.forest.as_ref().filter(|_| shares[0].is_some());
+        if let (Some(forest), Some(shares), true) = (forest, observed.first_mut(), self.has_refit) {
+            forest.correct_noise(self.observed.relations(), shares);
+        }
         let start: Vec<f64> = kept.iter().map(|&kind| start[kind]).collect();
         let (counts, row_weights) = (self.observed.counts(), self.observed.row_weights());
         let found = mixture_weights(&observed, counts, row_weights, &start);
@@ -197,6 +223,15 @@ impl HeldOutEvidence<'_> {
     }
 }
 
+/// Initial weights with few comparisons: with next to no evidence the linear model is the safest of the three, and the
+/// booster is rarely the best.
+fn start_of_few(comparisons: f64) -> [f64; COMPONENTS] {
+    let [many, none] = LINEAR_START;
+    let linear = many + (none - many) * HALFWAY / (HALFWAY + comparisons);
+    let others = 1.0 - linear;
+    [FOREST_START * others, (1.0 - FOREST_START) * others, linear]
+}
+
 /// The weights of the sound components, with sum 1.
 fn of_sound(weights: [f64; COMPONENTS], sound: [bool; COMPONENTS]) -> [f64; COMPONENTS] {
     let kept: [f64; COMPONENTS] =
@@ -251,6 +286,7 @@ mod tests {
             forest: Some(forest(&[0.5, 0.5])),
             booster: Some(held_out(&[&[0.4, 0.4], &[0.9, 0.8], &[0.95, 0.1]])),
             linear,
+            has_refit: false,
         };
         let choice = evidence(None).choose(Jobs::serial()).unwrap();
         assert_eq!(choice.stage, Some(1));
@@ -270,6 +306,7 @@ mod tests {
             forest: Some(forest(&[f64::NAN, 0.5])),
             booster: None,
             linear: None,
+            has_refit: false,
         };
         let choice = nothing.choose(Jobs::serial()).unwrap();
         assert_eq!(choice.weights, [0.0; COMPONENTS]);
@@ -290,6 +327,7 @@ mod tests {
                 forest: Some(forest(&by_row(0.3, 0.9))),
                 booster: Some(held_out(&[&first, &last])),
                 linear: Some(held_out(&[&by_row(0.95, 0.1)])),
+                has_refit: false,
             };
             evidence.choose(Jobs::serial()).unwrap()
         };
@@ -307,6 +345,29 @@ mod tests {
     }
 
     #[test]
+    fn noise_of_the_forest_is_corrected_with_a_refit() {
+        let rows = 30;
+        let shares = vec![0.6; rows];
+        let choose = |noise: f64, has_refit| {
+            let mut forest = forest(&shares);
+            forest.noise = vec![[noise, 0.0, 0.0]; rows];
+            let evidence = HeldOutEvidence {
+                observed: observed(rows, None),
+                forest: Some(forest),
+                booster: Some(held_out(&[&shares])),
+                linear: Some(held_out(&[&shares])),
+                has_refit,
+            };
+            evidence.choose(Jobs::serial()).unwrap().weights[0]
+        };
+        assert_eq!(choose(0.5, false), choose(0.0, false));
+        // Equal components keep their initial weights: with 30 comparisons the linear model starts at 22 / 35.
+        assert!((choose(0.0, false) - 0.25).abs() < 1e-6);
+        assert!((choose(0.0, true) - 0.26).abs() < 1e-6);
+        assert!(choose(0.5, true) > 0.265);
+    }
+
+    #[test]
     fn without_pairs_the_start_is_kept() {
         let y = ndarray::array![[1.0, f64::NAN], [1.0, f64::NAN]];
         let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
@@ -315,6 +376,7 @@ mod tests {
             forest: Some(forest(&[])),
             booster: Some(held_out(&[&[0.4, 0.4]])),
             linear: Some(held_out(&[&[0.4, 0.4]])),
+            has_refit: true,
         };
         let choice = evidence.choose(Jobs::serial()).unwrap();
         assert_eq!(choice.stage, None);
@@ -324,7 +386,7 @@ mod tests {
             (choice.weights.to_vec(), choice.weights.to_vec())
         );
         assert_eq!(pool.tie_offset, 0.0);
-        for (weight, start) in choice.weights.iter().zip(START) {
+        for (weight, start) in choice.weights.iter().zip([0.14, 0.06, 0.8]) {
             assert!((weight - start).abs() < 1e-15);
         }
     }

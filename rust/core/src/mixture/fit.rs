@@ -15,7 +15,7 @@ use super::components::{parts, stages, ComponentFit, Components, Part, PartModel
 use super::evidence::{HeldOutScores, ObservedPairs};
 use super::log_linear::LogLinearPool;
 use super::out_of_bag::ForestEvidence;
-use super::params::MixtureParams;
+use super::params::{HeldOutRows, MixtureParams};
 use super::{ComponentKind, COMPONENTS};
 
 const KINDS: [ComponentKind; COMPONENTS] = [
@@ -29,9 +29,9 @@ const KINDS: [ComponentKind; COMPONENTS] = [
 pub struct FittedMixture {
     /// The forest, unless it failed.
     pub forest: Option<Forest>,
-    /// One booster per part; none if one of them failed.
+    /// One booster per part, or the one that is fitted on all rows; none if one of them failed.
     pub boosters: Vec<Booster>,
-    /// One linear model per part; none if one of them failed.
+    /// One linear model per part, or the one that is fitted on all rows; none if one of them failed.
     pub linears: Vec<LinearModel>,
     /// Weights of forest, boosters and linear models, with sum 1; all 0 if every component failed.
     pub weights: [f64; COMPONENTS],
@@ -92,7 +92,9 @@ pub fn fit_mixture(
         linears,
     } = fit.run(jobs)?;
     let trees = trees.map(|trees| forest.add_trees(trees));
-    let rows = params.held_out.as_ref().map_or(&[][..], |r| &r.evidence);
+    let held_out = params.held_out.as_ref();
+    let rows = held_out.map_or(&[][..], |r| &r.evidence);
+    let has_refit = held_out.is_some_and(HeldOutRows::has_refit);
     let observed = ObservedPairs::new(forest.rankings(), rows)?;
     let evidence = HeldOutEvidence {
         forest: match trees {
@@ -109,6 +111,7 @@ pub fn fit_mixture(
         booster: held_out_scores(&parts, &boosters, Booster::compared_labels),
         linear: held_out_scores(&parts, &linears, LinearModel::compared_labels),
         observed,
+        has_refit,
     };
     let choice = match params.held_out {
         Some(_) => evidence.choose(jobs)?,
@@ -127,8 +130,8 @@ pub fn fit_mixture(
         rounds: stages[choice.stage.unwrap_or(stages.len() - 1)],
         failed,
         forest: trees.ok().map(|()| forest),
-        boosters: without_scores(boosters),
-        linears: without_scores(linears),
+        boosters: predicting_models(boosters, has_refit),
+        linears: predicting_models(linears, has_refit),
     })
 }
 
@@ -145,8 +148,15 @@ fn without_weight_0(
     (values.select(Axis(0), &kept).into(), rankings.select(&kept))
 }
 
-fn without_scores<M>(models: Result<Vec<PartModel<M>>>) -> Vec<M> {
-    let models = models.unwrap_or_default().into_iter();
+/// The models that predict: those of all parts, or the last one if it is fitted on all rows.
+fn predicting_models<M>(models: Result<Vec<PartModel<M>>>, has_refit: bool) -> Vec<M> {
+    let models = models.unwrap_or_default();
+    let unused = if has_refit {
+        models.len().saturating_sub(1)
+    } else {
+        0
+    };
+    let models = models.into_iter().skip(unused);
     models.map(|part| part.model).collect()
 }
 
@@ -187,7 +197,6 @@ mod tests {
     use crate::boost::{BoostOptions, BoostParams};
     use crate::forest::{ForestOptions, ForestVariant};
     use crate::linear::LinearParams;
-    use crate::mixture::HeldOutRows;
     use crate::run::Interrupt;
     use crate::tree::TreeOptions;
     use ndarray::Array2;
@@ -297,6 +306,22 @@ mod tests {
     }
 
     #[test]
+    fn models_of_a_last_part_without_rows_predict_alone() {
+        let mut held_out = three_parts(ROWS);
+        assert!(!held_out.has_refit());
+        held_out.linear.push((0..ROWS).collect());
+        assert!(held_out.has_refit());
+        let params = params(Some(held_out));
+        let mixture = fit(&params, None, 2).unwrap();
+        assert_eq!((mixture.boosters.len(), mixture.linears.len()), (1, 1));
+        let (x, y) = data();
+        let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
+        let silent = crate::boost::Observer::silent();
+        let booster = Booster::fit(x.view(), &rankings, &params.boosters[3], &silent).unwrap();
+        assert_eq!(mixture.boosters[0], booster);
+    }
+
+    #[test]
     fn rows_of_weight_0_are_left_out() {
         let weights: Vec<f64> = (0..ROWS).map(|row| (row % 2) as f64).collect();
         let half = params(Some(three_parts(ROWS / 2)));
@@ -342,6 +367,7 @@ mod tests {
             forest: Some(ForestEvidence::without_noise(vec![[f64::NAN; 3]])),
             booster: None,
             linear: None,
+            has_refit: false,
         };
         let error = Error::Unsolved {
             what: "linear model",

@@ -29,12 +29,21 @@ pub struct MixtureParams {
 /// Rows of a cross-fit. Rows are numbered among the rows of positive weight.
 #[derive(Debug, Clone)]
 pub struct HeldOutRows {
-    /// Part of each row, from 0.
+    /// Part of each row, from 0. If the last part has no row, its models predict alone.
     pub part_of: Vec<usize>,
     /// Rows whose observed relations decide rounds and weights, ascending.
     pub evidence: Vec<usize>,
     /// Per part: the rows that its linear model is fitted on, ascending.
     pub linear: Vec<Vec<usize>>,
+}
+
+impl HeldOutRows {
+    /// Whether the last part holds out no row. Its models are fitted on all rows, and they alone predict; those of the
+    /// other parts are evidence only.
+    pub(super) fn has_refit(&self) -> bool {
+        let last = self.linear.len().saturating_sub(1);
+        self.linear.len() > 1 && !self.part_of.contains(&last)
+    }
 }
 
 impl MixtureParams {
