@@ -43,7 +43,8 @@ def test_the_report_names_the_largest_regret() -> None:
     found[1, 2, :, 0] = 0.52, 0.54
     *_, last = report(RECIPES[:2], found)
     assert last == (
-        f"- regret: mean +0.0050, largest +0.030 ± 0.010 ({RECIPES[1].name}, 60% missing), above .02 in 1 of 6 cells"
+        f"- regret: mean +0.0050, largest +0.030 ± 0.010 ({RECIPES[1].name}, 60% missing), "
+        "above .02 in 1 of 6 cells"
     )
 
 
