@@ -7,10 +7,17 @@ from numpy.typing import NDArray
 
 from bucketrank._validation import Positions
 
-__all__ = ["LEAST_PARTS", "count_parts", "draw_evidence_rows", "draw_linear_rows", "draw_parts"]
+__all__ = [
+    "LEAST_PARTS",
+    "MOST_PARTS",
+    "count_parts",
+    "draw_evidence_rows",
+    "draw_linear_rows",
+    "draw_parts",
+]
 
 LEAST_PARTS = 5
-_MOST_PARTS = 20
+MOST_PARTS = 20
 _PARTS_TIMES_COMPARISONS = 2000
 """The number of parts is this number divided by the number of comparisons, within the limits above."""
 
@@ -28,8 +35,8 @@ def count_parts(positions: Positions) -> int:
     """Return the number of parts by the number of comparisons."""
     ranked = np.count_nonzero(~np.isnan(positions), axis=1)
     comparisons = int(np.maximum(ranked - 1, 0).sum())
-    wanted = _COMPARISONS_IN_PARTS // max(1, comparisons)
-    return max(LEAST_PARTS, min(_MOST_PARTS, wanted))
+    wanted = _PARTS_TIMES_COMPARISONS // max(1, comparisons)
+    return max(LEAST_PARTS, min(MOST_PARTS, wanted))
 
 
 def draw_parts(n_rows: int, n_parts: int, draws: np.random.RandomState) -> NDArray[np.int64]:

@@ -26,6 +26,7 @@ from bucketrank.estimators.explained import EstimatedScoreRanker
 from bucketrank.estimators.forest import PartialLabelRankingForest, hash_data
 from bucketrank.estimators.held_out_rows import (
     LEAST_PARTS,
+    MOST_PARTS,
     count_parts,
     draw_evidence_rows,
     draw_linear_rows,
@@ -90,9 +91,9 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
     max_depth : int, default 6
         Depth of the boosted trees.
     n_parts : int, optional
-        Number of folds: each is held out by one booster and one linear model. None means 5. If the rankings hold fewer
-        than 334 comparisons, every row counts: None means up to 20 then, and predictions use one more booster and one
-        more linear model, which are fitted on all rows. A row that ranks k labels holds k - 1 comparisons.
+        Number of folds: each is held out by one booster and one linear model. None means 5, and up to 20 if the
+        rankings hold fewer than 400 comparisons: then every row counts. With at most 100 comparisons, predictions use
+        one more booster and one more linear model, which are fitted on all rows. A row that ranks k labels holds k - 1.
     random_state : int, RandomState instance, optional
         Seed of all draws.
     n_jobs : int, optional
@@ -249,7 +250,7 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
             part_of = draw_parts(n_rows, wanted, draws)
             evidence = draw_evidence_rows(n_rows, n_labels, draws)
             n_parts = int(part_of.max(initial=0)) + 1
-            if self.n_parts is None and wanted > LEAST_PARTS:
+            if self.n_parts is None and wanted == MOST_PARTS:
                 # The last part holds out no row: its models are fitted on all rows, and they alone predict.
                 n_parts += 1
         estimators = self._estimators(draws, n_parts)
