@@ -12,9 +12,9 @@ from regret import LEVELS, METHODS, regrets, report, scores
 from tree_data import random_data
 
 LARGEST_DROP = 0.003
-RECORDED = (0.5652, 0.5312, 0.4419)
+RECORDED = (0.5643, 0.5290, 0.4416)
 """Means of the ranker over the datasets of at most 400 rows with one seed, at 0, 30 and 60 % missing labels."""
-RECORDED_REGRET = -0.0073
+RECORDED_REGRET = -0.0062
 """Mean regret over these datasets and levels."""
 
 
