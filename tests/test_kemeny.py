@@ -120,6 +120,8 @@ def test_shares_of_models_have_a_consensus() -> None:
         ({"n_buckets": 2, "ties": False}, ValueError, r"n_buckets is 2 with ties=False"),
         ({"time_limit": float("nan")}, ValueError, r"time_limit is nan"),
         ({"label_weights": [1, -1]}, ValueError, r"label_weights has -1.0"),
+        ({"label_weights": [1, 1e200]}, ValueError, r"label_weights has 1e\+200; expected 0 or"),
+        ({"label_weights": [1, 1e-200]}, ValueError, r"label_weights has 1e-200; expected 0 or"),
         ({"label_weights": [0, 0]}, ValueError, r"label_weights are all zero"),
         ({"label_weights": 3}, TypeError, r"label_weights is 3; expected one number per label"),
     ],

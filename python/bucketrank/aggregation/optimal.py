@@ -96,7 +96,7 @@ class Kemeny(Aggregator):
     time_limit : float, optional
         Seconds after which an exact search ends with the best bucket order found.
     label_weights : sequence of float, optional
-        Weight per label; a pair weighs the product of its labels' weights.
+        Weight per label, 0 or from 1e-70 to 1e70; a pair weighs the product of its labels' weights.
 
     Notes
     -----
@@ -205,9 +205,10 @@ def _check_label_weights(weights: Any) -> tuple[float, ...] | None:
         raise TypeError(f"label_weights is {weights!r}; expected one number per label")
     numbers = tuple(as_real(weight, "label_weights") for weight in weights)
     for number in numbers:
-        if not 0 <= number < math.inf:
+        # Products of larger or smaller weights would overflow or vanish.
+        if number != 0 and not 1e-70 <= number <= 1e70:
             raise ValueError(
-                f"label_weights has {number}; expected finite numbers that are not negative"
+                f"label_weights has {number}; expected 0 or numbers from 1e-70 to 1e70"
             )
     if not any(numbers):
         raise ValueError("label_weights are all zero; expected at least one weight above 0")

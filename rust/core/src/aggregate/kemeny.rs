@@ -1,5 +1,6 @@
 //! [`Kemeny`]: the bucket order with the smallest total distance to the rankings.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +15,9 @@ use crate::pairs::PairTable;
 
 /// Steps of the automatic search in branch and bound: about a second.
 const AUTO_STEPS: u64 = 1_000_000_000;
+
+/// Range of positive label weights: products of two of them and of a weight of rankings neither overflow nor vanish.
+const LABEL_WEIGHTS: RangeInclusive<f64> = 1e-70..=1e70;
 
 /// How the bucket order of [`Kemeny`] is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -39,7 +43,7 @@ pub struct KemenyParams {
     pub search: KemenySearch,
     /// Longest time of the exact search in seconds.
     pub time_limit: Option<f64>,
-    /// Weight per label: a pair weighs the product of its labels' weights.
+    /// Weight per label, 0 or from 1e-70 to 1e70: a pair weighs the product of its labels' weights.
     pub label_weights: Option<Vec<f64>>,
 }
 
@@ -84,8 +88,8 @@ impl Kemeny {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// [`Error::Parameter`] unless the penalty is from 0 to 1, the time limit is not negative, and label weights are
-    /// finite and not negative, with at least one above 0.
+    /// [`Error::Parameter`] unless the penalty is from 0 to 1, the time limit is not negative, and label weights are 0 or
+    /// from 1e-70 to 1e70, with at least one above 0.
     pub fn new(params: KemenyParams) -> Result<Self> {
         let invalid = |name, found, expected| Error::Parameter {
             name,
@@ -105,9 +109,9 @@ impl Kemeny {
             })
         });
         let weights = params.label_weights.as_deref().unwrap_or(&[1.0]);
-        let is_weight = |weight: &&f64| weight.is_finite() && **weight >= 0.0;
+        let is_weight = |weight: &f64| *weight == 0.0 || LABEL_WEIGHTS.contains(weight);
         if let Some(&weight) = weights.iter().find(|weight| !is_weight(weight)) {
-            let expected = "finite numbers that are not negative";
+            let expected = "0 or numbers from 1e-70 to 1e70";
             return Err(invalid("label_weights", weight, expected));
         }
         if weights.iter().all(|&weight| weight == 0.0) {

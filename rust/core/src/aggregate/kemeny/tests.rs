@@ -88,6 +88,8 @@ fn parameters_are_checked() {
     assert!(with(|p| p.time_limit = Some(-1.0)).is_err());
     assert!(with(|p| p.label_weights = Some(vec![0.0, 0.0])).is_err());
     assert!(with(|p| p.label_weights = Some(vec![1.0, f64::NAN])).is_err());
+    assert!(with(|p| p.label_weights = Some(vec![1.0, 1e200])).is_err());
+    assert!(with(|p| p.label_weights = Some(vec![1.0, 1e-200])).is_err());
     assert!(with(|p| p.buckets = Buckets::Between { least: 3, most: 2 }).is_err());
     let weights = with(|p| p.label_weights = Some(vec![1.0, 1.0])).unwrap();
     let five = with(|p| p.buckets = Buckets::Between { least: 5, most: 5 }).unwrap();
@@ -119,6 +121,28 @@ fn distance_bound_and_gap_are_on_the_scale_of_the_rankings() {
         let expected = 4.0 * weight * weight;
         assert!(optimal && (distance - expected).abs() < 1e-9, "{distance}");
         assert!((lower_bound - distance).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn extreme_weights_of_labels_and_rankings_keep_the_order() {
+    let y = array![[1, 2, 3_i64], [1, 3, 2], [2, 1, 3], [1, 2, 3]];
+    for label_weight in [1e-70, 1.0, 1e70] {
+        for weight in [1e-150, 1e150] {
+            let weights = [weight, weight, 2.0 * weight, weight];
+            let y = Rankings::new(y.view(), Some(&weights), &Interrupt::never()).unwrap();
+            let evidence = Evidence::from_rankings(&y, Needs::Counts, &Interrupt::never()).unwrap();
+            let kemeny = Kemeny::new(KemenyParams {
+                label_weights: Some(vec![label_weight; 3]),
+                ..KemenyParams::default()
+            })
+            .unwrap();
+            let found = kemeny.explain(&evidence, &mut Workspace::default());
+            let found = found.unwrap();
+            assert_eq!(found.order.positions(), [1, 2, 3]);
+            let (distance, ..) = distance_bound_optimal(&found);
+            assert!(distance.is_finite() && distance > 0.0, "{distance}");
+        }
     }
 }
 
