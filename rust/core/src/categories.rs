@@ -6,8 +6,9 @@
 //! principal component of their mean label relations, which is the direction in which categories differ most.
 
 use crate::error::{Error, Result};
-use crate::pairs::label_relations;
+use crate::pairs::{check_label_count, for_each_range, label_relations_of};
 use crate::rankings::Rankings;
+use crate::run::Interrupt;
 
 /// Code of a missing category.
 pub const MISSING_CATEGORY: u32 = u32::MAX;
@@ -32,8 +33,9 @@ const TOLERANCE: f64 = 1e-9;
 /// O(categories · labels) per round of the power iteration.
 ///
 /// # Errors
-/// [`Error::RowCounts`] for another number of codes than rankings, and [`Error::Parameter`] for more than
-/// [`MAX_CATEGORIES`] categories or a code that is neither below `categories` nor [`MISSING_CATEGORY`].
+/// [`Error::RowCounts`] for another number of codes than rankings, [`Error::Parameter`] for more than
+/// [`MAX_CATEGORIES`] categories or a code that is neither below `categories` nor [`MISSING_CATEGORY`],
+/// [`Error::TooManyLabels`] above [`MAX_PAIR_LABELS`](crate::pairs::MAX_PAIR_LABELS), and [`Error::Interrupted`].
 ///
 /// # Examples
 /// ```
@@ -43,12 +45,18 @@ const TOLERANCE: f64 = 1e-9;
 /// let y = array![[1, 2, 3], [3, 2, 1], [1, 3, 2], [3, 2, 1], [1, 2, 3_i64]];
 /// let rankings = Rankings::new(y.view(), None, &Interrupt::never())?;
 /// // Category 1 reverses the ranking of category 0; category 2 is between them.
-/// assert_eq!(order_categories(&[0, 1, 2, 1, 0], 3, &rankings)?, [0, 2, 1]);
+/// let order = order_categories(&[0, 1, 2, 1, 0], 3, &rankings, &Interrupt::never())?;
+/// assert_eq!(order, [0, 2, 1]);
 /// # Ok::<(), bucketrank_core::error::Error>(())
 /// ```
-pub fn order_categories(codes: &[u32], categories: usize, rankings: &Rankings) -> Result<Vec<u32>> {
+pub fn order_categories(
+    codes: &[u32],
+    categories: usize,
+    rankings: &Rankings,
+    interrupt: &Interrupt,
+) -> Result<Vec<u32>> {
     check(codes, categories, rankings)?;
-    let means = CategoryMeans::new(codes, categories, rankings);
+    let means = CategoryMeans::new(codes, categories, rankings, interrupt)?;
     let components = means.first_component();
     let largest = components.iter().fold(0.0_f64, |m, c| m.max(c.abs()));
     // Rounded to multiples of the tolerance, so that equality is transitive.
@@ -83,6 +91,7 @@ fn check(codes: &[u32], categories: usize, rankings: &Rankings) -> Result<()> {
             expected: "at most 255 categories",
         });
     }
+    check_label_count(rankings.labels())?;
     let is_invalid = |&&code: &&u32| code != MISSING_CATEGORY && code as usize >= categories;
     match codes.iter().find(is_invalid) {
         None => Ok(()),
@@ -97,45 +106,51 @@ fn check(codes: &[u32], categories: usize, rankings: &Rankings) -> Result<()> {
 /// Weights of the categories and their mean label relations, centred.
 struct CategoryMeans {
     weights: Vec<f64>,
+    /// The weights times a power of two, so that squares of sums of them stay finite.
+    scaled_weights: Vec<f64>,
     /// One row per category; 0 for a category without rows.
     rows: Vec<Vec<f64>>,
 }
 
 impl CategoryMeans {
-    fn new(codes: &[u32], categories: usize, rankings: &Rankings) -> Self {
-        let relations: Vec<f64> = label_relations(rankings);
+    fn new(
+        codes: &[u32],
+        categories: usize,
+        rankings: &Rankings,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
         let width = 2 * rankings.labels();
         let mut weights = vec![0.0; categories];
         let mut rows = vec![vec![0.0; width]; categories];
-        let known = codes.iter().zip(relations.chunks_exact(width)).enumerate();
-        for (row, (&code, relations)) in known.filter(|(_, (&code, _))| code != MISSING_CATEGORY) {
-            let weight = rankings.weights().get(row);
-            weights[code as usize] += weight;
-            for (sum, relation) in rows[code as usize].iter_mut().zip(relations) {
-                *sum += weight * relation;
+        for_each_range(rankings, interrupt, |range| {
+            let relations: Vec<f64> = label_relations_of(rankings, range.clone());
+            for (row, relations) in range.zip(relations.chunks_exact(width)) {
+                if codes[row] == MISSING_CATEGORY {
+                    continue;
+                }
+                let (code, weight) = (codes[row] as usize, rankings.weights().get(row));
+                weights[code] += weight;
+                for (sum, relation) in rows[code].iter_mut().zip(relations) {
+                    *sum += weight * relation;
+                }
             }
-        }
+        })?;
+        centre_means(&mut rows, &weights, width);
         let total: f64 = weights.iter().sum();
-        let mut centre = vec![0.0; width];
-        for (row, &weight) in rows.iter_mut().zip(&weights) {
-            for (sum, centre) in row.iter_mut().zip(&mut centre) {
-                *centre += *sum / total.max(f64::MIN_POSITIVE);
-                *sum /= weight.max(f64::MIN_POSITIVE);
-            }
-        }
-        for (row, _) in rows.iter_mut().zip(&weights).filter(|(_, &w)| w > 0.0) {
-            for (mean, centre) in row.iter_mut().zip(&centre) {
-                *mean -= centre;
-            }
-        }
-        Self { weights, rows }
+        let exponent = total.max(f64::MIN_POSITIVE).log2().floor() as i32;
+        let scale = 2_f64.powi(-exponent);
+        Ok(Self {
+            scaled_weights: weights.iter().map(|weight| weight * scale).collect(),
+            weights,
+            rows,
+        })
     }
 
     /// The component of each category in the direction of largest weighted variance, by power iteration. Starts at the
     /// category that contributes most to the variance, which does not depend on the codes.
     fn first_component(&self) -> Vec<f64> {
         let contribution =
-            |category: &usize| self.weights[*category] * square(&self.rows[*category]);
+            |category: &usize| self.scaled_weights[*category] * square(&self.rows[*category]);
         let start = (0..self.rows.len())
             .max_by(|a, b| contribution(a).total_cmp(&contribution(b)))
             .map_or(Vec::new(), |category| self.rows[category].clone());
@@ -143,7 +158,8 @@ impl CategoryMeans {
         let mut components = self.project(&direction);
         for _ in 0..MAX_ROUNDS {
             let mut next = vec![0.0; direction.len()];
-            for ((row, weight), component) in self.rows.iter().zip(&self.weights).zip(&components) {
+            let categories = self.rows.iter().zip(&self.scaled_weights);
+            for ((row, weight), component) in categories.zip(&components) {
                 for (sum, value) in next.iter_mut().zip(row) {
                     *sum += weight * component * value;
                 }
@@ -176,7 +192,7 @@ impl CategoryMeans {
 
     /// Chooses the sign with a positive weighted sum of cubes.
     fn orient(&self, mut components: Vec<f64>) -> Vec<f64> {
-        let cubes = components.iter().zip(&self.weights);
+        let cubes = components.iter().zip(&self.scaled_weights);
         let skewness: f64 = cubes.map(|(c, weight)| weight * c.powi(3)).sum();
         if skewness < 0.0 {
             for component in &mut components {
@@ -187,6 +203,23 @@ impl CategoryMeans {
     }
 }
 
+/// Divides the sums of each category by its weight and subtracts the mean of all rows.
+fn centre_means(rows: &mut [Vec<f64>], weights: &[f64], width: usize) {
+    let total: f64 = weights.iter().sum();
+    let mut centre = vec![0.0; width];
+    for (row, &weight) in rows.iter_mut().zip(weights) {
+        for (sum, centre) in row.iter_mut().zip(&mut centre) {
+            *centre += *sum / total.max(f64::MIN_POSITIVE);
+            *sum /= weight.max(f64::MIN_POSITIVE);
+        }
+    }
+    for (row, _) in rows.iter_mut().zip(weights).filter(|(_, &w)| w > 0.0) {
+        for (mean, centre) in row.iter_mut().zip(&centre) {
+            *mean -= centre;
+        }
+    }
+}
+
 fn square(values: &[f64]) -> f64 {
     values.iter().map(|value| value * value).sum()
 }
@@ -194,7 +227,6 @@ fn square(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Interrupt;
     use ndarray::{array, Array2, Axis};
 
     /// Category c ranks label l by the distance of 3 l from c, with noise.
@@ -213,7 +245,7 @@ mod tests {
 
     fn order(codes: &[u32], categories: usize, y: &Array2<i64>) -> Vec<u32> {
         let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
-        order_categories(codes, categories, &rankings).unwrap()
+        order_categories(codes, categories, &rankings, &Interrupt::never()).unwrap()
     }
 
     #[test]
@@ -256,8 +288,43 @@ mod tests {
     fn invalid_codes_are_rejected() {
         let y = array![[1, 2], [2, 1_i64]];
         let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
-        assert!(order_categories(&[0, 3], 3, &rankings).is_err());
-        assert!(order_categories(&[0], 3, &rankings).is_err());
-        assert!(order_categories(&[0, 1], 256, &rankings).is_err());
+        let order = |codes: &[u32], categories| {
+            order_categories(codes, categories, &rankings, &Interrupt::never())
+        };
+        assert!(order(&[0, 3], 3).is_err());
+        assert!(order(&[0], 3).is_err());
+        assert!(order(&[0, 1], 256).is_err());
+        // More labels than 16 bits can count.
+        let y = Array2::from_elem((1, 40_000), 1_i64);
+        let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
+        let error = order_categories(&[0], 1, &rankings, &Interrupt::never()).unwrap_err();
+        assert!(matches!(error, Error::TooManyLabels { .. }));
+    }
+
+    #[test]
+    fn extreme_weights_give_the_same_order() {
+        let (codes, y) = example();
+        // Twelve groups of four labels, so that the sums of squares are larger.
+        let columns: Vec<usize> = (0..48).map(|label| label % 4).collect();
+        let y = y.select(Axis(1), &columns);
+        let with = |weight: f64| {
+            let weights: Vec<f64> = (0..240)
+                .map(|row| weight * f64::from(1 + row % 3))
+                .collect();
+            let rankings = Rankings::new(y.view(), Some(&weights), &Interrupt::never()).unwrap();
+            order_categories(&codes, 12, &rankings, &Interrupt::never()).unwrap()
+        };
+        for weight in [1e-149, 1e-140, 1e140, 3e149, 1e300] {
+            assert_eq!(with(weight), with(1.0), "{weight}");
+        }
+    }
+
+    #[test]
+    fn the_order_can_be_interrupted() {
+        let rankings = Rankings::new(array![[1, 2_i64]].view(), None, &Interrupt::never()).unwrap();
+        let interrupt = Interrupt::new();
+        interrupt.request();
+        let error = order_categories(&[0], 1, &rankings, &interrupt).unwrap_err();
+        assert_eq!(error, Error::Interrupted);
     }
 }

@@ -53,8 +53,8 @@ pub fn order_categories<'py>(
 ) -> Result<Bound<'py, PyArray1<i64>>> {
     let rankings = y.read(py, &weights)?;
     let codes = category_codes(&codes);
-    let order = run(py, |_| {
-        categories::order_categories(&codes, categories, &rankings)
+    let order = run(py, |interrupt| {
+        categories::order_categories(&codes, categories, &rankings, interrupt)
     })?;
     Ok(whole_numbers(py, order))
 }

@@ -16,7 +16,7 @@ pub(crate) use count::{ByteCounter, FewRows, RowCounter};
 pub use order::PairOrderMatrix;
 pub use place_shares::PlaceShares;
 pub(crate) use ranking_sums::{CompactRankings, RankingSums};
-pub(crate) use relations::label_relations;
+pub(crate) use relations::{label_relations, label_relations_of};
 pub use row_shares::RowShares;
 pub(crate) use shares::normalise;
 pub use shares::PairShares;
@@ -51,7 +51,7 @@ pub(crate) fn check_label_count(labels: usize) -> Result<()> {
 ///
 /// # Errors
 /// [`Error::Interrupted`].
-fn for_each_range(
+pub(crate) fn for_each_range(
     rankings: &Rankings,
     interrupt: &Interrupt,
     mut add: impl FnMut(Range<usize>),
