@@ -156,7 +156,10 @@ impl TreeArrays {
         Ok(())
     }
 
+    /// Checks the splits, and that each node except the root has one parent: otherwise the number of paths to the leaves
+    /// could grow exponentially with the number of nodes.
     fn check_nodes(&self, features: usize) -> std::result::Result<(), &'static str> {
+        let mut has_parent = vec![false; self.nodes.len()];
         for (index, node) in self.nodes.iter().enumerate() {
             if *node == FlatNode::leaf(index) {
                 if !self.missing_left[index] {
@@ -173,7 +176,52 @@ impl TreeArrays {
             if child <= index || child + 1 >= self.nodes.len() {
                 return Err("a node has children that do not exist");
             }
+            for child in [child, child + 1] {
+                if std::mem::replace(&mut has_parent[child], true) {
+                    return Err("a node has two parents");
+                }
+            }
         }
-        Ok(())
+        // Children come after their parents, so that the root has none.
+        if has_parent.iter().skip(1).all(|&has| has) {
+            Ok(())
+        } else {
+            Err("a node has no parent")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads a tree of two features and two labels from the left children of its nodes; 0 marks a leaf.
+    fn read(children: &[u32]) -> std::result::Result<ScoreTree, &'static str> {
+        let node = |(index, &child): (usize, &u32)| match child {
+            0 => FlatNode::leaf(index),
+            child => FlatNode {
+                threshold: 0.5,
+                feature: 1,
+                child,
+            },
+        };
+        let leaves = children.iter().filter(|&&child| child == 0).count();
+        let arrays = TreeArrays {
+            nodes: children.iter().enumerate().map(node).collect(),
+            missing_left: vec![true; children.len()],
+            values: vec![0.0; 4 * leaves],
+            covers: vec![1.0; leaves],
+        };
+        arrays.into_tree(2, 4)
+    }
+
+    #[test]
+    fn only_trees_are_read() {
+        assert!(read(&[0]).is_ok());
+        assert!(read(&[1, 3, 0, 0, 0]).is_ok());
+        assert_eq!(read(&[1, 2, 3, 0, 0]).err(), Some("a node has two parents"));
+        assert_eq!(read(&[1, 0, 0, 0]).err(), Some("a node has no parent"));
+        let error = "a node has children that do not exist";
+        assert_eq!(read(&[1, 3, 0]).err(), Some(error));
     }
 }
