@@ -99,11 +99,11 @@ impl ContestSample {
     /// The sample of rankings; each ranking is a unit.
     ///
     /// # Errors
-    /// As [`PairCounts::from_rankings`].
+    /// As [`PairCounts::from_rankings`] and [`Units::of_rankings`].
     pub fn of_rankings(rankings: &Rankings, interrupt: &Interrupt) -> Result<Self> {
         let counts = PairCounts::from_rankings(rankings, interrupt)?;
         let (contests, tallies) = Contests::of_counts(&counts);
-        let units = Units::of_rankings(rankings, &contests);
+        let units = Units::of_rankings(rankings, &contests, interrupt)?;
         Ok(Self {
             counts,
             contests,

@@ -5,10 +5,14 @@ use super::OUTCOMES;
 use crate::error::{ComparisonError, Error, Result};
 use crate::pairs::{pair_count, pair_index};
 use crate::rankings::{Rankings, MISSING};
+use crate::run::{require_memory, Interrupt, WorkMeter};
 use crate::weights::Weights;
 
 /// Sums of whole numbers are exact up to this number: 2⁵³.
 const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
+
+/// Memory of a cell and its weight.
+const BYTES_PER_ENTRY: usize = size_of::<u32>() + size_of::<f64>();
 
 /// Units of resampling: comparisons, rankings or groups of comparisons. Each has weights in cells (three per contest)
 /// and a number of equal copies.
@@ -123,25 +127,36 @@ impl Units {
         units
     }
 
-    /// One unit per ranking, with the contests of its pairs, all of which must be among `contests`.
-    #[must_use]
-    pub fn of_rankings(rankings: &Rankings, contests: &Contests) -> Self {
-        let whole = is_whole(rankings.weights());
+    /// One unit per ranking, with the contests of its pairs, all of which must be among `contests`. O(n²) memory per
+    /// distinct ranking.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] and [`Error::Interrupted`].
+    pub fn of_rankings(
+        rankings: &Rankings,
+        contests: &Contests,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        let weights = rankings.weights();
+        let whole = is_whole(weights);
         let cells = PairCells::new(contests);
+        let rows = distinct_rows(rankings);
+        let ranked = |row: usize| rankings.row(row).iter().filter(|&&p| p != MISSING).count();
+        let entries = rows.iter().map(|&(row, _)| pair_count(ranked(row))).sum();
+        require_memory::<u8>("the pairs of the rankings", &[entries, BYTES_PER_ENTRY])?;
         let mut units = Self::empty();
-        for (row, number) in distinct_rows(rankings) {
-            let positions = rankings.row(row);
-            let weight = if whole {
-                1.0
-            } else {
-                rankings.weights().get(row)
-            };
-            let ranked = positions.iter().filter(|&&p| p != MISSING).count();
-            units.largest = units.largest.max(ranked);
-            cells.for_each(positions, |cell| units.push(cell, weight));
+        units.cells.reserve_exact(entries);
+        units.weights.reserve_exact(entries);
+        let mut meter = WorkMeter::new(interrupt);
+        for (row, number) in rows {
+            let labels = ranked(row);
+            meter.add(pair_count(labels) as u64)?;
+            let weight = if whole { 1.0 } else { weights.get(row) };
+            units.largest = units.largest.max(labels);
+            cells.for_each(rankings.row(row), |cell| units.push(cell, weight));
             units.close(number);
         }
-        units
+        Ok(units)
     }
 
     /// Number of distinct units.
@@ -279,7 +294,6 @@ impl PairCells {
 mod tests {
     use super::*;
     use crate::pairs::PairCounts;
-    use crate::run::Interrupt;
     use ndarray::array;
 
     fn list(units: &Units) -> Vec<(Vec<(usize, f64)>, u64)> {
@@ -325,11 +339,15 @@ mod tests {
         let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         let counts = PairCounts::from_rankings(&rankings, &Interrupt::never()).unwrap();
         let (contests, tallies) = Contests::of_counts(&counts);
-        let units = Units::of_rankings(&rankings, &contests);
+        let units = Units::of_rankings(&rankings, &contests, &Interrupt::never()).unwrap();
         let expected = [(vec![(0, 1.0), (3, 1.0), (7, 1.0)], 2), (vec![(2, 1.0)], 1)];
         assert_eq!(list(&units), expected);
         assert_eq!(units.largest(), 3);
         assert_eq!(total(&units, &contests), tallies);
+        let interrupt = Interrupt::new();
+        interrupt.request();
+        let error = Units::of_rankings(&rankings, &contests, &interrupt).unwrap_err();
+        assert_eq!(error, Error::Interrupted);
     }
 
     #[test]
@@ -367,7 +385,7 @@ mod tests {
             let rankings = Rankings::new(y.view(), Some(&weights), &Interrupt::never()).unwrap();
             let counts = PairCounts::from_rankings(&rankings, &Interrupt::never()).unwrap();
             let (contests, tallies) = Contests::of_counts(&counts);
-            let units = Units::of_rankings(&rankings, &contests);
+            let units = Units::of_rankings(&rankings, &contests, &Interrupt::never()).unwrap();
             assert_eq!(total(&units, &contests), tallies, "{weights:?}");
             if is_whole(rankings.weights()) {
                 let units = Units::of_tallies(&contests, &tallies).unwrap();

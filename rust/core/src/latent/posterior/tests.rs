@@ -109,7 +109,7 @@ fn robust_errors_need_two_units_and_treat_copies_as_rows() {
     let model = ContestModel::new(&contests, &tallies, TieRule::Modelled, 0.1);
     let fitted = Posterior::fit_contests(&model, &tallies, &Interrupt::never()).unwrap();
     let errors = |rankings: &Rankings| {
-        let units = Units::of_rankings(rankings, &contests);
+        let units = Units::of_rankings(rankings, &contests, &Interrupt::never()).unwrap();
         covariance(
             &model,
             &tallies,
@@ -201,7 +201,7 @@ fn robust_errors_correct_for_the_number_of_units() {
     // M is the ridge plus k · kG/(kG − 1) times the products of one copy of the units.
     let with_copies = |copies: usize| {
         let rows: Vec<usize> = (0..5).cycle().take(5 * copies).collect();
-        let units = Units::of_rankings(&rankings.select(&rows), &contests);
+        let units = Units::of_rankings(&rankings.select(&rows), &contests, &never).unwrap();
         let source = ErrorSource::Units(&units);
         covariance(&model, &tallies, &fitted.scores, &[true; 4], source, &never).unwrap()
     };
