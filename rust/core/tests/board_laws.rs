@@ -112,3 +112,11 @@ fn two_comparisons_can_be_resampled_and_one_cannot() {
         assert_eq!(found.is_ok(), is_enough, "{comparisons}");
     }
 }
+
+#[test]
+fn more_resamples_than_fit_in_memory_are_refused() {
+    for method in methods() {
+        let error = resample(method, 1 << 44, 1).unwrap_err();
+        assert!(matches!(error, Error::Memory { .. }), "{error}");
+    }
+}

@@ -12,7 +12,7 @@ use crate::latent::{ContestModel, Posterior, WarmStart};
 use crate::pairs::PairCounts;
 use crate::random::{child_seed, Generator};
 use crate::rankings::Rankings;
-use crate::run::{stream, Interrupt, Jobs, Work};
+use crate::run::{require_memory, stream, Interrupt, Jobs, Work};
 use crate::weights::Weights;
 
 /// Largest number of labels of a leaderboard: all pairs of labels are compared in all resamples.
@@ -68,7 +68,7 @@ pub struct ScoreSample {
 ///
 /// # Errors
 /// [`Error::Parameter`] for fewer than 2 resamples, [`ComparisonError::TooFewUnits`], [`Error::TooManyLabels`] above
-/// [`MAX_BOARD_LABELS`], the errors of the method, [`Error::Interrupted`].
+/// [`MAX_BOARD_LABELS`], [`Error::Memory`], the errors of the method, [`Error::Interrupted`].
 pub fn resample_scores(
     data: BoardData<'_>,
     method: BoardMethod,
@@ -173,6 +173,9 @@ trait ResampledScores: Sync {
             n_jobs: options.n_jobs,
             interrupt: options.interrupt,
         };
+        // The table, and the copy that the separation of the labels takes.
+        let size = [options.resamples, scores.len(), 2];
+        require_memory::<f64>("the scores of the resamples", &size)?;
         let mut resampled = Array2::zeros((options.resamples, scores.len()));
         let draw = |buffers: &mut Result<Self::Buffers>, resample: usize| {
             let buffers = buffers.as_mut().map_err(|error| error.clone())?;
