@@ -55,13 +55,17 @@ impl Budget {
         }
         if self.until_clock < steps {
             self.until_clock = CLOCK_INTERVAL;
-            self.spent |= self
-                .deadline
-                .is_some_and(|deadline| Instant::now() >= deadline);
+            self.spent |= self.is_late();
         } else {
             self.until_clock -= steps;
         }
         Ok(())
+    }
+
+    /// Whether the time is over; reads the clock only if the time is limited.
+    pub(super) fn is_late(&self) -> bool {
+        self.deadline
+            .is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     /// Whether a limit was reached.

@@ -1,5 +1,6 @@
 //! Local search: moves single labels between buckets while the value improves.
 
+use super::budget::Budget;
 use super::cut::best_cut;
 use super::values::{BucketLimits, PairValues, NOISE};
 use crate::error::Result;
@@ -38,7 +39,8 @@ impl PairValues {
     }
 
     /// As [`Self::improve`], with restarts from perturbed results, drawn with a fixed seed. For components with too many
-    /// labels for a table of all sets: with a good start, branch and bound prunes most of its search.
+    /// labels for a table of all sets: with a good start, branch and bound prunes most of its search. No restart begins
+    /// after the time limit; steps are not counted.
     ///
     /// # Errors
     /// [`crate::error::Error::Interrupted`].
@@ -46,20 +48,23 @@ impl PairValues {
         &self,
         start: Vec<usize>,
         limits: BucketLimits,
-        meter: &mut WorkMeter,
+        budget: &mut Budget,
     ) -> Result<Vec<usize>> {
-        let mut best = self.improve(start, limits, meter)?;
+        let mut best = self.improve(start, limits, &mut budget.meter)?;
         let mut value = self.value(&best);
         let mut random = Generator::new(0);
         for _ in 0..RESTARTS {
+            if budget.is_late() {
+                break;
+            }
             let mut order = order_of(&best);
             for _ in 0..3 {
                 let (from, to) = (random.below(self.n), random.below(self.n));
                 let label = order.remove(from);
                 order.insert(to, label);
             }
-            let start = best_cut(self, &order, limits, meter)?;
-            let found = self.improve(start, limits, meter)?;
+            let start = best_cut(self, &order, limits, &mut budget.meter)?;
+            let found = self.improve(start, limits, &mut budget.meter)?;
             let found_value = self.value(&found);
             if found_value > value + NOISE {
                 (best, value) = (found, found_value);

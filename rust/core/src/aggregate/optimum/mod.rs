@@ -273,7 +273,7 @@ fn solve_component(
             components: vec![m],
         });
     }
-    let bucket_of = values.improve_repeatedly(start, limits, &mut budget.meter)?;
+    let bucket_of = values.improve_repeatedly(start, limits, budget)?;
     search_prefixes(values, limits, bucket_of, budget)
 }
 

@@ -158,6 +158,24 @@ fn a_spent_budget_leaves_a_valid_bound() {
 }
 
 #[test]
+fn restarts_of_large_components_end_with_the_time() {
+    let mut random = Generator::new(3);
+    // Too many labels for branch and bound, in one component; ties have no value, so that there are many local optima.
+    let values = random_values(80, 5, &mut random);
+    assert_eq!(decompose(&values, BucketLimits::ANY).len(), 1);
+    let never = Interrupt::never();
+    let timed = SearchLimits {
+        time: Some(std::time::Duration::ZERO),
+        ..SearchLimits::default()
+    };
+    let found = solve(&values, BucketLimits::ANY, timed, &never).unwrap();
+    let once = search_locally(&values, BucketLimits::ANY, &never).unwrap();
+    assert_eq!(found.bucket_of, once.bucket_of);
+    let restarted = solve_all(&values, BucketLimits::ANY);
+    assert!(values.value(&restarted.bucket_of) > values.value(&found.bucket_of));
+}
+
+#[test]
 fn interrupts_end_every_search() {
     let interrupt = Interrupt::new();
     interrupt.request();
