@@ -132,6 +132,8 @@ def test_files_and_pickles(tmp_path: Path) -> None:
         ((["a", "b"], [[1, -1, 0]], [0, 0]), r"table, entry \[0, 1\]: -1"),
         ((["a", "b"], [[1, np.nan, 0]], [0, 0]), r"table, entry \[0, 1\]: nan"),
         ((["a", "b"], [[1, 0, 0]], [0, np.inf]), r"ranked, entry \[1\]: inf"),
+        ((["a", "b"], [[1e308, 1e308, 0.0]], [1.0, 1.0]), "table adds up to infinity"),
+        ((["a", "b"], [[1.0, 0.0, 0.0]], [1e308, 1e308]), "ranked adds up to infinity"),
     ],
 )
 def test_bad_counts(arguments: Any, message: str) -> None:

@@ -91,6 +91,10 @@ class PairCounts:
                 raise ValueError(
                     f"{name}, entry {place}: {values[tuple(place)]}; expected a count of 0 or more"
                 )
+            with np.errstate(over="ignore"):
+                total = values.sum()
+            if np.isinf(total):
+                raise ValueError(f"{name} adds up to infinity; expected counts with a finite sum")
 
     @classmethod
     def of(

@@ -108,8 +108,9 @@ impl PairCounts {
     ///
     /// # Errors
     /// [`PairStatisticError::PairTable`](crate::error::PairStatisticError::PairTable) for an invalid shape,
-    /// [`Error::LabelCount`] if `ranked` has a different number of labels, and [`Error::Weight`] for a negative, NaN or
-    /// infinite count, with the index of the pair or label as its row.
+    /// [`Error::LabelCount`] if `ranked` has a different number of labels, [`Error::Weight`] for a negative, NaN or
+    /// infinite count, with the index of the pair or label as its row, and [`Error::WeightOverflow`] for counts whose sum
+    /// is infinite.
     pub fn from_table(table: ArrayView2<'_, f64>, ranked: &[f64]) -> Result<Self> {
         let (pairs, columns) = table.dim();
         let Some(labels) = labels_of_pairs(pairs).filter(|_| columns == 3) else {
@@ -136,6 +137,10 @@ impl PairCounts {
             check_weight(row, found)?;
         }
         counts.ranked.copy_from_slice(ranked);
+        let total: f64 = counts.table.values().iter().sum();
+        if !total.is_finite() {
+            return Err(Error::WeightOverflow);
+        }
         Ok(counts)
     }
 
@@ -373,5 +378,15 @@ mod tests {
         for shape in [(3, 2), (3, 4), (2, 3), (6, 3), (0, 3)] {
             assert!(of(shape).is_err(), "{shape:?}");
         }
+    }
+
+    #[test]
+    fn counts_with_an_infinite_sum_are_refused() {
+        let of = |count: f64| {
+            let table = ndarray::Array2::from_elem((3, 3), count);
+            PairCounts::from_table(table.view(), &[count; 3])
+        };
+        assert!(of(1e307).is_ok());
+        assert_eq!(of(1e308).unwrap_err(), Error::WeightOverflow);
     }
 }
