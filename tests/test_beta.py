@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
@@ -85,6 +86,20 @@ class TestAuto:
         assert clone(tree).fit(np.arange(6.0)[:, None], only_one).aggregator_ == Borda()
         with pytest.raises(ValueError, match=r"5 .*120"):
             clone(tree).fit(self.data.X[:5], self.data.Y)
+
+    @pytest.mark.parametrize("chosen", [["city"], [0], [True, False]])
+    def test_smoothed_trees_choose_beta_with_named_categories(self, chosen: Any) -> None:
+        city = np.where(self.data.X[:, 0] < np.median(self.data.X[:, 0]), "Bern", "Cork")
+        X = pd.DataFrame({"city": city, "age": self.data.X[:, 1]})
+        betas = [
+            PartialLabelRankingTree(
+                Borda(beta="auto"), shrinkage="path", categorical_features=categorical
+            )
+            .fit(X, self.data.Y)
+            .aggregator_
+            for categorical in (chosen, "from_dtype")
+        ]
+        assert betas[0] == betas[1]
 
     def test_held_out_rows_do_not_affect_beta(self, monkeypatch: pytest.MonkeyPatch) -> None:
         seen: dict[tuple[str, bytes], Any] = {}

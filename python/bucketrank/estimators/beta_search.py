@@ -131,7 +131,10 @@ def _smoothed_scores(
     for fold in range(min(_USED_FOLDS, n_folds)):
         test = fold_of == fold
         _, seed = _core.split_seeds(_SEED, 0.0, 0, fold)
-        inner = clone(tree).set_params(aggregator=default, random_state=seed % 2**32)
+        # X already holds the positions of categories.
+        inner = clone(tree).set_params(
+            aggregator=default, random_state=seed % 2**32, categorical_features=None
+        )
         inner.fit(X[~test], Y[~test], None if weights is None else weights[~test])
         predictions = inner._positions_by_pair_order(X[test], candidates)
         truth, truth_weights = Y[test], None if weights is None else weights[test]
