@@ -83,6 +83,26 @@ def test_the_choice_of_categories_is_saved(chosen: Any, tmp_path: Path) -> None:
     np.testing.assert_array_equal(loaded.predict(X), tree.predict(X))
 
 
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        pd.Index(["a"]),
+        pd.Series(["a"]),
+        np.array(["a"]),
+        np.array([0], dtype=np.int32),
+        {0},
+        range(1),
+    ],
+)
+def test_other_collections_are_saved_as_lists(chosen: Any, tmp_path: Path) -> None:
+    X = pd.DataFrame({"a": [0.0, 1.0, 2.0, 0.0], "b": [1.0, 2.0, 3.0, 4.0]})
+    tree = PartialLabelRankingTree(categorical_features=chosen)
+    save_model(tree.fit(X, [[1, 2], [1, 2], [2, 1], [2, 1]]), tmp_path / "model.bin")
+    loaded = load_model(tmp_path / "model.bin")
+    assert loaded.categorical_features == list(chosen)
+    np.testing.assert_array_equal(loaded.predict(X), tree.predict(X))
+
+
 def test_random_generators_are_not_saved(tmp_path: Path) -> None:
     model = PartialLabelRankingBooster(rounds=2, random_state=np.random.RandomState(3)).fit(X, Y)
     save_model(model, tmp_path / "model.bin")

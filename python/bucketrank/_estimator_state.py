@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,10 @@ class _UnsupportedError(TypeError):
 
 
 def pack_estimator(model: BaseEstimator) -> bytes:
-    """Serialise a fitted estimator; NumPy scalars become Python numbers, and random generators None."""
+    """Serialise a fitted estimator.
+
+    NumPy scalars become Python numbers, other collections such as a pandas Index lists, and random generators None.
+    """
     parts: list[Any] = []
     text = json.dumps(_encode(model, parts))
     if not _is_small(text):
@@ -163,6 +167,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (np.random.RandomState, np.random.Generator)):
         # A fitted model makes no more random draws.
         return None
+    if isinstance(value, Iterable) and not isinstance(value, (bytes, Mapping)):
+        # Such as the column names of a data frame that `categorical_features` lists.
+        return list(value)
     raise _UnsupportedError(f"{value!r:.60} cannot be saved")
 
 
