@@ -162,6 +162,7 @@ def test_foreign_files_are_rejected(tmp_path: Path) -> None:
         lambda d: d["state"].update(aggregator_={"aggregator": "Borda", "params": {"x": 1}}),
         lambda d: d["state"].update(ridge={"list": [{"list": []}] * 300_000}),
         lambda d: d["state"].update(label_names_in_=nested(50)),
+        lambda d: d["state"].update(ridge={"float": 10**400}),
         lambda d: d.pop("state"),
         lambda d: d.update(state=[1]),
         lambda d: d.update(state=3),

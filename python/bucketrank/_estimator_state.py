@@ -25,6 +25,15 @@ _MAX_DIMENSIONS = 4
 # Bounds of the JSON description in a file, because each value takes up to 100 bytes of memory.
 _MAX_DESCRIPTION_BYTES = 1 << 22
 _MAX_DESCRIPTION_VALUES = 200_000
+_DESCRIPTION_ERRORS = (
+    KeyError,
+    TypeError,
+    AttributeError,
+    IndexError,
+    OverflowError,
+    RecursionError,
+)
+"""Errors of an invalid description, besides ValueError."""
 
 
 class _UnsupportedError(TypeError):
@@ -55,7 +64,7 @@ def unpack_estimator(data: bytes, what: str) -> Any:
         reader = _Reader(parts)
         model = reader.estimator(json.loads(description), 0)
         reader.finish()
-    except (KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+    except _DESCRIPTION_ERRORS as error:
         raise ValueError(f"cannot read the saved {what}: {error!r}") from error
     except ValueError as error:
         raise ValueError(f"cannot read the saved {what}: {error}") from error
@@ -91,7 +100,7 @@ def unpack_state(data: Any, name: str) -> dict[str, Any]:
             raise ValueError(f"found a saved {described['estimator']}")
         state = {key: reader.value(value, 0) for key, value in described["state"].items()}
         reader.finish()
-    except (KeyError, TypeError, AttributeError, IndexError, RecursionError, ValueError) as error:
+    except (*_DESCRIPTION_ERRORS, ValueError) as error:
         raise ValueError(f"cannot read the saved {name}: {error!r}") from error
     return state
 
