@@ -12,6 +12,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from bucketrank import (
+    PartialLabelRankingBaseline,
     PartialLabelRankingTree,
     export_graphviz,
     export_text,
@@ -132,6 +133,13 @@ def test_bad_arguments(tree: PartialLabelRankingTree, export: object) -> None:
         export(tree, label_names="abc")
     with pytest.raises(TypeError, match=r"max_depth is 1\.5; expected a whole number"):
         export(tree, max_depth=1.5)
+    with pytest.raises(ValueError, match=r"max_depth is -1; expected .* at least 0"):
+        export(tree, max_depth=-1)
+    with pytest.raises(ValueError, match=r"decimals is -1; expected .* at least 0"):
+        export(tree, decimals=-1)
+    baseline = PartialLabelRankingBaseline().fit([[0], [1]], [[1, 2], [2, 1]])
+    with pytest.raises(TypeError, match="expected a PartialLabelRankingTree"):
+        export(baseline)
 
 
 def overlaps(boxes: list[Any]) -> list[Any]:

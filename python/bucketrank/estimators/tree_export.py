@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from bucketrank._validation import as_names, as_whole
+from bucketrank._validation import as_names, at_least
 from bucketrank.estimators.tree_colours import node_colours
 from bucketrank.notation import to_display_text
 from bucketrank.tables import escape_text, pluralize
@@ -159,9 +159,11 @@ def shown_tree(
 ) -> ShownNode:
     """Return the root of the displayed tree, truncated at `max_depth`."""
     check_is_fitted(tree)
+    if not hasattr(tree, "tree_"):
+        raise TypeError(f"tree is {tree!r:.60}; expected a PartialLabelRankingTree")
     features, labels = shown_names(tree, feature_names, label_names)
-    limit = None if max_depth is None else as_whole(max_depth, "max_depth")
-    digits = as_whole(decimals, "decimals")
+    limit = None if max_depth is None else at_least(max_depth, "max_depth", 0)
+    digits = at_least(decimals, "decimals", 0)
     nodes = tree.tree_.nodes()
     leaves = tree.tree_.leaves()
     spec = tree.aggregator_._spec()
