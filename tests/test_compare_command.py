@@ -45,6 +45,11 @@ def test_prints_a_table_and_suggestions(folder: Path, capsys: pytest.CaptureFixt
     assert "\x1b" not in out
 
 
+def test_closed_standard_output(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", None)
+    assert main(["compare", "--data", str(folder), *QUICK]) == 0
+
+
 def test_formats_and_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     call = ["compare", "--data", str(folder), *QUICK]
     assert main([*call, "--format", "json"]) == 0

@@ -221,6 +221,16 @@ def test_fit_and_predict(drinks: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert out.read_text() == "coffee > tea ~ juice\ntea > coffee ~ juice\n"
 
 
+def test_predict_with_closed_standard_output(
+    drinks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = str(tmp_path / "model.bin")
+    fit = ["fit", str(drinks), "--labels", "coffee", "tea", "juice", "--method", "tree"]
+    assert run_command([*fit, "--out", model]) == 0
+    monkeypatch.setattr("sys.stdout", None)
+    assert run_command(["predict", model, str(drinks)]) == 0
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -156,4 +156,5 @@ def _try_next(options: argparse.Namespace) -> str:
 
 def _wants_colour() -> bool:
     """Whether standard output is a terminal and colour is not disabled; see https://no-color.org."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    return is_terminal and not os.environ.get("NO_COLOR")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Collection
 from typing import Any
 
@@ -69,7 +68,8 @@ def run(options: argparse.Namespace) -> int:
     else:
         text = to_csv_text([labels, *positions.tolist()])
     if out is None:
-        sys.stdout.write("".join(f"{escape_text(line)}\n" for line in text.split("\n")[:-1]))
+        # Unlike sys.stdout.write, print does nothing if standard output is closed.
+        print("".join(f"{escape_text(line)}\n" for line in text.split("\n")[:-1]), end="")
     else:
         write_file(out, text)
     return 0
