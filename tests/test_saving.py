@@ -221,6 +221,21 @@ def test_fit_and_predict(drinks: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert out.read_text() == "coffee > tea ~ juice\ntea > coffee ~ juice\n"
 
 
+def test_an_empty_cell_in_a_single_column_is_a_row(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("hour,coffee,tea\n3,1,2\n20,2,1\n")
+    model = str(tmp_path / "model.bin")
+    fit = ["fit", str(data), "--labels", "coffee", "tea", "--method", "tree", "--out", model]
+    assert run_command(fit) == 0
+    new = tmp_path / "new.csv"
+    pd.DataFrame({"hour": [3, None, 20]}).to_csv(new, index=False)
+    capsys.readouterr()
+    assert run_command(["predict", model, str(new)]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 4
+
+
 def test_predict_with_closed_standard_output(
     drinks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -49,7 +49,8 @@ def records(name: str, text: str) -> Iterator[tuple[int, list[str]]]:
     try:
         for cells in reader:
             read = reader.line_num
-            if len(cells) > 1 or any(cell.strip() for cell in cells):
+            # A line of spaces is blank, but a line with only "" is an empty cell of a table with one column.
+            if len(cells) > 1 or any(cell.strip() or not cell for cell in cells):
                 yield read, cells
     except csv.Error as error:
         lines = itertools.islice(io.StringIO(text, newline=""), read, None)
