@@ -119,6 +119,7 @@ def test_every_method_works() -> None:
         ),
         (b'a,b\n1,2\n1,"2""\n3,4\n', "line 3, column 2: a quote is opened but never closed"),
         (b'a,"b\nc",d,"e\n1,2,3,4\n', "line 2, column 4: a quote is opened but never closed"),
+        (b'a,b\n1,"2"3\n', "line 2, column 2: '3' after a closing quote; expected a comma"),
         (b'a,b\n1,"2"x\n', "line 2, column 2: 'x' after a closing quote; expected a comma"),
         (
             b"a,b\n1," + b"2" * 200_000 + b"\n",

@@ -31,6 +31,8 @@ _MISSING_CELL = re.compile(
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|\+?inf(inity)?", re.ASCII | re.IGNORECASE)
 _INFINITE = re.compile("inf", re.IGNORECASE)
+_INNER_QUOTE = re.compile(r'[^,\n]"[^,\n]')
+"""A quote inside a cell, which NumPy drops."""
 
 
 class CsvColumn(NamedTuple):
@@ -127,6 +129,8 @@ class CsvTable:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
         body = text.split("\n", self._header_line)[-1]
         if not body.strip() or _has_long_cell(body):
+            return None
+        if '"' in body and _INNER_QUOTE.search(body):
             return None
         table = _load(body)
         if table is None and '"' not in body:
