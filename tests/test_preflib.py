@@ -56,6 +56,11 @@ def test_repeated_names_get_numbers(tmp_path: Path, names: list[str], labels: li
     assert br.read_preflib(written(tmp_path, text))[1] == labels
 
 
+def test_a_comment_of_many_spaces_is_read_in_linear_time(tmp_path: Path) -> None:
+    text = HEADER + "#" + " " * 100_000 + "no key\n2: 1,2\n"
+    assert br.read_preflib(written(tmp_path, text)).positions.shape == (1, 3)
+
+
 def test_categories_are_positions(tmp_path: Path) -> None:
     text = HEADER.replace("toi", "cat") + "2: {},{1,2},3\n"
     Y, _, _ = br.read_preflib(written(tmp_path, text, "example.cat"))

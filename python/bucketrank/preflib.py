@@ -24,7 +24,6 @@ __all__ = ["PREFLIB_TYPES", "WeightedRankings", "read_preflib", "write_preflib"]
 PREFLIB_TYPES = ("soc", "soi", "toc", "toi", "cat")
 """Data types: orders that are strict (s) or with ties (t), complete (c) or incomplete (i); and categories (cat)."""
 
-_HEADER = re.compile(r"#\s*([^:]+?)\s*:\s*(.*?)\s*")
 _NAME = re.compile(r"ALTERNATIVE NAME (\d+)", re.IGNORECASE)
 _BALLOT = re.compile(r"\s*([^:\s]+)\s*:(.*)")
 _BUCKET = re.compile(r"\s*(?:\{([\d\s,]*)\}|(\d+))\s*(?:,|$)")
@@ -145,9 +144,9 @@ def _read_header(name: str, lines: Sequence[tuple[int, str]]) -> dict[str, tuple
     """Return line number and value by key; keys are in upper case."""
     header: dict[str, tuple[int, str]] = {}
     for number, line in lines:
-        entry = _HEADER.fullmatch(line) if line.startswith("#") else None
-        if entry is not None:
-            header[entry[1].upper()] = number, entry[2]
+        key, colon, value = line.removeprefix("#").partition(":")
+        if line.startswith("#") and colon and key.strip():
+            header[key.strip().upper()] = number, value.strip()
     if "NUMBER ALTERNATIVES" not in header:
         raise BadFileError(
             f"{name}: no line '# NUMBER ALTERNATIVES: ...'; expected a PrefLib file with a header of lines "
