@@ -166,10 +166,10 @@ def _labels(name: str, header: dict[str, tuple[int, str]]) -> list[Hashable]:
         found = _NAME.fullmatch(key)
         if found is None:
             continue
-        index = int(found[1]) - 1
+        index = int(found[1]) - 1 if len(found[1]) < 10 else -1
         if not 0 <= index < len(labels):
             raise BadFileError(
-                f"{name}, line {line}: alternative {found[1]}; expected a number from 1 to {len(labels)}"
+                f"{name}, line {line}: alternative {found[1]:.60}; expected a number from 1 to {len(labels)}"
             )
         labels[index] = text or labels[index]
     return _distinct(labels)
