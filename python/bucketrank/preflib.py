@@ -237,12 +237,13 @@ def _positions(place: str, text: str, n_labels: int, kind: str) -> NDArray[np.fl
 
 def _buckets(place: str, text: str) -> Iterator[list[int]]:
     """Yield the alternatives of each bucket or category; a category may be empty."""
+    text = text.strip()
     start = 0
-    while text[start:].strip():
+    while start < len(text):
         found = _BUCKET.match(text, start)
         if found is None:
             raise BadFileError(
-                f"{place}: {text[start:].strip()[:60]!r}; expected alternatives such as 3 or {{1,2}}, with commas"
+                f"{place}: {text[start:].lstrip()[:60]!r}; expected alternatives such as 3 or {{1,2}}, with commas"
             )
         inside = found[2] if found[1] is None else found[1]
         words = [word.strip() for word in inside.split(",")] if inside.strip() else []
