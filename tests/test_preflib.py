@@ -100,6 +100,7 @@ def test_round_trip(tmp_path_factory: pytest.TempPathFactory, data: st.DataObjec
         (HEADER.replace("toi\n# N", "soc\n# N") + "2: 1,2\n", r"line 8: alternative 3 is missing"),
         (HEADER.replace("toi\n# N", "xyz\n# N") + "2: 1,2\n", r"line 2: data type 'xyz'"),
         (HEADER.replace("VES: 3", "VES: 1"), r"line 3: '1' alternatives"),
+        (HEADER.replace("VES: 3", "VES: 65536") + "1: 1\n", r"line 3: '65536' alternatives"),
         (HEADER.replace("NAME 3", "NAME 4"), r"line 7: alternative 4; expected a number"),
         (HEADER.replace("NAME 3", "NAME " + "1" * 5000), r"line 7: alternative 1{60}; expected"),
     ],

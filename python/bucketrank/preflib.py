@@ -24,6 +24,9 @@ __all__ = ["PREFLIB_TYPES", "WeightedRankings", "read_preflib", "write_preflib"]
 PREFLIB_TYPES = ("soc", "soi", "toc", "toi", "cat")
 """Data types: orders that are strict (s) or with ties (t), complete (c) or incomplete (i); and categories (cat)."""
 
+_MOST_LABELS = 2**16 - 1
+"""Largest number of labels of the Rust core."""
+
 _NAME = re.compile(r"ALTERNATIVE NAME (\d+)", re.IGNORECASE)
 _BALLOT = re.compile(r"\s*([^:\s]+)\s*:(.*)")
 _BUCKET = re.compile(r"\s*(?:\{([\d\s,]*)\}|(\d+))\s*(?:,|$)")
@@ -157,9 +160,9 @@ def _read_header(name: str, lines: Sequence[tuple[int, str]]) -> dict[str, tuple
 
 def _labels(name: str, header: dict[str, tuple[int, str]]) -> list[Hashable]:
     number, value = header["NUMBER ALTERNATIVES"]
-    if not re.fullmatch(r"\d{1,5}", value) or int(value) < 2:
+    if not re.fullmatch(r"\d{1,5}", value) or not 2 <= int(value) <= _MOST_LABELS:
         raise BadFileError(
-            f"{name}, line {number}: {value[:60]!r} alternatives; expected a whole number from 2 to 99999"
+            f"{name}, line {number}: {value[:60]!r} alternatives; expected a whole number from 2 to {_MOST_LABELS}"
         )
     labels: list[Hashable] = [str(alternative) for alternative in range(1, int(value) + 1)]
     for key, (line, text) in header.items():
