@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 from collections.abc import Callable
@@ -80,6 +81,17 @@ def test_standard_output_is_written_directly(kind: str, tmp_path: Path) -> None:
             subprocess.run(command, check=True, stdout=sink)
         out = (tmp_path / "out").read_text()
     assert out == "one\ntwo\n"
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="needs shared memory")
+def test_files_in_shared_memory_are_replaced() -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        path = Path(folder, "model.bin")
+        write_file(path, b"old")
+        with path.open("rb") as reader:
+            write_file(path, b"new")
+            assert reader.read() == b"old"
+        assert path.read_bytes() == b"new"
 
 
 def interrupt(*_: object) -> None:

@@ -69,8 +69,11 @@ def _mode(path: Path) -> int | None:
 def _is_special(path: Path, mode: int | None) -> bool:
     if mode is None:
         return False
-    # A redirected /dev/stdout is a regular file, but the process writes to it through an open descriptor.
-    return not stat.S_ISREG(mode) or any(map(path.is_relative_to, _DEVICE_FOLDERS))
+    if not stat.S_ISREG(mode):
+        return True
+    # A redirected /dev/stdout links to a regular file, but the process writes to it through an open descriptor. Other
+    # regular files in these folders, such as those of /dev/shm, are no links.
+    return path.is_symlink() and any(map(path.is_relative_to, _DEVICE_FOLDERS))
 
 
 def _write_and_sync(temporary: Path, data: bytes, mode: int | None) -> None:
