@@ -101,6 +101,8 @@ def _from_csv(
     else:
         columns = [_column(name, header, label) for label in labels]
         _check_columns(name, columns, header)
+        if set(columns).intersection(weight_columns):
+            raise table.header_error(f"{weights!r} is both a label and the column of the weights")
     if len(columns) < 2:
         raise table.header_error(
             f"{len(columns)} column; expected a column for each of 2 or more labels"
