@@ -149,6 +149,10 @@ def test_a_survey_with_other_columns(tmp_path: Path, capsys: pytest.CaptureFixtu
     # A subset of the ranked columns has gaps, which are closed.
     assert main(["aggregate", str(file), "--labels", "tea", "juice"]) == 0
     assert "tea > juice" in capsys.readouterr().out
+    assert main([*command, "--weights", "name"]) == 2
+    assert "column 1 (name): 'ann' is not a finite number; expected a weight" in (
+        capsys.readouterr().err
+    )
     assert main([*command, "--weights", "juice"]) == 2
     assert "'juice' is both a label and the column of the weights" in capsys.readouterr().err
     assert main([*command[:-1], "beer"]) == 2

@@ -75,16 +75,18 @@ class CsvTable:
         labels: Sequence[int],
         row: str = "instance",
         *,
+        value: str = "the value of a feature",
         allow_missing: bool = False,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Read the columns of the features (finite numbers) and of the labels (positions, NaN for missing labels).
 
-        `row` is the noun for a row in messages. An empty cell of a feature is an error, or NaN with `allow_missing`.
+        In messages, `row` is the noun for a row and `value` for the cell of a feature. An empty cell of a
+        feature is an error, or NaN with `allow_missing`.
         """
         values = self._read_fast(features, labels)
         if values is not None and (allow_missing or not np.isnan(values[0]).any()):
             return values
-        return self._read_cells(features, labels, row, allow_missing=allow_missing)
+        return self._read_cells(features, labels, row, value, allow_missing=allow_missing)
 
     def read_with_text(
         self,
@@ -105,7 +107,7 @@ class CsvTable:
         if text is None:
             text = {i for i in features if any(_has_text(row[i : i + 1]) for row in rows)}
         numbers = [i for i in features if i not in text]
-        X, Y = self._read_cells(numbers, labels, "instance", allow_missing=True)
+        X, Y = self._read_cells(numbers, labels, allow_missing=True)
         if not text:
             return X, Y
         table = np.empty((len(rows), len(features)), dtype=object)
@@ -149,7 +151,13 @@ class CsvTable:
         return None if np.isinf(X).any() else (X, Y)
 
     def _read_cells(
-        self, features: Sequence[int], labels: Sequence[int], row: str, *, allow_missing: bool
+        self,
+        features: Sequence[int],
+        labels: Sequence[int],
+        row: str = "instance",
+        value: str = "the value of a feature",
+        *,
+        allow_missing: bool,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Read cell by cell; supports quoted cells and unused columns, and reports the place of an error."""
         columns = [CsvColumn(number, name) for number, name in enumerate(self.header, start=1)]
@@ -160,7 +168,7 @@ class CsvTable:
                 [
                     math.nan
                     if allow_missing and cells[i].strip().lower() in _MISSING
-                    else _feature(self.name, line, columns[i], cells[i])
+                    else _feature(self.name, line, columns[i], cells[i], value)
                     for i in features
                 ]
             )
@@ -277,14 +285,14 @@ def _finite_or_inf(name: str, line: int, column: CsvColumn, word: str) -> float:
     return value
 
 
-def _feature(name: str, line: int, column: CsvColumn, cell: str) -> float:
+def _feature(name: str, line: int, column: CsvColumn, cell: str, expected: str) -> float:
     """Parse the cell of a feature, which must be a finite number."""
     word = cell.strip()
     value = float(word) if _is_number(word) else math.nan
     if math.isfinite(value):
         return value
     found = f"{word!r} is not a finite number" if word else "the cell is empty"
-    raise BadFileError(f"{name}, line {line}, {column}: {found}; expected the value of a feature")
+    raise BadFileError(f"{name}, line {line}, {column}: {found}; expected {expected}")
 
 
 def _check_width(name: str, line: int, cells: Sequence[str], expected: int) -> None:

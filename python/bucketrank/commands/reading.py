@@ -108,7 +108,7 @@ def _from_csv(
             f"{len(columns)} column; expected a column for each of 2 or more labels"
         )
     try:
-        X, Y = table.read(weight_columns, columns, row="ranking")
+        X, Y = table.read(weight_columns, columns, row="ranking", value="a weight")
     except BadFileError as error:
         hint = "; --labels names the columns with positions, if the table has others, too"
         raise BadFileError(f"{error}{hint if labels is None else ''}") from None
