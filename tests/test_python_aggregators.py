@@ -123,6 +123,13 @@ def test_the_command_line_finds_them(
     Path("r.csv").write_text("a,b,c\n1,2,3\n1,2,3\n")
     assert main(["aggregate", "r.csv", "--method", "own_methods_of_test:Reverse"]) == 0
     assert "c > b > a" in capsys.readouterr().out
-    for name in ("own_methods_of_test:Nothing", "no_such_module:A", "json:dumps"):
+    Path("unfinished_methods_of_test.py").write_text("class Unfinished(:\n")
+    for name in (
+        "own_methods_of_test:Nothing",
+        "no_such_module:A",
+        "json:dumps",
+        ".json:A",
+        "unfinished_methods_of_test:Unfinished",
+    ):
         assert main(["aggregate", "r.csv", "--method", name]) == 2
-        assert "method" in capsys.readouterr().err
+        assert f"method {name!r}" in capsys.readouterr().err

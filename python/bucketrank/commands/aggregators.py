@@ -22,7 +22,7 @@ def find_aggregator(name: str, **params: Any) -> Aggregator:
         sys.path.insert(0, "")
     try:
         found = getattr(importlib.import_module(module_name), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
+    except (ImportError, AttributeError, SyntaxError, TypeError, ValueError) as error:
         raise ValueError(
             f"method {name!r}: {error}; expected module:Class, a class of a module that Python finds"
         ) from None
