@@ -305,6 +305,9 @@ def test_command(battles: datasets.Battles, tmp_path: Path, capsys: Any) -> None
     assert main([*arguments, "--group", "prompt", "--elo", "--out", str(page)]) == 0
     assert "12 labels" in capsys.readouterr().out
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    page = tmp_path / "BOARD.HTML"
+    assert main([*arguments, "--out", str(page)]) == 0
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert main([*arguments, "--first", "home"]) == 2
     assert "data has no column 'home'" in capsys.readouterr().err
     assert main([*arguments, "--method", "borda", "--elo"]) == 2

@@ -106,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
             random_state=options.seed,
             n_jobs=options.jobs,
         )
-        is_page = out is not None and out.suffix in (".html", ".htm")
+        is_page = out is not None and out.suffix.lower() in (".html", ".htm")
         text = board.report() if is_page else f"{_render(board, options.format)}\n"
     print_or_write(text, out, board)
     return 0
