@@ -17,6 +17,7 @@ from bucketrank import (
     Aggregator,
     Borda,
     BucketPivot,
+    PartialLabelRankingForest,
     PartialLabelRankingTree,
     get_aggregator,
     pair_order_matrix,
@@ -203,6 +204,18 @@ def test_whole_weights_equal_repeated_rows(missing: float, criterion: str) -> No
         repeated = grown(criterion=criterion).fit(X[copies], Y[copies])
         assert structure(weighted) == structure(repeated)
         np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
+
+
+@pytest.mark.parametrize("model", [PartialLabelRankingTree, PartialLabelRankingForest])
+@pytest.mark.parametrize("params", [{"min_samples_split": 0.2}, {"min_samples_leaf": 0.1}])
+def test_shares_of_rows_ignore_rows_of_weight_0(model: Any, params: dict[str, Any]) -> None:
+    X, Y = random_data(0, rows=80)
+    kept = np.arange(80) % 2 == 0
+    params = {"min_samples_split": 2, "random_state": 0, **params}
+    weighted = model(**params).fit(X, Y, kept.astype(float))
+    shortened = model(**params).fit(X[kept], Y[kept])
+    assert weighted.get_n_leaves() == shortened.get_n_leaves()
+    np.testing.assert_array_equal(weighted.predict_pair_shares(X), shortened.predict_pair_shares(X))
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.4])

@@ -25,7 +25,7 @@ from bucketrank.aggregation import Aggregator, as_aggregator
 from bucketrank.estimators.aggregator_checks import check_for_forest
 from bucketrank.estimators.base import pair_order_of
 from bucketrank.estimators.explained import ScoreRanker
-from bucketrank.estimators.tree_parameters import forest_options
+from bucketrank.estimators.tree_parameters import forest_options, training_shape
 
 __all__ = ["PartialLabelRankingForest"]
 
@@ -182,7 +182,8 @@ class PartialLabelRankingForest(ScoreRanker):
         aggregator._check_label_count(positions.shape[1])
         strength = self._strength()
         n_trees = self._n_trees()
-        options = forest_options(self, values.shape, positions.shape[1])
+        weights = as_weights(sample_weight)
+        options = forest_options(self, training_shape(values, weights), positions.shape[1])
         for name in ("oob_score", "oob_guard", "warm_start"):
             as_flag(getattr(self, name), name)
         if (self.oob_score or self.oob_guard) and self.variant == "extra_trees":
@@ -190,7 +191,6 @@ class PartialLabelRankingForest(ScoreRanker):
                 "oob_score or oob_guard with variant 'extra_trees', whose trees use all rows; "
                 "expected variant 'bootstrap' or 'mixed'"
             )
-        weights = as_weights(sample_weight)
         data = hash_data(values, positions, weights)
         started = getattr(self, "forest_", None) if self.warm_start else None
         if started is None:

@@ -16,7 +16,7 @@ from bucketrank.estimators.aggregator_checks import check_for_tree
 from bucketrank.estimators.base import pair_order_of
 from bucketrank.estimators.beta_search import needs_beta, with_chosen_beta
 from bucketrank.estimators.explained import ScoreRanker
-from bucketrank.estimators.tree_parameters import smoothing_of, tree_options
+from bucketrank.estimators.tree_parameters import smoothing_of, training_shape, tree_options
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -207,12 +207,11 @@ class PartialLabelRankingTree(ScoreRanker):
         smoothing = smoothing_of(self)
         aggregator = check_for_tree(as_aggregator(self.aggregator), smoothing)
         aggregator._check_label_count(positions.shape[1])
-        options = tree_options(self, values.shape, positions.shape[1])
+        weights = as_weights(sample_weight)
+        options = tree_options(self, training_shape(values, weights), positions.shape[1])
         if needs_beta(aggregator):
             aggregator = with_chosen_beta(aggregator, self, values, positions, sample_weight)
-        tree = _core.Tree.fit(
-            values, positions, as_weights(sample_weight), aggregator._spec(), options
-        )
+        tree = _core.Tree.fit(values, positions, weights, aggregator._spec(), options)
         self._remember(X, names, aggregator, categories)
         self._smoothing = smoothing
         self._soft = options["soft"]

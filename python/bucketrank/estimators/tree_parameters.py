@@ -7,6 +7,7 @@ import numbers
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from bucketrank import _core
@@ -23,6 +24,14 @@ ROUTINGS = ("hard", "soft")
 _STRENGTHS = _core.DEFAULTS["shrinkage"]
 """Default strength of each kind of shrinkage."""
 _SEEDS = 2**31 - 1
+
+
+def training_shape(
+    values: NDArray[np.float64], weights: NDArray[np.float64] | None
+) -> tuple[int, int]:
+    """Return the numbers of rows with a positive weight and of features; the core reports invalid weights."""
+    rows = len(values) if weights is None else max(1, int((weights > 0).sum()))
+    return rows, values.shape[1]
 
 
 def tree_options(
