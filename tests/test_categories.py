@@ -24,6 +24,8 @@ from bucketrank import (
     save_model,
 )
 from bucketrank.__main__ import main
+from bucketrank.csv_reader import CsvTable
+from bucketrank.csv_records import BadFileError
 from tree_data import Array, dense
 
 CITIES = np.array(["Bern", "Cork", "Enna", "Graz", "Lyon", "Oslo", "Pisa", "Riga"])
@@ -241,6 +243,16 @@ def test_other_types_in_predict() -> None:
         tree.predict(X.rename(columns={"city": "town"}))
     with pytest.raises(ValueError, match="X has 160 rows but y has 159"):
         tree.fit(X, y[:-1])
+
+
+def test_signed_infinities_and_nan_are_not_categories() -> None:
+    table = CsvTable("f.csv", "city,age,a,b\nBern,1,1,2\nCork,-nan,2,1\n")
+    X, _ = table.read_with_text([0, 1], [2, 3])
+    assert X[0].tolist() == ["Bern", 1.0]
+    assert np.isnan(X[1, 1])
+    table = CsvTable("f.csv", "age,a,b\n1,1,2\n-inf,2,1\n")
+    with pytest.raises(BadFileError, match=r"line 3, column 1 \(age\): '-inf' is not a finite"):
+        table.read_with_text([0], [1, 2])
 
 
 def test_command_line_reads_categories(

@@ -20,7 +20,7 @@ from bucketrank import _core
 from bucketrank.csv_records import BadFileError, decode, records
 from bucketrank.errors import RankingError
 
-_MISSING = {"", "nan", "na", "n/a", "null", "none", "?"}
+_MISSING = {"", "nan", "+nan", "-nan", "na", "n/a", "null", "none", "?"}
 """Cells of missing labels and of missing feature values, in lower case."""
 
 _MISSING_WORD = r"[ \t]*(?:na|n/a|null|none|\?)?[ \t]*"
@@ -30,6 +30,9 @@ _MISSING_CELL = re.compile(
 """A cell of a missing label, except nan, which NumPy reads."""
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|\+?inf(inity)?", re.ASCII | re.IGNORECASE)
+_MINUS_INFINITY = {"-inf", "-infinity"}
+"""Cells in lower case that are numbers, but neither positions nor values of features."""
+
 _INFINITE = re.compile("inf", re.IGNORECASE)
 _INNER_QUOTE = re.compile(r'[^,\n]"[^,\n]')
 """A quote inside a cell, which NumPy drops."""
@@ -254,7 +257,8 @@ def _column_names(name: str, line: int, cells: Sequence[str]) -> list[str]:
 def _has_text(cells: Sequence[str]) -> bool:
     """Whether one of the cells is neither a number nor missing; False for no cells, as at the end of a short row."""
     words = [cell.strip() for cell in cells]
-    return any(not _is_number(word) and word.lower() not in _MISSING for word in words)
+    numeric = _MISSING | _MINUS_INFINITY
+    return any(not _is_number(word) and word.lower() not in numeric for word in words)
 
 
 def _is_number(word: str) -> bool:
