@@ -50,6 +50,8 @@ def test_bad_input() -> None:
         Baseline().fit(X, Y).predict([[1.0, 2.0]])
     with pytest.raises(ValueError, match="requires y to be passed"):
         Baseline().fit(X, None)
+    with pytest.raises(ValueError, match="beta 'auto', which only a tree chooses"):
+        Baseline(aggregator=br.Borda("auto")).fit(X, Y)
 
 
 def test_ties_are_hard_to_beat_on_movies(shared_dir: Path, comparisons: Any) -> None:

@@ -77,6 +77,9 @@ class PartialLabelRankingBaseline(LabelRanker):
         values, positions, names, _ = self._training_data(X, y)
         strategy = one_of(self.strategy, "strategy", STRATEGIES)
         aggregator = as_aggregator(self.aggregator)
+        aggregator._check_label_count(positions.shape[1])
+        # Raises for beta "auto", which only a tree chooses.
+        aggregator._spec()
         # A tree with only a root keeps the rankings for any aggregator.
         root = _core.Tree.fit(
             values,
