@@ -126,6 +126,16 @@ def test_rows_labels_and_weights(model: Any) -> None:
     )
 
 
+@every_estimator
+def test_categories_of_rows_of_weight_0_are_unknown(model: Any) -> None:
+    X, y = survey()
+    kept = (X["city"] != "Graz").to_numpy()
+    weighted = clone(model).fit(X, y, kept.astype(float))
+    shortened = clone(model).fit(X[kept], y[kept])
+    assert weighted.categories_ == shortened.categories_
+    np.testing.assert_array_equal(weighted.predict_pair_shares(X), shortened.predict_pair_shares(X))
+
+
 def test_the_order_recovers_the_hidden_scale() -> None:
     X, y = survey(rows=2000)
     scale = dict(zip(CITIES.tolist(), [5, 0, 7, 2, 4, 1, 6, 3], strict=True))

@@ -189,7 +189,11 @@ def encode(values: list[Any], categories: list[Any], place: str) -> NDArray[np.f
 def order_categories(
     values: list[Any], place: str, positions: Positions, sample_weight: ArrayLike | None
 ) -> list[Any]:
-    """Return the categories of a column in the order of their rankings."""
+    """Return the categories of a column in the order of their rankings; rows of weight 0 are left out."""
+    weights = as_weights(sample_weight)
+    if weights is not None and weights.shape == (len(values),):
+        pairs = zip(values, weights.tolist(), strict=True)
+        values = [None if weight == 0 else value for value, weight in pairs]
     known = list_categories(values, place)
     if not known:
         return known
@@ -199,7 +203,6 @@ def order_categories(
         )
     codes = encode(values, known, place)
     whole = np.where(np.isnan(codes), -1, codes).astype(np.int64)
-    weights = as_weights(sample_weight)
     ranks = _core.order_categories(whole, len(known), positions, weights)
     ordered = [None] * len(known)
     for category, rank in zip(known, ranks.tolist(), strict=True):
