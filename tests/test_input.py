@@ -98,6 +98,7 @@ BAD: list[tuple[Any, type[Exception], str]] = [
     ([[1j, 2]], TypeError, r"dtype complex128"),
     ([[1, 2], [1]], ValueError, r"row 1: 1 entries, but row 0 has 2"),
     (pd.DataFrame({"a": [1], "b": ["x"]}), TypeError, r"column 'b': dtype"),
+    (pd.DataFrame(index=[0]), ValueError, r"found 0 label\(s\); expected at least 2"),
     ([[1, 2, 3], [0, 1, 2]], ValueError, r"row 1, label 0: position 0; positions start at 1"),
     ([[1, 2, -3]], ValueError, r"row 0, label 2: position -3; positions start at 1"),
     ([[1, 2, -math.inf]], ValueError, r"row 0, label 2: position -inf"),

@@ -349,6 +349,8 @@ def _frame_to_array(frame: Any, name: str) -> Any:
     if not is_pandas(frame):
         return frame.to_numpy()
     columns = list(frame.columns)
+    if not columns:
+        return np.empty(frame.shape)
     for index, column in enumerate(columns):
         dtype = frame.iloc[:, index].dtype
         if getattr(dtype, "kind", None) not in ("i", "u", "f"):
