@@ -448,3 +448,13 @@ def test_results_have_every_format(test: Any) -> None:
     assert len(list(csv.reader(result.to_csv().splitlines()))) == 4
     json.dumps(result.to_dict(), allow_nan=False)
     assert "bucket_pivot" in str(result)
+
+
+def test_frames_keep_columns_of_equal_names() -> None:
+    scores = ScoreTable(np.eye(3), methods=["dataset", "rank", "method"])
+    frame = scores.to_pandas()
+    assert list(frame.columns) == ["dataset", "dataset", "rank", "method"]
+    assert frame.iloc[:, 0].tolist() == list(scores.datasets)
+    frame = nemenyi(scores).to_pandas()
+    assert sorted(frame.columns) == ["dataset", "method", "method", "rank", "rank"]
+    assert frame.iloc[:, 0].tolist() == list(nemenyi(scores).methods)

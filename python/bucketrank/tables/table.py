@@ -226,8 +226,10 @@ class Table:
     def to_pandas(self) -> DataFrame:
         """Return the values as a data frame; needs pandas."""
         frame: DataFrame = pandas("to_pandas").DataFrame(
-            {column.name: list(column.values) for column in self.columns}
+            {place: list(column.values) for place, column in enumerate(self.columns)}
         )
+        # Named afterwards, because a method can have the name of another column, such as "rank".
+        frame.columns = [column.name for column in self.columns]
         return frame
 
 
