@@ -419,3 +419,9 @@ def test_errors_of_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     bad.write_text("a,b\n\x1b[2J,1\n", encoding="utf-8")
     assert main(["aggregate", str(bad)]) == 2
     check_text(capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("name", ["[x]", "*", "[1cm] wide", "*starred"])
+def test_latex_rows_do_not_continue_the_line_break_above(name: str) -> None:
+    table = Table("", (Column.of("dataset", [name, name]), Column.of("rank", [1, 2])))
+    assert not re.search(r"(\\\\|\\midrule)\s*[\[*]", table.to_latex())

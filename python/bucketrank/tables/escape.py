@@ -36,6 +36,9 @@ _LATEX = {
     "{": r"\{",
     "}": r"\}",
     "~": r"\textasciitilde{}",
+    # At the start of a row of a table, LaTeX would read these as arguments of the line break before it.
+    "[": "{[}",
+    "*": "{*}",
     "^": r"\textasciicircum{}",
     "±": r"$\pm$",
     "τ": r"$\tau$",
