@@ -159,3 +159,12 @@ def test_scores_become_rankings() -> None:
 def test_bad_scores(table: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         from_scores(table, **options)
+
+
+def test_frames_keep_covariates_named_like_other_columns() -> None:
+    covariates = {"first": [1, 2], "weight": [3, 5]}
+    games = from_comparisons(["a", "b"], ["b", "a"], [1, 0], weight=[2, 2], covariates=covariates)
+    frame = games.to_pandas()
+    assert list(frame.columns) == ["first", "second", "outcome", "weight", "first", "weight"]
+    assert frame.iloc[:, 0].tolist() == ["a", "b"]
+    assert frame.iloc[:, 3:].to_numpy().tolist() == [[2, 1, 3], [2, 2, 5]]

@@ -85,20 +85,22 @@ class Comparisons:
         """Return one row per comparison, with names instead of indices; needs pandas."""
         names = np.empty(len(self.labels), dtype=object)
         names[:] = self.labels
-        columns: dict[str, Any] = {
-            "first": names[self.first],
-            "second": names[self.second],
-            "outcome": np.array(OUTCOME_NAMES, dtype=object)[self.outcome],
-        }
+        columns: list[tuple[str, Any]] = [
+            ("first", names[self.first]),
+            ("second", names[self.second]),
+            ("outcome", np.array(OUTCOME_NAMES, dtype=object)[self.outcome]),
+        ]
         if self.weight is not None:
-            columns["weight"] = self.weight
+            columns.append(("weight", self.weight))
         if self.group is not None:
             groups = np.empty(len(self.groups), dtype=object)
             groups[:] = self.groups
-            columns["group"] = groups[self.group]
-        for index, name in enumerate(self.covariate_names):
-            columns[name] = self.covariates[:, index]
-        frame: DataFrame = pandas("to_pandas").DataFrame(columns)
+            columns.append(("group", groups[self.group]))
+        columns += zip(self.covariate_names, self.covariates.T, strict=True)
+        values = {place: column for place, (_, column) in enumerate(columns)}
+        frame: DataFrame = pandas("to_pandas").DataFrame(values)
+        # Named afterwards, because a covariate can have the name of another column, such as "weight".
+        frame.columns = [name for name, _ in columns]
         return frame
 
     def _input(self) -> dict[str, Any]:
