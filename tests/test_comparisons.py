@@ -168,3 +168,14 @@ def test_frames_keep_covariates_named_like_other_columns() -> None:
     assert list(frame.columns) == ["first", "second", "outcome", "weight", "first", "weight"]
     assert frame.iloc[:, 0].tolist() == ["a", "b"]
     assert frame.iloc[:, 3:].to_numpy().tolist() == [[2, 1, 3], [2, 2, 5]]
+
+
+@pytest.mark.parametrize("values", [["a", "b"], [1, 2], [1.5, 2.5]])
+def test_masked_entries_are_missing(values: list[Any]) -> None:
+    masked = np.ma.array(values, mask=[False, True])
+    with pytest.raises(ValueError, match=r"row 1: second is .*nan.*; expected a label"):
+        from_comparisons(["x", "y"], masked, ["tie", "tie"])
+    with pytest.raises(ValueError, match=r"row 1: group is .*nan.*; expected a group"):
+        from_comparisons(["x", "y"], ["y", "x"], ["tie", "tie"], group=masked)
+    with pytest.raises(ValueError, match=r"row 1: outcome is .*nan.*; expected an outcome"):
+        from_comparisons(["x", "y"], ["y", "x"], np.ma.array([1, 0], mask=[False, True]))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bucketrank._exact_numbers import unmasked
 from bucketrank._validation import describe_value, is_pandas
 
 __all__ = ["factorise", "is_sorted", "sort_names"]
@@ -24,7 +25,7 @@ def factorise(
         raise TypeError(
             f"{argument} is {describe_value(values)}; expected a list, an array or a Series with {expected} per row"
         )
-    array: Any = values if is_pandas(values) else _as_array(values)
+    array: Any = values if is_pandas(values) else _as_array(unmasked(values))
     if getattr(array, "ndim", 1) != 1:
         raise ValueError(
             f"{argument} has {array.ndim} dimension(s); expected 1: {expected} per row"
