@@ -179,3 +179,9 @@ def test_masked_entries_are_missing(values: list[Any]) -> None:
         from_comparisons(["x", "y"], ["y", "x"], ["tie", "tie"], group=masked)
     with pytest.raises(ValueError, match=r"row 1: outcome is .*nan.*; expected an outcome"):
         from_comparisons(["x", "y"], ["y", "x"], np.ma.array([1, 0], mask=[False, True]))
+
+
+@pytest.mark.parametrize("number", [0.4999999, 0.9999999, 1e-320, 10**400])
+def test_numbers_close_to_an_outcome_are_unknown(number: float) -> None:
+    with pytest.raises(ValueError, match=r"row 0: outcome .*; expected a known spelling"):
+        from_comparisons(["a"], ["b"], [number])

@@ -27,6 +27,7 @@ _SPELLINGS = {
 """Known spellings in lower case; x, y and draw are the names of evalica's ``Winner``."""
 
 _KNOWN = {text: code for code, texts in _SPELLINGS.items() for text in texts}
+_NUMBERS: dict[float, int] = {1: FIRST, 0.5: TIE, 0: SECOND}
 
 
 def read_outcomes(values: Any, outcomes: Mapping[Any, str] | None) -> NDArray[np.uint8]:
@@ -48,7 +49,7 @@ def _code(value: Hashable, own: Mapping[Any, int]) -> int | None:
     if value in own:
         return own[value]
     if isinstance(value, (bool, int, float)):
-        return _KNOWN.get(f"{float(value):g}")
+        return _NUMBERS.get(value)
     text = str(value).strip().lower()
     return _KNOWN.get(text, {"1.0": FIRST, "0.0": SECOND}.get(text))
 
