@@ -185,3 +185,9 @@ def test_masked_entries_are_missing(values: list[Any]) -> None:
 def test_numbers_close_to_an_outcome_are_unknown(number: float) -> None:
     with pytest.raises(ValueError, match=r"row 0: outcome .*; expected a known spelling"):
         from_comparisons(["a"], ["b"], [number])
+
+
+@pytest.mark.parametrize("column", [[[1, 2], [3, 4]], 5])
+def test_covariates_of_a_mapping_have_one_dimension(column: Any) -> None:
+    with pytest.raises(ValueError, match=r"covariate 'z' has . dimension\(s\); expected 1"):
+        from_comparisons(["a", "b"], ["b", "a"], [1, 0], covariates={"z": column})

@@ -176,6 +176,10 @@ def _read_covariates(covariates: Any, rows: int) -> tuple[NDArray[np.float64], l
             for name, column in covariates.items()
         ]
         for name, column in zip(names, columns, strict=True):
+            if column.ndim != 1:
+                raise ValueError(
+                    f"covariate {name!r} has {column.ndim} dimension(s); expected 1: one number per row"
+                )
             _check_length(f"covariate {name!r}", len(column), rows)
         numbers = np.column_stack(columns) if columns else np.empty((rows, 0))
     else:
