@@ -191,3 +191,10 @@ def test_numbers_close_to_an_outcome_are_unknown(number: float) -> None:
 def test_covariates_of_a_mapping_have_one_dimension(column: Any) -> None:
     with pytest.raises(ValueError, match=r"covariate 'z' has . dimension\(s\); expected 1"):
         from_comparisons(["a", "b"], ["b", "a"], [1, 0], covariates={"z": column})
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-13, 1.0, 1e300])
+def test_ties_of_scores_do_not_depend_on_their_scale(scale: float) -> None:
+    scores = scale * np.array([[0.91], [0.90], [0.5], [0.0]])
+    assert from_scores(scores).positions.tolist() == [[1, 2, 3, 4]]
+    assert from_scores(scores, tie_within=0.01 * scale).positions.tolist() == [[1, 1, 2, 3]]
