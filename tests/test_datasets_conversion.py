@@ -212,3 +212,8 @@ def test_invalid_probabilities() -> None:
 
     with pytest.raises(ValueError, match="predict_proba of Broken returned NaN or infinity"):
         from_classification(IRIS, SPECIES, Broken())
+
+
+def test_a_string_is_not_a_list_of_label_names() -> None:
+    with pytest.raises(TypeError, match="label_names is the string 'abc'"):
+        from_classification(np.eye(6), [0, 1, 2] * 2, GaussianNB(), n_folds=2, label_names="abc")

@@ -124,6 +124,8 @@ def from_classification(
     features = as_features(X)
     names = column_names(X, feature_names, "A", features.shape[1])
     classes, codes = _classes(y, len(features))
+    if isinstance(label_names, str):
+        raise TypeError(f"label_names is the string {label_names!r}; expected a sequence of names")
     label_names = tuple(label_names)
     if len(label_names) not in (0, len(classes)):
         raise ValueError(
