@@ -347,3 +347,14 @@ def test_datasets_with_missing_features_are_equal() -> None:
     assert first == second
     assert hash(first) == hash(second)
     assert first != Dataset("a", [[0.0], [1.0]], [[1, 2], [2, 1]])
+
+
+def test_the_sign_of_nan_does_not_change_the_content_hash() -> None:
+    plain = Dataset("plain", [[np.nan], [1.0]], [[1, 2], [2, 1]])
+    negative = Dataset(
+        "negative", np.copysign([[np.nan], [1.0]], [[-1.0], [1.0]]), [[1, 2], [2, 1]]
+    )
+    assert np.signbit(negative.X[0, 0])
+    assert plain == negative
+    assert plain.content_hash == negative.content_hash
+    assert hash(plain) == hash(negative)

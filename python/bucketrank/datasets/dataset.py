@@ -144,8 +144,10 @@ class Dataset:
         digest.update(json.dumps(names).encode("ascii"))
         for array in (self.X, self.Y):
             for start in range(0, len(array), _BLOCK):
-                # Adding 0 turns -0 into 0, so that equal values have equal bytes.
-                digest.update((array[start : start + _BLOCK] + 0.0).astype("<f8").tobytes())
+                # Adding 0 turns -0 into 0, and NaN may have a sign, so that equal values have equal bytes.
+                block = array[start : start + _BLOCK] + 0.0
+                block[np.isnan(block)] = np.nan
+                digest.update(block.astype("<f8").tobytes())
         return digest.hexdigest()
 
     def describe(self) -> Description:
