@@ -379,3 +379,8 @@ def test_weights_beyond_whole_numbers_stay_floats() -> None:
     board = leaderboard(games, n_resamples=2, progress=False)
     assert board.to_pandas()["comparisons"].dtype == float
     assert "e+" in board.to_csv()
+
+
+def test_battles_of_extreme_utilities_are_won_by_the_better_label() -> None:
+    games = datasets.make_battles(50, n_labels=2, spread=1e300, ties=0.5).comparisons
+    np.testing.assert_array_equal(games.outcome, np.where(games.first == 0, 0, 2))

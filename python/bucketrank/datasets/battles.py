@@ -137,7 +137,9 @@ def _draw_outcomes(
     """Draw outcomes of the model with the weights e^(gap/2), a constant and e^(-gap/2)."""
     # Equal labels have the weights 1, w and 1: a tie has the probability w / (2 + w).
     tied = 2 * ties / (1 - ties)
-    before, after = np.exp(gap / 2), np.exp(-gap / 2)
+    # Beyond these limits the outcome is certain, and the weights would overflow.
+    half = np.clip(gap / 2, -700, 700)
+    before, after = np.exp(half), np.exp(-half)
     draws = rng.random(len(gap)) * (before + tied + after)
     codes = np.where(draws < before, 0, np.where(draws < before + tied, 1, 2))
     return np.array(["first", "tie", "second"])[codes]
