@@ -334,6 +334,7 @@ def test_battles_of_json_files(tmp_path: Path) -> None:
         ({"n_tiers": 99}, "n_tiers is 99; expected at most"),
         ({"ties": 1}, "ties is 1.0"),
         ({"spread": np.inf}, "spread is inf"),
+        ({"covariate_effects": [0.5, np.nan]}, "covariate_effects is .*; expected finite numbers"),
         ({"n_comparisons": 2}, "labels are compared; expected more"),
     ],
 )

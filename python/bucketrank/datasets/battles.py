@@ -104,6 +104,8 @@ def make_battles(
         raise ValueError(f"ties is {tie_share}; expected a share from 0, below 1")
     rng = np.random.default_rng(as_seed(random_state, "random_state"))
     effects = np.array(covariate_effects, dtype=np.float64).reshape(-1)
+    if not np.isfinite(effects).all():
+        raise ValueError(f"covariate_effects is {effects.tolist()}; expected finite numbers")
     tiers = 1 + np.arange(labels) * levels // labels
     utilities = width * (0.5 - (tiers - 1) / max(levels - 1, 1)) if levels > 1 else np.zeros(labels)
     first = rng.integers(0, labels, rows)
