@@ -293,3 +293,12 @@ def test_input_that_cannot_be_fitted() -> None:
     one_group = from_comparisons(["a", "b"], ["b", "a"], ["tie", "tie"], group=["g", "g"])
     with pytest.raises(ValueError, match="found 1 units to estimate robust errors from"):
         Davidson(errors="robust").explain(one_group)
+
+
+def test_every_consensus_is_a_writable_array() -> None:
+    games = from_comparisons(["a", "b"], ["b", "a"], [1, 0])
+    with_covariate = from_comparisons(["a", "b"], ["b", "a"], [1, 0], covariates={"z": [1, 2]})
+    for model, data in ((Davidson(order_effect=True), games), (Davidson(), with_covariate)):
+        consensus = model.aggregate(data)
+        consensus[0] = 7
+        assert model.explain(data).positions[0] != 7

@@ -137,7 +137,7 @@ class Davidson(Aggregator):
     def aggregate(self, Y: Any, sample_weight: ArrayLike | None = None) -> Any:
         """Return the consensus of rankings or comparisons; see :meth:`Aggregator.aggregate`."""
         if isinstance(Y, Comparisons) and (self.order_effect or Y.covariate_names):
-            return self.explain(Y, sample_weight).positions
+            return self.explain(Y, sample_weight)._labelled(Y)
         return super().aggregate(Y, sample_weight)
 
     def explain(
