@@ -302,3 +302,10 @@ def test_every_consensus_is_a_writable_array() -> None:
         consensus = model.aggregate(data)
         consensus[0] = 7
         assert model.explain(data).positions[0] != 7
+
+
+def test_names_of_covariates_are_escaped() -> None:
+    games = from_comparisons(["a", "b"], ["b", "a"], [1, 0], covariates={"esc\x1b[2J": [1, 2]})
+    text = str(Davidson().explain(games))
+    assert "\x1b" not in text
+    assert r"esc\x1b[2J" in text

@@ -15,6 +15,7 @@ from bucketrank._validation import as_flag, as_positions, as_real, as_weights, l
 from bucketrank.aggregation.base import Aggregator, Spec
 from bucketrank.aggregation.explanation import Explanation
 from bucketrank.comparisons import Comparisons, PairCounts
+from bucketrank.tables import escape_text
 
 __all__ = ["Contrast", "Davidson", "DavidsonExplanation"]
 
@@ -331,7 +332,9 @@ class DavidsonExplanation(Explanation):
     def _format_detail(self, name: str, value: Any) -> str:
         if name in ("covariate_effects", "covariate_effect_errors"):
             pairs = zip(self.covariates, value, strict=True)
-            return ", ".join(f"{covariate} {number:.4g}" for covariate, number in pairs)
+            return ", ".join(
+                f"{escape_text(covariate)} {number:.4g}" for covariate, number in pairs
+            )
         return super()._format_detail(name, value)
 
 
