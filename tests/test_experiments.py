@@ -428,3 +428,13 @@ def test_joblib_works_after_a_comparison_in_processes() -> None:
     settings: dict[str, Any] = {"missing": 0, "n_repeats": 1, "n_folds": 3, "progress": False}
     compare(["iris"], tree=ConstantRanker(), n_jobs=2, **settings)
     assert Parallel(n_jobs=2)(delayed(abs)(number) for number in (-1, -2)) == [1, 2]
+
+
+def test_names_that_are_equal_as_text_are_refused() -> None:
+    baseline = PartialLabelRankingBaseline()
+    rankers: dict[Any, Any] = {"1": baseline, 1: baseline}
+    settings: dict[str, Any] = {"missing": 0, "n_repeats": 1, "n_folds": 3}
+    with pytest.raises(ValueError, match="rankers has the name 1, which is already in use"):
+        compare([small("a", 1)], ["borda"], rankers=rankers, **settings)
+    with pytest.raises(ValueError, match="aggregator '1' appears twice"):
+        compare([small("a", 1)], {"1": "borda", 1: "mc4"}, **settings)

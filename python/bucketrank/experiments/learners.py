@@ -176,7 +176,7 @@ def learners_of(
         )
     for name, ranker in (rankers or {}).items():
         _check_ranker(ranker, f"ranker {name!r}")
-        if name in learners:
+        if str(name) in learners:
             raise ValueError(
                 f"rankers has the name {name!r}, which is already in use; expected another name"
             )
@@ -252,17 +252,15 @@ def _check_ranker(ranker: Any, argument: str) -> None:
 def _named_aggregators(aggregators: Any) -> dict[str, Aggregator | AggregatorRule]:
     if isinstance(aggregators, (str, Aggregator)):
         aggregators = [aggregators]
-    if isinstance(aggregators, Mapping):
-        return {
-            str(name): value if isinstance(value, AggregatorRule) else get_aggregator(value)
-            for name, value in aggregators.items()
-        }
     if not isinstance(aggregators, Iterable):
         raise TypeError(f"aggregators is {aggregators!r}; expected a list of aggregators")
+    has_names = isinstance(aggregators, Mapping)
     named: dict[str, Aggregator | AggregatorRule] = {}
-    for value in aggregators:
-        aggregator = get_aggregator(value)
-        name = _name_of(aggregator)
+    for key in aggregators:
+        value: Any = aggregators[key] if isinstance(aggregators, Mapping) else key
+        is_rule = has_names and isinstance(value, AggregatorRule)
+        aggregator = value if is_rule else get_aggregator(value)
+        name = str(key) if has_names else _name_of(aggregator)
         if name in named:
             raise ValueError(f"aggregator {name!r} appears twice; expected different aggregators")
         named[name] = aggregator
