@@ -185,3 +185,18 @@ def record(executor: Executor) -> tuple[list[int], list[int]]:
 
 def with_process_id(function: Any, *arguments: Any) -> tuple[int, Any]:
     return os.getpid(), function(*arguments)
+
+
+class Cancelling(Executor):
+    """Cancels every job."""
+
+    def submit(self, *_arguments: Any, **_options: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.cancel()
+        future.set_running_or_notify_cancel()
+        return future
+
+
+def test_jobs_that_are_cancelled_again_are_an_error() -> None:
+    with pytest.raises(JobError, match=r"a, .* % missing.*: the executor cancelled it twice"):
+        compare([small("a", 1)], ["borda"], executor=Cancelling(), **SETTINGS)

@@ -64,7 +64,8 @@ def run_on(executor: Executor, plan: Plan, jobs: list[Job], finished: Finished) 
                 waiting[submit(job, data_for[job.dataset])] = job
             again = _collect(waiting, finished)
             waiting = {submit(job, plan.datasets[job.dataset]): job for job in again}
-            _collect(waiting, finished)
+            for job in _collect(waiting, finished):
+                raise job_error(job, "the executor cancelled it twice")
         finally:
             for future in waiting:
                 future.cancel()
