@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator
 
 from bucketrank.datasets import Dataset, make_rankings
 from bucketrank.experiments import JobError, compare
-from bucketrank.experiments.executors import DatasetFile
+from bucketrank.experiments.executors import _CACHE, DatasetFile
 from test_experiment_store import count
 from test_experiments import numbers, small
 
@@ -200,3 +200,10 @@ class Cancelling(Executor):
 def test_jobs_that_are_cancelled_again_are_an_error() -> None:
     with pytest.raises(JobError, match=r"a, .* % missing.*: the executor cancelled it twice"):
         compare([small("a", 1)], ["borda"], executor=Cancelling(), **SETTINGS)
+
+
+def test_threads_do_not_keep_the_data_after_a_study() -> None:
+    data = small("a", 1)
+    with ThreadPoolExecutor(2) as threads:
+        compare([data], ["borda"], executor=threads, **SETTINGS)
+    assert data.content_hash not in _CACHE

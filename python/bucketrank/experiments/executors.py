@@ -32,13 +32,14 @@ class DatasetFile:
 
     def load(self) -> Dataset | None:
         """Return the dataset, cached per process; None if the file cannot be read."""
-        if self.content_hash not in _CACHE:
+        data = _CACHE.get(self.content_hash)
+        if data is None:
             try:
                 data = pickle.loads(Path(self.path).read_bytes())
             except OSError:
                 return None
             _CACHE[self.content_hash] = data
-        return _CACHE[self.content_hash]
+        return data
 
 
 _CACHE: dict[str, Dataset] = {}
@@ -130,4 +131,9 @@ def datasets_in_files(plan: Plan) -> Iterator[dict[str, DatasetFile]]:
             path = Path(folder) / f"{index}.pickle"
             write_file(path, pickle.dumps(data, protocol=pickle.HIGHEST_PROTOCOL))
             files[name] = DatasetFile(str(path), data.content_hash)
-        yield files
+        try:
+            yield files
+        finally:
+            # Threads of this process have cached the datasets as well.
+            for file in files.values():
+                _CACHE.pop(file.content_hash, None)
