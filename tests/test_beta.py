@@ -372,3 +372,9 @@ class TestRecommender:
 
         with pytest.raises(ValueError, match="chosen from the training data"):
             compare([small("a", 1)], {"borda": BetaRecommender.default("borda")}, tree=Same())
+
+
+def test_rankers_are_refused_before_the_study_is_run() -> None:
+    rankers = {"plain": PartialLabelRankingTree()}
+    with pytest.raises(ValueError, match=r"rankers is \['plain'\]; expected none"):
+        beta_study([small("a", 1)], ["borda"], [0, 1], 0, 1, 3, rankers=rankers)

@@ -252,6 +252,10 @@ def beta_study(
     >>> study.best("borda").shape
     (1, 1)
     """
+    if settings.get("rankers"):
+        raise ValueError(
+            f"rankers is {list(settings['rankers'])}; expected none: a study of beta compares thresholds only"
+        )
     names = _method_names(aggregators)
     thresholds = np.array([as_real(beta, "betas") for beta in _as_list(betas)])
     if not len(thresholds):
