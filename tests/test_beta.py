@@ -378,3 +378,10 @@ def test_rankers_are_refused_before_the_study_is_run() -> None:
     rankers = {"plain": PartialLabelRankingTree()}
     with pytest.raises(ValueError, match=r"rankers is \['plain'\]; expected none"):
         beta_study([small("a", 1)], ["borda"], [0, 1], 0, 1, 3, rankers=rankers)
+
+
+def test_printed_thresholds_are_exact_and_names_escaped() -> None:
+    data = {"line\nbreak": small("a", 1)}
+    study = beta_study(data, ["borda"], betas=[0.25], missing=0, n_repeats=1, n_folds=3)
+    lines = str(study).splitlines()
+    assert lines[-2:] == [r"line\nbreak   0.25", "mean          0.25"]

@@ -19,6 +19,7 @@ from bucketrank.experiments.comparison import compare
 from bucketrank.experiments.job import training_fold
 from bucketrank.experiments.plan import Job, Plan, make_plan
 from bucketrank.experiments.study import Study
+from bucketrank.tables import escape_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -189,15 +190,16 @@ class BetaStudy:
 
     def __str__(self) -> str:
         lines = [repr(self)]
-        width = max(7, *map(len, self.study.datasets))
+        names = [escape_text(dataset) for dataset in self.study.datasets]
+        width = max(7, *map(len, names))
         for aggregator in self.aggregators:
             lines += ["", f"best beta of {aggregator}"]
             heads = [f"{100 * level:g} %" for level in self.study.missing]
-            lines.append(" " * width + "".join(f"{head:>7}" for head in heads))
+            lines.append(" " * width + "".join(f" {head:>6}" for head in heads))
             best = self.best(aggregator)
-            for index, dataset in enumerate(self.study.datasets):
-                lines.append(f"{dataset:<{width}}" + "".join(f"{b:7.1f}" for b in best[:, index]))
-            peaks = "".join(f"{b:7.1f}" for b in self.peaks(aggregator))
+            for index, name in enumerate(names):
+                lines.append(f"{name:<{width}}" + "".join(f" {b:6g}" for b in best[:, index]))
+            peaks = "".join(f" {b:6g}" for b in self.peaks(aggregator))
             lines.append(f"{'mean':<{width}}{peaks}")
         return "\n".join(lines)
 
