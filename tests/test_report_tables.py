@@ -119,3 +119,11 @@ def test_terminal_tables_fit_80_columns(n_methods: int) -> None:
     for name in names:
         assert sum(name in line.split() for line in lines) == 1
         assert name.rpartition("_")[2] in text
+
+
+@pytest.mark.parametrize("names", [["mean"], ["d0", "mean"], ["average rank", "d1"]])
+@pytest.mark.parametrize("finished", [None, 6])
+def test_datasets_named_like_summaries_have_columns(names: list[str], finished: int | None) -> None:
+    study = synthetic_study(leading(len(names), [0, 0.1, 0.2]), datasets=names, finished=finished)
+    columns = [column.name for column in first_table(study).columns]
+    assert columns[-len(names) :] == names

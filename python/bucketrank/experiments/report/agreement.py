@@ -70,12 +70,9 @@ class _LevelTable:
         by_method = len(self.methods) > len(self.datasets)
         parts = self._by_method() if by_method else self._by_dataset()
         first, columns = parts[0], parts[1:]
-        head = (
-            [column for column in columns if column.name in ("average rank", "mean")][:2]
-            if by_method
-            else []
-        )
-        cells = columns[len(head) :]
+        # By number, because a dataset can be called "mean".
+        n_head = len(columns) - len(self.datasets) if by_method else 0
+        head, cells = columns[:n_head], columns[n_head:]
         blocks = [cells[i : i + _MOST_COLUMNS] for i in range(0, len(cells), _MOST_COLUMNS)]
         found = []
         for number, block in enumerate(blocks):
