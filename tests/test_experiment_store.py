@@ -227,6 +227,8 @@ def test_two_processes_on_one_store(tmp_path: Path) -> None:
             "the tau_x 'abc', which is not a number",
         ),
         ("UPDATE result SET leaves = x'00'", "the leaves .*which is not a number"),
+        ("UPDATE result SET learner = x'00'", "the checksum of the result"),
+        ("UPDATE setting SET value = CAST(value AS BLOB)", "the checksum of the"),
         ("UPDATE setting SET value = '{' WHERE name = 'study'", "not JSON"),
         ("UPDATE setting SET value = '[1]' WHERE name = 'study'", r"its settings are \[1\]"),
         (

@@ -247,7 +247,8 @@ class Store:
 def _checksum(*content: Any) -> str:
     """Return a checksum of values as SQLite returns them; NaN is stored as NULL."""
     plain = [None if value != value else value for value in content]
-    return hashlib.blake2b(json.dumps(plain).encode(), digest_size=8).hexdigest()
+    # A damaged file can contain bytes, which JSON cannot.
+    return hashlib.blake2b(json.dumps(plain, default=repr).encode(), digest_size=8).hexdigest()
 
 
 def result_rows(job: Job, methods: Sequence[str], outcomes: Iterable[Outcome]) -> list[Row]:
