@@ -127,3 +127,10 @@ def test_datasets_named_like_summaries_have_columns(names: list[str], finished: 
     study = synthetic_study(leading(len(names), [0, 0.1, 0.2]), datasets=names, finished=finished)
     columns = [column.name for column in first_table(study).columns]
     assert columns[-len(names) :] == names
+
+
+def test_summaries_of_unfinished_studies_have_empty_cells_in_latex() -> None:
+    # One result of each of the first two methods, none of the third.
+    study = synthetic_study(leading(1, [0, 0.1, 0.2]), finished=2, missing=(0.0,))
+    (row,) = [line for line in study.to_latex().splitlines() if line.startswith("d0")]
+    assert row == r"d0 & $\mathbf{0.510}$ & $0.410$ &  \\"

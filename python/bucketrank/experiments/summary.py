@@ -135,6 +135,7 @@ class Summary(MeanCube):
         -------
         str
             A cell is bold if its interval, mean ± 1.96 standard deviations, overlaps the interval of the best method.
+            Cells without results are empty.
         """
         return "\n\n".join(self._level_latex(level) for level in range(len(self.missing)))
 
@@ -194,8 +195,8 @@ class Summary(MeanCube):
         for j, dataset in enumerate(self.datasets):
             row = [escape_latex(dataset)]
             for k in range(len(self.methods)):
-                cell = rf"{self.mean[level, j, k]:.3f} \pm {self.sd[level, j, k]:.3f}"
-                row.append(rf"$\mathbf{{{cell}}}$" if near[j, k] else f"${cell}$")
+                cell = _latex_cell(self.mean[level, j, k], self.sd[level, j, k])
+                row.append(rf"$\mathbf{{{cell}}}$" if near[j, k] else cell and f"${cell}$")
             rows.append(row)
         tabular = to_latex_tabular("l" + "r" * len(self.methods), rows)
         return f"% tau_x, {percent(self.missing[level])} of the training labels missing\n{tabular}"
@@ -213,6 +214,12 @@ def _cell(mean: float, sd: float) -> str:
     if np.isnan(mean):
         return "-"
     return _decimals(mean) + ("     " if np.isnan(sd) else f"±{_decimals(sd)}")
+
+
+def _latex_cell(mean: float, sd: float) -> str:
+    if np.isnan(mean):
+        return ""
+    return f"{mean:.3f}" + ("" if np.isnan(sd) else rf" \pm {sd:.3f}")
 
 
 def _decimals(value: float) -> str:
