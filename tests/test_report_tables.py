@@ -134,3 +134,9 @@ def test_summaries_of_unfinished_studies_have_empty_cells_in_latex() -> None:
     study = synthetic_study(leading(1, [0, 0.1, 0.2]), finished=2, missing=(0.0,))
     (row,) = [line for line in study.to_latex().splitlines() if line.startswith("d0")]
     assert row == r"d0 & $\mathbf{0.510}$ & $0.410$ &  \\"
+
+
+def test_close_levels_have_entries_of_their_own() -> None:
+    missing = (0.1234567, 0.1234568, 0.3)
+    study = synthetic_study(leading(1, [0, 0.1], 3), missing=missing)
+    assert list(study.summary().to_dict()) == ["0.1234567", "0.1234568", "0.3"]

@@ -100,7 +100,7 @@ class Summary(MeanCube):
     def to_dict(self) -> dict[str, Any]:
         """Return levels, datasets and methods as nested dictionaries of mean and sd, for JSON."""
         return {
-            f"{level:g}": {
+            f"{level:.9g}": {
                 dataset: {
                     method: {"mean": _number(self.mean[i, j, k]), "sd": _number(self.sd[i, j, k])}
                     for k, method in enumerate(self.methods)
