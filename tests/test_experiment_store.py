@@ -339,3 +339,25 @@ def test_a_store_in_memory_is_refused(tmp_path: Path, monkeypatch: pytest.Monkey
     with pytest.raises(StoreError, match="':memory:'; expected the name of a file"):
         compare([small("a", 1)], store=":memory:", **SETTINGS)
     assert not list(tmp_path.iterdir())
+
+
+class WithCentres(FailsOnThirdFit):
+    """Has a parameter that is an array."""
+
+    def __init__(self, centres: Any = None) -> None:
+        self.centres = centres
+
+    def fit(self, _X: Any, _Y: Any) -> WithCentres:
+        return self
+
+
+@pytest.mark.parametrize("change", [1, 1e-12])
+def test_all_numbers_of_array_parameters_are_compared(tmp_path: Path, change: float) -> None:
+    centres = np.linspace(0.1, 0.9, 5000)
+    moved = centres.copy()
+    moved[2500] += change
+    data = [small("a", 1)]
+    compare(data, tree=WithCentres(centres), store=tmp_path / "study.db", **SETTINGS)
+    compare(data, tree=WithCentres(centres.copy()), store=tmp_path / "study.db", **SETTINGS)
+    with pytest.raises(StoreError, match="its learners is"):
+        compare(data, tree=WithCentres(moved), store=tmp_path / "study.db", **SETTINGS)

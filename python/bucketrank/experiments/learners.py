@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -278,7 +279,9 @@ def _describe(ranker: Any) -> str:
         for key, value in sorted(ranker.get_params().items())
         if key.split("__")[-1] not in _WITHOUT_EFFECT
     }
-    listed = ", ".join(f"{key}={value!r}" for key, value in params.items())
+    # Arrays in full: NumPy leaves out numbers of long arrays, and digits.
+    with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
+        listed = ", ".join(f"{key}={value!r}" for key, value in params.items())
     return f"{type(ranker).__module__}.{type(ranker).__qualname__}({listed})"
 
 
