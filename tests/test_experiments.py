@@ -438,3 +438,14 @@ def test_names_that_are_equal_as_text_are_refused() -> None:
         compare([small("a", 1)], ["borda"], rankers=rankers, **settings)
     with pytest.raises(ValueError, match="aggregator '1' appears twice"):
         compare([small("a", 1)], {"1": "borda", 1: "mc4"}, **settings)
+
+
+@pytest.mark.parametrize("positions", [[10, 20, 20, 30], [1, 2.5, 2.5, 4], [1, 2, 2, 3]])
+def test_buckets_of_predictions_with_gaps_are_counted(positions: list[float]) -> None:
+    class Fixed(ConstantRanker):
+        def predict(self, X: Any) -> Any:
+            return np.tile(positions, (len(X), 1))
+
+    settings: dict[str, Any] = {"missing": 0, "n_repeats": 1, "n_folds": 3, "baseline": False}
+    study = compare([small("a", 1)], tree=Fixed(), **settings)
+    assert study.columns["buckets_predicted"].tolist() == [3, 3, 3]

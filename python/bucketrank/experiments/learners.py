@@ -139,7 +139,8 @@ class RankerLearner:
             outcomes.append(
                 Outcome(
                     tau_x=_core.tau_x_ranked(fold.Y_test, predicted, None),
-                    buckets_predicted=float(predicted.max(axis=1).mean()),
+                    # Positions may have gaps, which parsing closes.
+                    buckets_predicted=float(_core.parse_positions(predicted).max(axis=1).mean()),
                     buckets_true=float(np.nanmax(fold.Y_test, axis=1, initial=0).mean()),
                     leaves=_call_if_available(ranker, "get_n_leaves"),
                     depth=_call_if_available(ranker, "get_depth"),
