@@ -458,3 +458,12 @@ def test_frames_keep_columns_of_equal_names() -> None:
     frame = nemenyi(scores).to_pandas()
     assert sorted(frame.columns) == ["dataset", "method", "method", "rank", "rank"]
     assert frame.iloc[:, 0].tolist() == list(nemenyi(scores).methods)
+
+
+def test_columns_of_a_frame_of_polars_are_the_methods() -> None:
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame({"borda": [0.9, 0.8], "mc4": [0.7, 0.75]})
+    table = ScoreTable.of(frame)
+    assert table.methods == ("borda", "mc4")
+    assert table.datasets == ("dataset 1", "dataset 2")
+    assert holm(frame).control == "borda"

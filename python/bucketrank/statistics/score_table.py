@@ -99,7 +99,7 @@ class ScoreTable(TabularResult):
         Parameters
         ----------
         scores : ScoreTable, DataFrame, mapping or array-like
-            A data frame has one row per dataset and one column per method. A mapping is
+            A data frame has one row per dataset, named by the index of pandas, and one column per method. A mapping is
             ``{dataset: {method: score}}``. A :class:`ScoreTable` is returned unchanged.
         higher_is_better : bool, default True
             False for times and errors. Ignored for a :class:`ScoreTable`, which has this attribute.
@@ -117,8 +117,8 @@ class ScoreTable(TabularResult):
             return scores
         if isinstance(scores, Mapping):
             return cls._from_nested(scores, higher_is_better)
-        if is_pandas(scores) and is_frame(scores):
-            names = list(scores.index), list(scores.columns)
+        if is_frame(scores):
+            names = list(scores.index) if is_pandas(scores) else None, list(scores.columns)
             return cls(scores, *names, higher_is_better=higher_is_better)
         return cls(scores, higher_is_better=higher_is_better)
 
