@@ -467,3 +467,9 @@ def test_columns_of_a_frame_of_polars_are_the_methods() -> None:
     assert table.methods == ("borda", "mc4")
     assert table.datasets == ("dataset 1", "dataset 2")
     assert holm(frame).control == "borda"
+
+
+def test_equal_tables_have_equal_hashes() -> None:
+    tables = [ScoreTable([[zero, 1], [1, 2]]) for zero in (0.0, -0.0)]
+    assert tables[0] == tables[1]
+    assert hash(tables[0]) == hash(tables[1])

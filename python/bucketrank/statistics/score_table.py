@@ -267,7 +267,8 @@ class ScoreTable(TabularResult):
         return self.to_dict() == other.to_dict()
 
     def __hash__(self) -> int:
-        return hash((self.datasets, self.methods, self.values.tobytes()))
+        # Adding 0 turns -0 into 0, which is equal.
+        return hash((self.datasets, self.methods, (self.values + 0.0).tobytes()))
 
 
 def _three_decimals(value: float) -> str:
