@@ -473,3 +473,13 @@ def test_equal_tables_have_equal_hashes() -> None:
     tables = [ScoreTable([[zero, 1], [1, 2]]) for zero in (0.0, -0.0)]
     assert tables[0] == tables[1]
     assert hash(tables[0]) == hash(tables[1])
+
+
+@pytest.mark.parametrize("value", ["0.5", b"1", True])
+def test_columns_of_objects_contain_numbers_only(value: Any) -> None:
+    frame = pd.DataFrame({"a": [0.1, 0.2], "b": [0.3, value]}, dtype=object)
+    with pytest.raises(TypeError, match="expected numbers"):
+        ScoreTable.of(frame)
+    tidy = {"dataset": list("xxyy"), "method": list("abab"), "score": [1, 2, 3, None]}
+    with pytest.raises(ValueError, match="b on y is nan"):
+        ScoreTable.from_tidy(tidy)

@@ -285,6 +285,10 @@ def _numbers(values: Any, name: str) -> NDArray[np.float64]:
         raise ValueError(f"{name} is not a table: its rows differ in length") from error
     if array.dtype.kind not in "iufO":
         raise TypeError(f"{name} has dtype {array.dtype}; expected numbers")
+    if array.dtype.kind == "O":
+        for value in array.ravel().tolist():
+            if isinstance(value, (str, bytes, bool)):
+                raise TypeError(f"{name}: found {value!r:.60}; expected numbers")
     try:
         # None, which some tables use for an empty cell, becomes NaN.
         return np.array(array, dtype=np.float64)
