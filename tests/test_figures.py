@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -277,3 +278,14 @@ def test_without_matplotlib_the_message_says_what_to_install(
     monkeypatch.delitem(sys.modules, "matplotlib.pyplot")
     with pytest.raises(ImportError, match=r"plot_accuracy needs matplotlib.*bucketrank\[plot\]"):
         plot_accuracy([0, 0.3], {"a": [1, 0.5]})
+
+
+def test_series_are_read_by_the_names_of_the_datasets() -> None:
+    scores = pd.DataFrame({"borda": [0.3, 0.1], "mc4": [1.2, 0.8]}, index=["iris", "wine"])
+    buckets = pd.Series({"wine": 2.9, "iris": 2.4})
+    axes = plot_bucket_differences(scores, buckets)
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["iris (2.4)", "wine (2.9)"]
+    axes = plot_bucket_differences(scores, pd.Series([2.4, 2.9]))
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["iris (2.4)", "wine (2.9)"]
+    axes = plot_training_times(scores, reference=buckets)
+    assert np.asarray(axes.get_lines()[0].get_ydata()).tolist() == [2.9, 2.4], "wine is the fastest"

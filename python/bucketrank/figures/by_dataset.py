@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bucketrank._exact_numbers import unmasked
+from bucketrank._validation import is_pandas
 from bucketrank.figures.style import (
     height_for,
     legend_beside,
@@ -21,13 +22,14 @@ from bucketrank.statistics import ScoreTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from pandas import Series
 
 __all__ = ["plot_bucket_differences", "plot_training_times"]
 
 
 def plot_bucket_differences(
     differences: Any,
-    mean_buckets: Mapping[str, float] | Sequence[float],
+    mean_buckets: Mapping[str, float] | Series[float] | Sequence[float],
     *,
     ax: Axes | None = None,
 ) -> Axes:
@@ -37,7 +39,7 @@ def plot_bucket_differences(
     ----------
     differences : ScoreTable, DataFrame, mapping or array-like of shape (n_datasets, n_methods)
         Mean number of predicted minus true buckets.
-    mean_buckets : mapping of str to float, or sequence of shape (n_datasets,)
+    mean_buckets : mapping of str to float, Series, or sequence of shape (n_datasets,)
         Mean number of true buckets of each dataset; the datasets are sorted by it.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; by default those of a new figure.
@@ -70,7 +72,7 @@ def plot_bucket_differences(
 def plot_training_times(
     times: Any,
     *,
-    reference: Mapping[str, float] | Sequence[float] | None = None,
+    reference: Mapping[str, float] | Series[float] | Sequence[float] | None = None,
     reference_name: str = "reference",
     ax: Axes | None = None,
 ) -> Axes:
@@ -80,7 +82,7 @@ def plot_training_times(
     ----------
     times : ScoreTable, DataFrame, mapping or array-like of shape (n_datasets, n_methods)
         Times in seconds; positive.
-    reference : mapping of str to float, or sequence of shape (n_datasets,), optional
+    reference : mapping of str to float, Series, or sequence of shape (n_datasets,), optional
         Times to compare with, in seconds per dataset, drawn as a line; NaN where unknown.
     reference_name : str, default "reference"
         Name of the reference in the legend.
@@ -145,6 +147,9 @@ def _name_datasets(axes: Axes, names: list[str]) -> None:
 
 
 def _by_dataset(given: Any, table: ScoreTable, name: str) -> NDArray[np.float64]:
+    if is_pandas(given) and set(table.datasets) <= set(map(str, getattr(given, "index", ()))):
+        # By name, because the rows of a Series may be in another order.
+        given = {str(dataset): number for dataset, number in given.items()}
     if isinstance(given, Mapping):
         absent = [dataset for dataset in table.datasets if dataset not in given]
         if absent:
