@@ -289,3 +289,11 @@ def test_series_are_read_by_the_names_of_the_datasets() -> None:
     assert [text.get_text() for text in axes.get_xticklabels()] == ["iris (2.4)", "wine (2.9)"]
     axes = plot_training_times(scores, reference=buckets)
     assert np.asarray(axes.get_lines()[0].get_ydata()).tolist() == [2.9, 2.4], "wine is the fastest"
+
+
+def test_a_consensus_has_the_labels_of_the_matrix() -> None:
+    C = pair_order_matrix(pd.DataFrame([[1, 2, 3], [1, 3, 2]], columns=list("abc")))
+    consensus = Borda(beta=0.2).aggregate_pair_order(C)
+    assert plot_pair_order(C, consensus).get_title() == "a > b ~ c"
+    with pytest.raises(ValueError, match="expected the same labels in the same order"):
+        plot_pair_order(C, consensus[::-1])

@@ -65,6 +65,11 @@ def plot_pair_order(
             f"consensus has shape {positions.shape}; expected a position for each of {len(matrix)} labels"
         )
     names = label_names(C if is_pandas(C) else None, labels, len(matrix))
+    given = list(getattr(consensus, "index", ())) if is_pandas(consensus) else names
+    if is_pandas(C) and given != list(C.columns) and given != names:
+        raise ValueError(
+            f"consensus has the labels {given} but C has {list(C.columns)}; expected the same labels in the same order"
+        )
     order = np.argsort(positions, kind="stable")
     side = min(9.0, 2.6 + 0.4 * len(matrix))
     axes = new_axes(ax, (side + 1, side), "plot_pair_order")
