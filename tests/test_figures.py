@@ -17,12 +17,14 @@ from matplotlib.colors import to_rgb
 from numpy.typing import NDArray
 
 from bucketrank import Borda, pair_order_matrix
+from bucketrank.calibration import reliability_curve
 from bucketrank.figures import (
     plot_accuracy,
     plot_beta_curves,
     plot_bucket_differences,
     plot_critical_difference,
     plot_pair_order,
+    plot_reliability,
     plot_training_times,
 )
 from bucketrank.figures.style import looks
@@ -297,3 +299,20 @@ def test_a_consensus_has_the_labels_of_the_matrix() -> None:
     assert plot_pair_order(C, consensus).get_title() == "a > b ~ c"
     with pytest.raises(ValueError, match="expected the same labels in the same order"):
         plot_pair_order(C, consensus[::-1])
+
+
+def test_legends_have_names_that_begin_with_an_underscore() -> None:
+    scores = ScoreTable([[0.3, 0.5], [0.1, 0.2]], methods=["_own", "mc4"])
+    curves = {"_own": [0.1, 0.2], "_second": [0.1, 0.2], "mc4": [0.3, 0.3]}
+    curve = reliability_curve([[1, 2]], [[[0.5, 0.3, 0.2]]])
+    legends = [
+        plot_bucket_differences(scores, [2, 3]),
+        plot_training_times(scores, reference=[1, 2], reference_name="_own"),
+        plot_accuracy([0, 0.5], curves),
+        plot_beta_curves([0, 1], curves),
+        plot_reliability({"_own": curve}),
+    ]
+    for axes in legends:
+        axes.figure.canvas.draw()
+        texts = axes.get_legend().get_texts()  # type: ignore[union-attr]
+        assert any(text.get_text().startswith(r"$\_$own") for text in texts)

@@ -13,6 +13,7 @@ from bucketrank._validation import is_pandas
 from bucketrank.figures.style import (
     height_for,
     legend_beside,
+    legend_text,
     light_grid,
     looks,
     name_text,
@@ -117,7 +118,7 @@ def plot_training_times(
             color="#888888",
             linewidth=5,
             alpha=0.45,
-            label=name_text(reference_name),
+            label=legend_text(reference_name),
             solid_capstyle="round",
         )
     _draw_methods(axes, table.values[order], table.methods)
@@ -136,7 +137,7 @@ def _draw_methods(axes: Axes, values: NDArray[np.float64], methods: tuple[str, .
     for j, name in enumerate(methods):
         # No lines, because the horizontal axis is categorical.
         options = look_of[name].options() | {"linestyle": "none", "markersize": 6}
-        axes.plot(places + shifts[j], values[:, j], label=name_text(name), **options)
+        axes.plot(places + shifts[j], values[:, j], label=legend_text(name), **options)
     for place in places[1:]:
         axes.axvline(place - 0.5, color="#888888", alpha=0.3, linewidth=0.7)
 

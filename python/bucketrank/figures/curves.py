@@ -14,6 +14,7 @@ from bucketrank.figures.style import (
     height_for,
     legend_above,
     legend_beside,
+    legend_text,
     light_grid,
     looks,
     name_text,
@@ -69,7 +70,7 @@ def plot_beta_curves(
             strength = 1 - 0.65 * level / max(1, len(rows[name]) - 1)
             best = int(np.argmax(values))
             at = "" if levels is None else f" at {100 * levels[0]:.0f} % missing"
-            label = f"{name_text(name)}, best β {grid[best]:g}{at}" if level == 0 else None
+            label = f"{legend_text(name)}, best β {grid[best]:g}{at}" if level == 0 else None
             axes.plot(
                 grid,
                 values,
@@ -128,7 +129,7 @@ def plot_accuracy(
         axes.plot(
             100 * levels,
             rows[names[0]],
-            label=", ".join(map(name_text, names)),
+            label=", ".join([legend_text(names[0]), *map(name_text, names[1:])]),
             markersize=6,
             **look,
         )

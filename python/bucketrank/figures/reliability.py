@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from bucketrank.calibration import ReliabilityCurve
-from bucketrank.figures.style import legend_above, light_grid, looks, name_text, new_axes
+from bucketrank.figures.style import (
+    legend_above,
+    legend_text,
+    light_grid,
+    looks,
+    new_axes,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,7 +60,7 @@ def plot_reliability(
         options = look.options()
         marker = options.pop("marker")
         label = (
-            f"{name_text(name)}, error {curve.error:.3f}" if name else f"error {curve.error:.3f}"
+            f"{legend_text(name)}, error {curve.error:.3f}" if name else f"error {curve.error:.3f}"
         )
         axes.plot(curve.predicted[filled], curve.observed[filled], label=label, **options)
         sizes = 15 + 85 * curve.weight[filled] / curve.weight.max()

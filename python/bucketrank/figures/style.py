@@ -13,7 +13,7 @@ from bucketrank.tables import escape_mathtext
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Look", "looks", "name_text", "new_axes"]
+__all__ = ["Look", "legend_text", "looks", "name_text", "new_axes"]
 
 # The palette of Okabe and Ito (2008) without yellow, which has too little contrast on paper; grey is the eighth. None
 # is the text colour, so that the line is visible on a dark background, too.
@@ -98,6 +98,18 @@ def name_text(name: object, longest: int = _LONGEST_NAME) -> str:
     """
     text = str(name)
     return escape_mathtext(text if len(text) <= longest else f"{text[: longest - 3]}...")
+
+
+def legend_text(name: object) -> str:
+    r"""Return a name as it is drawn in a legend, from which matplotlib leaves out names that begin with an underscore.
+
+    Examples
+    --------
+    >>> legend_text("borda"), legend_text("_own")
+    ('borda', '$\\_$own')
+    """
+    text = name_text(name)
+    return rf"$\_${text[1:]}" if text.startswith("_") else text
 
 
 def new_axes(ax: Axes | None, size: tuple[float, float], caller: str) -> Axes:
