@@ -160,3 +160,20 @@ def test_too_many_labels_are_refused() -> None:
 def test_frames_of_rankings_name_the_labels() -> None:
     frame = pd.DataFrame({"tea": [1, 2], "juice": [2, 1]})
     assert PairCounts.of(frame).labels == ["tea", "juice"]
+
+
+@pytest.mark.parametrize(
+    ("table", "ranked", "largest", "error"),
+    [
+        (np.ma.array([[1, 5, 0]], mask=[[False, True, False]]), [1, 1], 2, ValueError),
+        ([["1", "0", "0"]], [1, 1], 2, TypeError),
+        ([[1, 0, 0]], ["1", "1"], 2, TypeError),
+        ([[1, 0, 0]], [1, 1], -3, ValueError),
+        ([[1, 0, 0]], [1, 1], 2.7, TypeError),
+    ],
+)
+def test_counts_that_are_not_numbers_are_refused(
+    table: Any, ranked: Any, largest: Any, error: type[Exception]
+) -> None:
+    with pytest.raises(error, match="expected"):
+        PairCounts(["a", "b"], table, ranked, largest)

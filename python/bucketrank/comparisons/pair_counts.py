@@ -13,7 +13,16 @@ from numpy.typing import ArrayLike, NDArray
 from bucketrank import _core
 from bucketrank._files import write_file
 from bucketrank._optional import pandas
-from bucketrank._validation import as_positions, as_weights, check_labels, label_names
+from bucketrank._validation import (
+    NUMBERS,
+    WEIGHTS,
+    as_number_array,
+    as_positions,
+    as_weights,
+    at_least,
+    check_labels,
+    label_names,
+)
 from bucketrank.comparisons.data import Comparisons
 from bucketrank.comparisons.names import is_sorted, sort_names
 from bucketrank.notation import LabelledRankings
@@ -70,8 +79,8 @@ class PairCounts:
         largest_ranking: int = 2,
     ) -> None:
         names = check_labels(labels)
-        counts = np.array(table, dtype=np.float64)
-        weights = np.array(ranked, dtype=np.float64)
+        counts = np.array(as_number_array(table, "table", NUMBERS), dtype=np.float64)
+        weights = np.array(as_number_array(ranked, "ranked", WEIGHTS), dtype=np.float64)
         pairs = len(names) * (len(names) - 1) // 2
         if len(names) < 2:
             raise ValueError(f"found {len(names)} label(s); expected at least 2")
@@ -83,7 +92,7 @@ class PairCounts:
         self.labels = names
         self.table = counts
         self.ranked = weights
-        self.largest_ranking = int(largest_ranking)
+        self.largest_ranking = at_least(largest_ranking, "largest_ranking", 2)
         for values, name in ((counts, "table"), (weights, "ranked")):
             bad = ~((values >= 0) & (values < np.inf))
             if bad.any():
