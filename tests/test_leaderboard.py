@@ -385,3 +385,11 @@ def test_weights_beyond_whole_numbers_stay_floats() -> None:
 def test_battles_of_extreme_utilities_are_won_by_the_better_label() -> None:
     games = datasets.make_battles(50, n_labels=2, spread=1e300, ties=0.5).comparisons
     np.testing.assert_array_equal(games.outcome, np.where(games.first == 0, 0, 2))
+
+
+def test_ranks_of_labels_that_were_never_compared_are_empty_in_csv() -> None:
+    rankings = pd.DataFrame([[1, 2, np.nan], [2, 1, np.nan]], columns=list("abc"))
+    board = leaderboard(rankings, n_resamples=10)
+    *_, last = board.to_csv().splitlines()
+    assert last == ",c,,,,,,,0,0,0,0,1"
+    assert board.to_pandas().iloc[2].isna().sum() == 7

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Leaderboard"]
 
+_MISSING_IF_ALONE = ("tier", "rank", "rank_low", "rank_high")
+"""Columns that are missing for labels that were never compared."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Leaderboard(TabularResult):
@@ -107,7 +110,7 @@ class Leaderboard(TabularResult):
         }
         ranks = {
             name: np.where(alone, 0, separation[name])
-            for name in ("rank", "rank_low", "rank_high", "tier")
+            for name in _MISSING_IF_ALONE
         }
         board = cls(
             labels=labels,
@@ -192,15 +195,17 @@ class Leaderboard(TabularResult):
             missing.
         """
         frame: DataFrame = pandas("to_pandas").DataFrame(self._columns())
-        for name in ("tier", "rank", "rank_low", "rank_high"):
+        for name in _MISSING_IF_ALONE:
             frame[name] = frame[name].astype("Int64").where(frame[name] > 0)
         if not (frame["tier"].isna()).any():
-            frame = frame.astype(dict.fromkeys(("tier", "rank", "rank_low", "rank_high"), "int64"))
+            frame = frame.astype(dict.fromkeys(_MISSING_IF_ALONE, "int64"))
         return frame
 
     def to_csv(self) -> str:
-        """Return the columns of :meth:`to_pandas` as CSV."""
+        """Return the columns of :meth:`to_pandas` as CSV; missing numbers are empty cells."""
         columns = self._columns()
+        for name in _MISSING_IF_ALONE:
+            columns[name] = [number or None for number in columns[name].tolist()]
         rows = zip(*(map(_plain, values) for values in columns.values()), strict=True)
         return to_csv_text([list(columns), *rows])
 
