@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -311,11 +312,9 @@ def _names(given: Sequence[Hashable] | None, kind: str, expected: int) -> tuple[
     names = tuple(map(str, given))
     if len(names) != expected:
         raise ValueError(f"found {len(names)} {kind} names for {expected} {kind}s")
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(
-                f"{kind} {name!r} appears {names.count(name)} times; expected different names"
-            )
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise ValueError(f"{kind} {name!r} appears {count} times; expected different names")
     return names
 
 
