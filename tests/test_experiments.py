@@ -408,6 +408,8 @@ class TestSummary:
             compare([small(name, seed)], methods, **settings) for name, seed in (("a", 1), ("b", 2))
         ]
         assert numbers(Study.joined(parts)) == numbers(self.study)
+        with pytest.raises(TypeError, match="studies contains 'a'; expected a Study"):
+            Study.joined([parts[0], "a"])  # type: ignore[list-item]
         with pytest.raises(ValueError, match="'a' is in two"):
             Study.joined([parts[0], self.study])
         with pytest.raises(ValueError, match="differ in methods"):

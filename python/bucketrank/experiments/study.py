@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bucketrank._files import write_file
 from bucketrank._optional import pandas
+from bucketrank._validation import describe_value
 from bucketrank.experiments.means import MeanCube, bucket_difference_means, training_time_means
 from bucketrank.experiments.store import COLUMNS, Row, Store
 from bucketrank.experiments.summary import Summary
@@ -115,6 +116,9 @@ class Study:
         several = list(studies)
         if not several:
             raise ValueError("found 0 studies; expected at least one")
+        for study in several:
+            if not isinstance(study, Study):
+                raise TypeError(f"studies contains {describe_value(study)}; expected a Study")
         settings = dict(several[0].settings)
         datasets: dict[str, str] = {}
         for study in several:
