@@ -451,3 +451,8 @@ def test_buckets_of_predictions_with_gaps_are_counted(positions: list[float]) ->
     settings: dict[str, Any] = {"missing": 0, "n_repeats": 1, "n_folds": 3, "baseline": False}
     study = compare([small("a", 1)], tree=Fixed(), **settings)
     assert study.columns["buckets_predicted"].tolist() == [3, 3, 3]
+
+
+def test_progress_is_a_flag() -> None:
+    with pytest.raises(TypeError, match="progress is 'no'; expected True or False"):
+        compare([small("a", 1)], ["borda"], progress="no")  # type: ignore[arg-type]

@@ -105,7 +105,7 @@ def compare(
         n_folds=n_folds,
         seed=seed,
     )
-    threads = resolve_n_jobs(n_jobs)
+    threads, wanted = resolve_n_jobs(n_jobs), as_flag(progress, "progress")
     settings, notes = plan.settings(), environment()
     opened = nullcontext(None) if store is None else Store.open(store, settings)
     with opened as kept:
@@ -114,7 +114,7 @@ def compare(
         total = len(plan.jobs())
         if kept is not None and jobs:
             kept.note("surroundings", notes)
-        with progress_bar(total, total - len(jobs), wanted=progress) as advance:
+        with progress_bar(total, total - len(jobs), wanted=wanted) as advance:
 
             def finished(job: Job, outcomes: list[Outcome]) -> None:
                 methods = plan.learners[job.learner].methods
