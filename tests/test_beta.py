@@ -385,3 +385,13 @@ def test_printed_thresholds_are_exact_and_names_escaped() -> None:
     study = beta_study(data, ["borda"], betas=[0.25], missing=0, n_repeats=1, n_folds=3)
     lines = str(study).splitlines()
     assert lines[-2:] == [r"line\nbreak   0.25", "mean          0.25"]
+
+
+def test_thresholds_in_any_order_are_drawn() -> None:
+    settings: dict[str, Any] = {"missing": [0.3, 0], "n_repeats": 1, "n_folds": 3}
+    drawn = [
+        beta_study([small("a", 1)], ["borda"], betas, **settings).plot().get_lines()
+        for betas in ([0, 0.5, 1], [1, 0, 0.5])
+    ]
+    for first, second in zip(*drawn, strict=True):
+        np.testing.assert_array_equal(first.get_xydata(), second.get_xydata())

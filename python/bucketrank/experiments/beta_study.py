@@ -157,10 +157,11 @@ class BetaStudy:
         """
         from bucketrank.figures import plot_beta_curves
 
-        levels = np.argsort(self.study.missing, kind="stable")
-        curves = {name: self.curve(name)[levels] for name in self.aggregators}
+        # The study may have levels and thresholds in any order.
+        levels, places = np.argsort(self.study.missing, kind="stable"), np.argsort(self.betas)
+        curves = {name: self.curve(name)[np.ix_(levels, places)] for name in self.aggregators}
         missing = np.asarray(self.study.missing)[levels]
-        return plot_beta_curves(self.betas, curves, missing=missing, ax=ax)
+        return plot_beta_curves(self.betas[places], curves, missing=missing, ax=ax)
 
     def section(self) -> Section:
         """Return the curves and best thresholds as a section for :meth:`Study.report`."""
