@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Any
 
@@ -9,7 +12,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bucketrank import RankingError, from_comparisons, from_scores
+from bucketrank import (
+    Borda,
+    Davidson,
+    RankingError,
+    from_comparisons,
+    from_scores,
+    leaderboard,
+)
+from bucketrank.statistics import ScoreTable
 
 
 class Winner(IntEnum):
@@ -198,3 +209,22 @@ def test_ties_of_scores_do_not_depend_on_their_scale(scale: float) -> None:
     scores = scale * np.array([[0.91], [0.90], [0.5], [0.0]])
     assert from_scores(scores).positions.tolist() == [[1, 2, 3, 4]]
     assert from_scores(scores, tie_within=0.01 * scale).positions.tolist() == [[1, 1, 2, 3]]
+
+
+@pytest.mark.parametrize(
+    "duplicate", [copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))]
+)
+def test_copies_are_read_only(duplicate: Callable[[Any], Any]) -> None:
+    games = from_comparisons(["a", "b"] * 3, ["b", "a"] * 3, [1, 0, 1, 0.5, 0, 1])
+    board = duplicate(leaderboard(games, n_resamples=10))
+    fit = duplicate(Davidson().explain(games))
+    arrays = [
+        duplicate(games).outcome,
+        board.scores,
+        board.ahead,
+        duplicate(ScoreTable(np.eye(2))).values,
+        duplicate(Borda().explain(games)).details["scores"],
+        fit.positions,
+        fit.covariance,
+    ]
+    assert not any(array.flags.writeable for array in arrays)

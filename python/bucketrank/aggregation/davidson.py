@@ -256,6 +256,10 @@ class DavidsonExplanation(Explanation):
     covariance: NDArray[np.float64]
     covariates: list[str]
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.covariance.flags.writeable = False
+
     @classmethod
     def _of_fit(
         cls,
@@ -288,7 +292,6 @@ class DavidsonExplanation(Explanation):
             details["covariate_effects"] = effects
             details["covariate_effect_errors"] = effect_errors
         details["errors"] = source
-        covariance.flags.writeable = False
         return cls(repr(model), labels, fit["positions"], details, covariance, covariates)
 
     def contrast(self, first: Hashable, second: Hashable) -> Contrast:

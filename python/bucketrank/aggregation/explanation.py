@@ -64,6 +64,11 @@ class Explanation:
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore the fields; copied and unpickled arrays are read-only, too."""
+        self.__dict__.update(state)
+        self.__post_init__()
+
     @property
     def details(self) -> dict[str, Any]:
         """The numbers of the method by name: a new dictionary each time, with arrays that are read-only."""

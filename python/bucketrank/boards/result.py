@@ -108,11 +108,8 @@ class Leaderboard(TabularResult):
             name: np.where(alone, np.nan, values)
             for name, values in {"scores": scores, "score_low": low, "score_high": high}.items()
         }
-        ranks = {
-            name: np.where(alone, 0, separation[name])
-            for name in _MISSING_IF_ALONE
-        }
-        board = cls(
+        ranks = {name: np.where(alone, 0, separation[name]) for name in _MISSING_IF_ALONE}
+        return cls(
             labels=labels,
             **intervals,
             **ranks,
@@ -125,10 +122,16 @@ class Leaderboard(TabularResult):
             resampled=resampled,
             settings=settings,
         )
-        for value in vars(board).values():
+
+    def __post_init__(self) -> None:
+        for value in vars(self).values():
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
-        return board
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore the fields; copied and unpickled arrays are read-only, too."""
+        self.__dict__.update(state)
+        self.__post_init__()
 
     def __repr__(self) -> str:
         return f"Leaderboard({describe_board(self)})"

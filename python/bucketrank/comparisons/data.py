@@ -68,6 +68,11 @@ class Comparisons:
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore the fields; copied and unpickled arrays are read-only, too."""
+        self.__dict__.update(state)
+        self.__post_init__()
+
     def __len__(self) -> int:
         return len(self.first)
 

@@ -93,6 +93,11 @@ class ScoreTable(TabularResult):
         object.__setattr__(self, "zero_is_best", bool(zero_is_best))
         object.__setattr__(self, "measure", str(measure))
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore the fields; copied and unpickled scores are read-only, too."""
+        self.__dict__.update(state)
+        self.values.flags.writeable = False
+
     @classmethod
     def of(cls, scores: Any, *, higher_is_better: bool = True) -> ScoreTable:
         """Return scores of any accepted form as a table.
