@@ -228,3 +228,8 @@ def test_copies_are_read_only(duplicate: Callable[[Any], Any]) -> None:
         fit.covariance,
     ]
     assert not any(array.flags.writeable for array in arrays)
+
+
+def test_missing_values_of_pandas_in_a_list_name_the_row() -> None:
+    with pytest.raises(ValueError, match="row 1: first is <NA>; expected a label"):
+        from_comparisons(["a", pd.NA], ["b", "a"], ["tie", "tie"])

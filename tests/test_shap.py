@@ -240,4 +240,6 @@ def test_the_figure_shows_categories_and_missing_values() -> None:
     axes = plot_label_effects(SHAP, 0, 1, features=list("wxyz"), row=["Bern", None, np.nan, 4.0])
     texts = {text.get_text() for text in axes.get_yticklabels()}
     assert texts == {"w = Bern", "x = missing", "y = missing", "z = 4"}
+    axes = plot_label_effects(SHAP, 0, 1, row=[pd.NA] * 4)
+    assert all(text.get_text().endswith("= missing") for text in axes.get_yticklabels())
     pyplot.close("all")

@@ -289,6 +289,15 @@ def as_names(names: Any, argument: str) -> list[Any]:
     return list(names)
 
 
+def is_missing(value: Any) -> bool:
+    """Whether `value` is None, NaN or pandas.NA."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        # pandas.NA: its comparison with itself has no truth value.
+        return True
+
+
 def is_name(name: Any) -> bool:
     """Whether `name` can be a label name: it is hashable and comparable."""
     try:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bucketrank._exact_numbers import unmasked
-from bucketrank._validation import describe_value, is_pandas
+from bucketrank._validation import describe_value, is_missing, is_pandas
 
 __all__ = ["factorise", "is_sorted", "sort_names"]
 
@@ -31,7 +31,7 @@ def factorise(
             f"{argument} has {array.ndim} dimension(s); expected 1: {expected} per row"
         )
     codes, distinct = _number(array)
-    missing = [index for index, value in enumerate(distinct) if _is_missing(value)]
+    missing = [index for index, value in enumerate(distinct) if is_missing(value)]
     absent = np.isin(codes, [-1, *missing])
     if absent.any():
         row = int(np.argmax(absent))
@@ -66,10 +66,6 @@ def _as_array(values: Any) -> NDArray[Any]:
         array = np.empty(len(values), dtype=object)
         array[:] = list(values)
     return array
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or value != value
 
 
 def sort_names(names: Sequence[Hashable]) -> list[Hashable]:

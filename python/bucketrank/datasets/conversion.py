@@ -14,6 +14,7 @@ from bucketrank._validation import (
     as_real,
     as_seed,
     as_whole,
+    is_missing,
     is_pandas,
 )
 from bucketrank.datasets.dataset import Dataset, as_features, column_names
@@ -186,7 +187,7 @@ def _classes(y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[np.intp]]
         raise ValueError(
             f"X has {n_rows} rows but y has {len(target)}; expected a class for each row"
         )
-    missing = next((row for row, value in enumerate(target.tolist()) if _is_missing(value)), None)
+    missing = next((row for row, value in enumerate(target.tolist()) if is_missing(value)), None)
     if missing is not None:
         raise ValueError(f"y, row {missing}: {target[missing]}; expected a class")
     if type_of_target(target) not in ("binary", "multiclass"):
@@ -195,14 +196,6 @@ def _classes(y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[np.intp]]
     if len(classes) < 2:
         raise ValueError(f"y has only the class {classes[0]!r}; expected two or more")
     return classes, codes
-
-
-def _is_missing(value: Any) -> bool:
-    try:
-        return value is None or bool(value != value)
-    except TypeError:
-        # pandas.NA: its comparison with itself has no truth value.
-        return True
 
 
 def _folds(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bucketrank._validation import NUMBERS, as_number_array, at_least, label_names
+from bucketrank._validation import NUMBERS, as_number_array, at_least, is_missing, label_names
 from bucketrank.figures.style import name_text, new_axes
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _feature_texts(features: Sequence[Hashable] | None, row: Any, count: int) ->
 
 def _value_text(value: Any) -> str:
     """Return the text of a value of a feature: a number, a category, or a missing value."""
-    if value is None or value != value:
+    if is_missing(value):
         return "missing"
     is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     return f"{value:.4g}" if is_number else name_text(value)
