@@ -262,6 +262,11 @@ def test_pair_order_follows_the_consensus() -> None:
         ),
         (lambda: plot_pair_order([[0.5, 0.7], [0.3, 0.5]], "mc1"), ValueError, "needs rankings"),
         (
+            lambda: plot_pair_order([[0.5, 0.7], [0.3, 0.5]], [1, np.nan]),
+            ValueError,
+            "expected a finite number per label",
+        ),
+        (
             lambda: plot_accuracy([0], {"a": [1]}, ax=NO_MAPPING),
             TypeError,
             "expected matplotlib axes",

@@ -64,6 +64,8 @@ def plot_pair_order(
         raise ValueError(
             f"consensus has shape {positions.shape}; expected a position for each of {len(matrix)} labels"
         )
+    if positions.dtype.kind not in "iuf" or not np.isfinite(positions).all():
+        raise ValueError(f"consensus is {positions.tolist()}; expected a finite number per label")
     names = label_names(C if is_pandas(C) else None, labels, len(matrix))
     given = list(getattr(consensus, "index", ())) if is_pandas(consensus) else names
     if is_pandas(C) and given != list(C.columns) and given != names:
