@@ -169,3 +169,11 @@ def test_temporal_columns_of_polars_are_refused() -> None:
     frame = pl.DataFrame({"number": range(6), "day": days})
     with pytest.raises(TypeError, match=r"X, column 'day': dtype Date; expected numbers"):
         br.PartialLabelRankingTree().fit(frame, Y)
+
+
+@pytest.mark.parametrize("second", [None, 1.5])
+def test_polars_frames_do_not_round_integers(second: float | None) -> None:
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame({"a": [2**53 + 1, 1], "b": [second, 1]}, strict=False)
+    with pytest.raises(ValueError, match=r"entry \(0, 0\): 9007199254740993 cannot be converted"):
+        br.to_dense_ranks(frame)

@@ -109,13 +109,14 @@ def as_exact_floats(
 
 
 def check_exact_list(values: Any, floats: NDArray[np.float64], name: str) -> None:
-    """Raise if NumPy changed an integer of a list when it converted all entries to floats."""
-    if not isinstance(values, (list, tuple)):
+    """Raise if an integer of a list or of a polars data frame changed when all entries were converted to floats."""
+    if not isinstance(values, (list, tuple)) and not hasattr(values, "rows"):
         return
     large = np.isfinite(floats) & (np.abs(floats) >= _EXACT)
     if not large.any():
         return
-    originals = np.asarray(values, dtype=object)
+    rows = values if isinstance(values, (list, tuple)) else values.rows()
+    originals = np.asarray(rows, dtype=object)
     for index in np.argwhere(large).tolist():
         place = tuple(index)
         value = originals[place] if originals.shape == floats.shape else None

@@ -356,7 +356,11 @@ def check_same_labels(left: Any, right: Any, left_name: str, right_name: str) ->
 def _frame_to_array(frame: Any, name: str) -> Any:
     """Convert a data frame to an array; for pandas, the error for a column that is not numeric names the column."""
     if not is_pandas(frame):
-        return frame.to_numpy()
+        array = frame.to_numpy()
+        if array.dtype.kind == "f" and hasattr(frame, "rows"):
+            # polars converts integers to floats beside missing values and floats.
+            check_exact_list(frame, array, name)
+        return array
     columns = list(frame.columns)
     if not columns:
         return np.empty(frame.shape)
