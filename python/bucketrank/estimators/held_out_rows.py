@@ -7,17 +7,10 @@ from numpy.typing import NDArray
 
 from bucketrank._validation import Positions
 
-__all__ = [
-    "LEAST_PARTS",
-    "MOST_PARTS",
-    "count_parts",
-    "draw_evidence_rows",
-    "draw_linear_rows",
-    "draw_parts",
-]
+__all__ = ["LEAST_PARTS", "draw_evidence_rows", "draw_linear_rows", "draw_parts"]
 
 LEAST_PARTS = 5
-MOST_PARTS = 20
+_MOST_PARTS = 20
 _PARTS_TIMES_COMPARISONS = 2000
 """The number of parts is this number divided by the number of comparisons, within the limits above."""
 
@@ -31,18 +24,28 @@ _LINEAR_ROWS = 4000
 """Largest number of rows used to fit a linear model: its few coefficients need no more."""
 
 
-def count_parts(positions: Positions) -> int:
+def draw_parts(
+    positions: Positions, n_parts: int | None, draws: np.random.RandomState
+) -> tuple[NDArray[np.int64], int]:
+    """Return the part of each row, and the number of fits: one per part, and one more of all rows on little evidence.
+
+    If `n_parts` is None, the number of parts follows the number of comparisons, and the models of the additional fit
+    alone predict if there are so few comparisons that the number of parts is the largest one.
+    """
+    wanted = _count_parts(positions) if n_parts is None else n_parts
+    part_of: NDArray[np.int64] = draws.permutation(len(positions)) % max(
+        1, min(wanted, len(positions))
+    )
+    has_full_fit = n_parts is None and wanted == _MOST_PARTS
+    return part_of, int(part_of.max(initial=0)) + 1 + has_full_fit
+
+
+def _count_parts(positions: Positions) -> int:
     """Return the number of parts by the number of comparisons."""
     ranked = np.count_nonzero(~np.isnan(positions), axis=1)
     comparisons = int(np.maximum(ranked - 1, 0).sum())
     wanted = _PARTS_TIMES_COMPARISONS // max(1, comparisons)
-    return max(LEAST_PARTS, min(MOST_PARTS, wanted))
-
-
-def draw_parts(n_rows: int, n_parts: int, draws: np.random.RandomState) -> NDArray[np.int64]:
-    """Return the part of each row."""
-    part_of: NDArray[np.int64] = draws.permutation(n_rows) % max(1, min(n_parts, n_rows))
-    return part_of
+    return max(LEAST_PARTS, min(_MOST_PARTS, wanted))
 
 
 def draw_evidence_rows(

@@ -26,8 +26,6 @@ from bucketrank.estimators.explained import EstimatedScoreRanker
 from bucketrank.estimators.forest import PartialLabelRankingForest, hash_data
 from bucketrank.estimators.held_out_rows import (
     LEAST_PARTS,
-    MOST_PARTS,
-    count_parts,
     draw_evidence_rows,
     draw_linear_rows,
     draw_parts,
@@ -139,10 +137,9 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
     Weights and rounds are chosen on at most 2000 rows, and a linear model is fitted on at most 4000. Rows of weight 0
     are left out. When the weights are chosen, a row that ranks k labels counts as k - 1 comparisons, times its
     `sample_weight` divided by the mean over these rows; the initial weights (0.25, 0.25 and 0.5) act as a prior worth
-    10 comparisons. If predictions use models fitted on all rows, the linear model starts at 0.8 without evidence and at
-    0.51 with 100 comparisons, and the forest at 0.7 of the rest. The parameters of the geometric mean start at the
-    weights of the mean, with a ridge penalty of 3 on the distance from them; its share of the mixed shares is 0.75.
-    With more than 65 labels, fewer rows are used: about four million pairs, but at least 50 rows.
+    10 comparisons. The parameters of the geometric mean start at the weights of the mean, with a ridge penalty of 3 on
+    the distance from them; its share of the mixed shares is 0.75. With more than 65 labels, fewer rows are used: about
+    four million pairs, but at least 50 rows.
 
     Examples
     --------
@@ -244,19 +241,13 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         n_rows, n_labels = positions.shape
         draws = check_random_state(self.random_state)
         part_of = evidence = np.empty(0, dtype=np.int64)
-        n_parts = 1
+        n_fits = 1
         if not self.fast:
-            wanted = count_parts(positions) if self.n_parts is None else self.n_parts
-            part_of = draw_parts(n_rows, wanted, draws)
+            part_of, n_fits = draw_parts(positions, self.n_parts, draws)
             evidence = draw_evidence_rows(n_rows, n_labels, draws)
-            n_parts = int(part_of.max(initial=0)) + 1
-            if self.n_parts is None and wanted == MOST_PARTS:
-                # The last part holds out no row: its models are fitted on all rows, and they alone predict.
-                n_parts += 1
-        estimators = self._estimators(draws, n_parts)
-        linear_rows = (
-            [] if self.fast else [draw_linear_rows(part_of, k, draws) for k in range(n_parts)]
-        )
+        estimators = self._estimators(draws, n_fits)
+        fits = range(0 if self.fast else n_fits)
+        linear_rows = [draw_linear_rows(part_of, fit, draws) for fit in fits]
         return estimators, {
             "tree": forest_options(estimators.forest, (max(1, n_rows), n_features), n_labels),
             "variant": estimators.forest.variant,
@@ -276,7 +267,7 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
             return counts | {"n_parts": LEAST_PARTS}
         return counts | {"n_parts": as_whole(self.n_parts, "n_parts", "a whole number or None")}
 
-    def _estimators(self, draws: np.random.RandomState, n_parts: int) -> _Estimators:
+    def _estimators(self, draws: np.random.RandomState, n_fits: int) -> _Estimators:
         forest = PartialLabelRankingForest(
             n_estimators=self.n_estimators,
             random_state=draws.randint(_LARGEST_SEED),
@@ -289,9 +280,9 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
                 random_state=draws.randint(_LARGEST_SEED),
                 n_jobs=self.n_jobs,
             )
-            for _ in range(n_parts)
+            for _ in range(n_fits)
         ]
-        linears = [] if self.fast else [_linear_model(self.n_jobs) for _ in range(n_parts)]
+        linears = [] if self.fast else [_linear_model(self.n_jobs) for _ in range(n_fits)]
         return _Estimators(forest, boosters, linears)
 
     def _pair_shares(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
