@@ -59,8 +59,8 @@ impl Kernel for RowSumsKernel<'_> {
                     continue;
                 }
                 add_inputs(inputs.row(first + lane), self.coefficients, scores);
-                let largest = scores.iter().fold(0.0_f64, |m, score| m.max(score.abs()));
-                if largest.is_nan() || largest > LARGEST_SCORE {
+                // False for NaN, too.
+                if !scores.iter().all(|score| score.abs() <= LARGEST_SCORE) {
                     return None;
                 }
                 let positions = rankings.row(first + lane);
