@@ -1,8 +1,8 @@
 """Look for known vulnerabilities in the Python packages of this environment, and say what was not checked.
 
-pip-audit reports "No known vulnerabilities found" also when its database answered for no package, as without access to
-pypi.org. This script counts the packages that were checked. It fails when a vulnerability is found, and with
-``--strict`` also when anything was not checked.
+pip-audit reports "No known vulnerabilities found" even if it skipped every package, for example because a proxy answers
+404 in place of pypi.org. This script counts the packages that were checked. It fails when a vulnerability is found, and
+with ``--strict`` also when anything was not checked.
 """
 
 from __future__ import annotations

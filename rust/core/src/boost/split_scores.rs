@@ -14,7 +14,7 @@ use super::row_sample::RowSample;
 /// Groups of outputs per task.
 pub(super) const GROUPS: usize = 4;
 
-/// Groups of outputs that are scored by one division.
+/// Groups of outputs whose scores are added as [`Fractions`], so that they share one floating-point division.
 const SCORED_GROUPS: usize = 2;
 
 /// Lines of sums that are added to at once: as many as stay in the second-level cache.
@@ -104,7 +104,7 @@ impl<const N: usize> Kernel for SplitScoreKernel<'_, N> {
                 (group_sums, rest) = rest.split_at(candidate.groups);
                 (own, unscored) = unscored.split_at_mut(candidate.boundaries());
                 if is_first {
-                    // The groups of a feature contain all rows, so the sums of any feature add up to the total.
+                    // Every row is in one bin group of each feature, so the sums of any feature add up to the total.
                     let groups = group_sums.iter();
                     groups.for_each(|lines| add_lines(&mut total, lines));
                     is_first = false;
@@ -238,7 +238,8 @@ fn add_lines<const N: usize>(sum: &mut [DerivativeLine; N], lines: &[DerivativeL
     }
 }
 
-/// Score of both sides of a boundary per output, from the sums of the left side and of the node.
+/// Scores of both sides of a boundary, from the sums of the left side and of the node. Entry `i` is the sum over the
+/// `N` groups of the score of their output `i`.
 #[inline(always)]
 fn score_sides<const N: usize>(
     left: &[DerivativeLine; N],

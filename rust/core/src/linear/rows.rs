@@ -96,7 +96,7 @@ impl Kernel for RowSumsKernel<'_> {
                         + (scores[utility] - largest[lane]) * (ranked - 1.0) / 2.0;
                     (derived[utility], derived[tie]) = match self.kind {
                         DerivativeKind::Gradient => (
-                            // Both terms count a missing label as ranked last with certainty.
+                            // `relations` and `sums` both count a missing label as ranked last, so it cancels.
                             weight * (relations[utility] - sums.net[lane]) / 2.0,
                             weight * (relations[tie] - sums.tied[lane]),
                         ),

@@ -1,4 +1,4 @@
-//! [`label_relations`]: per label of a ranking, the numbers of labels after, before and tied with it.
+//! [`label_relations`]: per label of a ranking, the number of labels after it minus before it, and of labels tied.
 
 use std::ops::Range;
 
