@@ -44,7 +44,7 @@ def digest(*arrays: Any) -> str:
 
 
 def aggregations(Y: Any) -> Iterator[tuple[str, str]]:
-    """Consensus of all rows and of batches of 20 rows, with and without weights."""
+    """Hashes of the consensus and pair order of all rows, with and without weights, and of batches without weights."""
     rows = len(Y)
     whole = np.random.default_rng(0).integers(1, 5, rows).astype(float)
     weights = {"unit": None, "whole": whole, "fractional": whole / 7}

@@ -13,7 +13,7 @@ use crate::border::models;
 use crate::border::params::count;
 use crate::border::run::run;
 
-/// The parameters of a linear model, from the Python layer; the number of steps is not checked yet.
+/// The parameters of a linear model, from the Python layer; their ranges are not checked yet.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct LinearSpec<'py> {

@@ -16,7 +16,8 @@ use super::strips::{RowMoments, StripSums};
 /// Matrices from which the standard errors of a linear model are computed.
 ///
 /// Row and column j · 2n + output belong to the coefficient of input j for that output. Inputs are the standardised
-/// features divided by the square root of their number, then the intercept; outputs are n utilities, then n tie terms.
+/// features and indicators, divided by the square root of their number, then the intercept; outputs are n utilities,
+/// then n tie terms.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinearInformation {
     /// Second derivatives H, at the fitted coefficients, of the penalty minus the log-likelihood of the training data.
@@ -25,20 +26,21 @@ pub struct LinearInformation {
     /// H⁻¹ M H⁻¹ is the covariance of the coefficients even if the pairs of a ranking depend on each other. `None`
     /// if no ranking has more than two labels.
     ///
-    /// A row whose weight is a whole number counts as that many rankings if all weights are whole; otherwise each row
-    /// is one ranking, whose gradient is multiplied by its weight. The penalty counts as information: a coefficient
-    /// that the data do not determine keeps a large error.
+    /// If all weights are whole numbers, a row of weight w counts as w rankings; otherwise each row is one ranking,
+    /// whose gradient is multiplied by its weight. The penalty counts as information: a coefficient that the data do
+    /// not determine keeps a large error.
     pub gradient_products: Option<Array2<f64>>,
 }
 
 impl LinearModel {
     /// Second derivatives and products of gradients, for standard errors. O(P²) memory and O(rows · P²) time for
-    /// P = 2n(m + 1) coefficients. The result does not depend on the number of threads.
+    /// P = 2n(m + 1) coefficients of n labels and m features and indicators. The result does not depend on the number
+    /// of threads.
     ///
     /// # Errors
     /// Infinite features, a number of features, labels or rows that does not match,
-    /// [`ComparisonError::TooFewRankings`] for a single ranking of more than two labels, [`Error::Interrupted`], or
-    /// threads that cannot be started.
+    /// [`ComparisonError::TooFewRankings`] for a single ranking of more than two labels, [`Error::Interrupted`],
+    /// [`Error::Memory`], or threads that cannot be started.
     pub fn information(
         &self,
         values: ArrayView2<'_, f64>,
@@ -94,7 +96,7 @@ fn add_penalty(matrix: &mut Array2<f64>, options: &LinearOptions, labels: usize)
     }
 }
 
-/// Second derivatives of the log-likelihood of the pairs of a row.
+/// Second derivatives of the negative log-likelihood of the pairs of a row.
 struct PairMoments<'a> {
     /// Scores of the training rows, not clipped, as in the fit.
     scores: &'a Array2<f64>,
@@ -113,8 +115,8 @@ impl RowMoments for PairMoments<'_> {
     /// Writes three moments per pair of one row: the variances of y/2 and t, and their covariance, where y is +1 for
     /// before, 0 for tied, −1 for after, and t is 1 for tied, else 0.
     ///
-    /// These are the second derivatives of the log-likelihood of a pair, because the scores enter it as
-    /// `y (f_u − f_v) / 2 + t (h_u + h_v)`. Pairs that the row does not rank get 0.
+    /// These are the second derivatives of the negative log-likelihood of a pair, because the scores enter the
+    /// log-likelihood as `y (f_u − f_v) / 2 + t (h_u + h_v)`. Pairs that the row does not rank get 0.
     fn write(&self, row: usize, planes: &mut [f64]) {
         let n = self.rankings.labels();
         let pairs = pair_count(n);

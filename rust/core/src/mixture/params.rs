@@ -29,7 +29,7 @@ pub struct MixtureParams {
 /// Rows of a cross-fit. Rows are numbered among the rows of positive weight.
 #[derive(Debug, Clone)]
 pub struct HeldOutRows {
-    /// Part of each row, from 0. If the last part has no row, its models predict alone.
+    /// Per row: the part, from 0, whose models hold it out. If the last part has no row, only its models predict.
     pub part_of: Vec<usize>,
     /// Rows whose observed relations decide rounds and weights, ascending.
     pub evidence: Vec<usize>,
