@@ -34,8 +34,9 @@ from z_scores import (
 METHODS_PER_BLOCK = 3
 JUDGEMENT = (
     "z is our mean minus the published one, divided by the standard error of this difference, which is estimated from "
-    f"the repeats. Scores hold if no cell differs at the level {LEVEL:g} (Holm over all cells that can match) and the "
-    f"root mean square of z per level is at most {LARGEST_RMS:g}; 1.41 is expected by chance."
+    f"the repeats. Scores hold if no cell differs at the significance level {LEVEL:g} (Holm over all cells that can "
+    "match) and the root mean square of z, per percentage of missing labels, is at most "
+    f"{LARGEST_RMS:g}; 1.41 is expected by chance."
 )
 
 

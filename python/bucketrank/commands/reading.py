@@ -21,8 +21,8 @@ def read_rankings(
 ) -> WeightedRankings:
     """Read rankings, the names of their labels and the weights of the rows from a file, or ``-`` for standard input.
 
-    `labels` are the labels to read, in this order; by default all, which for a CSV table are all columns except
-    `weights`, the column with the weights of the rows.
+    `labels` are the labels to read, in this order; by default all. `weights` is the column of a CSV table with the
+    weights of the rows; all other columns are labels by default.
     """
     name, text = read_input(path)
     # Not `splitlines`, which also splits at characters that a name may contain.
@@ -38,7 +38,7 @@ def read_rankings(
         return _from_csv(name, text, labels, weights)
     if weights is not None:
         raise BadFileError(
-            f"{name}: no column {weights!r}, because the file is not a CSV table; weights are read from CSV tables only"
+            f"{name}: no column {weights!r}, because the file is not a CSV table; only CSV tables have weight columns"
         )
     return found if labels is None else _select(name, found, labels)
 
@@ -110,6 +110,6 @@ def _from_csv(
     try:
         X, Y = table.read(weight_columns, columns, row="ranking", value="a weight")
     except BadFileError as error:
-        hint = "; --labels names the columns with positions, if the table has others, too"
+        hint = "; --labels names the columns with positions if the table also has other columns"
         raise BadFileError(f"{error}{hint if labels is None else ''}") from None
     return WeightedRankings(Y, [header[i] for i in columns], X[:, 0] if weight_columns else None)

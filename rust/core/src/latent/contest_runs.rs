@@ -20,7 +20,7 @@ struct Run {
     len: usize,
 }
 
-/// All contests as runs: one run per label when all pairs were compared.
+/// All contests as runs: one run per label except the last when all pairs were compared.
 pub(super) struct ContestRuns(Vec<Run>);
 
 impl ContestRuns {
@@ -48,8 +48,8 @@ impl ContestRuns {
 
 /// The gradient of a model at many scores, for one set of tallies.
 ///
-/// The gradient is that of the prior, plus expected minus observed sums per label: of wins minus losses, divided by 2,
-/// and of ties. Only the expected sums depend on the scores.
+/// The gradient is that of the prior, plus an expected minus an observed sum: half of wins minus losses for the utility
+/// of a label, ties for its tie term. Of these sums only the expected ones depend on the scores.
 pub(super) struct RunGradient<'a> {
     model: &'a ContestModel<'a>,
     runs: &'a [Run],
@@ -88,8 +88,8 @@ impl<'a> RunGradient<'a> {
         }
     }
 
-    /// Overwrites `gradient` with the gradient of the objective; returns `false` and writes nothing if the scores are
-    /// too far apart. The result is identical with every instruction set.
+    /// Overwrites `gradient` with the gradient of the objective; returns `false` and writes nothing if utilities are
+    /// too far apart or a tie term is too large. The result is identical with every instruction set.
     pub(super) fn write(&mut self, scores: &[f64], gradient: &mut [f64]) -> bool {
         let is_close = dispatch(ExpectationKernel {
             gradient: self,
@@ -106,7 +106,7 @@ impl<'a> RunGradient<'a> {
         is_close
     }
 
-    /// Computes the strengths of all labels; `false` if the scores are too far apart.
+    /// Computes the strengths of all labels; `false` if the utilities are too far apart or a tie term is too large.
     #[inline(always)]
     fn set_strengths(&mut self, scores: &[f64]) -> bool {
         let n = self.model.labels();

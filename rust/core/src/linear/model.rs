@@ -55,8 +55,9 @@ impl LinearModel {
     /// out. The result does not depend on the number of threads.
     ///
     /// # Errors
-    /// Infinite features, a different number of rows, categorical features that are not ascending indices or have too
-    /// many categories, too many labels for counting pairs, [`Error::Interrupted`], or threads that cannot be started.
+    /// No features, infinite features, different numbers of rows in `values` and `rankings`, categorical features that
+    /// are not ascending indices or have too many categories, too many labels for counting pairs, [`Error::Memory`],
+    /// [`Error::Interrupted`], or threads that cannot be started.
     pub fn fit(
         values: ArrayView2<'_, f64>,
         categorical: &[CategoricalFeature],
@@ -165,7 +166,7 @@ impl LinearModel {
     }
 
     /// Mean and standard deviation of each feature, then of each indicator. A constant feature has deviation 0 and no
-    /// influence.
+    /// influence. A categorical feature has mean and deviation 0: only its indicators have influence.
     #[must_use]
     pub fn scale(&self) -> (&[f64], &[f64]) {
         (&self.scale.means, &self.scale.deviations)
@@ -174,7 +175,7 @@ impl LinearModel {
     /// Scores of rows: n utilities, then n tie terms per row, clipped to −25 to 25.
     ///
     /// # Errors
-    /// A number of features that differs from training, an infinite value, [`Error::Interrupted`].
+    /// A number of features that differs from training, an infinite value, [`Error::Memory`], [`Error::Interrupted`].
     pub fn scores(
         &self,
         values: ArrayView2<'_, f64>,
