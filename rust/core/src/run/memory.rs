@@ -33,6 +33,8 @@ pub fn require_memory<T>(what: &'static str, counts: &[usize]) -> Result<usize> 
     if bytes > SMALL {
         let mut tried: Vec<u8> = Vec::new();
         tried.try_reserve_exact(bytes).map_err(|_| refused())?;
+        // Otherwise the compiler may remove an allocation that is not used.
+        std::hint::black_box(&tried);
     }
     Ok(count)
 }
