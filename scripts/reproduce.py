@@ -142,11 +142,12 @@ def print_block(level: dict[tuple[str, str], Cell], methods: tuple[str, ...]) ->
         line = f"{dataset:<11}"
         for method in methods:
             cell = level.get((dataset, method))
-            line += (
-                f"   {cell.ours:.3f} {cell.paper:.3f} {cell.difference:+.3f}".replace("0.", ".")
+            numbers = (
+                f"{cell.ours:.3f} {cell.paper:.3f} {cell.difference:+.3f}".replace("0.", ".")
                 if cell
-                else f"{'-':>19}"
+                else "-"
             )
+            line += f"{numbers:>19}"
         print(line)
 
 
