@@ -29,6 +29,7 @@ pub mod metrics;
 pub mod missing;
 #[doc(hidden)]
 pub mod mixture;
+mod once;
 pub mod pairs;
 #[doc(hidden)]
 pub mod predict;

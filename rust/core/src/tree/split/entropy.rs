@@ -11,6 +11,8 @@
 
 use std::sync::{Arc, OnceLock};
 
+use crate::once::get_or_build;
+
 /// `F` is tabulated for weights up to this and computed on demand above.
 const MAX_TABLE: u64 = 1 << 22;
 
@@ -77,13 +79,8 @@ impl EntropyTable {
         static TABLES: [[OnceLock<Arc<EntropyTable>>; SHARED_TABLES]; SHARED_PAIR_SIZES] =
             [const { [const { OnceLock::new() }; SHARED_TABLES] }; SHARED_PAIR_SIZES];
         let table = TABLES.get(pair_bits as usize)?.get(j as usize)?;
-        if let Some(known) = table.get() {
-            return Some(Arc::clone(known));
-        }
-        // Built outside the lock: a child process that is forked meanwhile would wait for this thread for ever.
-        let new = Arc::new(Self::new(pair_bits, j, &tabulate_x_log_x(1 << j)));
-        let _ = table.set(Arc::clone(&new));
-        Some(new)
+        let build = || Arc::new(Self::new(pair_bits, j, &tabulate_x_log_x(1 << j)));
+        Some(Arc::clone(get_or_build(table, build)))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use crate::once::get_or_build;
 use crate::simd::{dispatch, Kernel};
 
 use super::pair_sets::PairSets;
@@ -58,9 +59,10 @@ impl SumTables {
     /// The tables for these entropies, built once per process for up to `2^15` pairs of labels.
     fn shared(entropy: &IntegerEntropy) -> Arc<Self> {
         static TABLES: [OnceLock<Arc<SumTables>>; 16] = [const { OnceLock::new() }; 16];
+        let build = || Arc::new(Self::new(entropy));
         match TABLES.get(entropy.pair_bits() as usize) {
-            Some(tables) => Arc::clone(tables.get_or_init(|| Arc::new(Self::new(entropy)))),
-            None => Arc::new(Self::new(entropy)),
+            Some(tables) => Arc::clone(get_or_build(tables, build)),
+            None => build(),
         }
     }
 }
