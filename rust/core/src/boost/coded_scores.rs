@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use ndarray::ArrayView2;
 
+use crate::once::get_or_build;
 use crate::simd::{dispatch, Kernel};
 use crate::tree::walker::{FlatTree, LANES};
 use crate::tree::{ColumnCodes, ShallowTrees};
@@ -25,7 +26,7 @@ impl CodedCache {
             let nodes: Vec<_> = trees.iter().map(FlatTree::flat_nodes).collect();
             ShallowTrees::new(features, &nodes)
         };
-        self.0.get_or_init(code).as_ref()
+        get_or_build(&self.0, code).as_ref()
     }
 }
 
