@@ -17,8 +17,9 @@ pub(super) struct CandidateFeatures(Vec<CandidateFeature>);
 /// A feature and its candidate boundaries: the boundaries between bins that leave enough rows of the node on
 /// both sides.
 ///
-/// The bins are divided into groups, with an edge after each group but the last. If values are missing in the node, they
-/// are the last group, and an edge can be a boundary twice: with missing values on the right side and on the left side.
+/// The bins are divided into groups, with an edge after each group but the last. If values are missing in the node,
+/// they are the last group, and an edge can be a boundary twice: with missing values on the right side and on the left
+/// side.
 pub(super) struct CandidateFeature {
     pub(super) feature: usize,
     /// Number of groups.

@@ -57,8 +57,8 @@ pub(crate) enum TreeKind {
 pub struct ForestOptions {
     /// How the trees are randomised.
     pub variant: ForestVariant,
-    /// Options of the trees. `max_features` applies to trees on bootstrap samples only; trees with random thresholds use
-    /// all features. The forest overrides splitter, seed and number of threads.
+    /// Options of the trees. `max_features` applies to trees on bootstrap samples only; trees with random thresholds
+    /// use all features. The forest overrides splitter, seed and number of threads.
     pub tree: TreeOptions,
     /// Seed of all draws.
     pub seed: u64,
@@ -123,8 +123,8 @@ impl Forest {
         }
     }
 
-    /// Grows further trees, in parallel, up to a total of `trees`. The trees depend neither on the number of threads nor on
-    /// how many trees existed before.
+    /// Grows further trees, in parallel, up to a total of `trees`. The trees depend neither on the number of threads
+    /// nor on how many trees existed before.
     ///
     /// # Errors
     /// As [`Tree::fit`]; after an error the forest is unchanged.

@@ -26,8 +26,8 @@ fn map_lanes<T>(f: impl FnMut(usize) -> T) -> LatentLanes<T> {
 
 /// A block of rows and its buffers.
 ///
-/// A missing label has strength 0, as if it were ranked last with certainty. It adds 1 to Σ d of each ranked label and 0
-/// to the other sums; callers subtract the number of missing labels. No pair needs a mask.
+/// A missing label has strength 0, as if it were ranked last with certainty. It adds 1 to Σ d of each ranked label and
+/// 0 to the other sums; callers subtract the number of missing labels. No pair needs a mask.
 pub(crate) struct LatentBlock<T> {
     /// `exp(f_u − max f)`, 0 for a missing label.
     strengths: Vec<LatentLanes<T>>,
@@ -277,7 +277,8 @@ mod tests {
         dispatch(BlockKernel(&mut block));
         for lane in 0..LANES - 1 {
             let row: Vec<f64> = scores(lane).collect();
-            // All tied, so that the observed part of the gradient is known: 0 for utilities, the number of ties for tie terms.
+            // All tied, so that the observed part of the gradient is known: 0 for utilities, the number of ties for tie
+            // terms.
             let positions: Vec<u16> = (0..n)
                 .map(|u| if missing(lane, u) { MISSING } else { 1 })
                 .collect();

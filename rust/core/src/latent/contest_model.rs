@@ -40,7 +40,8 @@ pub struct ContestModel<'a> {
 }
 
 impl<'a> ContestModel<'a> {
-    /// The model of contests whose weights are of the order of `tallies`; `ridge` > 0 is the inverse variance of the priors.
+    /// The model of contests whose weights are of the order of `tallies`; `ridge` > 0 is the inverse variance of the
+    /// priors.
     #[must_use]
     pub fn new(contests: &'a Contests, tallies: &Tallies, ties: TieRule, ridge: f64) -> Self {
         let seen = tallies.iter().map(|tally| tally.iter().sum::<f64>());

@@ -14,8 +14,8 @@ use super::posterior::factor;
 pub enum ErrorSource<'a> {
     /// The inverse of the second derivatives H: right if all comparisons are independent and the model holds.
     Information,
-    /// The sandwich H⁻¹ M H⁻¹ with M = G/(G − 1) Σ s sᵀ + ridge, where s is the gradient of each of G units: right also if
-    /// the comparisons within a unit depend on each other. The prior counts as information: a label that won
+    /// The sandwich H⁻¹ M H⁻¹ with M = G/(G − 1) Σ s sᵀ + ridge, where s is the gradient of each of G units: right also
+    /// if the comparisons within a unit depend on each other. The prior counts as information: a label that won
     /// everything keeps a large error.
     Units(&'a Units),
 }
@@ -37,8 +37,8 @@ pub fn covariance(
     let size = model.size();
     let labels: Vec<usize> = (0..compared.len()).filter(|&u| compared[u]).collect();
     let mut matrix = model.hessian(tallies, scores);
-    // The common shift is an eigenvector whose eigenvalue is the ridge. It is raised to the size of the others before the
-    // inversion, and its part is removed afterwards, which avoids cancellation.
+    // The common shift is an eigenvector whose eigenvalue is the ridge. It is raised to the size of the others before
+    // the inversion, and its part is removed afterwards, which avoids cancellation.
     let count = labels.len() as f64;
     let stiffness = labels.iter().map(|u| matrix[u * size + u]).sum::<f64>() / count;
     for u in &labels {

@@ -39,8 +39,8 @@ pub(crate) trait Real:
     }
 }
 
-/// Body of [`Real::exponentials`]: a power of two times a polynomial of the remainder, highest coefficient first. Adding
-/// `round` leaves the exponent in the low bits; ln 2 is split into `high` and `low`.
+/// Body of [`Real::exponentials`]: a power of two times a polynomial of the remainder, highest coefficient first.
+/// Adding `round` leaves the exponent in the low bits; ln 2 is split into `high` and `low`.
 macro_rules! exponentials {
     ($powers:ident, $float:ident, round $round:expr, mantissa $mantissa:expr, one $one:expr, high $high:expr, low $low:expr;
      $first:expr $(, $rest:expr)*) => {{

@@ -54,8 +54,8 @@ pub struct FailedComponent {
 
 /// Fits a mixture. Rows of weight 0 are left out. The result does not depend on the number of threads.
 ///
-/// A component whose fit fails for a reason that concerns it alone ([`Error::Unsolved`]), or whose held-out shares are not
-/// finite, has weight 0 and is reported in [`FittedMixture::failed`].
+/// A component whose fit fails for a reason that concerns it alone ([`Error::Unsolved`]), or whose held-out shares are
+/// not finite, has weight 0 and is reported in [`FittedMixture::failed`].
 ///
 /// # Errors
 /// Infinite features, a different number of rows, parameters that do not fit the data, too many labels,

@@ -24,8 +24,8 @@ pub struct Component<'a> {
     pub weight: f64,
 }
 
-/// Mixes the shares of several components: their weighted mean or, with a pool, a weighted mean of the weighted mean and
-/// the log-linear pool.
+/// Mixes the shares of several components: their weighted mean or, with a pool, a weighted mean of the weighted mean
+/// and the log-linear pool.
 ///
 /// A model whose shares of a row are not finite is left out of this row.
 pub struct Mixture<'a> {

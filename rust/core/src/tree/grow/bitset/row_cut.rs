@@ -39,8 +39,8 @@ impl CutColumn {
 /// Writes the cuts of a child with these rows to `child_cuts` and returns their number.
 ///
 /// The first cut of a column with missing values on the left separates them from all other values. A child without
-/// missing values of the feature needs one column only: the one with missing values on the right. With `FIRST_ONLY`, only
-/// the first cut is written.
+/// missing values of the feature needs one column only: the one with missing values on the right. With `FIRST_ONLY`,
+/// only the first cut is written.
 #[inline(always)]
 pub(super) fn restrict_cuts<const HAS_MISSING: bool, const FIRST_ONLY: bool>(
     parent_cuts: &[RowCut],

@@ -233,8 +233,8 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
         Some(self.score_split((cut, missing), split, best))
     }
 
-    /// Upper bounds on the improvements of the splits at a cut, given the counts of the rows before it; infinite without
-    /// a bound.
+    /// Upper bounds on the improvements of the splits at a cut, given the counts of the rows before it; infinite
+    /// without a bound.
     #[inline(always)]
     pub(super) fn bound_cut(&self, cut: usize, left: &ColumnCounts) -> [f64; SIDES] {
         let mut left_rows = [cut; SIDES];

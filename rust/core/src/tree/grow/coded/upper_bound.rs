@@ -91,9 +91,9 @@ impl UpperBound {
     /// Split 0 has `left_rows[0]` rows and the counts `left` on its left side, split 1 the rows in `missing` in
     /// addition.
     ///
-    /// Per outcome, the improvement of a split with the share π of the rows on the left is C·KL(O/C, π), where KL is the
-    /// divergence of two shares. KL(p, π)/(p - π)² is a mean of the convex function 1/(x(1 - x)) between π and p, so it
-    /// is convex in p and largest at p = 0 or p = 1, where it is at most -ln(1 - π)/π² for π <= 1/2. The sum of
+    /// Per outcome, the improvement of a split with the share π of the rows on the left is C·KL(O/C, π), where KL is
+    /// the divergence of two shares. KL(p, π)/(p - π)² is a mean of the convex function 1/(x(1 - x)) between π and p,
+    /// so it is convex in p and largest at p = 0 or p = 1, where it is at most -ln(1 - π)/π² for π <= 1/2. The sum of
     /// C·(O/C - π)² over the outcomes of a column is Σ O²/C - l²/n.
     #[inline(always)]
     pub(super) fn quadratic<const SIDES: usize>(
@@ -180,8 +180,8 @@ impl UpperBound {
     }
 }
 
-/// Upper bound on `-ln(1 - share) / share²` for a share of at most 1/2: the first terms of its series, and a bound on the
-/// sum of the others.
+/// Upper bound on `-ln(1 - share) / share²` for a share of at most 1/2: the first terms of its series, and a bound on
+/// the sum of the others.
 #[inline(always)]
 fn largest_divergence_ratio(share: f64) -> f64 {
     const TERMS: [f64; 8] = [
