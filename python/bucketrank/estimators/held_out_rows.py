@@ -27,10 +27,10 @@ _LINEAR_ROWS = 4000
 def draw_parts(
     positions: Positions, n_parts: int | None, draws: np.random.RandomState
 ) -> tuple[NDArray[np.int64], int]:
-    """Return the part of each row, and the number of fits: one per part, and one more of all rows on little evidence.
+    """Return the part of each row, and the number of fits: one per part, and one more on all rows with little evidence.
 
-    If `n_parts` is None, the number of parts follows the number of comparisons, and the models of the additional fit
-    alone predict if there are so few comparisons that the number of parts is the largest one.
+    If `n_parts` is None, the number of parts depends on the number of comparisons. The largest number of parts means
+    little evidence: there is one more fit on all rows, and only its models predict.
     """
     wanted = _count_parts(positions) if n_parts is None else n_parts
     part_of: NDArray[np.int64] = draws.permutation(len(positions)) % max(

@@ -1,10 +1,10 @@
 //! [`warm_up`]: loads a table into the cache in the order of memory.
 
 /// Reads all items once, in order. The hardware recognises such reads and loads the memory ahead of them, so this takes
-/// less time than waiting for the same items one by one in random order. `number` is a part of an item.
+/// less time than waiting for the same items one by one in random order. `number` reads a part of an item.
 #[inline(always)]
 pub(crate) fn warm_up<T>(items: &[T], number: impl Fn(&T) -> u32) {
-    // A sum of this many independent parts is computed in vectors.
+    // With this many independent results, the compiler uses vectors.
     let (chunks, rest) = items.as_chunks::<16>();
     let mut all = [0; 16];
     for chunk in chunks {

@@ -1,5 +1,5 @@
-//! [`BinCounts`]: the rows of a node per bin of a feature, and the groups of these bins. An edge between two groups is a
-//! candidate boundary.
+//! [`BinCounts`]: the rows of a node per bin of a feature, and the groups of these bins. An edge between two groups is
+//! a candidate boundary.
 
 use std::ops::AddAssign;
 
@@ -11,7 +11,7 @@ const BYTES: usize = size_of::<u64>();
 /// Bins per word of flags.
 const BITS: usize = u64::BITS as usize;
 
-/// A number of rows: `u8` for nodes of at most 255 rows, whose tables are small, else `u32`.
+/// A number of rows: `u8` for nodes of at most 255 rows, which keeps their tables small, else `u32`.
 pub(super) trait RowCount:
     Copy + Default + PartialOrd + AddAssign + From<u8> + Into<u32>
 {
@@ -36,7 +36,7 @@ impl<T: RowCount> BinCounts<T> {
             rows: [zero; MAX_BINS],
             total: rows.len() as u32,
         };
-        // Two tables: equal bins of consecutive rows would otherwise wait for each other.
+        // Two tables: with one, a row would wait until the row before it is counted if both are in the same bin.
         let mut odd = [zero; MAX_BINS];
         let (pairs, rest) = rows.as_chunks::<2>();
         for &[a, b] in pairs {

@@ -12,8 +12,8 @@ use super::model::{add_trees, ScoreTree, FEW_ROWS};
 /// Rows per block: their scores stay in the second-level cache, and each tree is read once for many rows.
 const ROWS_AT_ONCE: usize = 512;
 
-/// From this many rows on, coding the rows by the ranks of their values saves more time than it takes, unless they are
-/// so few that each passes many trees at once.
+/// From this many rows on, coding the rows by the ranks of their values saves more time than it takes. So does coding
+/// fewer than [`FEW_ROWS`] rows, each of which passes many trees at once.
 const MANY_ROWS: usize = 64;
 
 /// A constant plus a sum of trees.

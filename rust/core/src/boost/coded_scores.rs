@@ -1,4 +1,5 @@
-//! Scores of many rows without missing values: their features are coded once, and several trees are added together.
+//! Scores of many or very few rows without missing values: their features are coded once, and several trees are added
+//! together.
 
 use std::sync::OnceLock;
 
@@ -51,7 +52,7 @@ impl<'a> CodedBlocks<'a> {
     }
 
     /// Adds trees, the first of which has the index `first` in its booster, to the scores of a block, given its values.
-    /// Returns whether there are coded trees.
+    /// Without coded trees, adds nothing and returns false.
     pub(super) fn add_trees(
         &self,
         (trees, first): (&[ScoreTree], usize),

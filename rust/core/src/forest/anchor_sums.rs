@@ -40,8 +40,8 @@ impl AnchorSums {
         (sums, self.counts[row])
     }
 
-    /// Adds the shares of the leaves of a few trees, at most [`TREES_AT_ONCE`]. Each tree has a table of shares, and per
-    /// row the slot of its leaf in this table, or [`NO_SLOT`].
+    /// Adds the shares of the leaves of a few trees, at most [`TREES_AT_ONCE`]. Each tree has a table of shares, and
+    /// per row the slot of its leaf in this table, or [`NO_SLOT`].
     pub(super) fn add(&mut self, tables: &[&[i32]], slots: &[u32]) {
         dispatch(AddAnchorsKernel {
             sums: self,
@@ -64,7 +64,7 @@ const SHORT_TABLES_AT_ONCE: usize = 4;
 /// From this many rows on, most of a short table is needed.
 const MANY_ROWS: usize = 64;
 
-/// Largest number of cache lines per leaf of a short table: as many sums fit in the registers.
+/// Largest number of cache lines per leaf of a short table: the sums of a row fit in the registers.
 const SHORT: usize = 7;
 
 /// A cache line of shares.
@@ -103,7 +103,7 @@ impl AddAnchorsKernel<'_> {
         let each = self.tables.iter().zip(self.slots.chunks_exact(rows));
         for (tree, (table, slots)) in trees.iter_mut().zip(each) {
             *tree = (table.as_chunks().0.as_chunks().0, slots);
-            // Otherwise most of the table is not needed.
+            // Most of a table with more leaves than rows is not needed.
             if tree.0.len() <= rows {
                 warm_up(table, |&share| share as u32);
             }

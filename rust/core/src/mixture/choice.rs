@@ -35,7 +35,7 @@ pub(super) struct HeldOutEvidence<'a> {
     pub(super) forest: Option<ForestEvidence>,
     pub(super) booster: Option<HeldOutScores<'a>>,
     pub(super) linear: Option<HeldOutScores<'a>>,
-    /// Whether predictions use one booster and one linear model, fitted on all rows, like those that were evaluated.
+    /// Whether one booster and one linear model, fitted on all rows, predict in place of the models of the parts.
     pub(super) has_refit: bool,
 }
 
@@ -131,9 +131,9 @@ impl HeldOutEvidence<'_> {
 
     /// Weights of the linear pool.
     ///
-    /// Means over many models are better than the single models that were evaluated: that of the trees, and without a
-    /// refit also those of the boosters and linear models. Only with a refit is the forest alone at a disadvantage, which
-    /// is corrected.
+    /// The mean over many models is better than the few models that were evaluated on a row. The forest always predicts
+    /// such a mean, boosters and linear models only without a refit. With a refit, the evidence therefore underrates
+    /// the forest alone, which is corrected.
     fn weights(
         &self,
         shares: &[Option<&[Shares]>; COMPONENTS],

@@ -85,7 +85,8 @@ pub(super) fn log_ratios([before, tied, after]: [PairLanes; 3]) -> [PairLanes; 2
     [x, from_fn(|l| 0.5 * twice[l])]
 }
 
-/// Shares of one pair with the log ratios of [`log_ratios_of_pair`]: at least 0.001 before they are divided by their sum.
+/// Shares of one pair from which [`log_ratios_of_pair`] are computed: raised to at least 0.001, then divided by their
+/// sum.
 pub(super) fn floored_shares(shares: [f64; 3]) -> [f64; 3] {
     let floored = shares.map(|share| share.max(FLOOR));
     let sum: f64 = floored.iter().sum();

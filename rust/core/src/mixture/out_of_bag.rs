@@ -1,8 +1,8 @@
 //! Out-of-bag evidence of a forest, with the noise that comes from few voting trees.
 //!
 //! A training row is out of bag for a fraction of the trees only, so its shares are a mean over fewer trees than a
-//! prediction. The difference of the means of two halves of these trees estimates the variance of their mean, and the part
-//! of it that a prediction with all trees does not have.
+//! prediction. The difference of the means of two halves of these trees estimates the variance of their mean, and the
+//! part of it that a prediction with all trees does not have.
 
 use ndarray::{ArrayView2, Axis};
 
@@ -15,7 +15,7 @@ use crate::run::Jobs;
 use super::evidence::{ObservedPairs, Shares};
 use super::log_linear::{floored_shares, log_ratios_of_pair};
 
-/// Correction of the logarithm of a share divided by the variance of the logarithm.
+/// Correction of the logarithm of a share per unit of the variance of this logarithm.
 const VARIANCE_FACTOR: f64 = 3.0;
 
 /// Largest correction of the logarithm of a share: the variance is known to first order only.
@@ -89,11 +89,12 @@ impl ForestEvidence {
 }
 
 impl ForestEvidence {
-    /// Corrects shares of the observed relations for being less likely than those of a prediction; results are at most 1.
+    /// Raises the out-of-bag shares of the observed relations, because a prediction with all trees is better; results
+    /// are at most 1.
     ///
-    /// Noise with the variance v of ln p lowers the mean of ln p by v / 2. In addition, the half of the trees that is grown
-    /// without bootstrap has no out-of-bag votes, but predicts, and better the fewer rows there are. The factor exp(3 v)
-    /// was chosen by measurement.
+    /// Noise with the variance v of ln p lowers the mean of ln p by v / 2. In addition, the trees without bootstrap,
+    /// which are half of the forest, predict but have no out-of-bag votes. The fewer rows there are, the better are
+    /// these trees than the others. The factor exp(3 v), which accounts for both, was chosen by measurement.
     pub(super) fn correct_noise(&self, relations: &[u8], observed: &mut [f64]) {
         let pairs = self.shares.iter().zip(&self.noise).zip(relations);
         for (share, ((shares, noise), &relation)) in observed.iter_mut().zip(pairs) {

@@ -88,7 +88,7 @@ impl CodedTrees {
         let size = self.groups[0].trees.len();
         let (group, codes) = (&self.groups[tree / size], &codes.codes[tree / size]);
         let nodes = group.trees[tree % size].as_slice();
-        // Otherwise most of the nodes are not needed.
+        // Most nodes of a larger tree are not needed.
         if nodes.len() <= WARM_NODES_PER_ROW * leaves.len() {
             warm_up(nodes, |node| node.child);
         }

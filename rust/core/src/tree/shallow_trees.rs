@@ -1,8 +1,8 @@
 //! [`ShallowTrees`]: trees of at most six levels, which many rows pass together without following pointers.
 //!
 //! Features are coded by the ranks of their values among the thresholds, so that a vector holds a feature of many rows.
-//! All splits of a level are compared for all rows of a vector, and the earlier decisions of each row select its own: this
-//! takes more comparisons than a walk from node to node, but one vector instruction compares many rows.
+//! All splits of a level are compared for all rows of a vector, and the earlier decisions of each row select its own:
+//! this takes more comparisons than a walk from node to node, but one vector instruction compares many rows.
 
 use std::array::from_fn;
 
@@ -149,7 +149,7 @@ impl ShallowTrees {
     }
 }
 
-/// Numbers of leaves, and of splits with one unused entry.
+/// Number of leaves of a complete tree, and of its splits plus one unused entry.
 const WIDTH: usize = 1 << LEVELS;
 
 /// A tree as a complete binary tree of [`LEVELS`] levels, in whole cache lines. Below a leaf, all rows go left.
@@ -193,7 +193,7 @@ impl CompleteTree {
         tree
     }
 
-    /// The leaves of the rows of a block, given their codes by feature.
+    /// The numbers of the leaves of the rows of a block, given their codes by feature.
     #[inline(always)]
     fn leaves(&self, codes: &[CodeLanes]) -> [u32; LANES] {
         let mut decisions = [[0; LANES]; LEVELS];

@@ -12,7 +12,7 @@ pub(super) fn rank(thresholds: &[f64], value: f64) -> usize {
     thresholds.partition_point(|&threshold| threshold < value)
 }
 
-/// Calls `write` with the number of each of many values and its rank.
+/// Calls `write` with the index and the rank of each value.
 pub(super) fn for_each_rank<'a>(
     thresholds: &[f64],
     values: impl Iterator<Item = &'a f64>,

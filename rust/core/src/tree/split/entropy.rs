@@ -16,7 +16,7 @@ use crate::once::get_or_build;
 /// `F` is tabulated for weights up to this and computed on demand above.
 const MAX_TABLE: u64 = 1 << 22;
 
-/// Tables for up to this many sizes of nodes are built once per process: up to 4096 rows.
+/// The first tables, this many, are built once per process: those of nodes of weight up to 4096.
 const SHARED_TABLES: usize = 13;
 
 /// Tables are shared between fits for up to `2^15` pairs of labels.

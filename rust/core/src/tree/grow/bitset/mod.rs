@@ -200,7 +200,7 @@ impl<'a> BitsetGrower<'a> {
         let (mut left, mut lower) = (self.row_bits[row(first)], rank(first));
         for &entry in sorted {
             let upper = rank(entry);
-            // Branch-free: each row is written, and overwritten by the next unless its value differs from the last.
+            // Branch-free: a cut is written before each row, and overwritten by the next unless the value changes.
             cuts[found % MAX_ROWS] = RowCut {
                 left,
                 column,

@@ -36,7 +36,7 @@ struct SumTables {
 impl SumTables {
     fn new(entropy: &IntegerEntropy) -> Self {
         let (mut sizes, mut sums) = (Vec::new(), Vec::new());
-        // The entropies are those of at least as many rows, so that none of the tables is missing.
+        // The given entropies may be those of fewer rows, without the tables of larger nodes.
         let entropy = IntegerEntropy::new(entropy.pairs(), MAX_ROWS as u64);
         for (bits, table) in (0..).zip(entropy.tables()) {
             let size = 1 << bits;

@@ -7,7 +7,7 @@ use crate::run::WorkMeter;
 use crate::tree::split::best_split::{BestSplit, MARGIN};
 
 /// Largest number of cuts of a feature that are listed, for nodes with this many columns. A feature with more cuts is
-/// bisected instead, which evaluates few of them: scores cost less with few columns.
+/// bisected instead, which evaluates few of them. With fewer columns a score is cheaper, and a bound saves less.
 pub(super) fn max_cuts(columns: usize) -> usize {
     if columns < 12 {
         16

@@ -33,7 +33,7 @@ const CHECKPOINTS: usize = 16;
 /// Smallest number of rows between two checkpoints of a feature that is bisected.
 const MIN_CHECKPOINT_DISTANCE: usize = 8;
 
-/// With at least this many rows per cut, cuts are found faster by binary searches than by reading all rows.
+/// With more than this many rows per cut, cuts are found faster by binary searches than by reading all rows.
 const ROWS_PER_SEARCH: usize = 16;
 
 /// A split with an upper bound on its improvement.
@@ -72,9 +72,9 @@ impl SearchBuffers {
         &mut self.interval_counts[0]
     }
 
-    /// Counts the rows before each checkpoint: upwards from 0 by adding rows, and downwards from the totals, if given, by
-    /// subtracting rows. The rows of the widest gap between checkpoints, or of the last gap without totals, are never
-    /// read.
+    /// Counts the rows before each checkpoint: upwards from 0 by adding rows, and downwards from the totals, if given,
+    /// by subtracting rows. The rows of the widest gap between checkpoints, or of the last gap without totals, are
+    /// never read.
     #[inline(always)]
     pub(super) fn count_checkpoints(
         &mut self,
@@ -137,8 +137,8 @@ impl SearchBuffers {
             .extend_from_slice(&self.cuts[..self.cuts.len() - 1]);
     }
 
-    /// Lists the cuts if there are at most `max_cuts`, judged by the ranks of the values, and returns whether they are
-    /// listed.
+    /// Lists the cuts if the ranks of the first and the last value differ by at most `max_cuts`, so that there are no
+    /// more cuts, and returns whether they are listed.
     pub(super) fn list_few_cuts(&mut self, sorted: &[u64], max_cuts: usize) -> bool {
         let ends = sorted.first().zip(sorted.last());
         let cuts = ends.map_or(0, |(&first, &last)| (rank(last) - rank(first)) as usize);
