@@ -4,7 +4,7 @@
 //! threshold. With ranks a node takes 8 bytes and a feature 2, so that a tree and a batch of rows fit the cache.
 
 use super::model::Tree;
-use super::threshold_ranks::{for_each_rank, rank};
+use super::threshold_ranks::{collect_thresholds, for_each_rank, rank};
 use super::walker::{walk_together, WalkDepth, BATCH_ROWS};
 use crate::warm::warm_up;
 
@@ -108,22 +108,8 @@ impl CodedTrees {
 impl CodedGroup {
     /// Codes trees; `None` if a feature has too many thresholds for two bytes.
     fn new(features: usize, trees: &[&Tree]) -> Option<Self> {
-        let mut thresholds = vec![Vec::new(); features];
-        for tree in trees {
-            for (index, node) in tree.flat_nodes.iter().enumerate() {
-                if !node.is_leaf(index) {
-                    thresholds[node.feature as usize].push(node.threshold);
-                }
-            }
-        }
-        for own in &mut thresholds {
-            own.sort_unstable_by(f64::total_cmp);
-            own.dedup();
-            own.shrink_to_fit();
-            if own.len() > usize::from(LEAF_RANK) {
-                return None;
-            }
-        }
+        let nodes = trees.iter().map(|tree| &tree.flat_nodes[..]);
+        let thresholds = collect_thresholds(features, nodes, usize::from(LEAF_RANK))?;
         let trees = trees.iter().map(|tree| code_tree(tree, &thresholds));
         Some(Self {
             trees: trees.collect(),

@@ -8,7 +8,7 @@ use std::array::from_fn;
 
 use crate::simd::{dispatch, Kernel};
 
-use super::threshold_ranks::{for_each_rank, rank};
+use super::threshold_ranks::{collect_thresholds, for_each_rank, rank};
 use super::walker::{FlatNode, WalkDepth};
 
 /// Rows per block of codes: a few vectors, so that the compiler vectorises the loops over them.
@@ -69,22 +69,7 @@ impl ShallowTrees {
         if !is_in_range || !trees.iter().all(is_shallow) {
             return None;
         }
-        let mut thresholds = vec![Vec::new(); features];
-        for nodes in trees {
-            for (index, node) in nodes.iter().enumerate() {
-                if !node.is_leaf(index) {
-                    thresholds[node.feature as usize].push(node.threshold);
-                }
-            }
-        }
-        for own in &mut thresholds {
-            own.sort_unstable_by(f64::total_cmp);
-            own.dedup();
-            own.shrink_to_fit();
-            if own.len() > MOST_THRESHOLDS {
-                return None;
-            }
-        }
+        let thresholds = collect_thresholds(features, trees.iter().copied(), MOST_THRESHOLDS)?;
         let trees = trees.iter();
         Some(Self {
             trees: trees

@@ -1,11 +1,37 @@
-//! Ranks of values among the sorted thresholds of a feature.
+//! The sorted thresholds of a feature, and ranks of values among them.
 
 use std::hint::select_unpredictable;
 
+use super::walker::FlatNode;
 use crate::warm::warm_up;
 
 /// Values that are searched together: each search waits for memory, but not for the other searches.
 const LANES: usize = 8;
+
+/// Per feature the distinct thresholds of trees, ascending; `None` if a feature has more than `most`.
+pub(super) fn collect_thresholds<'a>(
+    features: usize,
+    trees: impl Iterator<Item = &'a [FlatNode]>,
+    most: usize,
+) -> Option<Vec<Vec<f64>>> {
+    let mut thresholds = vec![Vec::new(); features];
+    for nodes in trees {
+        for (index, node) in nodes.iter().enumerate() {
+            if !node.is_leaf(index) {
+                thresholds[node.feature as usize].push(node.threshold);
+            }
+        }
+    }
+    for own in &mut thresholds {
+        own.sort_unstable_by(f64::total_cmp);
+        own.dedup();
+        own.shrink_to_fit();
+        if own.len() > most {
+            return None;
+        }
+    }
+    Some(thresholds)
+}
 
 /// Number of thresholds below a value: greater than the rank of a threshold exactly if the value is greater than it.
 pub(super) fn rank(thresholds: &[f64], value: f64) -> usize {
@@ -57,6 +83,23 @@ fn ranks(thresholds: &[f64], values: [f64; LANES]) -> [usize; LANES] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn thresholds_are_distinct_and_ascending() {
+        let stump = |feature, threshold| {
+            let split = FlatNode {
+                threshold,
+                feature,
+                child: 1,
+            };
+            [split, FlatNode::leaf(1), FlatNode::leaf(2)]
+        };
+        let trees = [stump(0, 2.5), stump(2, 7.0), stump(0, 1.5), stump(0, 2.5)];
+        let collect = |most| collect_thresholds(3, trees.iter().map(|nodes| &nodes[..]), most);
+        let expected = vec![vec![1.5, 2.5], Vec::new(), vec![7.0]];
+        assert_eq!(collect(2), Some(expected));
+        assert_eq!(collect(1), None);
+    }
 
     #[test]
     fn ranks_together_are_ranks_one_by_one() {
