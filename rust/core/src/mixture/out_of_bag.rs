@@ -86,9 +86,7 @@ impl ForestEvidence {
         }
         evidence
     }
-}
 
-impl ForestEvidence {
     /// Raises the out-of-bag shares of the observed relations, because a prediction with all trees is better; results
     /// are at most 1.
     ///
