@@ -238,8 +238,7 @@ fn add_lines<const N: usize>(sum: &mut [DerivativeLine; N], lines: &[DerivativeL
     }
 }
 
-/// Scores of both sides of a boundary, from the sums of the left side and of the node. Entry `i` is the sum over the
-/// `N` groups of the score of their output `i`.
+/// Scores of both sides of a boundary, from sums of the left side and node: entry `i` adds output `i` of `N` groups.
 #[inline(always)]
 fn score_sides<const N: usize>(
     left: &[DerivativeLine; N],
