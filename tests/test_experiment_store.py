@@ -325,7 +325,7 @@ def test_flipped_bits_never_change_results(tmp_path: Path) -> None:
 def test_a_finished_store_on_a_read_only_medium(tmp_path: Path) -> None:
     store = tmp_path / "study.db"
     study = compare([small("a", 1)], ["borda"], store=store, **SETTINGS)
-    # As on a read-only file system, SQLite cannot write its own files: folders have their names.
+    # As on a read-only file system, SQLite cannot write its own files: folders occupy their names.
     for suffix in ("-wal", "-shm"):
         (tmp_path / f"study.db{suffix}").mkdir()
     assert numbers(Study.load(store)) == numbers(study)
