@@ -150,8 +150,8 @@ class LabelRanker(BaseEstimator):
         Returns
         -------
         estimator
-            A fitted estimator that shares the fitted model. The criteria ``"disagreements"`` and ``"distance"`` keep
-            using the aggregator of the fit.
+            A fitted estimator that shares the fitted model. A tree grown with criterion ``"disagreements"``
+            or ``"distance"`` keeps the splits that were found with the aggregator of the fit.
         """
         check_is_fitted(self)
         other = copy.copy(self)
