@@ -114,7 +114,7 @@ def _described(text: str) -> dict[str, containers.Entry]:
 
 
 def crafted_files() -> dict[str, bytes]:
-    """Return files of about 2 MB that describe objects as large as possible."""
+    """Return files of about 2 to 4 MB that describe objects as large as possible."""
     trees = FILE_BYTES // 23
     ones, zeros = np.ones(trees, np.uint8), np.zeros(trees, np.uint8)
     forest = {

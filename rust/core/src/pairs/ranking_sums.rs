@@ -1,4 +1,4 @@
-//! [`RankingSums`]: weighted sums of complete rankings of few labels over all ordered pairs of labels.
+//! [`RankingSums`]: weighted sums over complete rankings of few labels, one per ordered pair of labels.
 
 use crate::simd::{dispatch, Kernel};
 
@@ -7,7 +7,7 @@ use super::pair_count;
 /// Largest number of labels.
 pub(crate) const MAX_LABELS: usize = 32;
 
-/// Weights below this are summed in 16 bits, which takes half the instructions: at least 16 fit.
+/// Weights below this are summed in 16 bits, which takes half the instructions; the sum of any 16 of them fits.
 const SMALL_WEIGHT: i32 = 1 << 12;
 
 /// Complete rankings of at most [`MAX_LABELS`] labels.

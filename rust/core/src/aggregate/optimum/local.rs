@@ -85,7 +85,8 @@ pub(super) fn order_of(bucket_of: &[usize]) -> Vec<usize> {
 struct LabelMover<'a> {
     values: &'a PairValues,
     limits: BucketLimits,
-    /// Per bucket: value of the label before all its labels, value of the label in it, and number of labels.
+    /// Per bucket: value of the moved label before the bucket, value of the moved label in it, and number of other
+    /// labels.
     before: Vec<f64>,
     within: Vec<f64>,
     sizes: Vec<usize>,

@@ -1,4 +1,4 @@
-//! [`SearchBuffers`]: the cuts of a feature and the counts at some of them.
+//! [`SearchBuffers`]: the cuts of a feature and the counts at checkpoints.
 
 use super::column_counts::ColumnCounts;
 use super::cut_splits::EndScores;
@@ -11,7 +11,7 @@ use crate::run::WorkMeter;
 /// Buffers reused between searches.
 #[derive(Default)]
 pub(crate) struct SearchBuffers {
-    /// All cuts of the feature, ascending, preceded by 0 and followed by the number of rows.
+    /// Candidate cuts of the feature, ascending, preceded by 0 and followed by the number of rows.
     pub(crate) cuts: Vec<u32>,
     /// The numbers of rows at which counts are stored, ascending from 0.
     pub(super) checkpoints: Vec<u32>,
@@ -21,7 +21,7 @@ pub(crate) struct SearchBuffers {
     pub(super) interval_counts: Vec<ColumnCounts>,
     /// Splits of the feature with an upper bound on their improvement.
     pub(super) bounded: Vec<BoundedSplit>,
-    /// The members of a node with missing values first.
+    /// The members of a node, those with missing values first.
     pub(super) rotated: Vec<u64>,
     /// Buffers of [`super::cut_splits::CutSplits`].
     pub(super) groups: [ColumnCounts; 3],
@@ -137,8 +137,8 @@ impl SearchBuffers {
             .extend_from_slice(&self.cuts[..self.cuts.len() - 1]);
     }
 
-    /// Lists the cuts if the ranks of the first and the last value differ by at most `max_cuts`, so that there are no
-    /// more cuts, and returns whether they are listed.
+    /// Lists the cuts if the ranks of the first and the last value differ by at most `max_cuts`, so that there are at
+    /// most `max_cuts` cuts, and returns whether they are listed.
     pub(super) fn list_few_cuts(&mut self, sorted: &[u64], max_cuts: usize) -> bool {
         let ends = sorted.first().zip(sorted.last());
         let cuts = ends.map_or(0, |(&first, &last)| (rank(last) - rank(first)) as usize);
@@ -160,7 +160,7 @@ impl SearchBuffers {
         true
     }
 
-    /// Lists the cuts that leave `min_samples_leaf` rows on both sides.
+    /// Lists the cuts that leave at least `min_samples_leaf` distinct rows on both sides.
     pub(crate) fn find_cuts(&mut self, sorted: &[u64], min_samples_leaf: usize) {
         let rows = sorted.len();
         let (first, last) = cut_range(sorted, min_samples_leaf);
