@@ -81,7 +81,7 @@ def _names(count: str, *, only_strings: bool = False) -> _Field:
             return {*map(type, names)} <= {str}
         return len(check_labels(names)) == len(names)
 
-    return _Field(f"one name per {count}", accepts)
+    return _Field(f"an array of {count} names", accepts)
 
 
 def _fitted(kind: Any, positive: str = "") -> _Field:
