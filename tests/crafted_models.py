@@ -26,7 +26,7 @@ ROWS = 3
 """Rows that a loaded model predicts."""
 
 LARGEST = 1000
-"""A model of more features or labels is valid, but its predictions would only take time."""
+"""`use_all` skips models with more features or labels: they are valid, but slow."""
 
 _AGGREGATORS = [
     {"aggregator": "Borda", "params": {"beta": 0.5}},
@@ -123,7 +123,7 @@ def _change_description(data: bytes, saved: list[bytes], rng: np.random.Generato
 
 
 def _change_array(data: bytes, saved: list[bytes], rng: np.random.Generator) -> bytes:
-    """Drop, duplicate, replace or reshape an array, or take it from another model."""
+    """Drop an array, change its shape, type or numbers, or replace it with another array."""
     entries = containers.parse(data)
     names = [name for name in entries if name not in ("kind", "description")]
     if not names:
@@ -251,7 +251,7 @@ _COUNTS = ("n_estimators", "rounds", "max_steps", "n_parts", "max_splits", "verb
 
 
 def _fit_again(model: Any) -> Any:
-    """Fit a copy on few rows, unless its parameters, which may be valid, would make that long."""
+    """Fit a copy on a few rows, unless large (perhaps valid) parameters would make that slow."""
     params = model.get_params(deep=False)
     if any(params.get(name) is not None and params[name] > 200 for name in _COUNTS):
         return None

@@ -1,6 +1,6 @@
 """Random calls, texts and files: each returns, or raises an error that is meant for users.
 
-A normal run takes a short slice with fixed examples. ``make fuzz SECONDS=600`` takes new examples for that long.
+A normal run tries a few fixed examples. ``make fuzz SECONDS=600`` tries new examples for that long.
 """
 
 from __future__ import annotations

@@ -144,8 +144,8 @@ class EstimatedScoreRanker(LabelRanker):
         The features of each background row are replaced by those of the explained row, one after another in random
         order, and every change of the mean score is attributed to the replaced feature. The values of a row and label
         add up to its score (:meth:`predict_label_scores`) minus the base value (:meth:`shap_base_values`), for any
-        number of orders; only the division among the features is an estimate. Forest, booster and linear model alone
-        have exact values.
+        number of orders; only the division among the features is an estimate. A forest, a booster
+        or a linear model by itself has exact values.
 
         Parameters
         ----------

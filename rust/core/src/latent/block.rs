@@ -178,7 +178,7 @@ impl<T: Real> PairTerms<T> {
         (a_u, t_u): (LatentLanes<T>, LatentLanes<T>),
         (a_v, t_v): (LatentLanes<T>, LatentLanes<T>),
     ) -> Self {
-        // Whole lanes at each step: one loop over the lanes of several arrays is not vectorised.
+        // All lanes at each step: one loop over the lanes of several arrays is not vectorised.
         let tie = map_lanes(|l| t_u[l] * t_v[l]);
         // `TINY` avoids dividing by zero for two missing labels, whose sums are unused.
         let inverse = map_lanes(|l| T::ONE / (a_u[l] + a_v[l] + tie[l] + T::TINY));

@@ -10,7 +10,7 @@ pub struct LinearOptions {
     /// As `ridge`, for the intercepts.
     pub intercept_ridge: f64,
     /// The fit ends when all derivatives of the penalised log-likelihood, divided by the total weight, are at
-    /// most this.
+    /// most this in absolute value.
     pub tolerance: f64,
     /// Largest number of steps.
     pub max_steps: usize,
