@@ -44,7 +44,10 @@ def digest(*arrays: Any) -> str:
 
 
 def aggregations(Y: Any) -> Iterator[tuple[str, str]]:
-    """Hashes of the consensus and pair order of all rows, with and without weights, and of batches without weights."""
+    """Hashes of the consensus and of the pair order matrix.
+
+    Both are hashed for all rows, with and without weights; the consensus also for unweighted batches of 20 rows.
+    """
     rows = len(Y)
     whole = np.random.default_rng(0).integers(1, 5, rows).astype(float)
     weights = {"unit": None, "whole": whole, "fractional": whole / 7}
@@ -99,7 +102,7 @@ def forests(X: Any, Y: Any) -> Iterator[tuple[str, str]]:
 
 
 def latent_models(X: Any, Y: Any) -> Iterator[tuple[str, Any]]:
-    """Shares of models whose last bits may depend on the order of summation."""
+    """Predicted shares per model; their last bits may depend on the order of summation."""
     few = slice(0, 1500)
     models = {
         "booster": br.PartialLabelRankingBooster(rounds=15, random_state=4),

@@ -42,7 +42,7 @@ def profiles(
     max_labels: int = 7,
     max_rows: int = 8,
 ) -> list[Ranking]:
-    """Several rankings of the same labels."""
+    """One or more rankings of the same labels."""
     n_labels = draw(st.integers(min_labels, max_labels))
     row = bucket_orders(n_labels) if complete else incomplete_rankings(n_labels)
     return draw(st.lists(row, min_size=1, max_size=max_rows))

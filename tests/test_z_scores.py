@@ -14,8 +14,11 @@ from z_scores import EXPLANATIONS, judge, verdict
 METHODS = ["borda", "mc4", "maximal_lottery"]
 
 
-def made_up() -> Study:
-    """Every method has repeat means 0.5 + 0.01 · (-2 .. 2): variance 0.00025, of the mean 0.00005."""
+def synthetic_study() -> Study:
+    """Study whose repeats score 0.5 + 0.01 · (-2 .. 2) for every method.
+
+    The variance of the five scores is 0.00025, and that of their mean 0.00005.
+    """
     rows = [
         (
             "iris",
@@ -48,28 +51,28 @@ def made_up() -> Study:
 
 def test_z_is_the_difference_in_standard_errors() -> None:
     error = math.sqrt(2 * 0.00005 + 1e-6 / 12)
-    (one,) = judge(made_up(), [Cell("iris", 0, "borda", 0.5, 0.48)])
+    (one,) = judge(synthetic_study(), [Cell("iris", 0, "borda", 0.5, 0.48)])
     assert one.z == pytest.approx(0.02 / error)
     assert one.p_value == pytest.approx(0.1170, abs=2e-3)
 
 
-def test_only_what_can_match_is_judged() -> None:
+def test_cells_that_cannot_match_do_not_change_the_verdict() -> None:
     near = [Cell("iris", 0, method, 0.5, 0.495) for method in METHODS]
-    _, holds = verdict(judge(made_up(), near))
+    _, holds = verdict(judge(synthetic_study(), near))
     assert holds
     far = [
         Cell("iris", 30, "mc4", 0.5, 0.9),
         Cell("iris", 0, "maximal_lottery", 0.5, 0.9),
     ]
-    table, holds = verdict(judge(made_up(), [*near, *far]))
+    table, holds = verdict(judge(synthetic_study(), [*near, *far]))
     assert holds
     assert set(table.columns[0].values) == {
         "all others",
         "maximal lottery",
         "Markov chains with missing labels",
     }
-    assert {one.reason for one in judge(made_up(), far)} <= set(EXPLANATIONS)
-    _, holds = verdict(judge(made_up(), [*near, Cell("iris", 30, "borda", 0.5, 0.9)]))
+    assert {one.reason for one in judge(synthetic_study(), far)} <= set(EXPLANATIONS)
+    _, holds = verdict(judge(synthetic_study(), [*near, Cell("iris", 30, "borda", 0.5, 0.9)]))
     assert not holds
 
 
@@ -80,5 +83,5 @@ def test_the_bound_is_rarely_exceeded_by_chance() -> None:
     for _ in range(50):
         # Five repeats estimate the error, so the ratio follows t with four degrees of freedom.
         cells = [Cell("iris", 0, "borda", 0.5, 0.5 + error * t) for t in rng.standard_t(4, 45)]
-        exceeded += not verdict(judge(made_up(), cells))[1]
+        exceeded += not verdict(judge(synthetic_study(), cells))[1]
     assert exceeded <= 6

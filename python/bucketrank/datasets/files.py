@@ -34,7 +34,7 @@ def read_csv(
 
     The first line names the columns. By default ``A1``, ``A2``, ... are features and ``L1``, ``L2``, ... the positions
     of labels: 1 is best, equal positions are ties, and ``inf`` is a label below the cut of a top-k list. An empty cell
-    (or ``nan``, ``NA``, ``?``) is a missing label or a missing value of a feature, which is NaN.
+    (or ``nan``, ``NA``, ``?``) is a missing label or a missing value of a feature; both are read as NaN.
 
     Parameters
     ----------

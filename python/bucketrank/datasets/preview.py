@@ -17,7 +17,7 @@ _FEATURES = 6
 
 
 def preview(dataset: Dataset) -> Table:
-    """Return the first features and the ranking of the first rows, titled by the size of the dataset.
+    """Return a table of the first rows (first features and ranking) with the `repr` of the dataset as its title.
 
     Examples
     --------

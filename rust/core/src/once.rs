@@ -4,9 +4,9 @@ use std::sync::OnceLock;
 
 /// The value of a cell, built by the first call.
 ///
-/// Unlike [`OnceLock::get_or_init`], the value is built outside the lock: a child process that is forked meanwhile
-/// would wait for the building thread, which it does not have, for ever. Threads that call this at the same time may
-/// all build the value; one of the results is kept.
+/// Unlike in [`OnceLock::get_or_init`], the value is built outside the lock. Otherwise a child process forked during
+/// the build would wait for ever, because a fork copies the lock but not the thread that holds it. Threads that call
+/// this at the same time may all build the value; one of the results is kept.
 pub(crate) fn get_or_build<T>(cell: &OnceLock<T>, build: impl FnOnce() -> T) -> &T {
     if let Some(value) = cell.get() {
         return value;

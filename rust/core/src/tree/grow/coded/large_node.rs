@@ -22,7 +22,7 @@ pub(crate) struct LargeNode {
     /// Per feature all members in sorted order. The high half of an entry is the rank of the value, the low half
     /// the row.
     pub(crate) order: Vec<u64>,
-    /// Counts of all members; empty for a node that the bitset engine grows.
+    /// Counts of all members; unused, and often empty, for a node that the bitset engine grows.
     pub(crate) totals: ColumnCounts,
     pub(crate) depth: usize,
     pub(crate) seed: u64,
@@ -47,7 +47,7 @@ impl LargeNode {
         seed: u64,
     ) -> Self {
         let size = rows.len() * features.columns();
-        let mut all = ChildOrders::new(rows.len(), features.columns(), vec![0; size]);
+        let mut all = SortedOrders::new(rows.len(), features.columns(), vec![0; size]);
         for feature in 0..features.columns() {
             let end = all.end();
             let order = &mut all.order[end..end + rows.len()];
@@ -125,8 +125,8 @@ impl LargeNode {
             in_larger[row(entry)] = is_left == left_is_larger;
         }
         let larger_rows = left_rows.max(rows - left_rows);
-        let mut larger = ChildOrders::new(larger_rows, self.features.len(), self.order);
-        let mut smaller = ChildOrders::new(
+        let mut larger = SortedOrders::new(larger_rows, self.features.len(), self.order);
+        let mut smaller = SortedOrders::new(
             rows - larger_rows,
             self.features.len(),
             // One more entry: the loop below writes each entry to both children and advances only one.
@@ -168,7 +168,7 @@ impl LargeNode {
         let (larger_totals, smaller_totals) =
             split_totals(&self.pair_codes, self.totals, larger_rows, &smaller_members);
         let (pair_codes, depth, seed) = (self.pair_codes, self.depth + 1, self.seed);
-        let child = |orders: ChildOrders, members, totals, child| Self {
+        let child = |orders: SortedOrders, members, totals, child| Self {
             pair_codes: Arc::clone(&pair_codes),
             members,
             totals,
@@ -197,8 +197,10 @@ fn count_if_large(pair_codes: &PairCodes, members: &[u64]) -> ColumnCounts {
     }
 }
 
-/// Counts of the larger child, which has `larger_rows` rows, and of the smaller child of a node with these totals. Only
-/// the smaller child is counted; the larger one is the difference.
+/// Splits the totals of a node into those of its larger child, of `larger_rows` rows, and those of its smaller child.
+///
+/// Only the rows of the smaller child are counted; the larger child gets the difference. Both totals are empty if the
+/// bitset engine grows both children.
 fn split_totals(
     pair_codes: &PairCodes,
     totals: ColumnCounts,
@@ -248,14 +250,14 @@ impl SpareBuffers {
     }
 }
 
-/// Builder of the sorted orders of a node.
-struct ChildOrders {
+/// Sorted orders of a node's features, built feature by feature.
+struct SortedOrders {
     rows: usize,
     features: Vec<u32>,
     order: Vec<u64>,
 }
 
-impl ChildOrders {
+impl SortedOrders {
     fn new(rows: usize, features: usize, order: Vec<u64>) -> Self {
         Self {
             rows,
@@ -264,7 +266,7 @@ impl ChildOrders {
         }
     }
 
-    /// Start of the next feature's order.
+    /// End of the orders kept so far, where the next feature's order starts.
     fn end(&self) -> usize {
         self.rows * self.features.len()
     }
@@ -353,7 +355,7 @@ mod tests {
     #[test]
     fn orders_release_an_allocation_that_is_much_too_large() {
         for (kept, is_released) in [(1, true), (4, false)] {
-            let mut orders = ChildOrders::new(10, 8, vec![0; 80]);
+            let mut orders = SortedOrders::new(10, 8, vec![0; 80]);
             orders.features.extend(0..kept);
             orders.finish();
             assert_eq!(orders.order.len(), 10 * kept as usize);
