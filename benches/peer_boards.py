@@ -70,7 +70,7 @@ def boards() -> None:
 def fastest_turns(data: Any, bootstrap: Callable[[int], Any]) -> tuple[float, float]:
     """Seconds of a leaderboard and of a peer's bootstrap, one thread each, measured in turns.
 
-    The peer's matrices are small: on a machine with other load, two threads of BLAS made it ten times as slow.
+    The peer's matrices are small: on a machine with other load, two BLAS threads made its bootstrap ten times as slow.
     """
     from threadpoolctl import threadpool_limits
 

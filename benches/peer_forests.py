@@ -86,7 +86,7 @@ def extrapolated(measured: list[tuple[float, float]]) -> list[float]:
 
 
 def prediction(forest: Any, peers: list[Any], X: Any) -> None:
-    """Compare our consensus of averaged shares with the peer's averaged class probabilities of each pair."""
+    """Compare the time of our consensus of averaged shares with that of the peer's averaged class probabilities."""
     ours, *measured = (
         best([wall_and_processor_seconds(call, X) for _ in range(TURNS)])
         for call in (forest.predict, *(peer.predict_proba for peer in peers))
@@ -103,7 +103,8 @@ def consensus_and_shrinkage(X: Any, Y: Any) -> None:
     options: list[dict[str, Any]] = [{}, {"min_samples_split": 2}]
     for params in options:
         tree = br.PartialLabelRankingTree(**params).fit(X, Y)
-        # The tree caches the consensus of its leaves; a tree read from a pickle has an empty cache.
+        # Without shrinkage, the first prediction aggregates all leaves, even for a single row, and caches their
+        # consensus. A tree read from a pickle has an empty cache.
         times = {}
         for name, aggregator in (("Borda", br.Borda()), ("TauX", br.TauX())):
             seconds = []

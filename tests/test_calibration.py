@@ -42,10 +42,10 @@ def by_hand(Y: Array, shares: Array, weights: Array) -> tuple[float, float]:
             if np.isnan(ranking[u]) or np.isnan(ranking[v]):
                 continue
             truth = (ranking[u] < ranking[v], ranking[u] == ranking[v], ranking[u] > ranking[v])
-            own = (before, tied, after)[truth.index(True)]
-            losses.append(-math.log(own))
-            shown = zip((before, tied, after), truth, strict=True)
-            distances.append(sum((share - is_true) ** 2 for share, is_true in shown))
+            true_share = (before, tied, after)[truth.index(True)]
+            losses.append(-math.log(true_share))
+            compared = zip((before, tied, after), truth, strict=True)
+            distances.append(sum((share - is_true) ** 2 for share, is_true in compared))
         if losses:
             rows.append((weight, np.mean(losses), np.mean(distances)))
     total = sum(weight for weight, *_ in rows)
@@ -85,7 +85,7 @@ def test_certain_and_uniform_shares() -> None:
 
 @pytest.mark.parametrize("score", [pair_log_loss, pair_brier_score])
 def test_true_shares_have_the_smallest_score(score: Any) -> None:
-    # 5, 3 and 2 of 10 rankings.
+    # Of 10 rankings, 5 have the first label before the second, 3 tie the two, and 2 have it after.
     Y = [[1, 2]] * 5 + [[1, 1]] * 3 + [[2, 1]] * 2
     best = score(Y, np.tile([0.5, 0.3, 0.2], (10, 1, 1)))
     for other in np.random.default_rng(0).dirichlet([1, 1, 1], 50):

@@ -43,7 +43,10 @@ def _by_wins(n: int, wins: set[tuple[int, int]]) -> list[int]:
 
 
 def schulze(Y: Sequence[Row], weights: Weights = None) -> list[int]:
-    """Return the order by wins minus losses of the strongest paths, found among all simple paths."""
+    """Return the order by wins minus losses, from a search of all simple paths.
+
+    u wins against v if the strongest path from u to v is stronger than any from v to u.
+    """
     margins = _margins(Y, weights)
     n = len(margins)
 
@@ -67,7 +70,7 @@ def schulze(Y: Sequence[Row], weights: Weights = None) -> list[int]:
     return _by_wins(n, {(u, v) for u, v in pairs if strengths[u, v] > strengths[v, u]})
 
 
-def _reached(n: int, edges: set[tuple[int, int]]) -> set[tuple[int, int]]:
+def _transitive_closure(n: int, edges: set[tuple[int, int]]) -> set[tuple[int, int]]:
     closure = set(edges)
     for middle in range(n):
         for u in range(n):
@@ -85,6 +88,6 @@ def ranked_pairs(Y: Sequence[Row], weights: Weights = None) -> list[int]:
     strengths = sorted({m for row in margins for m in row if m > 0}, reverse=True)
     for strength in strengths:
         group = {(u, v) for u in range(n) for v in range(n) if margins[u][v] == strength}
-        closure = _reached(n, locked | group)
+        closure = _transitive_closure(n, locked | group)
         locked |= {(u, v) for u, v in group if (v, u) not in closure}
-    return _by_wins(n, _reached(n, locked))
+    return _by_wins(n, _transitive_closure(n, locked))

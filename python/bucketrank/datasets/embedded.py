@@ -88,11 +88,14 @@ def load(name: str) -> Dataset:
     raise ValueError(unknown_dataset_message(name, "fetch"))
 
 
-def unknown_dataset_message(name: str, how: str) -> str:
-    """Return the message for an unknown dataset: all known names, most similar first, and how to use OpenML."""
+def unknown_dataset_message(name: str, fetcher: str) -> str:
+    """Return the message for an unknown dataset: all known names, most similar first.
+
+    ``fetcher`` is the function or option that downloads a dataset from OpenML.
+    """
     embedded = ", ".join(nearest_first(name, names()))
     papers = ", ".join(nearest_first(name, (paper.name for paper in PAPER_DATASETS)))
-    return f"unknown dataset {name!r}; embedded: {embedded}; from OpenML with {how}: {papers}"
+    return f"unknown dataset {name!r}; embedded: {embedded}; from OpenML with {fetcher}: {papers}"
 
 
 @cache

@@ -267,7 +267,7 @@ fn extreme_weights_do_not_overflow() {
 fn splits_are_found_at_every_scale_of_weights_and_ridge() {
     let (x, y) = data(600);
     let table = Array2::from_shape_fn((600, 5), |(i, j)| i64::from(y.row(i)[j]));
-    // From a ridge that is negligible relative to the weights to weights that are negligible relative to the ridge.
+    // The ridge is negligible relative to the weights in the first case, and the opposite holds in the last.
     for (weight, ridge) in [
         (1e9, 1e-300),
         (1e9, 2.0),
@@ -296,7 +296,7 @@ fn splits_are_found_at_every_scale_of_weights_and_ridge() {
 #[test]
 fn correlated_features_do_not_slow_a_linear_model_down() {
     let (x, y) = data(400);
-    // Fifteen features that are nearly equal to the first one.
+    // Fifteen features, each the first feature of `data` plus a small deviation.
     let x = Array2::from_shape_fn((400, 15), |(i, j)| {
         x[[i, 0]] + ((i * (7 + j)) % 13) as f64 / 4.0
     });
@@ -338,7 +338,7 @@ fn validation_needs_pairs_and_stops_early() {
     assert!(booster.rounds() < history.len());
     let best = history.iter().copied().fold(f64::MIN, f64::max);
     assert_eq!(history[booster.rounds() - 1], best);
-    // The mean per pair; three equal shares would give ln ⅓ = −1.1.
+    // A score is the mean log-likelihood per pair; three equal shares would give ln ⅓ = −1.1.
     assert!((-1.2..0.0).contains(&best), "{best}");
 
     let alone = Array2::from_shape_fn((200, 5), |(i, j)| if i % 5 == j { 1.0 } else { f64::NAN });

@@ -1,6 +1,7 @@
 //! Shares of one pair of labels, for any finite scores.
 
-/// Logarithms are clamped to ± this: they decide a pair completely, and their differences stay finite.
+/// Logarithms of weights are clamped to ± this bound. It is large enough to give one relation the whole share, and
+/// small enough that differences of clamped logarithms are finite.
 const DECISIVE: f64 = 1e300;
 
 /// Logarithms of the weights of before, tied and after for two labels with utilities `f` and tie terms `h`.
