@@ -6,6 +6,8 @@ time is extrapolated from forests of 2 and 6 trees, fitted on all rows.
 
 `PartialLabelRanker` is compared with its own forest. The time around the core is the time of `predict` for one row
 minus the time of the call into the Rust extension.
+
+A goal is met or MISSED; the aim printed after some goals is a better value to work towards and decides nothing.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ pub(super) const TIE_TOLERANCE: f64 = 1e-10;
 
 /// One of the four Markov chains of rank aggregation.
 ///
-/// Let N(u) be the weight of the rows that rank u, and ge(v,u) the weight of the rows that place v at least as high as
-/// u. The chain moves from u to v with probability
+/// Let n be the number of labels, C the pair order matrix, N(u) the weight of the rows that rank u, and ge(v,u) the
+/// weight of the rows that place v at least as high as u. The chain moves from u to v with probability
 /// - MC1: proportional to ge(v,u), over all v;
 /// - MC2: that of picking a row that ranks u, then one of its labels at least as high as u;
 /// - MC3: ge(v,u) / (N(u)·n) for v ≠ u, and stays otherwise;
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn stationary_distributions_of_two_opposed_rows() {
-        // Weights 3 and 1 for 0 before 1 and the reverse.
+        // A row of weight 3 places label 0 first; a row of weight 1 places label 1 first.
         let y = array![[1.0, 2.0], [2.0, 1.0]];
         let y = Rankings::new(y.view(), Some(&[3.0, 1.0]), &Interrupt::never()).unwrap();
         // MC1: P(0,1) = (1/4)/(5/4) = 1/5, P(1,0) = (3/4)/(7/4) = 3/7. MC2 and MC3: (1/4)/2 and (3/4)/2.
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_statistics_are_named() {
+    fn errors_name_the_chain_that_works_on_a_pair_order_matrix() {
         let evidence = Evidence::from_pair_order(PairOrderMatrix::undecided(3));
         for variant in 1..=3 {
             let chain = MarkovChain::new(variant).unwrap();

@@ -11,11 +11,11 @@ use crate::run::{Interrupt, WorkMeter};
 /// Tideman's ranked pairs on the pair order matrix C, with margins.
 ///
 /// Majorities C(u,v) − C(v,u) > 0 are locked in the order of their strength; one that would close a cycle with the
-/// locked ones is discarded. Majorities of equal strength are treated together: those that are part of a cycle of
-/// locked and equally strong majorities are all discarded, the others are all locked, so the result does
-/// not depend on the order of the labels. Labels are ordered by wins minus losses along locked majorities: a label is
-/// placed before all labels that it wins against, and labels that nothing distinguishes are tied. O(n³) steps of
-/// ⌈n/64⌉ words each, for majorities of different strength.
+/// locked ones is discarded. Majorities of equal strength are treated together: those that would be part of a cycle if
+/// the whole group were locked are discarded, the others are locked, so the result does not depend on the order of the
+/// labels. Labels are ordered by wins minus losses along locked majorities: a label is placed before all labels that it
+/// wins against, and labels that nothing distinguishes are tied. O(n³) steps of ⌈n/64⌉ words each, for majorities of
+/// different strength.
 ///
 /// Reference: T. N. Tideman, *Independence of clones as a criterion for voting rules*, Social Choice and Welfare 4,
 /// 1987.
@@ -163,7 +163,7 @@ mod tests {
             [two_thirds, one_third, 0.5]
         ];
         assert_eq!(explain(c), (vec![1, 1, 1], vec![(0, 1), (1, 2), (2, 0)]));
-        // As strong as the cycle, but not part of it: locked.
+        // The majorities over label 3 are as strong as those of the cycle, but not part of it: they are locked.
         let c = array![
             [0.5, two_thirds, one_third, two_thirds],
             [one_third, 0.5, two_thirds, two_thirds],

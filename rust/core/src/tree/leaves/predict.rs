@@ -63,7 +63,7 @@ impl FittedTree {
     /// The [`PairModel`] of the smoothed shares.
     ///
     /// # Errors
-    /// [`Error::NoSoftRouting`] for soft routing and a tree without it.
+    /// [`Error::NoSoftRouting`] when `routing` is soft and the tree was fitted without soft routing.
     pub fn predictor(&self, shrinkage: Shrinkage, routing: Routing) -> Result<TreePredictor<'_>> {
         if routing == Routing::Soft && self.soft_routing().is_none() {
             return Err(Error::NoSoftRouting);
