@@ -1,8 +1,9 @@
 """Rankings with ties, fast: rank aggregation and partial label ranking.
 
-A ranking is a row of *positions*, one per label: 1 is best, equal positions are ties, and only the order counts (gaps
-and fractions, as in 1, 2, 2, 4 or 1, 2.5, 2.5, 4, are ranked densely when data is read). ``NaN`` marks a missing
-label. ``+inf`` marks a label below the cut of a top-k list: ranked last, after every label with a finite position.
+A ranking is a row of *positions*, one per label: 1 is best, equal positions are ties, and only the order counts
+(positions with gaps or fractions, such as 1, 2, 2, 4 or 1, 2.5, 2.5, 4, become dense ranks when data is read). ``NaN``
+marks a missing label. ``+inf`` marks a label below the cut of a top-k list: ranked last, after every label with a
+finite position.
 
 Examples
 --------

@@ -1,4 +1,4 @@
-"""Types of the compiled kernels. Arrays are native 64-bit; 0 marks a missing label in returned positions."""
+"""Types of the compiled kernels. Arrays of numbers are native 64-bit; 0 marks a missing label in returned positions."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypedDict, final

@@ -1,4 +1,4 @@
-"""Attributes of estimators in one container: a JSON description, and arrays and fitted models as its parts."""
+"""Serialisation of estimators into one container: a JSON description of the attributes, and arrays and core models."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ class _UnsupportedError(TypeError):
 def pack_estimator(model: BaseEstimator) -> bytes:
     """Serialise a fitted estimator.
 
-    NumPy scalars become Python numbers, other collections such as a pandas Index lists, and random generators None.
+    NumPy scalars are saved as Python numbers, other collections (such as a pandas Index) as lists, and random
+    generators as None.
     """
     parts: list[Any] = []
     text = json.dumps(_encode(model, parts))

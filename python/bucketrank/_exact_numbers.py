@@ -17,11 +17,10 @@ __all__ = [
     "unmasked",
 ]
 
-_EXACT = 2**53
+_MAX_EXACT_INTEGER = 2**53
 """Up to this size every integer is exactly a float; larger integers may not be."""
 
-
-_LARGEST = int(np.finfo(np.float64).max)
+_MAX_FLOAT = int(np.finfo(np.float64).max)
 
 
 def unmasked(values: Any) -> Any:
@@ -75,7 +74,7 @@ def check_dates(X: Any, name: str) -> None:
 def check_large_integers(array: NDArray[Any], name: str) -> None:
     """Raise if an array of objects holds an integer that is too large for a float."""
     for index, value in np.ndenumerate(array):
-        if isinstance(value, int) and abs(value) > _LARGEST:
+        if isinstance(value, int) and abs(value) > _MAX_FLOAT:
             place = ", ".join(map(str, index))
             raise ValueError(
                 f"{name}, entry ({place}): the integer is too large for a float; expected a smaller number"
@@ -112,7 +111,7 @@ def check_exact_list(values: Any, floats: NDArray[np.float64], name: str) -> Non
     """Raise if an integer of a list or of a polars data frame changed when all entries were converted to floats."""
     if not isinstance(values, (list, tuple)) and not hasattr(values, "rows"):
         return
-    large = np.isfinite(floats) & (np.abs(floats) >= _EXACT)
+    large = np.isfinite(floats) & (np.abs(floats) >= _MAX_EXACT_INTEGER)
     if not large.any():
         return
     rows = values if isinstance(values, (list, tuple)) else values.rows()

@@ -23,7 +23,7 @@ from bucketrank.aggregation.base import Aggregator
 __all__ = ["check_model", "check_state"]
 
 _State = dict[str, Any]
-_LARGEST = 2**63 - 1
+_MAX_INT64 = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class _Schema:
 _FLAG = _Field("True or False", lambda value, _: type(value) is bool)
 
 
-def _whole(least: int, most: int = _LARGEST) -> _Field:
+def _whole(least: int, most: int = _MAX_INT64) -> _Field:
     return _Field(
         f"a whole number from {least} to {most}",
         lambda value, _: type(value) is int and least <= value <= most,
@@ -58,7 +58,7 @@ def _real(expected: str, accepts: Callable[[float], bool]) -> _Field:
 
 
 def _numbers(*axes: str) -> _Field:
-    """Return the field of an array of floats; the axes are attributes that hold their lengths."""
+    """Return the field of an array of floats; `axes` names, for each axis, the attribute that holds its length."""
 
     def accepts(value: Any, state: _State) -> bool:
         if type(value) is not np.ndarray or value.dtype != np.float64:
@@ -69,7 +69,7 @@ def _numbers(*axes: str) -> _Field:
 
 
 def _names(count: str, *, only_strings: bool = False) -> _Field:
-    """Return the field of an array of names, whose number is another attribute."""
+    """Return the field of an array of names; `count` is the attribute that holds the number of names."""
 
     def accepts(value: Any, state: _State) -> bool:
         if not (type(value) is np.ndarray and value.dtype == object and value.ndim == 1):
@@ -85,7 +85,10 @@ def _names(count: str, *, only_strings: bool = False) -> _Field:
 
 
 def _fitted(kind: Any, positive: str = "") -> _Field:
-    """Return the field of a fitted core model of the estimator's shape; `positive` names an attribute above 0."""
+    """Return the field of a fitted core model with the features and labels of the estimator.
+
+    `positive` is an attribute of the core model that must be above 0.
+    """
 
     def accepts(value: Any, state: _State) -> bool:
         shape = (state["n_features_in_"], state["n_labels_in_"])
@@ -95,7 +98,9 @@ def _fitted(kind: Any, positive: str = "") -> _Field:
             and (not positive or getattr(value, positive) > 0)
         )
 
-    return _Field(f"a fitted {kind.__name__} of n_features_in_ and n_labels_in_", accepts)
+    return _Field(
+        f"a fitted {kind.__name__} with n_features_in_ features and n_labels_in_ labels", accepts
+    )
 
 
 def _is_smoothing(value: Any, _: _State) -> bool:
@@ -199,7 +204,7 @@ def _is_weights(value: Any, state: _State) -> bool:
 
 
 def _is_log_weights(value: Any, state: _State) -> bool:
-    """Whether the numbers of the log-linear pool are finite, and the weights of all components not negative."""
+    """Whether the numbers of the log-linear pool are finite, no weight is negative, and the share is from 0 to 1."""
     if value is None:
         return True
     if type(value) is not dict or value.keys() != {"order", "tie", "tie_offset", "share"}:
@@ -233,7 +238,7 @@ _COMMON = _Schema(
     },
     {
         "feature_names_in_": _names("n_features_in_", only_strings=True),
-        "_sklearn_output_config": _Field("a container of set_output", _is_output_config),
+        "_sklearn_output_config": _Field("a configuration of set_output", _is_output_config),
     },
     {"aggregator_ suits the model": lambda model: _has_usable_aggregator(model)},
 )
@@ -336,7 +341,7 @@ def check_state(kind: type, state: _State) -> None:
 
 
 def check_model(model: Any) -> None:
-    """Raise ValueError unless the attributes of a model, which `check_state` accepts, agree with each other."""
+    """Raise ValueError unless the attributes of a model agree with each other; `check_state` has accepted them."""
     name = type(model).__name__
     for relation, holds in {**_COMMON.relations, **_SCHEMAS[name].relations}.items():
         if not holds(model):
@@ -344,7 +349,7 @@ def check_model(model: Any) -> None:
 
 
 def _has_usable_aggregator(model: Any) -> bool:
-    """Whether the aggregator can be used for predictions of the model; the reason may be raised as an error."""
+    """Whether the aggregator can be used for predictions of the model; some of the checks raise an error instead."""
     aggregator = model.aggregator_
     model._check_aggregator(aggregator)._check_label_count(model.n_labels_in_)
     aggregator._spec()

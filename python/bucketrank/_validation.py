@@ -358,7 +358,7 @@ def _frame_to_array(frame: Any, name: str) -> Any:
     if not is_pandas(frame):
         array = frame.to_numpy()
         if array.dtype.kind == "f" and hasattr(frame, "rows"):
-            # polars converts integers to floats beside missing values and floats.
+            # polars converts integers to floats if the frame also contains missing values or floats.
             check_exact_list(frame, array, name)
         return array
     columns = list(frame.columns)

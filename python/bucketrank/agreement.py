@@ -104,7 +104,7 @@ def kendall_distance_samples(
     Parameters
     ----------
     Y_true, Y_pred, penalty, normalised, missing
-        As in :func:`kendall_distance`; rows without a pair of labels that both rank are NaN.
+        As in :func:`kendall_distance`; the distance is NaN if both rankings of a row have fewer than two common labels.
 
     Returns
     -------
@@ -213,8 +213,9 @@ def rbo(
         Between 0 and 1; the smaller, the more the first places weigh. The first d labels have about the weight
         :math:`1 - p^d`.
     ties : {"a", "b", "w"}, default "b"
-        ``"w"``: tied labels are equally good, and enter the first d together. ``"a"``: tied labels have an unknown
-        order; the mean over all orders. ``"b"``: the same, corrected so that equal rankings have overlap 1.
+        ``"w"``: tied labels are equally good, and a bucket that begins among the first d places counts as a whole.
+        ``"a"``: tied labels have an unknown order; the mean over all orders. ``"b"``: the same, corrected so that equal
+        rankings have overlap 1.
     missing : {"error", "ignore"}, default "error"
         ``"ignore"`` compares only the labels that both rankings rank, and leaves rows with fewer than two such labels
         out of the mean.
@@ -365,7 +366,7 @@ def _mean_ranks(positions: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDAr
 
 
 def _pair_counts(Y_true: Any, Y_pred: Any, missing: Any) -> tuple[NDArray[np.float64], ...]:
-    """Return per row the pairs: concordant, discordant, tied in `Y_true` only, in `Y_pred` only, in both."""
+    """Return counts of pairs per row: concordant, discordant, tied in `Y_true` only, in `Y_pred` only, in both."""
     require_complete = not ignores_missing(missing)
     table = _core.pair_agreements(*checked_pair(Y_true, Y_pred), require_complete)
     return tuple(table.T.astype(np.float64))
@@ -379,7 +380,7 @@ def _divide(values: NDArray[np.float64], divisors: NDArray[np.float64]) -> NDArr
 
 
 def __getattr__(name: str) -> Any:
-    """Create a scorer on first access: scorers alone need scikit-learn, whose import is slow."""
+    """Create a scorer on first access: only the scorers need scikit-learn, whose import is slow."""
     scorers: dict[str, tuple[Callable[..., float], dict[str, Any]]] = {
         "kendall_distance_scorer": (
             kendall_distance,

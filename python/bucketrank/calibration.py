@@ -25,15 +25,15 @@ _RELATIONS = ("all", "before", "tied")
 
 
 def pair_log_loss(Y_true: Any, shares: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-    r"""Mean negative logarithm of the predicted share of the true relation of each pair of labels.
+    r"""Mean negative logarithm of the share that was predicted for the true relation of each pair of labels.
 
     Parameters
     ----------
     Y_true : array-like or DataFrame of shape (n_samples, n_labels)
         True positions. Pairs with a missing label (NaN) are ignored, and rows with fewer than two labels are left out.
     shares : array-like of shape (n_samples, n_pairs, 3)
-        Shares of before, tied and after, as ``predict_pair_shares`` returns them. Three zeros, a pair that a tree has
-        never seen, count as three equal shares. Shares below 2.2e-16 are raised to it.
+        Shares of before, tied and after, as ``predict_pair_shares`` returns them. Three zeros, which a tree returns for
+        a pair that it has never seen, count as three equal shares.
     sample_weight : array-like of shape (n_samples,), optional
         Non-negative weights of the rows; by default all are equal.
 
@@ -41,7 +41,8 @@ def pair_log_loss(Y_true: Any, shares: ArrayLike, sample_weight: ArrayLike | Non
     -------
     float
         The mean over rows of the mean over the pairs of a row: 0 for certain and correct predictions, 1.0986
-        (:math:`\ln 3`) for three equal shares. A proper score: it is smallest for the true shares.
+        (:math:`\ln 3`) for three equal shares. Shares below 2.2e-16 are replaced by this number in the logarithm. A
+        proper score: it is smallest for the true shares.
 
     Examples
     --------
@@ -71,8 +72,9 @@ def pair_brier_score(
     Returns
     -------
     float
-        The mean over rows of the mean over the pairs of a row of the sum over before, tied and after: 0 for certain
-        and correct predictions, 2/3 for three equal shares, 2 for certain and wrong ones. A proper score.
+        Squared distances are added up over before, tied and after, averaged over the pairs of a row, and then averaged
+        over the rows: 0 for certain and correct predictions, 2/3 for three equal shares, 2 for certain and wrong
+        predictions. A proper score.
 
     Examples
     --------
@@ -89,6 +91,8 @@ def pair_brier_score(
 class ReliabilityCurve:
     """Predicted shares and observed frequencies by bins of the predicted share.
 
+    A case is one relation (before, tied or after) of one pair of labels in one row; it has the weight of its row.
+
     Attributes
     ----------
     predicted : ndarray of shape (n_bins,)
@@ -96,7 +100,7 @@ class ReliabilityCurve:
     observed : ndarray of shape (n_bins,)
         Share of the cases of the bin that came true; NaN if the bin is empty.
     weight : ndarray of shape (n_bins,)
-        Total weight of the cases of the bin: relations of pairs, each with the weight of its row.
+        Total weight of the cases of the bin.
 
     Examples
     --------
@@ -126,7 +130,7 @@ def reliability_curve(
     relation: Literal["all", "before", "tied"] = "all",
     n_bins: int = 10,
 ) -> ReliabilityCurve:
-    """Compare predicted shares of pairs with how often they come true.
+    """Compare predicted shares of the relations of pairs with how often these relations are true.
 
     Parameters
     ----------

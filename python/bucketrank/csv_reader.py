@@ -97,10 +97,10 @@ class CsvTable:
         labels: Sequence[int],
         text: Collection[int] | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Read features, as numbers or as objects if there are strings, and positions; a missing value is NaN or None.
+        """Read features and positions; the array of features holds numbers, or objects if some columns are strings.
 
-        `text` are the columns that are read as strings; by default the features with a cell that is neither a number
-        nor missing.
+        A missing number or label is NaN, a missing string is None. `text` are the columns that are read as strings; by
+        default the features with a cell that is neither a number nor missing.
         """
         if not text:
             values = self._read_fast(features, labels)
@@ -125,7 +125,7 @@ class CsvTable:
     def _read_fast(
         self, features: Sequence[int], labels: Sequence[int]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """Read a table without unused columns with NumPy; return None if a cell needs :meth:`_read_cells`."""
+        """Read the table with NumPy; return None if an unused column or a cell needs :meth:`_read_cells`."""
         width = len(self.header)
         if len(features) + len(labels) != width:
             return None

@@ -21,16 +21,16 @@ class LabelScores(RegressorMixin, BaseEstimator):
     """A fitted ranker seen as a regressor that predicts one score per label.
 
     For tools that need a regressor, such as scikit-learn's ``PartialDependenceDisplay``, whose `target` is then the
-    number of a label.
+    index of a label.
 
     Parameters
     ----------
     ranker : estimator
         A fitted ranker of this package that predicts pair shares.
     response_method : {"auto", "utilities", "borda"}, default "auto"
-        ``"utilities"``: the utilities of a booster or a linear model, as differences from the mean label.
-        ``"borda"``: for each label the mean over the other labels of the predicted share of being before them, where
-        ties count half, from 0 to 1. ``"auto"``: utilities if the ranker has them, else Borda scores.
+        ``"utilities"``: the utilities of a booster or a linear model, minus their mean over the labels.
+        ``"borda"``: the predicted share of being before another label, averaged over the other labels; ties count half,
+        so scores are from 0 to 1. ``"auto"``: utilities if the ranker has them, else Borda scores.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class LabelScores(RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self.ranker)
         if self._response() == "utilities":
-            # As an array, whatever container the ranker predicts.
+            # As an array, even if `set_output` makes the ranker predict data frames.
             scores = self.ranker._scores(self.ranker._features(X))
             utilities = scores[:, : self.ranker.n_labels_in_]
             return np.asarray(utilities - utilities.mean(axis=1, keepdims=True))
@@ -135,8 +135,8 @@ def partial_dependence(
     X : array-like or DataFrame of shape (n_samples, n_features)
         Rows over which the scores are averaged; their other features are unchanged.
     features : int, str, or list of these
-        One feature or several, by index or by name. The values to try are taken from the known values of `X`; if some
-        are missing, this needs scikit-learn 1.7 or later.
+        One feature or several, by index or by name. The values to try are taken from the known values of `X`; features
+        with missing values need scikit-learn 1.7 or later.
     response_method : {"auto", "utilities", "borda"}, default "auto"
         The score; see :class:`LabelScores`.
     **options
