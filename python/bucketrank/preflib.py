@@ -70,7 +70,7 @@ def read_preflib(path: str | os.PathLike[str]) -> WeightedRankings:
     Parameters
     ----------
     path : str or path-like
-        A file in the format with a header of lines ``# KEY: value``.
+        A file whose header has lines ``# KEY: value``, which is PrefLib's format since 2022.
 
     Returns
     -------
@@ -246,7 +246,8 @@ def _buckets(place: str, text: str) -> Iterator[list[int]]:
         found = _BUCKET.match(text, start)
         if found is None:
             raise BadFileError(
-                f"{place}: {text[start:].lstrip()[:60]!r}; expected alternatives such as 3 or {{1,2}}, with commas"
+                f"{place}: {text[start:].lstrip()[:60]!r}; expected alternatives such as 3 or {{1,2}}, "
+                "separated by commas"
             )
         inside = found[2] if found[1] is None else found[1]
         words = [word.strip() for word in inside.split(",")] if inside.strip() else []
@@ -343,7 +344,7 @@ def _whole_weights(weights: ArrayLike | None, rows: int) -> list[int]:
 def _count_ballots(
     positions: NDArray[np.int64], weights: Sequence[int], kind: str
 ) -> dict[str, int]:
-    """Return the number of each ballot as text; rows of weight 0 are left out."""
+    """Return the number of occurrences of each ballot, by the text of the ballot; rows of weight 0 are left out."""
     ballots: dict[str, int] = {}
     for row, weight in enumerate(weights):
         if weight:

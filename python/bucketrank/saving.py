@@ -89,7 +89,7 @@ def load_model(path: str | Path) -> Any:
 def read_container(path: str | Path, what: str) -> bytes:
     """Return the content of a file that holds `what`.
 
-    Folders, pipes and devices are rejected without reading them, other files as soon as their header is invalid.
+    Folders, pipes and devices are rejected without being read, and a file with an invalid header after its header.
     """
     file_type = stat.S_IFMT(Path(path).stat().st_mode)
     if file_type != stat.S_IFREG:

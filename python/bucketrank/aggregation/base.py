@@ -149,7 +149,7 @@ class Aggregator:
         -------
         ndarray or Series of shape (n_labels,)
             Positions of all labels as ``int64``; a Series named by the labels when `Y` is a pandas DataFrame. For
-            comparisons and counts in the order of their attribute ``labels``.
+            comparisons and counts, positions are in the order of their attribute ``labels``.
         """
         if is_plain(Y):
             # Skips the checks of other types: 1.8 instead of 2.1 µs for 10 rankings of 5 labels.

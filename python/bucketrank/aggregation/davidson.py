@@ -46,13 +46,13 @@ class Davidson(Aggregator):
         Inverse variance of the priors; a positive number. If the largest weight of a pair is below 1e-9 or above 1e9,
         weights are divided by it first.
     order_effect : bool, default False
-        Whether one number is added to the utility of the label shown first; needs comparisons.
+        Whether to estimate an advantage of the label shown first, which is added to its utility; needs comparisons.
     ties : {"model", "half"}, default "model"
         With ``"half"`` a tie is half a win and half a loss, without tie terms: the model of Bradley and Terry.
         ``aggregate`` then orders labels by utility, and ties only equal utilities.
     scale : {"utility", "elo"}, default "utility"
-        Scale of utilities and effects; Elo is 400 / ln 10 times the utility: with 400 more a label wins ten times as
-        often as it loses.
+        Scale of utilities and effects; Elo is 400 / ln 10 times the utility: a label that is 400 higher wins ten times
+        as often as it loses.
     anchor : tuple of (label, float), optional
         A label and its value on the scale; by default the utilities add up to 0.
     errors : {"auto", "information", "robust"}, default "auto"
@@ -67,9 +67,9 @@ class Davidson(Aggregator):
     mean, or from the anchor. A label that was never compared has the error of its prior. Covariates of the comparisons
     enter with one effect each, added to the utility of the first label; the prior holds for effects, too.
 
-    The fit ends when no entry of the gradient exceeds 1e-10 of the largest weight of a label, otherwise it raises a
-    RuntimeError. Robust errors are those of the sandwich estimator, with the factor G / (G - 1) for G groups and the
-    prior as a part of the information.
+    The fit ends when no entry of the gradient exceeds 1e-10 times the largest weight of a label; a fit that does not
+    reach this raises a RuntimeError. Robust errors are those of the sandwich estimator, with the factor G / (G - 1) for
+    G groups and the prior as a part of the information.
 
     References
     ----------
@@ -182,7 +182,7 @@ class Davidson(Aggregator):
     ) -> tuple[dict[str, Any], list[Hashable]]:
         """Return the data as the core reads it, and the names of the labels."""
         if isinstance(Y, Comparisons):
-            # Only for its errors: comparisons carry their own weights, and the number of labels is limited.
+            # Only for its checks, of sample weights and of the number of labels; the counts are not used.
             PairCounts.of(Y, sample_weight)
             return Y._input(), Y.labels
         if isinstance(Y, PairCounts):

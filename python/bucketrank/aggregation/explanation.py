@@ -100,7 +100,7 @@ class Explanation:
         return "\n".join([str(self._table()), *self._remarks()])
 
     def _repr_html_(self) -> str:
-        """Return the table and the numbers that do not belong to a label for a notebook."""
+        """Return HTML for a notebook: the table, and the numbers that do not belong to a label."""
         return notebook_html(replace(self._table(), note="\n".join(self._remarks())))
 
     def _remarks(self) -> list[str]:

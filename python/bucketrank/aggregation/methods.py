@@ -232,7 +232,7 @@ METHODS = tuple(_BY_NAME)
 """Names accepted by :func:`get_aggregator`."""
 
 PAPER_AGGREGATORS = METHODS[: METHODS.index("tau_x")]
-"""The methods that Wang, Alfaro and Bengs compare, in their order; the defaults are their parameters."""
+"""The methods that Wang, Alfaro and Bengs compare, in the order of their paper; its parameters are the defaults."""
 
 
 def get_aggregator(method: str | Aggregator, /, **params: Any) -> Aggregator:

@@ -76,7 +76,7 @@ class Kemeny(Aggregator):
 
     Per pair of labels, a ranking and the consensus have distance 1 when they order the pair in opposite ways, and
     `penalty` when it is tied in one and strict in the other. Pairs that a ranking does not rank are not counted. With
-    the default 0.5 this is (half) the distance of Kemeny and Snell, and on complete rankings the consensus is that of
+    the default 0.5 this is half the distance of Kemeny and Snell, and on complete rankings the consensus is that of
     ``TauX("exact")``.
 
     Parameters

@@ -103,7 +103,7 @@ def terminal_table(board: Leaderboard) -> Table:
 
 
 def _title(board: Leaderboard) -> str:
-    """Return method and settings in one line; a method with many parameters by its name only."""
+    """Return method and settings in one line; without the parameters of the method if the line would be too long."""
     settings = board.settings
     kind = "simultaneous" if settings["simultaneous"] else "pairwise"
     rest = f"{percent(settings['confidence'])} {kind}, {settings['n_resamples']} resamples"

@@ -47,15 +47,16 @@ def leaderboard(
 ) -> Leaderboard:
     r"""Rank labels by score, with intervals, and find out which are statistically tied.
 
-    The data is resampled with replacement, and the scores of each resample are computed by the same method. With scores
-    :math:`s`, those of resample b :math:`s^b`, differences :math:`d_{ij} = s_i - s_j` and their standard deviation
-    over the resamples :math:`se_{ij}`, label i is *ahead* of j when :math:`d_{ij} / se_{ij} > c`.
+    The data is resampled with replacement, and the scores of each resample are computed by the same method. Let
+    :math:`s` be the scores of the data, :math:`s^b` the scores of resample b, :math:`d_{ij} = s_i - s_j` and
+    :math:`d^b_{ij} = s^b_i - s^b_j` the differences, and :math:`se_{ij}` the standard deviation of :math:`d^b_{ij}`
+    over the resamples. Label i is *ahead* of j when :math:`d_{ij} / se_{ij} > c`.
 
     Parameters
     ----------
     data : Comparisons, PairCounts, LabelledRankings, WeightedRankings, or array-like of shape (n_rankings, n_labels)
-        Comparisons of two labels per row, counts of such, or rankings as positions with NaN for missing labels, also
-        those of :func:`bucketrank.read_preflib`.
+        Comparisons of two labels per row, counts of comparisons, or rankings: positions with NaN for missing labels, or
+        the result of :func:`bucketrank.from_text` or :func:`bucketrank.read_preflib`.
     method : str or Aggregator, default Davidson()
         A method with scores: Davidson, Borda, Copeland, MarkovChain or MaximalLottery. Scores of Davidson are utilities
         on its scale.
@@ -68,9 +69,9 @@ def leaderboard(
         the comparisons have any. If all weights are whole numbers, a row of weight k stands for k rows; otherwise each
         row is drawn with its weight.
     simultaneous : bool, default True
-        Whether `confidence` holds for all pairs at once: c is that quantile, over the resamples, of
-        :math:`\max_{i<j} |d^b_{ij} - d_{ij}| / se_{ij}`. Otherwise c is the two-sided normal quantile, for each
-        pair on its own.
+        Whether `confidence` holds for all pairs at once: c is then the `confidence` quantile, over the resamples, of
+        :math:`\max_{i<j} |d^b_{ij} - d_{ij}| / se_{ij}`. Otherwise `confidence` holds for each pair on its own, and c
+        is the two-sided normal quantile.
     random_state : int, default 0
         Seed of the resamples.
     n_jobs : int, optional
@@ -170,7 +171,7 @@ class _Options:
 
     @property
     def level(self) -> float:
-        """The confidence of simultaneous comparisons, or the critical value of single ones."""
+        """The confidence, if it holds for all pairs at once, else the critical value of each pair."""
         if self.simultaneous:
             return self.confidence
         return NormalDist().inv_cdf((1 + self.confidence) / 2)
@@ -243,7 +244,7 @@ def _check_label_count(found: int) -> None:
 def _scale(
     aggregator: Aggregator, labels: list[Any], sample: dict[str, Any]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Return scores, those of the resamples and the tolerance on the scale of the method."""
+    """Return the scores, the scores of the resamples and the tolerance, all on the scale of the method."""
     if not isinstance(aggregator, Davidson):
         return sample["scores"], sample["resampled"], sample["tolerance"]
     return (

@@ -53,7 +53,8 @@ class Leaderboard(TabularResult):
         Share of the resamples in which the row label scores higher, equal scores counting half; NaN for labels that are
         not comparable.
     components : ndarray of shape (n_labels,)
-        Connected component of each label, the largest first. Labels of different components are not comparable.
+        Connected component of each label; component 0 is the largest. Labels of different components are not
+        comparable.
     critical_value : float
         Number of standard errors by which two labels must differ to be separated.
     counts : PairCounts
