@@ -104,7 +104,8 @@ def kendall_distance_samples(
     Parameters
     ----------
     Y_true, Y_pred, penalty, normalised, missing
-        As in :func:`kendall_distance`; the distance is NaN if both rankings of a row have fewer than two common labels.
+        As in :func:`kendall_distance`. The distance of a row is NaN if its two rankings have fewer than two labels in
+        common.
 
     Returns
     -------

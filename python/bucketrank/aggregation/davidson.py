@@ -56,9 +56,9 @@ class Davidson(Aggregator):
     anchor : tuple of (label, float), optional
         A label and its value on the scale; by default the utilities add up to 0.
     errors : {"auto", "information", "robust"}, default "auto"
-        Standard errors by the inverse information, which takes all comparisons as independent, or robust against
-        dependence within a group, a ranking or a row. ``"auto"`` is robust for comparisons with groups and for rankings
-        of more than two labels.
+        Standard errors. ``"information"``: by the inverse information, which assumes that all comparisons are
+        independent. ``"robust"``: robust against dependence within a group, a ranking or a row. ``"auto"``: robust for
+        comparisons with groups and for rankings of more than two labels, else by the inverse information.
 
     Notes
     -----

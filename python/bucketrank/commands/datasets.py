@@ -115,9 +115,9 @@ def find_datasets(
 ) -> list[Dataset]:
     """Return the datasets that the options of a command select.
 
-    `names` are datasets of the folder `data`, on OpenML or embedded, or paths of CSV files; if empty, all datasets of
-    the folder, those of the paper on OpenML, or all embedded ones. `labels` are the columns with positions in CSV
-    files; all other columns are features.
+    `names` are datasets of the folder `data`, datasets on OpenML, or embedded datasets and paths of CSV files. If
+    `names` is empty, all datasets of the folder, the paper's datasets on OpenML, or all embedded datasets are returned.
+    `labels` are the columns with positions in CSV files; all other columns are features.
     """
     if data is not None:
         return _from_folder(names, data, labels)

@@ -1,4 +1,4 @@
-"""Names of labels and groups as indices."""
+"""Conversion of the names of labels and groups to indices."""
 
 from __future__ import annotations
 

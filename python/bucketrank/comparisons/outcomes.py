@@ -75,4 +75,4 @@ def _expected(outcomes: Mapping[Any, str] | None) -> str:
         f"{name}: {', '.join(_SPELLINGS[code])}" for code, name in enumerate(OUTCOME_NAMES)
     )
     given = "" if outcomes is None else f"one of {list(outcomes)} or "
-    return f"expected {given}a known spelling ({known}), or a mapping of it in outcomes"
+    return f"expected {given}a known spelling ({known}), or an entry for it in outcomes"

@@ -118,7 +118,7 @@ class PairCounts:
         Parameters
         ----------
         data : Comparisons, PairCounts, LabelledRankings, or array-like or DataFrame of shape (n_rankings, n_labels)
-            Comparisons, counts, which are copied, or positions with NaN for missing labels.
+            Comparisons, counts (which are copied), or positions with NaN for missing labels.
         sample_weight : array-like of shape (n_rankings,), optional
             Non-negative weights of rankings; comparisons carry their own.
         labels : sequence, optional
@@ -261,7 +261,7 @@ class PairCounts:
         return {"table": self.table, "ranked": self.ranked}
 
     def _matrix(self, plane: int) -> NDArray[np.float64]:
-        """Return the values of pairs u < v above the diagonal."""
+        """Return a column of the table as a matrix: pairs u < v are above the diagonal, and the rest is 0."""
         n = len(self.labels)
         matrix = np.zeros((n, n))
         matrix[np.triu_indices(n, 1)] = self.table[:, plane]

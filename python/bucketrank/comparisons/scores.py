@@ -73,7 +73,7 @@ def _rank(scores: NDArray[np.float64], width: float, positions: NDArray[np.float
     order = [item for item in np.argsort(-scores, kind="stable") if not np.isnan(scores[item])]
     position, best = 0, np.inf
     for item in order:
-        # 0.91 - 0.90 is within 0.01, although floats say otherwise. Relative to the scores, because they may be tiny.
+        # As floats, 0.91 - 0.90 exceeds 0.01. The slack is relative to the scores, because they may be tiny.
         slack = 1e-12 * max(abs(best), abs(scores[item])) if np.isfinite(best) else 0.0
         if not best - scores[item] <= width + slack:
             position, best = position + 1, scores[item]

@@ -70,7 +70,7 @@ def make_battles(
     spread : float, default 2
         Difference of the largest and the smallest utility.
     ties : float, default 0.2
-        Probability of a tie of two equal labels; from 0, below 1.
+        Probability of a tie of two equal labels; at least 0 and below 1.
     order_effect : float, default 0
         Added to the utility of the label shown first.
     covariate_effects : array-like of shape (n_covariates,), optional
@@ -101,7 +101,7 @@ def make_battles(
         raise ValueError(f"n_tiers is {levels}; expected at most n_labels={labels}")
     width, tie_share = _finite(spread, "spread"), as_real(ties, "ties")
     if not 0 <= tie_share < 1:
-        raise ValueError(f"ties is {tie_share}; expected a share from 0, below 1")
+        raise ValueError(f"ties is {tie_share}; expected a share of at least 0 and below 1")
     rng = np.random.default_rng(as_seed(random_state, "random_state"))
     effects = np.array(covariate_effects, dtype=np.float64).reshape(-1)
     if not np.isfinite(effects).all():

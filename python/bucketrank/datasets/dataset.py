@@ -144,7 +144,7 @@ class Dataset:
         digest.update(json.dumps(names).encode("ascii"))
         for array in (self.X, self.Y):
             for start in range(0, len(array), _BLOCK):
-                # Adding 0 turns -0 into 0, and NaN may have a sign, so that equal values have equal bytes.
+                # Equal values must have equal bytes: adding 0 turns -0 into 0, and every NaN is replaced by one NaN.
                 block = array[start : start + _BLOCK] + 0.0
                 block[np.isnan(block)] = np.nan
                 digest.update(block.astype("<f8").tobytes())

@@ -156,7 +156,7 @@ def choose_columns(
         hint = "; for another header pass label_columns and feature_columns, or --labels on the command line"
         if not labels:
             raise ValueError(
-                f"no column L1, L2, ...; expected the positions of the labels in them{hint}"
+                f"no column L1, L2, ...; expected the positions of the labels in such columns{hint}"
             )
         strange = sorted(set(range(len(header))).difference(labels, features))
         if strange:

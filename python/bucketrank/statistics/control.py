@@ -33,7 +33,7 @@ class HolmTest(TabularResult):
     p_values, adjusted : ndarray of shape (n_methods - 1,)
         Two-sided p-values, unadjusted and adjusted for the number of comparisons.
     friedman : FriedmanTest
-        The preceding test of all methods. If it is not significant, no comparison is.
+        The preceding test of all methods. If it is not significant, no method counts as different.
     counts : WinTieLoss
         Wins, ties and losses of each pair of methods.
 

@@ -256,8 +256,8 @@ class ScoreTable(TabularResult):
 
     def table(self) -> Table:
         """Return the scores as a table in which the best score of each dataset is marked."""
-        small = not (self.higher_is_better or self.zero_is_best)
-        text = three_digits if small else _three_decimals
+        lower_is_better = not (self.higher_is_better or self.zero_is_best)
+        text = three_digits if lower_is_better else _three_decimals
         printed = np.array([[float(text(value)) for value in row] for row in self.values.tolist()])
         merits = self._with(printed, self.methods).merits
         best = merits == merits.max(axis=1, keepdims=True)

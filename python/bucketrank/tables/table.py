@@ -96,7 +96,7 @@ class Column:
         marked: Iterable[bool],
         best: Iterable[bool],
     ) -> Column:
-        """Build a column of means with their half-widths of intervals or standard deviations, with three decimals."""
+        """Build a column of means with three decimals; `spread` are half-widths of intervals or standard deviations."""
         column = cls.of(name, values, "{:.3f}".format, marked)
         deviations = tuple(_plain(value) for value in spread)
         texts = tuple(
@@ -169,7 +169,7 @@ class Table:
         return "\n".join(filter(None, (title, "\n\n".join(parts), *remarks)))
 
     def to_csv(self) -> str:
-        """Return headings and unformatted values; half-widths of intervals have their own columns."""
+        """Return headings and unformatted values; the spread of a column follows as a column of half-widths."""
         named = []
         for column in self.columns:
             named.append((column.name, column.values))
@@ -345,7 +345,7 @@ def _lines(blocks: list[list[str]]) -> list[str]:
 
 
 def _text_cells(column: Column) -> list[str]:
-    """Return heading and cells padded to the same width; marked cells, or else the best, have a star."""
+    """Return heading and cells padded to the same width; a star follows marked cells, or the best if none is marked."""
     marks = column.marked if any(column.marked) or not column.best else column.best
     starred = any(marks)
     cells = [escape_text(column.name) + (" " if starred and column.is_numeric else "")]
