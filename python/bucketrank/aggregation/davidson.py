@@ -58,7 +58,8 @@ class Davidson(Aggregator):
     errors : {"auto", "information", "robust"}, default "auto"
         Standard errors. ``"information"``: by the inverse information, which assumes that all comparisons are
         independent. ``"robust"``: robust against dependence within a group, a ranking or a row. ``"auto"``: robust for
-        comparisons with groups and for rankings of more than two labels, else by the inverse information.
+        comparisons with groups and for rankings of more than two labels, if there are at least two groups or rankings,
+        else by the inverse information.
 
     Notes
     -----
