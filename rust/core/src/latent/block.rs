@@ -9,8 +9,8 @@ pub(crate) const LANES: usize = 8;
 /// One number per row of a block.
 type LatentLanes<T> = [T; LANES];
 
-/// Sums over the pairs of a label with all other labels. With the shares b, t and a of before, tied and after and
-/// d = b − a, these are Σ d, Σ t, Σ (b + a − d²) and Σ t (1 − t).
+/// Sums over the pairs of a label with all other labels: Σ d, Σ t, Σ (b + a − d²) and Σ t (1 − t), where b, t and a are
+/// the shares of before, tied and after, and d = b − a.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct PairSums<T> {
     pub(crate) net: LatentLanes<T>,
@@ -58,7 +58,7 @@ impl<T: Real> LatentBlock<T> {
     pub(crate) fn set_lane(&mut self, lane: usize, scores: &[T], ranked: impl Fn(usize) -> bool) {
         let n = self.labels();
         for (label, (strength, tie)) in self.strengths.iter_mut().zip(&mut self.ties).enumerate() {
-            // Holds logarithms until `compute_strengths` runs; NaN marks a missing label.
+            // Both arrays hold scores until `compute_strengths` runs; a utility of NaN marks a missing label.
             let missing = T::default() / T::default();
             strength[lane] = if ranked(label) {
                 scores[label]
@@ -178,7 +178,7 @@ impl<T: Real> PairTerms<T> {
         (a_u, t_u): (LatentLanes<T>, LatentLanes<T>),
         (a_v, t_v): (LatentLanes<T>, LatentLanes<T>),
     ) -> Self {
-        // All lanes at each step: one loop over the lanes of several arrays is not vectorised.
+        // Each array is computed in a loop of its own: a single loop that computes several arrays is not vectorised.
         let tie = map_lanes(|l| t_u[l] * t_v[l]);
         // `TINY` avoids dividing by zero for two missing labels, whose sums are unused.
         let inverse = map_lanes(|l| T::ONE / (a_u[l] + a_v[l] + tie[l] + T::TINY));
@@ -197,19 +197,19 @@ impl<T: Real> PairTerms<T> {
     #[inline(always)]
     fn add_first(&self, sums: &mut PairSums<T>) {
         sums.net = map_lanes(|l| sums.net[l] + self.net[l]);
-        self.add_even(sums);
+        self.add_symmetric_terms(sums);
     }
 
     /// Adds the pair to the sums of its second label.
     #[inline(always)]
     fn add_second(&self, sums: &mut PairSums<T>) {
         sums.net = map_lanes(|l| sums.net[l] - self.net[l]);
-        self.add_even(sums);
+        self.add_symmetric_terms(sums);
     }
 
     /// Adds the terms that do not depend on the order of the labels.
     #[inline(always)]
-    fn add_even(&self, sums: &mut PairSums<T>) {
+    fn add_symmetric_terms(&self, sums: &mut PairSums<T>) {
         sums.tied = map_lanes(|l| sums.tied[l] + self.tied[l]);
         sums.net_curvature = map_lanes(|l| sums.net_curvature[l] + self.net_curvature[l]);
         sums.tied_curvature = map_lanes(|l| sums.tied_curvature[l] + self.tied_curvature[l]);
@@ -260,7 +260,7 @@ mod tests {
         }
     }
 
-    fn pseudo(i: usize) -> f64 {
+    fn pseudo_random_score(i: usize) -> f64 {
         ((i * 7919 + 13) % 1009) as f64 / 1009.0 * 6.0 - 3.0
     }
 
@@ -268,7 +268,7 @@ mod tests {
     fn check<T: Real>(n: usize, from: impl Fn(f64) -> T, to: impl Fn(T) -> f64, tolerance: f64) {
         let mut block = LatentBlock::new(n);
         let missing = |lane: usize, u: usize| lane == LANES - 1 || (lane * 3 + u) % 4 == 1;
-        let scores = |lane: usize| (0..2 * n).map(move |i| pseudo(lane * 2 * n + i));
+        let scores = |lane: usize| (0..2 * n).map(move |i| pseudo_random_score(lane * 2 * n + i));
         for lane in 0..LANES - 1 {
             let row: Vec<T> = scores(lane).map(&from).collect();
             block.set_lane(lane, &row, |u| !missing(lane, u));
@@ -321,7 +321,9 @@ mod tests {
     #[test]
     fn rows_set_together_equal_rows_set_one_by_one() {
         let n = 5;
-        let scores: Vec<f32> = (0..LANES * 2 * n).map(|i| pseudo(i) as f32).collect();
+        let scores: Vec<f32> = (0..LANES * 2 * n)
+            .map(|i| pseudo_random_score(i) as f32)
+            .collect();
         let rows: Vec<&[f32]> = scores.chunks_exact(2 * n).collect();
         let missing = |lane: usize, label: usize| (lane + label) % 3 == 1;
         let [mut together, mut apart] = [(); 2].map(|()| LatentBlock::new(n));
@@ -342,7 +344,7 @@ mod tests {
     fn normalisers_match_single_rows() {
         let n = 5;
         let mut block = LatentBlock::new(n);
-        let row: Vec<f64> = (0..2 * n).map(pseudo).collect();
+        let row: Vec<f64> = (0..2 * n).map(pseudo_random_score).collect();
         for lane in 0..LANES {
             block.set_lane(lane, &row, |u| u != lane);
         }

@@ -40,8 +40,8 @@ pub struct ContestModel<'a> {
 }
 
 impl<'a> ContestModel<'a> {
-    /// The model of contests whose weights are of the order of `tallies`; `ridge` > 0 is the inverse variance of the
-    /// priors.
+    /// The model of contests. `ridge` > 0 is the inverse variance of the priors; `tallies` only determine the unit of
+    /// the weights.
     #[must_use]
     pub fn new(contests: &'a Contests, tallies: &Tallies, ties: TieRule, ridge: f64) -> Self {
         let seen = tallies.iter().map(|tally| tally.iter().sum::<f64>());
@@ -217,7 +217,7 @@ impl<'a> ContestModel<'a> {
             .step_by(size + 1)
             .for_each(|d| *d = self.ridge);
         let shares = ContestShares::new(self, scores);
-        // Index, coefficient of y and coefficient of t of each score in the contest.
+        // Index, coefficient of y/2 and coefficient of t of each score in the contest.
         let mut entries: Vec<(usize, f64, f64)> = Vec::new();
         for (contest, tally) in tallies.iter().enumerate() {
             let seen: f64 = tally.iter().sum();
@@ -319,12 +319,15 @@ impl<'a> ContestShares<'a> {
             return self.pair_by_pair(u, v, effect);
         }
         let ([a_u, t_u], [a_v, t_v]) = (self.strengths[u], self.strengths[v]);
-        let half_effect = if effect == 0.0 {
+        let exp_half_effect = if effect == 0.0 {
             1.0
         } else {
             (effect / 2.0).exponential()
         };
-        let (before, tied) = (a_u * half_effect * half_effect, t_u * t_v * half_effect);
+        let (before, tied) = (
+            a_u * exp_half_effect * exp_half_effect,
+            t_u * t_v * exp_half_effect,
+        );
         let inverse = 1.0 / (before + tied + a_v);
         [before * inverse, tied * inverse, a_v * inverse]
     }

@@ -20,7 +20,7 @@ struct Run {
     len: usize,
 }
 
-/// All contests as runs: one run per label except the last when all pairs were compared.
+/// All contests as runs. If all pairs were compared, every label except the last is the first label of one run.
 pub(super) struct ContestRuns(Vec<Run>);
 
 impl ContestRuns {
@@ -48,8 +48,8 @@ impl ContestRuns {
 
 /// The gradient of a model at many scores, for one set of tallies.
 ///
-/// The gradient is that of the prior, plus an expected minus an observed sum: half of wins minus losses for the utility
-/// of a label, ties for its tie term. Of these sums only the expected ones depend on the scores.
+/// Each entry is the derivative of the prior, plus the expected and minus the observed value of a sum: half of wins
+/// minus losses for the utility of a label, ties for its tie term. The observed values do not depend on the scores.
 pub(super) struct RunGradient<'a> {
     model: &'a ContestModel<'a>,
     runs: &'a [Run],
@@ -212,7 +212,8 @@ impl RunColumns<'_> {
     }
 }
 
-/// Expected half of wins minus losses, and expected ties, of contests of one label with others.
+/// Expected half of wins minus losses, and expected ties, of contests of one label with others. `win` and `tie` are the
+/// strength and the tie strength of the one label, `wins` and `ties` those of the others.
 #[inline(always)]
 fn expected<const N: usize>(
     [win, tie]: [f64; 2],
@@ -228,7 +229,7 @@ fn expected<const N: usize>(
     ]
 }
 
-/// Replaces each value by e to its power.
+/// Replaces each value x by eˣ.
 #[inline(always)]
 fn exponentiate(values: &mut [f64]) {
     let (chunks, rest) = values.as_chunks_mut::<LANES>();

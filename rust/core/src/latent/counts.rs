@@ -11,8 +11,12 @@ impl LatentRow<'_> {
     /// When counts or derivatives have a different number of labels.
     pub fn add_count_derivatives(&self, counts: &PairCounts, to: &mut Derivatives) {
         let n = self.labels();
-        assert_eq!(counts.labels(), n, "counts of other labels");
-        assert_eq!(to.gradient.len(), 2 * n, "derivatives of other labels");
+        assert_eq!(counts.labels(), n, "expected counts of {n} labels");
+        assert_eq!(
+            to.gradient.len(),
+            2 * n,
+            "expected derivatives of {n} labels"
+        );
         for u in 0..n {
             for v in u + 1..n {
                 let (b, t, a) = (counts.before(u, v), counts.tied(u, v), counts.before(v, u));
@@ -33,7 +37,7 @@ impl LatentRow<'_> {
     }
 }
 
-/// Which labels were compared with another label at all.
+/// Whether each label was compared with any other label.
 #[must_use]
 pub fn compared_labels(counts: &PairCounts) -> Vec<bool> {
     let n = counts.labels();

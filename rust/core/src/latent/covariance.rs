@@ -1,4 +1,5 @@
-//! Covariance of the scores of a fitted [`ContestModel`]: by the information, or robust by units.
+//! Covariance of the scores of a fitted [`ContestModel`]: the inverse information, or one that is robust to dependence
+//! within units.
 
 use ndarray::Array2;
 
@@ -15,8 +16,8 @@ pub enum ErrorSource<'a> {
     /// The inverse of the second derivatives H: right if all comparisons are independent and the model holds.
     Information,
     /// The sandwich H⁻¹ M H⁻¹ with M = G/(G − 1) Σ s sᵀ + ridge, where s is the gradient of each of G units: right also
-    /// if the comparisons within a unit depend on each other. The prior counts as information: a label that won
-    /// everything keeps a large error.
+    /// if the comparisons within a unit depend on each other. The ridge in M keeps the error large for a label that won
+    /// all its comparisons, whose entries of s are almost 0.
     Units(&'a Units),
 }
 
@@ -108,7 +109,7 @@ fn outer_products(
     Ok(sum)
 }
 
-/// Makes the given scores relative to their mean, in rows and columns.
+/// Takes the utilities of the given labels relative to their mean, in the rows and columns of a covariance matrix.
 fn centre(matrix: &mut Array2<f64>, labels: &[usize]) {
     let count = labels.len() as f64;
     for transposed in [false, true] {

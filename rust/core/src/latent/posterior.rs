@@ -11,7 +11,8 @@ use super::contest_model::{ContestModel, TieRule};
 /// Largest number of labels: the second derivatives are a dense matrix with twice as many rows.
 pub const MAX_POSTERIOR_LABELS: usize = 512;
 
-/// A fit has converged when no entry of the gradient exceeds this share of the largest weight of a label.
+/// A fit has converged when no entry of the gradient exceeds this share of the largest total weight of the
+/// comparisons of a label.
 pub const GRADIENT_TOLERANCE: f64 = 1e-10;
 /// Newton's method needs a few dozen steps at most on a strictly convex function; this bounds loops caused by rounding.
 const MAX_STEPS: usize = 200;
@@ -130,7 +131,7 @@ impl LineSearch<'_> {
             .zip(self.gradient)
             .map(|(s, g)| s * g)
             .sum();
-        // Below this the objective is rounded too coarsely to show a decrease; the gradient is not.
+        // The objective is rounded too coarsely to show so small a decrease; the gradient is not.
         let is_rounded = predicted <= 1e-12 * (self.model.unit() + self.value.abs());
         let mut length = 1.0;
         for _ in 0..HALVINGS {

@@ -27,8 +27,8 @@ pub(crate) trait Real:
 
     /// e to these powers. Results must be normal numbers.
     ///
-    /// Bit-identical on every machine, unlike the system library, and accurate to two units in the last place. Without
-    /// branches and lane by lane at each step, so that it compiles to vector instructions.
+    /// Bit-identical on every machine, unlike the system library, and accurate to two units in the last place. It
+    /// has no branches, and each step is a loop over the lanes, so that it compiles to vector instructions.
     fn exponentials<const N: usize>(powers: [Self; N]) -> [Self; N];
 
     /// e to this power.
@@ -40,7 +40,8 @@ pub(crate) trait Real:
 }
 
 /// Body of [`Real::exponentials`]: a power of two times a polynomial of the remainder, highest coefficient first.
-/// Adding `round` leaves the exponent in the low bits; ln 2 is split into `high` and `low`.
+/// Adding `round` rounds the exponent to a whole number and leaves it in the low bits; ln 2 is split into `high` and
+/// `low`.
 macro_rules! exponentials {
     ($powers:ident, $float:ident, round $round:expr, mantissa $mantissa:expr, one $one:expr, high $high:expr, low $low:expr;
      $first:expr $(, $rest:expr)*) => {{
@@ -107,7 +108,7 @@ pub(crate) fn logarithms<const N: usize>(values: [f64; N]) -> [f64; N] {
     const ROOT_HALF: u64 = std::f64::consts::FRAC_1_SQRT_2.to_bits();
     const ONE: u64 = 1_f64.to_bits();
     const MANTISSA: u64 = (1 << 52) - 1;
-    /// As an integer, the bits of 2⁵² + k are those of 2⁵² plus k: a conversion without branches.
+    /// Converts k to a float without branches: for k < 2⁵², the bits of the float 2⁵² + k are those of 2⁵², plus k.
     const SHIFT: f64 = 4_503_599_627_370_496.0;
     const SERIES: [f64; 9] = [
         2.0 / 17.0,

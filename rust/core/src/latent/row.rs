@@ -89,7 +89,7 @@ impl<'a> LatentRow<'a> {
     /// As [`Self::write_shares`], with shares of ⅓ for pairs with a label that was never compared with another label.
     ///
     /// # Panics
-    /// When a plane does not have n(n−1)/2 entries, or `compared` does not have n.
+    /// When a plane does not have n(n−1)/2 entries, or `compared` does not have n entries.
     pub fn write_known_shares(&self, compared: &[bool], mut planes: [&mut [f64]; 3]) {
         let n = self.labels();
         assert_eq!(compared.len(), n, "expected one flag per label");

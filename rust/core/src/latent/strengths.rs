@@ -13,8 +13,9 @@ const LANES: usize = 8;
 #[derive(Debug, Default)]
 pub(crate) struct StrengthTable {
     labels: usize,
-    /// Model by model: one number per label, and padding for a vector that starts at any label.
+    /// `a_u`, model by model: one number per label, then padding, so that a vector can be read from any label on.
     plain: Vec<f64>,
+    /// `t_u`, in the same layout.
     tie: Vec<f64>,
 }
 
@@ -44,8 +45,8 @@ impl StrengthTable {
         self.plain.len() / self.stride()
     }
 
-    /// Adds a model, given its scores of the row: n utilities, then n tie terms. Returns whether it was added: not if the
-    /// scores are too far apart or not finite.
+    /// Adds a model, given its scores of the row: n utilities, then n tie terms. Returns `false` and adds nothing if
+    /// the scores are too far apart or not finite.
     pub(crate) fn push(&mut self, scores: &[f64]) -> bool {
         let (utilities, ties) = scores.split_at(self.labels);
         let Some(highest) = highest_utility(utilities, ties) else {
@@ -64,8 +65,8 @@ impl StrengthTable {
         true
     }
 
-    /// Writes the sums over the models of the shares of all pairs to the planes before, tied and after: one division per
-    /// pair and model. The planes must have one entry per pair.
+    /// Sums the shares of each pair over the models and writes the sums to the planes before, tied and after: one
+    /// division per pair and model. The planes must have one entry per pair.
     pub(crate) fn write_sums(&self, planes: [&mut [f64]; 3]) {
         dispatch(ShareSumsKernel {
             table: self,
@@ -84,7 +85,7 @@ fn highest_utility(utilities: &[f64], ties: &[f64]) -> Option<f64> {
     let (tie_low, tie_high) = bounds(ties);
     let limit = f64::TIE_LIMIT / 2.0;
     let is_near = high - low <= f64::SPREAD && tie_low >= -limit && tie_high <= limit;
-    // Comparisons skip NaN.
+    // `f64::min` and `f64::max` skip NaN.
     let has_nan = utilities.iter().chain(ties).any(|score| score.is_nan());
     (is_near && !has_nan).then_some(high)
 }
@@ -141,7 +142,7 @@ impl Kernel for ShareSumsKernel<'_> {
                 for (plain, tie) in plain.zip(self.table.tie.chunks_exact(stride)) {
                     add_shares(&mut sums, plain, tie, u, u + 1 + first);
                 }
-                // In ascending order: the next vector overwrites what is written beyond the last label.
+                // In ascending order: what a vector writes beyond the last label is overwritten by the next vector.
                 store(before, start + first, &sums[0]);
                 store(tied, start + first, &sums[1]);
                 store(after, start + first, &sums[2]);
@@ -151,7 +152,7 @@ impl Kernel for ShareSumsKernel<'_> {
     }
 }
 
-/// Adds the shares of before, tied and after of label `u` and the labels from `v` on.
+/// Adds the shares of before, tied and after of the pairs of label `u` with [`LANES`] labels from `v` on.
 #[inline(always)]
 fn add_shares(sums: &mut [[f64; LANES]; 3], plain: &[f64], tie: &[f64], u: usize, v: usize) {
     let (a_u, t_u) = (plain[u], tie[u]);
@@ -166,7 +167,7 @@ fn add_shares(sums: &mut [[f64; LANES]; 3], plain: &[f64], tie: &[f64], u: usize
     sums[2] = from_fn(|l| sums[2][l] + a_v[l] * inverse[l]);
 }
 
-/// Writes a vector, without the numbers behind the end of the plane.
+/// Writes a vector to the plane from index `first` on, without the numbers past the end of the plane.
 #[inline(always)]
 fn store(plane: &mut [f64], first: usize, numbers: &[f64; LANES]) {
     let plane = &mut plane[first..];

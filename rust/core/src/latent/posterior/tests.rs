@@ -102,7 +102,7 @@ fn covariance_leaves_out_the_common_shift_only() {
 }
 
 #[test]
-fn robust_errors_need_two_units_and_treat_copies_as_rows() {
+fn robust_errors_need_two_units_and_treat_weights_as_copies() {
     let rankings = rankings();
     let counts = count(&rankings);
     let (contests, tallies) = Contests::of_counts(&counts);
