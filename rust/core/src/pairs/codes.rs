@@ -94,7 +94,8 @@ impl PackedPairCodes {
         self.words * LANES
     }
 
-    /// Adds the weight of each complete ranking to the plane before or after of every pair that it orders.
+    /// For each pair that a complete ranking does not tie, adds the weight of the ranking to the sum of the pair in the
+    /// plane before or after.
     ///
     /// Sums of integers do not depend on the order of the rankings.
     pub(crate) fn add_complete(&self, rankings: &[(u32, i32)], sums: [&mut [i32]; 2]) {
@@ -108,7 +109,8 @@ impl PackedPairCodes {
         });
     }
 
-    /// Adds the weights of rankings to the planes before, after and seen of the pairs that they rank.
+    /// For each pair that a ranking ranks, adds the weight of the ranking to the sum of the pair in the plane seen and,
+    /// unless the pair is tied, in the plane before or after.
     pub(crate) fn add_incomplete(&self, rankings: &[(u32, f32)], sums: [&mut [f32]; 3]) {
         let [before, after, seen] = sums;
         self.each_group(rankings, |words, seen_words, rankings| {

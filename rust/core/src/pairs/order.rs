@@ -41,7 +41,8 @@ impl PairOrderMatrix {
     /// # Panics
     /// When the numbers of labels differ.
     pub fn fill_from(&mut self, counts: &PairTable<f64>) {
-        assert_eq!(self.labels, counts.labels(), "pair counts of other labels");
+        let n = self.labels;
+        assert_eq!(counts.labels(), n, "expected pair counts of {n} labels");
         self.fill_pairs(counts.triples().map(|[before, tied, after]| {
             let half_tied = tied / 2.0;
             let seen = before + after + 2.0 * half_tied;

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::rankings::{Rankings, MISSING};
 use crate::run::Interrupt;
 
-/// For each label u and place r from 0 the weight of the rows in which u occupies place r. Tied labels share
+/// For each label u and place r, numbered from 0, the weight of the rows in which u occupies place r. Tied labels share
 /// their places: each label gets an equal part of each place. A missing label occupies no place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlaceShares {
@@ -35,7 +35,7 @@ impl PlaceShares {
                 first += counts.before(u, v) + half;
                 second += counts.before(v, u) + half;
             }
-            // The other rows rank this label alone, in the first place.
+            // The other rows rank only this label, which then occupies place 0.
             let alone = (counts.ranked(u) - first - second).max(0.0);
             shares.weights[u * shares.labels] = first + alone;
             shares.weights[u * shares.labels + 1] = second;

@@ -15,7 +15,7 @@ const SMALL_WEIGHT: i32 = 1 << 12;
 pub(crate) struct CompactRankings {
     labels: usize,
     rankings: Vec<CompactRanking>,
-    /// Per ranking a bit per label, set for the labels outside the last bucket, which are before other labels.
+    /// Per ranking a bit per label, set if the label is outside the last bucket and so before at least one other label.
     winners: Vec<u32>,
 }
 
@@ -130,7 +130,7 @@ impl Kernel for AddRankings<'_> {
             large,
         } = self.sums;
         let rankings = self.rankings;
-        // These reads do not wait for each other; the rankings are then in the cache.
+        // Prefetch: these reads do not wait for each other, and later find the rankings in the cache.
         let touch =
             |all, &(ranking, _): &(u32, u16)| all | rankings.rankings[ranking as usize].0[0];
         std::hint::black_box(small.iter().fold(0, touch));
@@ -139,7 +139,7 @@ impl Kernel for AddRankings<'_> {
         }
         let mut total = 0_u16;
         for &(ranking, weight) in small.iter() {
-            // No sum exceeds the total.
+            // No small sum exceeds the total of the small weights since the last move.
             if let Some(sum) = total.checked_add(weight) {
                 total = sum;
             } else {
@@ -200,7 +200,7 @@ mod tests {
             let mut sums = RankingSums::new(labels);
             let pairs = pair_count(labels);
             let [mut before, mut after] = [vec![1; pairs], vec![2; pairs + 9]];
-            // Small weights exceed 16 bits together. The second round starts from 0.
+            // The small weights together exceed 16 bits. The second round starts from 0.
             for _ in 0..2 {
                 let weight =
                     |ranking| (ranking as i32 % 7) * 1100 + i32::from(ranking == 80) * 9_000_000;

@@ -1,4 +1,5 @@
-//! [`label_relations`]: per label of a ranking, the number of labels after it minus before it, and of labels tied.
+//! [`label_relations`]: per label of a ranking, the number of labels after it minus the number before it, and the
+//! number tied with it.
 
 use std::ops::Range;
 
@@ -46,8 +47,8 @@ impl<T: From<i16> + Copy> Kernel for RelationsKernel<'_, T> {
                 // A label is not paired with itself.
                 let (mut net_count, mut tied_count) = (0_i16, -1_i16);
                 for &other in positions {
-                    let behind = i16::from(other > own) + i16::from(other == MISSING);
-                    net_count += behind - i16::from(other < own && other != MISSING);
+                    let after = i16::from(other > own) + i16::from(other == MISSING);
+                    net_count += after - i16::from(other < own && other != MISSING);
                     tied_count += i16::from(other == own);
                 }
                 *net = T::from(net_count);
@@ -65,7 +66,7 @@ mod tests {
     use ndarray::array;
 
     #[test]
-    fn labels_behind_minus_ahead_and_tied() {
+    fn counts_labels_after_minus_before_and_tied() {
         let y = array![[1.0, 2.0, 3.0, 4.0], [2.0, 1.0, 2.0, f64::NAN]];
         let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         let second = [0.0, 3.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0];

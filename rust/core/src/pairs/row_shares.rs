@@ -15,8 +15,8 @@ const LANES: usize = 32;
 const BLOCK_ROWS: usize = 32;
 
 /// For each ordered pair (u, v), the sum over the rows that rank u of w·[v at least as high as u] / (number of labels
-/// at least as high as u): the weight of a transition from u to v, if the chain draws a row that ranks u and then
-/// one of the labels that are at least as high as u in this row.
+/// at least as high as u), where w is the weight of the row: the weight of a transition from u to v, if the chain draws
+/// a row that ranks u and then one of the labels that are at least as high as u in this row.
 ///
 /// Not a [`PairTable`](super::PairTable): the sums of (u, v) and (v, u) are unrelated, and (u, u) has a weight too.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,7 +28,7 @@ pub struct RowShares {
     sums: Vec<f64>,
     /// Weight of the rows that rank each label: N(u).
     ranked: Vec<f64>,
-    /// Scratch buffer: number of labels at each position of the added row, then cumulated from the first position.
+    /// Scratch buffer: number of labels at each position of the added row, then at this position or before it.
     at_least: Vec<u32>,
 }
 
@@ -52,7 +52,7 @@ impl RowShares {
             let mut stays = counts.ranked(u);
             for v in 0..counts.labels() {
                 if u != v {
-                    // Of two labels at least as high as u, each is drawn with probability ½.
+                    // If v is at least as high as u, the chain draws u or v, each with probability ½.
                     let half = counts.at_least_as_high(v, u) / 2.0;
                     shares.sums[u * shares.stride + v] = half;
                     stays -= half;
@@ -120,10 +120,10 @@ impl RowShares {
 /// A block of rows in the layout that the kernel reads.
 struct PositionBlock {
     stride: usize,
-    /// Positions row by row; missing labels and padding have a value after all positions.
-    behind: Vec<f64>,
-    /// Position and share of each label, row by row; missing labels have a value before all positions.
-    places: Vec<(f64, f64)>,
+    /// Position of each label as a target v, row by row; missing labels and padding have a value after all positions.
+    targets: Vec<f64>,
+    /// Position and share of each label as a source u, row by row; missing labels have a value before all positions.
+    sources: Vec<(f64, f64)>,
 }
 
 struct AddRowShares<'a, R> {
@@ -145,8 +145,8 @@ impl<R: ExactSizeIterator<Item = usize> + Clone> Kernel for AddRowShares<'_, R> 
         let capacity = BLOCK_ROWS.min(rows.len());
         let mut block = PositionBlock {
             stride: shares.stride,
-            behind: vec![f64::INFINITY; capacity * shares.stride],
-            places: vec![(0.0, 0.0); capacity * shares.labels],
+            targets: vec![f64::INFINITY; capacity * shares.stride],
+            sources: vec![(0.0, 0.0); capacity * shares.labels],
         };
         while rows.len() > 0 {
             let mut filled = 0;
@@ -182,16 +182,16 @@ fn write_row(
         total += *count;
         *count = total;
     }
-    let behind = &mut block.behind[slot * block.stride..][..positions.len()];
-    let places = &mut block.places[slot * positions.len()..][..positions.len()];
+    let targets = &mut block.targets[slot * block.stride..][..positions.len()];
+    let sources = &mut block.sources[slot * positions.len()..][..positions.len()];
     for (label, &position) in positions.iter().enumerate() {
         if position == MISSING {
-            behind[label] = f64::INFINITY;
-            places[label] = (f64::NEG_INFINITY, 0.0);
+            targets[label] = f64::INFINITY;
+            sources[label] = (f64::NEG_INFINITY, 0.0);
         } else {
-            let place = f64::from(position);
-            behind[label] = place;
-            places[label] = (place, weight / f64::from(at_least[usize::from(position)]));
+            let share = weight / f64::from(at_least[usize::from(position)]);
+            targets[label] = f64::from(position);
+            sources[label] = (f64::from(position), share);
             shares.ranked[label] += weight;
         }
     }
@@ -204,10 +204,10 @@ fn add_label(u: usize, labels: usize, sums: &mut [f64], rows: Range<usize>, bloc
     for (chunk, sums) in chunks.iter_mut().enumerate() {
         let mut lanes = *sums;
         for row in rows.clone() {
-            let (place, share) = block.places[row * labels + u];
-            let behind = &block.behind[row * block.stride + chunk * LANES..][..LANES];
-            for (lane, &behind) in lanes.iter_mut().zip(behind) {
-                *lane += if behind <= place { share } else { 0.0 };
+            let (own, share) = block.sources[row * labels + u];
+            let targets = &block.targets[row * block.stride + chunk * LANES..][..LANES];
+            for (lane, &target) in lanes.iter_mut().zip(targets) {
+                *lane += if target <= own { share } else { 0.0 };
             }
         }
         *sums = lanes;
@@ -220,7 +220,7 @@ mod tests {
     use ndarray::Array2;
 
     /// Oracle: the definition, computed pair by pair and row by row.
-    fn slowly(y: &Rankings, u: usize, v: usize) -> f64 {
+    fn sum_by_definition(y: &Rankings, u: usize, v: usize) -> f64 {
         let mut sum = 0.0;
         for (row, positions) in y.rows().enumerate() {
             let at_least = |p: u16| p != MISSING && p <= positions[u];
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_rows_add_up_to_the_definition_bit_by_bit() {
+    fn blocks_of_rows_add_up_to_the_definition_bit_for_bit() {
         for (rows, labels) in [(1, 2), (32, 31), (33, 32), (70, 33), (5, 70)] {
             let values = Array2::from_shape_fn((rows, labels), |(i, j)| {
                 if (i * 7 + j * 3) % 11 == 0 {
@@ -251,7 +251,7 @@ mod tests {
             for (u, v) in (0..labels).flat_map(|u| (0..labels).map(move |v| (u, v))) {
                 assert_eq!(
                     shares.sum(u, v),
-                    slowly(&y, u, v),
+                    sum_by_definition(&y, u, v),
                     "{rows} {labels} {u} {v}"
                 );
             }

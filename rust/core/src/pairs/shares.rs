@@ -82,11 +82,8 @@ impl PairShares {
     /// # Panics
     /// When the numbers of labels differ.
     pub fn fill_from(&mut self, counts: &PairTable<f64>) {
-        assert_eq!(
-            self.labels(),
-            counts.labels(),
-            "pair counts of other labels"
-        );
+        let n = self.labels();
+        assert_eq!(counts.labels(), n, "expected pair counts of {n} labels");
         self.table.values_mut().copy_from_slice(counts.values());
         self.normalise();
     }
@@ -155,8 +152,8 @@ impl PairShares {
     /// Overwrites a matrix of the same number of labels with C.
     pub(crate) fn write_pair_order(&self, matrix: &mut PairOrderMatrix) {
         matrix.fill_pairs(self.table.triples().map(|[before, tied, after]| {
-            // Both entries are computed from the shares, not as 1 minus the other, so that swapping the labels swaps
-            // the entries exactly.
+            // Both entries are computed from the shares, not one as 1 minus the other, so that swapping the labels
+            // swaps the entries exactly.
             if before + tied + after > 0.0 {
                 [before + tied / 2.0, after + tied / 2.0]
             } else {
@@ -173,7 +170,8 @@ impl PairShares {
     #[must_use]
     pub fn expected_tau_x(&self, order: &BucketOrder) -> f64 {
         let positions = order.positions();
-        assert_eq!(positions.len(), self.labels(), "an order of other labels");
+        let n = self.labels();
+        assert_eq!(positions.len(), n, "expected an order of {n} labels");
         let (mut shares, mut sum) = (self.table.triples(), 0.0);
         for (u, pu) in positions.iter().enumerate() {
             for (pv, [before, tied, after]) in positions[u + 1..].iter().zip(&mut shares) {
@@ -188,7 +186,8 @@ impl PairShares {
     }
 }
 
-/// Divides the values of each pair by their sum, where it is not 0; the planes before, tied and after follow each other.
+/// Divides the values of each pair by their sum, where it is not 0. The planes before, tied and after follow each
+/// other.
 pub(crate) fn normalise(planes: &mut [f64]) {
     let pairs = planes.len() / 3;
     let (before, rest) = planes.split_at_mut(pairs);

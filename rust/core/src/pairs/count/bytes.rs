@@ -119,7 +119,7 @@ where
         let labels = self.table.labels();
         let stride = (labels + LANES).next_multiple_of(LANES);
         let GatheredRows { positions, times } = self.gathered;
-        for (from, often) in self.rows {
+        for (from, weight) in self.rows {
             let start = times.len() * stride;
             if positions.len() < start + stride {
                 positions.resize(start + stride, P::default());
@@ -127,7 +127,7 @@ where
             for (to, &position) in positions[start..start + labels].iter_mut().zip(from) {
                 *to = P::new(position);
             }
-            times.push(often);
+            times.push(weight);
         }
         let mut planes = self.table.padded_planes_mut();
         let mut start = 0;
@@ -174,17 +174,17 @@ fn count_lanes<P: NarrowPosition, const COMPLETE: bool>(
         let (Some(others), Some(&own)) = (lanes_from(row), owns.get(row)) else {
             return;
         };
-        let often = if COMPLETE || own != missing {
+        let weight = if COMPLETE || own != missing {
             times[index]
         } else {
             0
         };
-        let count = |holds: bool| if holds { often } else { 0 };
+        let count = |holds: bool| if holds { weight } else { 0 };
         // Counts of the padding after the last label may overflow; they are not read.
         before = lanes(|lane| before[lane].wrapping_add(count(others[lane] > own)));
         tied = lanes(|lane| tied[lane].wrapping_add(count(others[lane] == own)));
         if COMPLETE {
-            all = all.wrapping_add(often);
+            all = all.wrapping_add(weight);
         } else {
             seen = lanes(|lane| seen[lane].wrapping_add(count(others[lane] != missing)));
         }

@@ -134,15 +134,15 @@ impl Kernel for AddColumns<'_> {
         let zeros = [[0; LANES]; VECTORS];
         for (u, ranked) in ranked.iter_mut().enumerate() {
             let (a_low, a_high) = columns.label(u, filled);
-            *ranked += above(a_low, &zeros[..filled]);
+            *ranked += count_greater(a_low, &zeros[..filled]);
             for (v, ((before_sum, tied_sum), after_sum)) in (u + 1..n).zip(&mut counts) {
                 let (b_low, b_high) = columns.label(v, filled);
-                let before = above(b_low, a_high);
-                let after = above(a_low, b_high);
+                let before = count_greater(b_low, a_high);
+                let after = count_greater(a_low, b_high);
                 let tied = if complete {
                     rows as f64 - before - after
                 } else {
-                    at_or_above(a_low, b_high) - after
+                    count_at_least(a_low, b_high) - after
                 };
                 *before_sum += before;
                 *tied_sum += tied;
@@ -152,9 +152,9 @@ impl Kernel for AddColumns<'_> {
     }
 }
 
-/// Number of rows in which `x` is above `y`.
+/// Number of rows in which `x` is greater than `y`.
 #[inline(always)]
-fn above(x: &[Vector], y: &[Vector]) -> f64 {
+fn count_greater(x: &[Vector], y: &[Vector]) -> f64 {
     let mut lanes = [0_u8; LANES];
     for (x, y) in x.iter().zip(y) {
         for lane in 0..LANES {
@@ -164,9 +164,9 @@ fn above(x: &[Vector], y: &[Vector]) -> f64 {
     total(&lanes)
 }
 
-/// Number of rows in which `x` is at or above `y`.
+/// Number of rows in which `x` is greater than or equal to `y`.
 #[inline(always)]
-fn at_or_above(x: &[Vector], y: &[Vector]) -> f64 {
+fn count_at_least(x: &[Vector], y: &[Vector]) -> f64 {
     let mut lanes = [0_u8; LANES];
     for (x, y) in x.iter().zip(y) {
         for lane in 0..LANES {

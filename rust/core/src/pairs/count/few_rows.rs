@@ -8,8 +8,8 @@ use crate::simd::{dispatch, Kernel};
 /// Computes the pair order matrix and the pair shares of few rows of unit weight. Most leaves of a tree are this small.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FewRows {
-    /// Table of k / (2 · seen) by number of rows `seen` and by k: an entry of C for k = 2 · before + tied, a share for
-    /// k = 2 · count. The row for `seen` = 0 holds ½, then zeros.
+    /// Table of k / (2 · seen), with one row per number `seen` of rows that rank both labels and one column per k: an
+    /// entry of C for k = 2 · before + tied, a share for k = 2 · count. The row for `seen` = 0 holds ½, then zeros.
     quotients: Vec<f64>,
     /// For each ordered pair 2 · before + tied.
     doubled: Vec<u16>,
@@ -19,10 +19,10 @@ pub(crate) struct FewRows {
 
 /// Up to this many rows, C is computed from counts of ordered pairs, which takes about 0.75 of the time of counting in
 /// bytes for 2 rows of 26 labels.
-const MAX_SQUARE_ROWS: usize = 5;
+const MAX_ORDERED_PAIR_ROWS: usize = 5;
 
 impl FewRows {
-    /// The largest number of rows: the table of quotients stays in the first-level cache.
+    /// The largest number of rows, so that the table of quotients stays in the first-level cache.
     pub(crate) const MAX_ROWS: usize = 24;
     /// A power of two above 2 · `MAX_ROWS`.
     const STRIDE: usize = 64;
@@ -42,9 +42,9 @@ impl FewRows {
             let positions = rankings.row(row);
             dispatch(CompareRow { positions, order });
             unwritten_order = None;
-        } else if rows.len() <= MAX_SQUARE_ROWS && shares.is_none() {
+        } else if rows.len() <= MAX_ORDERED_PAIR_ROWS && shares.is_none() {
             if let Some(order) = unwritten_order {
-                self.write_squares(rankings, rows, order);
+                self.write_from_ordered_pairs(rankings, rows, order);
             }
             return;
         }
@@ -62,8 +62,13 @@ impl FewRows {
         });
     }
 
-    /// The pair order matrix by counting ordered pairs.
-    fn write_squares(&mut self, rankings: &Rankings, rows: &[usize], order: &mut PairOrderMatrix) {
+    /// Writes the pair order matrix from counts of ordered pairs.
+    fn write_from_ordered_pairs(
+        &mut self,
+        rankings: &Rankings,
+        rows: &[usize],
+        order: &mut PairOrderMatrix,
+    ) {
         let n = rankings.labels();
         for counts in [&mut self.doubled, &mut self.seen] {
             counts.clear();
@@ -171,7 +176,8 @@ impl DividePairs<'_> {
     /// Writes the entries of each pair, looked up in the row of quotients for its counts.
     #[inline(always)]
     fn write<'q>(self, quotients: impl Fn([u8; 3]) -> &'q [f64; FewRows::STRIDE]) {
-        let is_unseen = |counts| usize::from(counts == [0; 3]);
+        // An unseen pair has shares of 0: they are read behind the ½ in the row for `seen` = 0.
+        let unseen_shift = |counts| usize::from(counts == [0; 3]);
         if let Some(pair_order) = self.pair_order {
             pair_order.fill_pairs(self.counts.triples().map(|counts| {
                 let quotients = quotients(counts);
@@ -183,7 +189,7 @@ impl DividePairs<'_> {
             let [before, tied, after] = shares.planes_mut();
             let shares = before.iter_mut().zip(tied).zip(after);
             for (((before, tied), after), counts) in shares.zip(self.counts.triples()) {
-                let (quotients, shift) = (quotients(counts), is_unseen(counts));
+                let (quotients, shift) = (quotients(counts), unseen_shift(counts));
                 [*before, *tied, *after] = counts
                     .map(|count| quotients[(2 * usize::from(count) + shift) % FewRows::STRIDE]);
             }

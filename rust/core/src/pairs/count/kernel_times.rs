@@ -1,7 +1,8 @@
 //! Times of the counting kernels relative to the kernel for rows of any weight, which could replace all others.
 //!
 //! `cargo test --release -p bucketrank-core --lib kernel_times -- --ignored --nocapture` prints the ratios stated in
-//! the comments of the kernels. Alternating runs and the shortest time of each make them repeatable on a busy machine.
+//! the comments of the kernels. The runs of two kernels alternate, and the shortest time of each counts, so that the
+//! ratios are repeatable on a busy machine.
 
 use std::time::{Duration, Instant};
 
@@ -102,7 +103,7 @@ fn kernel_times() {
     }
 }
 
-/// Few rows are compared with counting them and dividing the counts.
+/// Prints the speed of [`FewRows`] relative to counting the pairs and dividing the counts.
 fn report_few_rows(rankings: &Rankings) {
     let (rows, labels) = (rankings.len(), rankings.labels());
     let all: Vec<usize> = (0..rows).collect();

@@ -30,8 +30,8 @@ use crate::error::{Error, PairStatisticError, Result, WeightProblem};
 use crate::rankings::{Rankings, MISSING};
 use crate::run::Interrupt;
 
-/// For each pair of labels the weights of the rankings that place the first before the second, tie both, or place it
-/// after, and for each label the weight of the rankings that rank it.
+/// For each pair of labels u and v, the weights of the rankings that place u before v, tie them, or place u after v;
+/// for each label, the weight of the rankings that rank it.
 ///
 /// A row counts for a pair when it ranks both labels. Whole-number weights below 2^53 are added without rounding.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,7 +92,7 @@ impl PairCounts {
     /// Adds one comparison: 0 for `u` before `v`, 1 for a tie, 2 for `u` after `v`.
     ///
     /// # Panics
-    /// When a label is out of range, both are equal, or the outcome is none of these.
+    /// When a label is out of range, the labels are equal, or the outcome is greater than 2.
     #[inline]
     pub fn add_comparison(&mut self, u: usize, v: usize, outcome: u8, weight: f64) {
         assert!(u != v && u.max(v) < self.labels(), "no such pair of labels");
@@ -103,14 +103,14 @@ impl PairCounts {
         self.ranked[v] += weight;
     }
 
-    /// Wraps counts from a caller: one row per pair in the order of [`pair_index`], with the weights of before, tied and
-    /// after; and the weight of the rows that rank each label.
+    /// Checks and copies counts from a caller. `table` has one row per pair, in the order of [`pair_index`], with the
+    /// weights of before, tied and after; `ranked` has the weight of the rows that rank each label.
     ///
     /// # Errors
     /// [`PairStatisticError::PairTable`](crate::error::PairStatisticError::PairTable) for an invalid shape,
     /// [`Error::LabelCount`] if `ranked` has a different number of labels, [`Error::Weight`] for a negative, NaN or
-    /// infinite count, with the index of the pair or label as its row, and [`Error::WeightOverflow`] for counts whose sum
-    /// is infinite.
+    /// infinite count, with the index of the pair or label as its row, and [`Error::WeightOverflow`] for counts whose
+    /// sum is infinite.
     pub fn from_table(table: ArrayView2<'_, f64>, ranked: &[f64]) -> Result<Self> {
         let (pairs, columns) = table.dim();
         let Some(labels) = labels_of_pairs(pairs).filter(|_| columns == 3) else {
@@ -182,7 +182,7 @@ impl PairCounts {
     /// Weight of the rows that place `u` strictly before `v`; 0 for `u == v`.
     ///
     /// # Panics
-    /// When a label is out of range; the other accessors do the same.
+    /// When a label is out of range; the other accessors panic as well.
     #[inline]
     #[must_use]
     pub fn before(&self, u: usize, v: usize) -> f64 {
@@ -339,7 +339,7 @@ mod tests {
 
     #[test]
     fn every_number_of_rows_and_labels_is_counted_by_definition() {
-        // Few rows, one block of columns, blocks with a short one at the end, more labels than bytes can number.
+        // Few rows, one block of columns, blocks with a short one at the end, more labels than fit in a signed byte.
         for (rows, labels) in [
             (3, 5),
             (140, 4),
