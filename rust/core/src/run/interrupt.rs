@@ -13,9 +13,9 @@ const POLL_INTERVAL: u64 = Duration::from_millis(20).as_nanos() as u64;
 
 /// A token that long work checks every few milliseconds. All clones share one state.
 ///
-/// Any thread may [request](Self::request) the interruption. A [`Host`] that must be polled for signals, such as Python,
-/// creates the token with [`HostToken`]: [`check`](Self::check) polls it at most every 20 ms, and only on the thread that
-/// created the token. While other threads work, the scheduler checks the token on that thread.
+/// Any thread may [request](Self::request) the interruption. A [`Host`] that must be polled for signals, such as
+/// Python, creates the token with [`HostToken`]: [`check`](Self::check) polls the host at most every 20 ms, and only on
+/// the thread that created the token. While other threads work, the scheduler checks the token on that thread.
 ///
 /// # Examples
 /// ```
@@ -42,7 +42,7 @@ impl<F: Fn() -> bool + Send + Sync + 'static> Host for F {
     }
 }
 
-/// A token with its host. Both share one allocation, because small calls take about a microsecond.
+/// A token with its host. Both share one allocation to save time: small calls take only about a microsecond.
 pub struct HostToken<H>(Arc<State<H>>);
 
 impl<H: Host> HostToken<H> {
@@ -117,7 +117,8 @@ impl Interrupt {
         self.check_request()
     }
 
-    /// As [`Self::check`], without polling the host: reading the clock is a noticeable cost of work of a microsecond.
+    /// As [`Self::check`], without polling the host. Polling reads the clock, which would slow down a call that takes
+    /// only a microsecond.
     ///
     /// # Errors
     /// [`Error::Interrupted`] once interruption has been requested.

@@ -1,7 +1,7 @@
 //! The scheduler: the only place that starts threads.
 //!
-//! Every coarse call builds a private pool and drops it at the end. The global pool of rayon would outlive the
-//! call, and a child process forked afterwards would wait for threads that it does not have.
+//! Every call that uses several threads builds a private pool and drops it at the end. The global pool of rayon would
+//! outlive the call, and a child process forked afterwards would wait for threads that it does not have.
 //!
 //! [`map`] and [`stream`] run one loop, [`scope`] a computation with several loops inside. All of them follow one rule:
 //! one thread per [`NANOSECONDS_PER_THREAD`] of estimated work, but at most `n_jobs`. Results never depend on the
@@ -159,10 +159,10 @@ pub fn stream<S, T: Send>(
         }
         return Ok(());
     }
-    let (next, enough) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let (next, has_enough) = (AtomicUsize::new(0), AtomicBool::new(false));
     let take_items = |results: &Sender<(usize, T)>| {
         let mut state = state();
-        while !enough.load(Ordering::Relaxed) && jobs.interrupt.check().is_ok() {
+        while !has_enough.load(Ordering::Relaxed) && jobs.interrupt.check().is_ok() {
             let item = next.fetch_add(1, Ordering::Relaxed);
             if item >= work.items || results.send((item, f(&mut state, item))).is_err() {
                 break;
@@ -176,7 +176,7 @@ pub fn stream<S, T: Send>(
         take_items,
         |(item, result)| {
             if jobs.interrupt.check().is_ok() && !each(item, result) {
-                enough.store(true, Ordering::Relaxed);
+                has_enough.store(true, Ordering::Relaxed);
             }
         },
     )
@@ -223,7 +223,8 @@ impl Pool {
         self.threads
     }
 
-    /// Computes `f` for each of the items, which take about `nanoseconds` in total; results are in order.
+    /// Computes `f` for each of the items, which take about `nanoseconds` in total; results are in the order of the
+    /// items.
     pub fn map<A: Send, T: Send, I>(
         self,
         nanoseconds: usize,
@@ -240,7 +241,7 @@ impl Pool {
         }
     }
 
-    /// Calls `f` with the index of each chunk of `values` and the chunk; all together take about `nanoseconds`.
+    /// Calls `f` with the index of each chunk of `values` and the chunk; all calls together take about `nanoseconds`.
     pub fn for_each_chunk<T: Send>(
         self,
         nanoseconds: usize,

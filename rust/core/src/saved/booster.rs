@@ -75,7 +75,9 @@ fn read_trees(
     }
     let (mut nodes, mut sides) = (nodes.into_iter(), sides.into_iter());
     if node_counts.len() != value_counts.len() {
-        return Err(section.problem("expected as many counts of values as of nodes"));
+        return Err(
+            section.problem("expected one number of nodes and one number of values per tree")
+        );
     }
     let mut trees = Vec::new();
     for (node_count, value_count) in node_counts.into_iter().zip(value_counts) {
@@ -83,7 +85,7 @@ fn read_trees(
         if node_count > nodes.len() || value_count > values.len() || leaf_count > covers.len() {
             return Err(section.problem("the arrays of the trees are too short"));
         }
-        let arrays = TreeArrays {
+        let arrays = ScoreTreeArrays {
             nodes: nodes.by_ref().take(node_count).collect(),
             missing_left: sides.by_ref().take(node_count).collect(),
             values: values.by_ref().take(value_count).collect(),
@@ -117,14 +119,14 @@ fn read_nodes(section: &mut Section<'_, '_>) -> Result<Vec<FlatNode>> {
 }
 
 /// The arrays of one tree as they were read.
-struct TreeArrays {
+struct ScoreTreeArrays {
     nodes: Vec<FlatNode>,
     missing_left: Vec<bool>,
     values: Vec<f32>,
     covers: Vec<f64>,
 }
 
-impl TreeArrays {
+impl ScoreTreeArrays {
     /// The tree, if every walk ends at a leaf and all leaves have finite values.
     fn into_tree(
         self,
@@ -156,8 +158,8 @@ impl TreeArrays {
         Ok(())
     }
 
-    /// Checks the splits, and that each node except the root has one parent: otherwise the number of paths to the leaves
-    /// could grow exponentially with the number of nodes.
+    /// Checks the splits, and that each node except the root has one parent: otherwise the number of paths to the
+    /// leaves could grow exponentially with the number of nodes.
     fn check_nodes(&self, features: usize) -> std::result::Result<(), &'static str> {
         let mut has_parent = vec![false; self.nodes.len()];
         for (index, node) in self.nodes.iter().enumerate() {
@@ -182,7 +184,7 @@ impl TreeArrays {
                 }
             }
         }
-        // Children come after their parents, so that the root has none.
+        // Children come after their parents, so the root has no parent.
         if has_parent.iter().skip(1).all(|&has| has) {
             Ok(())
         } else {
@@ -206,7 +208,7 @@ mod tests {
             },
         };
         let leaves = children.iter().filter(|&&child| child == 0).count();
-        let arrays = TreeArrays {
+        let arrays = ScoreTreeArrays {
             nodes: children.iter().enumerate().map(node).collect(),
             missing_left: vec![true; children.len()],
             values: vec![0.0; 4 * leaves],

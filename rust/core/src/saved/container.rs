@@ -26,7 +26,7 @@ pub(super) const KIND: &str = "kind";
 /// The bytes of an array in the container.
 #[derive(Debug, Clone, Copy)]
 struct Array<'a> {
-    kind: ElementType,
+    element_type: ElementType,
     /// Dimensions, 8 bytes each.
     shape: &'a [u8],
     data: &'a [u8],
@@ -139,18 +139,23 @@ fn parse_table(body: &[u8]) -> Option<BTreeMap<&str, Array<'_>>> {
     for _ in 0..count {
         let length = u16::parse(table.split_off(..2)?);
         let name = std::str::from_utf8(table.split_off(..usize::from(length))?).ok()?;
-        let kind = ElementType::from_code(*table.split_off_first()?)?;
+        let element_type = ElementType::from_code(*table.split_off_first()?)?;
         let dimensions = *table.split_off_first()?;
         if dimensions > MAX_DIMENSIONS {
             return None;
         }
         let shape = table.split_off(..8 * usize::from(dimensions))?;
-        let bytes = element_count(shape)?.checked_mul(kind.size())?;
+        let bytes = element_count(shape)?.checked_mul(element_type.size())?;
         let data = data.split_off(..bytes)?;
-        if kind == ElementType::Bool && data.iter().any(|&byte| byte > 1) {
+        if element_type == ElementType::Bool && data.iter().any(|&byte| byte > 1) {
             return None;
         }
-        if arrays.insert(name, Array { kind, shape, data }).is_some() {
+        let array = Array {
+            element_type,
+            shape,
+            data,
+        };
+        if arrays.insert(name, array).is_some() {
             return None;
         }
     }
@@ -183,7 +188,7 @@ pub struct Section<'c, 'a> {
 }
 
 impl<'a> Section<'_, 'a> {
-    /// A section of this section.
+    /// The subsection `name`: the names of its arrays start with `name` and a dot.
     pub fn section(&mut self, name: &str) -> Section<'_, 'a> {
         Section {
             what: self.what.clone(),
@@ -219,7 +224,7 @@ impl<'a> Section<'_, 'a> {
     pub fn element_type(&self, name: &str) -> Option<ElementType> {
         let name = format!("{}{name}", self.prefix);
         let array = self.container.arrays.get(name.as_str())?;
-        Some(array.kind)
+        Some(array.element_type)
     }
 
     /// Takes an array with its shape.
@@ -228,8 +233,8 @@ impl<'a> Section<'_, 'a> {
     /// [`Error::SavedModel`] if there is no array of this name and element type.
     pub fn array<T: Element>(&mut self, name: &str) -> Result<(Vec<usize>, Vec<T>)> {
         let array = self.take(name)?;
-        if array.kind != T::TYPE {
-            return Err(self.wrong_type(name, array.kind));
+        if array.element_type != T::TYPE {
+            return Err(self.wrong_type(name, array.element_type));
         }
         let values = array.data.chunks_exact(T::TYPE.size()).map(T::parse);
         Ok((sizes(array.shape).flatten().collect(), values.collect()))
@@ -251,7 +256,7 @@ impl<'a> Section<'_, 'a> {
     /// As [`Self::array`]; also if a number does not fit in `T`.
     pub fn unsigned_array<T: TryFrom<u64>>(&mut self, name: &str) -> Result<(Vec<usize>, Vec<T>)> {
         let array = self.take(name)?;
-        let values = match array.kind {
+        let values = match array.element_type {
             ElementType::U8 => parse_unsigned::<u8, T>(array.data),
             ElementType::U16 => parse_unsigned::<u16, T>(array.data),
             ElementType::U32 => parse_unsigned::<u32, T>(array.data),
@@ -304,8 +309,8 @@ impl<'a> Section<'_, 'a> {
     /// As [`Self::array`]; also if the bytes are not UTF-8.
     pub fn text(&mut self, name: &str) -> Result<&'a str> {
         let array = self.take(name)?;
-        if array.kind != ElementType::U8 {
-            return Err(self.wrong_type(name, array.kind));
+        if array.element_type != ElementType::U8 {
+            return Err(self.wrong_type(name, array.element_type));
         }
         std::str::from_utf8(array.data)
             .map_err(|_| self.problem(&format!("the text {name} is not UTF-8")))

@@ -1,5 +1,5 @@
-//! Saved models: one container of named arrays for the files and pickles of all models, and one file per model that
-//! writes its arrays and checks them when they are read.
+//! Saved models: one container format of named arrays for the files and pickles of all models, and one module per kind
+//! of model, which writes its arrays and checks them when they are read.
 
 mod booster;
 mod container;
@@ -57,7 +57,7 @@ mod damage {
     use crate::error::Error;
     use std::fmt::Debug;
 
-    /// Bytes with a valid checksum.
+    /// Replaces the checksum by that of the other bytes.
     fn repair(mut bytes: Vec<u8>) -> Vec<u8> {
         let body = bytes.len() - container::CHECKSUM_BYTES;
         let checksum = crc32fast::hash(&bytes[..body]);
@@ -65,8 +65,8 @@ mod damage {
         bytes
     }
 
-    /// Checks that a model is read back equal, and that every truncation, every flipped byte and a newer version are
-    /// refused with the name of the model.
+    /// Checks that a model is read back equal, and that every truncation, a flipped bit in any byte and a newer version
+    /// are refused with the name of the model.
     pub(super) fn check_refusals<M: SavedModel + PartialEq + Debug>(model: &M) {
         let bytes = model.to_bytes();
         assert_eq!(&M::from_bytes(&bytes).unwrap(), model);
@@ -91,8 +91,8 @@ mod damage {
         assert_eq!(M::from_bytes(&repair(newer)).unwrap_err(), expected);
     }
 
-    /// Changes each byte and repairs the checksum. Some changes give another valid model; `use_model` checks that its
-    /// methods are safe. Returns the number of models that were read.
+    /// Changes each byte after the version and repairs the checksum. Some changes give another valid model; `use_model`
+    /// checks that its methods are safe. Returns the number of models that were read.
     pub(super) fn check_repaired<M: SavedModel>(model: &M, use_model: impl Fn(&M)) -> usize {
         let bytes = model.to_bytes();
         let mut read = 0;

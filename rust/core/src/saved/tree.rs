@@ -94,7 +94,7 @@ pub(super) fn read_trees(
     }
 }
 
-/// Checks everything that the rest of the crate relies on.
+/// Checks everything about a tree that the rest of the crate relies on.
 fn check(
     features: usize,
     training_rows: usize,
@@ -270,7 +270,7 @@ mod tests {
         };
         let (tree, _) = fit(Some(&weights(3)));
         assert!(read_again(&tree).is_ok());
-        // The same number of rows, but another one of weight zero.
+        // The same number of rows, but another row has weight zero.
         let (other, _) = fit(Some(&weights(4)));
         let mixed = FittedTree::from_parts(tree.tree().clone(), other.rankings().clone(), None);
         assert!(read_again(&mixed).is_err());

@@ -98,8 +98,8 @@ impl Summand for f64 {
     }
 }
 
-/// Sets a number of each inner node to the sum over its children; `None` if nodes in preorder are not whole trees or a
-/// sum overflows.
+/// Sets a number of each inner node to the sum over its children; `None` if the nodes are not whole trees in preorder,
+/// or if a sum overflows.
 fn sum_children<T: Summand>(
     nodes: &mut [PreorderNode],
     number: impl Fn(&mut PreorderNode) -> &mut T,

@@ -49,10 +49,10 @@ impl ContainerWriter {
         bytes
     }
 
-    fn record(&mut self, name: &str, kind: ElementType, shape: &[usize]) {
+    fn record(&mut self, name: &str, element_type: ElementType, shape: &[usize]) {
         (name.len() as u16).append(&mut self.table);
         self.table.extend_from_slice(name.as_bytes());
-        kind.code().append(&mut self.table);
+        element_type.code().append(&mut self.table);
         (shape.len() as u8).append(&mut self.table);
         for &size in shape {
             (size as u64).append(&mut self.table);
@@ -69,7 +69,7 @@ pub struct SectionWriter<'c> {
 }
 
 impl SectionWriter<'_> {
-    /// A section of this section: the names of its arrays start with `name` and a dot.
+    /// The subsection `name`: the names of its arrays start with `name` and a dot.
     pub fn section(&mut self, name: &str) -> SectionWriter<'_> {
         SectionWriter {
             prefix: format!("{}{name}.", self.prefix),

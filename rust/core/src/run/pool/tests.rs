@@ -7,8 +7,8 @@ fn jobs(n_jobs: usize, interrupt: &Interrupt) -> Jobs<'_> {
     Jobs { n_jobs, interrupt }
 }
 
-/// A host that interrupts at the third poll.
-fn later() -> Interrupt {
+/// A token whose host interrupts at the third poll.
+fn interrupt_at_third_poll() -> Interrupt {
     let polls = AtomicUsize::new(0);
     HostToken::new(move || polls.fetch_add(1, Ordering::Relaxed) == 2).interrupt()
 }
@@ -129,7 +129,7 @@ fn a_stream_ends_when_its_receiver_has_enough() {
 #[test]
 fn an_interruption_ends_every_kind_of_loop() {
     for n_jobs in 1..3 {
-        let interrupt = later();
+        let interrupt = interrupt_at_third_poll();
         let wait = |(): &mut (), _| {
             while interrupt.check().is_ok() {
                 std::thread::sleep(Duration::from_millis(1));
@@ -143,9 +143,9 @@ fn an_interruption_ends_every_kind_of_loop() {
             Ok(())
         };
         let long = Work::new(10_000, 5_000_000);
-        let result = map(jobs(n_jobs, &later()), long, || (), slow);
+        let result = map(jobs(n_jobs, &interrupt_at_third_poll()), long, || (), slow);
         assert_eq!(result, Err(Error::Interrupted));
-        let interrupt = later();
+        let interrupt = interrupt_at_third_poll();
         let result = scope(jobs(n_jobs, &interrupt), u64::MAX, |_| loop {
             interrupt.check()?;
             std::thread::sleep(Duration::from_millis(1));
