@@ -8,8 +8,8 @@ use crate::linear::LinearModel;
 use crate::run::{require_memory, Interrupt, WorkMeter};
 
 /// The terms of the utilities. A term is 0 at the mean of its feature, and constant where the standardised feature is
-/// clipped. Shapley values of a sum of one-feature terms are the terms themselves. The terms of the indicators of missing
-/// values and of categories belong to their features.
+/// clipped. Shapley values of a sum of one-feature terms are the terms themselves. The terms of the indicators of
+/// missing values and of categories belong to their features.
 pub(super) fn shap_values(
     model: &LinearModel,
     values: ArrayView2<'_, f64>,

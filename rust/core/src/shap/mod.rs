@@ -64,7 +64,7 @@ pub enum ScoreModel<'a> {
     Linear(&'a LinearModel),
 }
 
-/// Calls a function with the sum of trees of a model, or another one with its linear model.
+/// Evaluates `$call` with the sum of trees of a model, or `$other` if the model is linear.
 macro_rules! with_trees {
     ($model:expr, $trees:ident => $call:expr, $linear:ident => $other:expr) => {
         match *$model {

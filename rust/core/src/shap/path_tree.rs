@@ -50,7 +50,7 @@ pub(super) struct PathStep {
     pub(super) split: u32,
     /// Index of the node in the original tree.
     pub(super) node: u32,
-    /// Share of the parent's cover.
+    /// Share of the parent's cover that reaches this node.
     pub(super) share: f64,
     /// Features on the path to a leaf; `None` for an inner node.
     pub(super) leaf: Option<LeafPath>,
@@ -277,7 +277,7 @@ impl PathTree {
     fn add_chunks(&mut self) {
         self.slot_leaves.resize(self.elements.len(), 0);
         let features = self.elements.iter().map(|element| element.feature);
-        let mut ends = vec![0; features.max().map_or(0, |feature| feature as usize + 1)];
+        let mut next_slots = vec![0; features.max().map_or(0, |feature| feature as usize + 1)];
         let (mut first_step, mut first_element) = (0, 0);
         for index in 0..self.steps.len() {
             let Some(leaf) = &self.steps[index].leaf else {
@@ -287,23 +287,28 @@ impl PathTree {
             let is_last = index + 1 == self.steps.len();
             if is_last || elements.len() + leaf.elements.len() > SLOTS_PER_CHUNK {
                 first_element = elements.end;
-                self.add_chunk(first_step..index + 1, elements, &mut ends);
+                self.add_chunk(first_step..index + 1, elements, &mut next_slots);
                 first_step = index + 1;
             }
         }
     }
 
-    /// Adds a chunk and sorts its elements by feature. `ends` is a buffer of one number per feature.
-    fn add_chunk(&mut self, steps: Range<usize>, elements: Range<usize>, ends: &mut [u32]) {
-        ends.fill(0);
+    /// Adds a chunk and sorts its elements by feature. `next_slots` is a scratch buffer of one number per
+    /// feature: first its number of elements, then its next free slot.
+    fn add_chunk(&mut self, steps: Range<usize>, elements: Range<usize>, next_slots: &mut [u32]) {
+        next_slots.fill(0);
         for element in &self.elements[elements.clone()] {
-            ends[element.feature as usize] += 1;
+            next_slots[element.feature as usize] += 1;
         }
         let first_group = self.groups.len();
         let mut start = 0;
-        for (feature, end) in ends.iter_mut().enumerate().filter(|(_, end)| **end > 0) {
-            let slots = start..start + *end;
-            *end = start;
+        for (feature, next) in next_slots
+            .iter_mut()
+            .enumerate()
+            .filter(|(_, count)| **count > 0)
+        {
+            let slots = start..start + *next;
+            *next = start;
             start = slots.end;
             let feature = feature as u32;
             self.groups.push(FeatureSlots { feature, slots });
@@ -311,10 +316,10 @@ impl PathTree {
         let leaves = self.steps[steps.clone()].iter();
         for leaf in leaves.filter_map(|step| step.leaf.as_ref()) {
             for element in &mut self.elements[leaf.elements.clone()] {
-                let end = &mut ends[element.feature as usize];
-                element.slot = *end;
-                self.slot_leaves[elements.start + *end as usize] = leaf.number;
-                *end += 1;
+                let next = &mut next_slots[element.feature as usize];
+                element.slot = *next;
+                self.slot_leaves[elements.start + *next as usize] = leaf.number;
+                *next += 1;
             }
         }
         let groups = first_group..self.groups.len();
@@ -341,8 +346,8 @@ impl PathTree {
         ] {
             factors.resize(self.steps.len() * count, 0.0);
         }
-        // Per depth of the current path: share of the cover that passes all splits of the step's feature up to it, and
-        // per quadrature point 1 / (t + (1 − t) · share).
+        // Per depth of the current path: share of the cover that passes all splits of the step's feature up to this
+        // step, and per quadrature point 1 / (t + (1 − t) · share).
         let mut reached = vec![1.0; self.depth + 1];
         let mut inverses = vec![1.0; (self.depth + 1) * count];
         for (index, step) in self.steps.iter().enumerate() {
@@ -356,7 +361,7 @@ impl PathTree {
             for (point, (t, weight)) in points.iter().zip(&weights).enumerate() {
                 let mixed = t + (1.0 - t) * share;
                 let inverse = 1.0 / mixed;
-                // Replaces the factor of the earlier splits of the feature; 1 without any.
+                // Cancels the factor of the earlier splits of the feature; 1 if there are none.
                 let before = inverses[previous * count + point];
                 passing[point] = mixed * before;
                 failing[point] = (1.0 - t) * share * before;

@@ -27,7 +27,7 @@ pub(super) struct PathBuffers {
     taken: Vec<[u32; LANES]>,
     /// Per depth and quadrature point: the product of the factors of all features on the path.
     products: Vec<RowLanes>,
-    /// Per depth: whether the row passes all splits of the step's feature up to it.
+    /// Per depth: whether each row passes all splits of the step's feature up to this step.
     passed: Vec<Masks>,
     /// Per depth: index of the step of the current path.
     path: Vec<usize>,

@@ -41,13 +41,13 @@ pub struct PermutationShap {
 /// The features of each background row are replaced by those of the explained row, one after another in a random order,
 /// and each change of the mean score is attributed to the feature that was replaced. The changes of an order add up to
 /// the score of the row minus the base value, so the means over all orders do too. Every random order is used forwards
-/// and backwards, which removes the error of interactions of two features. The standard error falls with the square root of
-/// the number of orders. A row's values depend neither on the other rows nor on the number of threads.
+/// and backwards, which removes the error of interactions of two features. The standard error falls with the square
+/// root of the number of orders. A row's values depend neither on the other rows nor on the number of threads.
 ///
 /// O(rows · 2 · count · features · background rows) predictions.
 ///
-/// Reference: R. Mitchell, J. Cooper, E. Frank and G. Holmes, *Sampling permutations for Shapley value estimation*, Journal
-/// of Machine Learning Research 23, 2022.
+/// Reference: R. Mitchell, J. Cooper, E. Frank and G. Holmes, *Sampling permutations for Shapley value estimation*,
+/// Journal of Machine Learning Research 23, 2022.
 ///
 /// # Errors
 /// No background rows, a number of features that differs from the model's, an infinite value, a NaN if the model does
@@ -72,7 +72,7 @@ pub fn permutation_shap(
     }
     let (rows, features, labels) = (values.nrows(), model.features(), model.labels());
     require_memory::<f64>("the SHAP values", &[rows, features + 2, labels, 2])?;
-    // An order is a vector, and has scores of its own.
+    // Each order takes a vector of features and the mean scores after each replacement.
     let order_size = features.saturating_mul(labels + 1).saturating_add(4);
     require_memory::<f64>("the orders", &[permutations.count, 2, order_size])?;
     // Both calls check the number of features and that no value is infinite.
@@ -113,7 +113,7 @@ fn borda_scores(
     jobs: Jobs<'_>,
 ) -> Result<Array2<f64>> {
     let labels = model.labels();
-    // A vector per row, and then the matrix.
+    // One vector of scores per row, and the matrix that they are copied to.
     require_memory::<f64>("the label scores", &[values.nrows(), 2 * labels + 4])?;
     let scratch = || (PairOrderMatrix::undecided(labels), Vec::new());
     let scores = map_shares(model, values, jobs, scratch, |(matrix, scores), shares| {
@@ -173,7 +173,7 @@ impl RowExplainer<'_> {
         Ok(values)
     }
 
-    /// Mean scores over the background after 1, 2, … replaced features, without the last; order by order.
+    /// Mean scores over the background after 1, 2, …, features − 1 replacements; order by order.
     fn mean_scores(&self, row: &[f64], interrupt: &Interrupt) -> Result<Vec<f64>> {
         let (features, labels) = (row.len(), self.base.len());
         let (inner, background_rows) = (features.saturating_sub(1), self.background.nrows());
@@ -217,7 +217,7 @@ impl RowExplainer<'_> {
         Ok(means)
     }
 
-    /// Appends a background row with the features of a step replaced by those of `row`.
+    /// Appends a background row after the replacements of one order up to `step`; steps are numbered over all orders.
     fn push_mixed(&self, row: &[f64], step: usize, background_row: usize, mixed: &mut Vec<f64>) {
         let inner = row.len() - 1;
         let start = mixed.len();

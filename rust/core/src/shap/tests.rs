@@ -79,7 +79,8 @@ fn forest() -> Forest {
     forest
 }
 
-/// Expected values of a tree when the features in `known` are those of `row`: other splits are averaged by cover.
+/// Expected values of a tree when the features in the bit set `known` are those of `row`; other splits are averaged by
+/// cover.
 fn expectation(
     tree: &impl SplitTree,
     values: &[f64],
@@ -122,7 +123,7 @@ fn brute_force(model: &impl TreeSum, row: &[f64]) -> (Vec<Array1<f64>>, Array1<f
     (shapley.collect(), games[0].clone())
 }
 
-/// Compares a model with the definition, and its sums with its scores.
+/// Compares SHAP values with the definition, and their sums with the scores of the model.
 fn check_exact(model: &ScoreModel<'_>, trees: &impl TreeSum) {
     let (_, _, explained) = data();
     let shap = model.shap_values(explained.view(), Jobs::serial()).unwrap();

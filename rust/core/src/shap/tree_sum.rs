@@ -17,7 +17,8 @@ const BYTES_PER_GROUP: usize = 16 << 20;
 /// Memory of the sums of a block: they stay in cache while all trees are added.
 const BYTES_PER_BLOCK: usize = 256 << 10;
 
-/// Largest number of walks, of [`LANES`] rows each, per block; a block shares the memory traffic of each tree.
+/// Largest number of walks, of [`LANES`] rows each, per block. The rows of a block share the memory traffic of each
+/// tree.
 const WALKS_PER_BLOCK: usize = 8;
 
 /// Estimated time of a node, besides its label values, when a tree is prepared.
@@ -100,7 +101,7 @@ pub(super) fn shap_values(
     Ok(Array3::from_shape_vec(shape, out).unwrap_or_default())
 }
 
-/// Mean label scores over the training rows of each tree, by their covers: the scores when no feature is known.
+/// Label scores when no feature is known: the constants plus the mean values of each tree over its training rows.
 ///
 /// # Errors
 /// As [`shap_values`].
@@ -243,7 +244,7 @@ fn prepare<M: TreeSum, T: Send>(
     prepared.into_iter().collect()
 }
 
-/// A group of prepared trees, and the rows that they explain.
+/// A group of prepared trees, and the rows to explain.
 struct RowBlocks<'a, M> {
     model: &'a M,
     trees: &'a [PathTree],
