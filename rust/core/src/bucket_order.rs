@@ -16,8 +16,8 @@ impl BucketOrder {
     }
 
     /// Orders labels by score, best (largest) first. A label joins the bucket of the label before it if the drop from
-    /// that label's score satisfies `joins`. Ties cascade: the first and the last label of a bucket may differ by more.
-    /// Equal scores are ordered by label.
+    /// that label's score satisfies `joins`. Ties cascade: the drop from the first to the last label of a bucket may be
+    /// too large for `joins`. Labels with equal scores are sorted by index.
     ///
     /// Scores must not be NaN; the order of NaN among numbers is that of [`f64::total_cmp`].
     #[must_use]

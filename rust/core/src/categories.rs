@@ -16,24 +16,26 @@ pub const MISSING_CATEGORY: u32 = u32::MAX;
 /// Largest number of categories of a feature.
 pub const MAX_CATEGORIES: usize = 255;
 
-/// Rounds of the power iteration. Convergence is geometric; a direction that has not converged after these is one of
-/// several that explain the same variance.
+/// Largest number of rounds of the power iteration. Convergence is geometric; a direction that has not converged after
+/// this many rounds is one of several that explain nearly the same variance.
 const MAX_ROUNDS: usize = 500;
 
-/// Components that differ by less than this share of the largest are equal, so that rounding does not decide.
+/// Components are rounded to multiples of this share of the largest one, so that rounding errors do not decide their
+/// order.
 const TOLERANCE: f64 = 1e-9;
 
 /// The position of each category, from 0, in the order of the first principal component of their mean label relations.
 ///
-/// The mean label relations of a category are, per label, the weighted mean over its rows of the number of labels
-/// ranked after it minus the number ranked before it, and of the number tied with it; a missing label counts as ranked
-/// after all others. Categories count by their weight. The component has the sign with a positive skewness; equal
-/// components are ordered by descending weight and by code. The order depends neither on the order of the labels nor,
-/// unless categories are exactly symmetric, on the codes. Categories without rows come last. O(rows · labels²), and
-/// O(categories · labels) per round of the power iteration.
+/// The mean label relations of a category are two numbers per label, weighted means over the rows of the category: the
+/// number of labels ranked after the label minus the number ranked before it, and the number tied with it. A missing
+/// label counts as ranked after all labels of the row; its own two numbers are 0. Each category has the weight of its
+/// rows in the principal component, whose sign is chosen for a positive skewness; equal components are ordered by
+/// descending weight and by code. The order depends neither on the order of the labels nor, unless categories are
+/// exactly symmetric, on the codes. Categories without rows come last. O(rows · labels²), and O(categories · labels)
+/// per round of the power iteration.
 ///
 /// # Errors
-/// [`Error::RowCounts`] for another number of codes than rankings, [`Error::Parameter`] for more than
+/// [`Error::RowCounts`] for different numbers of codes and rankings, [`Error::Parameter`] for more than
 /// [`MAX_CATEGORIES`] categories or a code that is neither below `categories` nor [`MISSING_CATEGORY`],
 /// [`Error::TooManyLabels`] above [`MAX_PAIR_LABELS`](crate::pairs::MAX_PAIR_LABELS), and [`Error::Interrupted`].
 ///
@@ -106,7 +108,7 @@ fn check(codes: &[u32], categories: usize, rankings: &Rankings) -> Result<()> {
 /// Weights of the categories and their mean label relations, centred.
 struct CategoryMeans {
     weights: Vec<f64>,
-    /// The weights times a power of two, so that squares of sums of them stay finite.
+    /// The weights times a power of two, so that squares of their sums stay finite.
     scaled_weights: Vec<f64>,
     /// One row per category; 0 for a category without rows.
     rows: Vec<Vec<f64>>,

@@ -131,7 +131,7 @@ impl Features {
     /// The threshold between two distinct values of a feature, given by their ranks: the midpoint, or the lower
     /// value if they are adjacent floats. `lower <= threshold < upper` always holds.
     ///
-    /// The threshold between all values and the missing ones is infinite: +∞ if missing values are on the right.
+    /// The threshold between all values and the missing ones is +∞ if missing values are on the right, else -∞.
     #[must_use]
     pub fn threshold(&self, feature: usize, lower: u32, upper: u32) -> f64 {
         let values = &self.columns[feature].values;
@@ -263,8 +263,8 @@ impl RankedColumn {
 
 /// The rows of a column without NaN, by ascending value.
 ///
-/// Sorts words that hold the leading bits of a value and its row, then the few runs of values that differ in the other
-/// bits only. Plain integers are sorted faster than pairs.
+/// Sorts integers that join the leading bits of a value to the index of its row; then sorts the few runs of equal
+/// leading bits by the full values. Plain integers are sorted faster than pairs.
 fn sort_rows(column: &[f64]) -> Vec<u32> {
     let row_mask = column.len().next_power_of_two() as u64 - 1;
     let key_of = |word: u64| sort_key(column[(word & row_mask) as usize]);

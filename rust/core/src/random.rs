@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn bounded_draws_are_below_their_bound_and_even() {
+    fn bounded_draws_are_below_their_bound_and_uniform() {
         let mut counts = [0_u32; 6];
         let mut generator = Generator::new(1);
         for _ in 0..12_000 {

@@ -91,8 +91,8 @@ impl Weights {
     }
 }
 
-/// Scales weights by a power of two, unless all positive ones are between 1e-150 and 1e150. Scaling moves the largest
-/// to about 1e148, so that the smallest are as far from underflow as possible.
+/// Scales weights by a power of two, unless all positive weights are between 1e-150 and 1e150. Scaling moves the
+/// largest weight to about 1e148, so that the smallest ones are as far from underflow as possible.
 ///
 /// # Errors
 /// [`Error::WeightRange`] when a positive weight would still be too small.
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn ratios_are_kept_or_refused() {
+    fn ratios_are_kept_or_rejected() {
         for (small, large) in [
             (5e-324, 1.0),
             (1e-250, 1e100),

@@ -8,7 +8,7 @@ use super::display::format_number;
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum ComparisonError {
-    /// An array with another number of entries than there are comparisons.
+    /// An array whose number of entries differs from the number of comparisons.
     #[error("{name} has {found} entries for {expected} comparisons; expected one per comparison")]
     ArrayLength {
         /// Name of the array.
@@ -18,7 +18,7 @@ pub enum ComparisonError {
         /// Number of comparisons.
         expected: usize,
     },
-    /// An index without a label.
+    /// A label index that is out of range.
     #[error("row {row}: label {found}; expected an index below the {labels} labels")]
     LabelIndex {
         /// Row of the index.
@@ -74,7 +74,7 @@ pub enum ComparisonError {
     TooFewUnits {
         /// Number of units.
         found: u64,
-        /// Name of the unit, in the plural, and what it is needed for.
+        /// Name of the units, and what they are needed for.
         unit: &'static str,
     },
     /// A single ranking has no standard errors.

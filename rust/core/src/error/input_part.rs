@@ -29,8 +29,9 @@ impl fmt::Display for InputPart {
 }
 
 impl Error {
-    /// The error with the part of the input that it belongs to. An interruption belongs to no part. Of the errors in an
-    /// argument only [`Error::Position`] gets the part: the others name the argument themselves or concern both.
+    /// The error with the part of the input that it belongs to. An interruption belongs to no part. Among the errors in
+    /// an argument, only [`Error::Position`] gets the part: the other errors name the argument themselves or concern
+    /// both arguments.
     #[must_use]
     pub fn in_part(self, part: InputPart) -> Self {
         let is_argument = matches!(part, InputPart::Argument(_));

@@ -27,7 +27,7 @@ pub enum Error {
         /// The number of columns found.
         found: usize,
     },
-    /// More labels than the method can hold.
+    /// More labels than the method supports.
     #[error("found {found} labels; expected at most {limit}")]
     TooManyLabels {
         /// The number of columns found.
@@ -87,11 +87,11 @@ pub enum Error {
     Shapes {
         /// Name of the first array.
         left: &'static str,
-        /// Its rows and columns.
+        /// Numbers of rows and columns of the first array.
         left_shape: (usize, usize),
         /// Name of the second array.
         right: &'static str,
-        /// Its rows and columns.
+        /// Numbers of rows and columns of the second array.
         right_shape: (usize, usize),
     },
     /// The number of weights differs from the number of rows.
@@ -142,7 +142,7 @@ pub enum Error {
         /// The value found.
         found: f64,
     },
-    /// An invalid pair order matrix or table of pairs.
+    /// An invalid pair order matrix or table of pair shares.
     #[error(transparent)]
     PairStatistic(PairStatisticError),
     /// A value that cannot be ranked.
@@ -222,10 +222,10 @@ pub enum Error {
         /// What went wrong.
         message: String,
     },
-    /// More buckets than labels are required.
+    /// A minimum number of buckets that exceeds the number of labels.
     #[error("n_buckets is {found}, but there are {labels} labels; expected at most one bucket per label")]
     TooManyBuckets {
-        /// The smallest permitted number of buckets.
+        /// The minimum number of buckets.
         found: usize,
         /// Number of labels.
         labels: usize,

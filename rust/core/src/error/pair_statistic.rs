@@ -1,4 +1,4 @@
-//! [`PairStatisticError`]: errors in pair order matrices and tables of pairs.
+//! [`PairStatisticError`]: errors in pair order matrices and tables of pair shares.
 
 use thiserror::Error;
 

@@ -37,7 +37,7 @@ pub struct ShareConsensus {
 }
 
 impl ShareConsensus {
-    /// Without buffers; `interrupt` ends a long consensus.
+    /// Creates it without buffers, which the first call allocates; `interrupt` ends a long consensus.
     #[must_use]
     pub fn new(interrupt: &Interrupt) -> Self {
         Self {

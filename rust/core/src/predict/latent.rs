@@ -62,7 +62,7 @@ mod tests {
     use ndarray::array;
 
     #[test]
-    fn rows_are_ordered_by_their_utilities() {
+    fn labels_are_ordered_by_their_utilities() {
         let scores = array![
             [3.0, 0.0, -3.0, -9.0, -9.0, -9.0],
             [0.0, 0.1, 5.0, 2.0, 2.0, -9.0]

@@ -21,8 +21,8 @@ const BLOCK_ROWS: usize = 256;
 /// Blocks per thread, so that threads end at nearly the same time.
 const BLOCKS_PER_THREAD: usize = 4;
 
-/// With several threads, a block has at least 1/`SMALLEST_BLOCK` of the rows that the model asks for.
-const SMALLEST_BLOCK: usize = 4;
+/// With several threads, a block may have fewer rows than the model asks for, by at most this factor.
+const MAX_BLOCK_REDUCTION: usize = 4;
 
 /// Estimated time of a row besides its shares.
 const NANOSECONDS_PER_ROW: usize = 5000;
@@ -77,7 +77,8 @@ impl BlockShares<'_> {
         }
     }
 
-    /// The planes before, tied and after of a row, which may be written to `buffer`, whose length is theirs.
+    /// The planes before, tied and after of a row. Scores are converted into `buffer`, which has the length of the
+    /// planes.
     pub(crate) fn row<'s>(&'s self, row: usize, buffer: &'s mut [f64]) -> &'s [f64] {
         match self {
             Self::Shares(shares) => &shares[row * buffer.len()..][..buffer.len()],
@@ -194,7 +195,7 @@ fn rows_per_block(model: &dyn PairModel, rows: usize, n_jobs: usize) -> usize {
         most
     } else {
         let shared = rows.div_ceil(n_jobs.max(1).saturating_mul(BLOCKS_PER_THREAD));
-        shared.clamp(most.div_ceil(SMALLEST_BLOCK), most)
+        shared.clamp(most.div_ceil(MAX_BLOCK_REDUCTION), most)
     };
     let numbers = 3 * pair_count(model.labels());
     block.min(NUMBERS_PER_BLOCK / numbers.max(1)).max(1)

@@ -7,8 +7,8 @@ use crate::error::{Error, Result};
 use crate::raw_position::{ParsedPosition, RawPosition};
 use crate::simd::{dispatch, Kernel};
 
-/// Reads the rows that rank every label without gaps and with positions below 64, as most rows do; returns the indices
-/// of the other rows.
+/// Reads all rows and returns the indices of those that [`RowReader::read_row`] must read again. Most rows are not among
+/// them, because they rank every label without gaps and with positions below 64.
 struct ReadRowsKernel<'a, P> {
     labels: usize,
     raw: &'a [P],
@@ -43,7 +43,8 @@ impl<P: RawPosition> Kernel for ReadRowsKernel<'_, P> {
     }
 }
 
-/// Whether a row ranks every label without gaps and with positions below 64.
+/// Whether a row ranks every label without gaps and with positions below 64. Also false for exactly 31 or 63 buckets,
+/// where the sum in the check overflows.
 #[inline(always)]
 fn is_complete_dense(positions: &[u16]) -> bool {
     let mut seen = 0_u32;
@@ -53,20 +54,20 @@ fn is_complete_dense(positions: &[u16]) -> bool {
         all |= position;
     }
     if all >= 32 {
-        return is_complete_dense_in_two_words(positions, all);
+        return is_complete_dense_below_64(positions, all);
     }
     // Bits 1..k and no others; bit 0 marks a missing label.
     seen & 1 == 0 && seen.wrapping_add(2).is_power_of_two()
 }
 
-fn is_complete_dense_in_two_words(positions: &[u16], all: u16) -> bool {
+fn is_complete_dense_below_64(positions: &[u16], all: u16) -> bool {
     let seen = positions
         .iter()
         .fold(0_u64, |seen, &position| seen | 1 << (position & 63));
     all < 64 && seen & 1 == 0 && seen.wrapping_add(2).is_power_of_two()
 }
 
-/// Reads rows one at a time, ranks those densely that are not dense, and reports invalid positions.
+/// Reads rows of positions; ranks rows with gaps or fractions densely, and reports invalid positions.
 pub(super) struct RowReader {
     labels: usize,
     /// Whether every row so far ranks every label.
