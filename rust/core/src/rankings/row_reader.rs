@@ -7,8 +7,8 @@ use crate::error::{Error, Result};
 use crate::raw_position::{ParsedPosition, RawPosition};
 use crate::simd::{dispatch, Kernel};
 
-/// Reads all rows and returns the indices of those that [`RowReader::read_row`] must read again. Most rows are not among
-/// them, because they rank every label without gaps and with positions below 64.
+/// Reads all rows and returns the indices of those that [`RowReader::read_row`] must read again. Most rows are not
+/// among them, because they rank every label without gaps and with positions below 64.
 struct ReadRowsKernel<'a, P> {
     labels: usize,
     raw: &'a [P],

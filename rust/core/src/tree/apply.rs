@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_rows_join_and_can_be_interrupted() {
+    fn leaves_do_not_depend_on_blocks_and_work_can_be_interrupted() {
         let (x, trees) = trees();
         let rows = 2 * BLOCK_ROWS + 7;
         let many = Array2::from_shape_fn((rows, 2), |(i, j)| x[[i % x.nrows(), j]]);
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn one_row_reaches_the_leaves_of_a_table_also_at_the_thresholds() {
+    fn single_rows_reach_the_same_leaves_as_many_rows_even_at_thresholds() {
         let (x, trees) = trees();
         let mut rows: Vec<[f64; 2]> = x.rows().into_iter().map(|row| [row[0], row[1]]).collect();
         for node in 0..trees[0].nodes().len() as u32 {

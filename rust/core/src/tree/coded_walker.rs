@@ -1,17 +1,19 @@
 //! [`CodedTrees`]: the trees of a forest with ranks in place of thresholds, which finds the leaves of many rows fast.
 //!
-//! A value is greater than a threshold exactly if more thresholds of its feature are below it than the rank of that
-//! threshold. With ranks a node takes 8 bytes and a feature 2, so that a tree and a batch of rows fit the cache.
+//! The rank of a number is the number of thresholds of the feature below it. A value is greater than a threshold
+//! exactly if its rank is greater. With ranks a node takes 8 bytes and a value 2, so that a tree and a batch of rows
+//! fit the cache.
 
 use super::model::Tree;
 use super::threshold_ranks::{collect_thresholds, for_each_rank, rank};
 use super::walker::{walk_together, WalkDepth, BATCH_ROWS};
 use crate::warm::warm_up;
 
-/// Rank of a leaf: no value has more thresholds below it.
+/// Stands for the threshold's rank in a leaf: no value has a greater rank, so rows in a leaf go to its left child,
+/// which is the leaf itself.
 const LEAF_RANK: u16 = u16::MAX;
 
-/// Rows that walk through a tree together: their ranks take a part of the first-level cache.
+/// Rows that walk through a tree together: their ranks fit in a part of the first-level cache.
 const ROWS_AT_ONCE: usize = 256;
 
 /// Smallest number of trees that share ranks: with fewer, coding the rows would take longer than it saves.

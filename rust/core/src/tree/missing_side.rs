@@ -6,7 +6,7 @@ use super::node::TreeNode;
 /// Where an inner node sends rows whose value is missing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum MissingSide {
-    /// To the last child or, if its weight is smaller, to the first: no value was missing in the node.
+    /// To the last child or, if that is lighter, to the first child. Used where no value was missing in the node.
     #[default]
     Heavier,
     /// To the first child.

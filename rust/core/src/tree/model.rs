@@ -30,7 +30,7 @@ pub struct Tree {
     pub(crate) rows: Vec<u32>,
     /// Compact copy of the nodes for prediction; empty for multiway trees.
     pub(super) flat_nodes: Vec<FlatNode>,
-    /// Per node: see [`choose_missing_sides`].
+    /// Per node: whether a missing value goes to the first child, by [`choose_missing_sides`].
     pub(crate) missing_left: Vec<bool>,
 }
 

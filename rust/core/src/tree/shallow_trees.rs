@@ -1,8 +1,9 @@
 //! [`ShallowTrees`]: trees of at most six levels, which many rows pass together without following pointers.
 //!
 //! Features are coded by the ranks of their values among the thresholds, so that a vector holds a feature of many rows.
-//! All splits of a level are compared for all rows of a vector, and the earlier decisions of each row select its own:
-//! this takes more comparisons than a walk from node to node, but one vector instruction compares many rows.
+//! All rows of a vector are compared with all splits of a level, and the earlier decisions of each row select the
+//! result of the split that it reaches. This takes more comparisons than a walk from node to node, but one vector
+//! instruction compares many rows.
 
 use std::array::from_fn;
 
@@ -29,7 +30,7 @@ const MOST_PARTS: usize = 1 << (LEVELS - 4);
 /// Largest number of thresholds per feature: all ranks, and the threshold of [`CodedSplit::NONE`], fit in two bytes.
 const MOST_THRESHOLDS: usize = i16::MAX as usize;
 
-/// Rows with a code above the threshold go right.
+/// A split by rank: rows with a code above the threshold go right.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct CodedSplit {
     threshold: i16,
@@ -52,7 +53,7 @@ pub(crate) struct ShallowTrees {
     trees: Vec<CompleteTree>,
 }
 
-/// Ranks of rows: block by block of rows, one feature after the other.
+/// Ranks of rows, block by block; within a block of rows, feature by feature.
 pub(crate) struct ColumnCodes {
     codes: Vec<CodeLanes>,
 }
@@ -103,7 +104,8 @@ impl ShallowTrees {
             .collect()
     }
 
-    /// Writes the number of the leaf of one row in each tree from `first` on, given the ranks of the row.
+    /// Writes the leaf of one row in each tree from `first` on, given the ranks of the row. Leaves are numbered as in
+    /// [`CompleteTree`].
     pub(crate) fn write_leaves_of_row(&self, first: usize, codes: &[i16], leaves: &mut [u32]) {
         let mut paths = [0; TREES_AT_ONCE];
         let groups = self.trees[first..].chunks(TREES_AT_ONCE);
@@ -123,7 +125,8 @@ impl ShallowTrees {
         }
     }
 
-    /// Writes the number of the leaf of each row in one tree, given the ranks of the rows.
+    /// Writes the leaf of each row in one tree, given the ranks of the rows. Leaves are numbered as in
+    /// [`CompleteTree`].
     pub(crate) fn write_leaves(&self, tree: usize, codes: &ColumnCodes, leaves: &mut [u32]) {
         dispatch(LeavesKernel {
             tree: &self.trees[tree],
@@ -134,16 +137,17 @@ impl ShallowTrees {
     }
 }
 
-/// Number of leaves of a complete tree, and of its splits plus one unused entry.
+/// Number of leaves of a complete tree, and length of its splits, of which the last entry is unused.
 const WIDTH: usize = 1 << LEVELS;
 
-/// A tree as a complete binary tree of [`LEVELS`] levels, in whole cache lines. Below a leaf, all rows go left.
+/// A tree as a complete binary tree of [`LEVELS`] levels, in whole cache lines. Below a leaf of the tree, all rows go
+/// left. Leaves are numbered from 0 in the order of the tree's nodes.
 #[derive(Debug, Clone, PartialEq)]
 #[repr(align(64))]
 struct CompleteTree {
     /// Level by level; the last entry is unused.
     splits: [CodedSplit; WIDTH],
-    /// Numbers of the leaves below the last level, from left to right.
+    /// For each place below the last level, from left to right: the number of the leaf that rows there have reached.
     leaves: [u8; WIDTH],
 }
 
@@ -240,7 +244,7 @@ fn decide_level(splits: &[CodedSplit], codes: &[CodeLanes], above: &[CodeLanes])
     }
 }
 
-/// As [`decide_level`], for few splits.
+/// As [`decide_level`], for at most eight splits, whose number is known at compile time.
 #[inline(always)]
 fn decide<const SPLITS: usize, const ABOVE: usize>(
     splits: &[CodedSplit],

@@ -33,7 +33,8 @@ pub(super) fn collect_thresholds<'a>(
     Some(thresholds)
 }
 
-/// Number of thresholds below a value: greater than the rank of a threshold exactly if the value is greater than it.
+/// Number of thresholds below a value. A value is greater than a threshold exactly if its rank is greater than that of
+/// the threshold.
 pub(super) fn rank(thresholds: &[f64], value: f64) -> usize {
     thresholds.partition_point(|&threshold| threshold < value)
 }

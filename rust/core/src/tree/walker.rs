@@ -111,7 +111,7 @@ pub(crate) fn find_leaf(
 }
 
 /// Whether a row with this value goes to the right child; `missing_left` says per node whether a missing value (NaN)
-/// goes left. It must be true for leaves.
+/// goes left, and must be true for leaves.
 #[inline(always)]
 pub(crate) fn goes_right(node: &FlatNode, index: usize, value: f64, missing_left: &[bool]) -> bool {
     (value > node.threshold) | (value.is_nan() && !missing_left[index])
@@ -216,7 +216,7 @@ pub(super) fn walk_together(
 
 /// A tree in the compact layout.
 pub(crate) trait FlatTree {
-    /// Its nodes.
+    /// The nodes of the tree.
     fn flat_nodes(&self) -> &[FlatNode];
 }
 

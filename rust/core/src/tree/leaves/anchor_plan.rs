@@ -35,8 +35,8 @@ pub(crate) enum AnchorKind {
 
 /// Results of climbing from all leaves of a tree towards the root, for one `coarse_fraction`.
 pub(crate) struct ClimbFractions {
-    /// Per node: the largest fraction that its parent contributes to the shares of a leaf below it; 0 if all
-    /// climbs end at or below the node.
+    /// Per node: the largest fraction that the parent of the node contributes to the shares of a leaf below the node; 0
+    /// if all climbs end at or below the node.
     remainders: Vec<f32>,
     /// Per node: whether it is a coarse anchor.
     is_coarse: Vec<bool>,
@@ -95,7 +95,7 @@ impl AnchorPlan<'_> {
             is_coarse: vec![false; nodes],
         };
         if !self.rankings.is_complete() {
-            // A pair that no row below ranks takes its shares from the parent.
+            // A pair that no row of a node ranks takes all its shares from the parent.
             fractions.remainders.fill(1.0);
             return fractions;
         }

@@ -1,11 +1,12 @@
 //! [`AnchoredTree`]: a tree prepared for many predictions of shares that are smoothed by the m-estimate.
 //!
 //! Some nodes, the anchors, store their smoothed shares. The shares of a leaf are those of the anchor above it,
-//! corrected by the few training rows between both: f = 1 at the leaf; each node on the way up contributes its weights
-//! times q = f / (N + m) and leaves f = q · m to its parent, where N is the weight of the node and m the strength.
+//! corrected by the few training rows between both. The climb from the leaf to its anchor starts with the fraction
+//! f = 1: each node on the way up contributes its weights times q = f / (N + m) and leaves the fraction f = q · m to
+//! its parent, where N is the weight of the node and m the strength.
 //!
 //! For complete rankings the weights of a node are the same for all pairs, so these corrections are a weighted sum of
-//! rankings, which is computed once per leaf and stored.
+//! rankings, the tail of the leaf. It is computed once per leaf and stored.
 //!
 //! The climb from any leaf can end at an exact anchor. A coarse anchor stores one byte per share; it is made where only
 //! a small fraction f is left, so that its rounding errors are multiplied by f.
@@ -22,7 +23,7 @@ use super::shrinkage::Shrinkage;
 use super::walk::ShareWalk;
 use crate::tree::model::Tree;
 
-/// Fraction of the shares of a leaf that is not followed further up: it bounds the error of the shares.
+/// A climb stops when less than this fraction of the shares of the leaf is left, which bounds the error of the shares.
 pub(crate) const NEGLIGIBLE: f32 = 4e-7;
 
 /// Marks the slot of an exact anchor in `ClimbNode::parent`.
@@ -59,12 +60,13 @@ pub(crate) fn coarse_stride(labels: usize) -> usize {
 /// A tree with anchors.
 #[derive(Debug)]
 pub(crate) struct AnchoredTree {
-    /// In preorder, so that the nodes on the way up from a leaf are near each other; empty if every leaf is an anchor,
-    /// or with `tails`.
+    /// In preorder, so that the nodes on the way up from a leaf are near each other; empty if every leaf is an anchor
+    /// or `tails` is present.
     nodes: Vec<ClimbNode>,
-    /// Per node of the tree: [`EXACT`] and the slot of a leaf that is an anchor, else its index in `nodes` or `tails`.
+    /// Per node of the tree: for a leaf that is an anchor, [`EXACT`] and its slot; otherwise the index of the node in
+    /// `nodes`, or for a leaf with a stored tail the start of that tail.
     starts: Vec<u32>,
-    /// Training rows in the order of the leaves; empty if `nodes` are.
+    /// Training rows in the order of the leaves; empty if `nodes` is.
     rows: Vec<TailRow>,
     /// The tails of the leaves that are not anchors, if every row ranks all labels and they fit in memory.
     tails: Option<LeafTails>,
@@ -121,7 +123,7 @@ pub(crate) enum ClimbEnd<'a> {
     Exact(&'a [i32]),
     /// A coarse anchor, with its shares.
     Coarse(&'a [u8]),
-    /// The root, which is not an anchor: its parent has shares of ⅓.
+    /// The root, which is not an anchor: its imaginary parent has shares of ⅓.
     Root,
     /// The caller stopped.
     Stopped,
@@ -261,8 +263,8 @@ impl AnchoredTree {
         }
     }
 
-    /// Calls `visit` with each node from a leaf, given by [`LeafStart::Climb`], up to its anchor, which is not visited,
-    /// or until it returns false.
+    /// Calls `visit` with each node from a leaf, given by [`LeafStart::Climb`], up to its anchor. The anchor itself is
+    /// not visited. The climb stops early when `visit` returns false.
     pub(crate) fn climb(&self, start: u32, visit: impl FnMut(ClimbedNode) -> bool) -> ClimbEnd<'_> {
         self.end(self.climb_to_mark(start, visit))
     }
@@ -303,9 +305,9 @@ impl AnchoredTree {
         self.tails.as_ref().map_or(0, |tails| tails.touch(start))
     }
 
-    /// Computes the tail of a leaf that is not an anchor, given by [`LeafStart::Climb`], if every row ranks all labels:
-    /// calls `add` with rankings and their weights in the shares of the leaf. Returns the end of the climb, and the
-    /// fraction that it contributes.
+    /// Computes the tail of a leaf that is not an anchor, given by [`LeafStart::Climb`]: calls `add` with rankings and
+    /// their weights in the shares of the leaf. Every row must rank all labels. Returns the end of the climb, and the
+    /// fraction that this end contributes.
     pub(crate) fn compute_tail(
         &self,
         start: u32,
@@ -357,7 +359,8 @@ impl AnchoredTree {
     }
 }
 
-/// The nodes for climbs, if there are any, and the start of each leaf; `marks` holds the mark of each anchor, else 0.
+/// The nodes for climbs, if there are any, and the start of each leaf. `marks` holds, per node, the mark of an anchor
+/// or 0 for other nodes.
 fn climb_nodes(tree: &Tree, marks: &[u32], has_tails: bool) -> (Vec<ClimbNode>, Vec<u32>) {
     let mut starts = marks.to_vec();
     if !has_tails {

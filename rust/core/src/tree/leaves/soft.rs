@@ -15,7 +15,7 @@ const MIN_SHARE: f64 = 0.005;
 /// Let c be the number of rows of the smaller child. The lower end is the value ⌈c/2⌉ positions before the largest value
 /// in the sorted values of the left child (at least its smallest value); the upper end is the value ⌈c/2⌉ positions
 /// after the smallest value of the right child (at most its largest value). Rows with a missing value are not counted;
-/// they follow one branch, the learnt one.
+/// they follow one branch, as in hard routing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SoftRouting {
     /// Lower and upper end per node; both 0 for a leaf and for a node that separates values from missing ones.
@@ -26,8 +26,8 @@ impl SoftRouting {
     /// Computes the intervals from the training features.
     ///
     /// # Errors
-    /// [`Error::RowCounts`] if `features` has another number of rows than the training data; [`Error::SoftMultiway`] for
-    /// a node with more than two children.
+    /// [`Error::RowCounts`] if `features` and the training data differ in their numbers of rows;
+    /// [`Error::SoftMultiway`] for a node with more than two children.
     pub fn new(tree: &Tree, features: &Features) -> Result<Self> {
         if features.len() != tree.training_rows() {
             return Err(Error::RowCounts {

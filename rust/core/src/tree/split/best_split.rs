@@ -64,8 +64,8 @@ impl BestSplit {
         self.choose_by(|best, next| next.improvement > best.improvement + TOLERANCE)
     }
 
-    /// As [`Self::choose`], for improvements that are known up to `error`: if it may decide, candidates are compared by
-    /// their `exact` improvements.
+    /// As [`Self::choose`], for improvements that are known up to `error`: where that error could change the choice,
+    /// candidates are compared by their `exact` improvements.
     pub(crate) fn choose_confirmed(
         self,
         error: f64,

@@ -116,7 +116,7 @@ impl<'a> Impurity<'a> {
     }
 }
 
-/// Exact integer scores of sums of weights, by the entropy criterion.
+/// Integer scores of sets of rows by the entropy criterion, computed from their pair weights.
 pub(crate) enum EntropyScore {
     /// For complete rankings with integer weights.
     Integer(IntegerEntropy),
@@ -135,8 +135,8 @@ impl EntropyScore {
         }
     }
 
-    /// Score of rows of weight `weight` in a node of weight `node_weight`, given the number of pairs of each column and
-    /// its weights before, tied and after.
+    /// Score of rows of weight `weight` in a node of weight `node_weight`. Each of `columns` stands for a number of
+    /// pairs of labels with equal weights, and holds that number and the weights before, tied and after.
     pub(crate) fn score(
         &self,
         node_weight: f64,

@@ -16,10 +16,10 @@ use crate::once::get_or_build;
 /// `F` is tabulated for weights up to this and computed on demand above.
 const MAX_TABLE: u64 = 1 << 22;
 
-/// The first tables, this many, are built once per process: those of nodes of weight up to 4096.
+/// Number of tables that are built once per process: those for nodes of weight up to 4096.
 const SHARED_TABLES: usize = 13;
 
-/// Tables are shared between fits for up to `2^15` pairs of labels.
+/// Number of values of `pair_bits` with tables shared between fits: those of up to `2^15` pairs of labels.
 const SHARED_PAIR_SIZES: usize = 16;
 
 /// `c·log2 c`, and 0 for `c = 0`.
@@ -57,7 +57,7 @@ pub(crate) struct EntropyTable {
 impl EntropyTable {
     /// Table j, given the logarithm of the number of pairs, rounded up, and `c·log2 c` for all weights that may occur.
     fn new(pair_bits: u32, j: u32, unscaled: &[f64]) -> Self {
-        // pairs · 2^j · j · 2^k stays below 2^61.
+        // pairs · 2^j · j · 2^k is at most 2^61.
         let k = 61 - (pair_bits + j + ceil_log2(j.into())).cast_signed();
         let scale = f64::from(k).exp2();
         let entries = unscaled.len().min((1 << j) + 1);
@@ -74,7 +74,7 @@ impl EntropyTable {
         }
     }
 
-    /// Table j for all weights of its range, built once per process; `None` for large tables and many pairs.
+    /// Table j for all weights of its range, built once per process; `None` for large tables or many pairs.
     fn shared(pair_bits: u32, j: u32) -> Option<Arc<Self>> {
         static TABLES: [[OnceLock<Arc<EntropyTable>>; SHARED_TABLES]; SHARED_PAIR_SIZES] =
             [const { [const { OnceLock::new() }; SHARED_TABLES] }; SHARED_PAIR_SIZES];
