@@ -45,7 +45,7 @@ pub fn tau_x_samples<'py>(
     Ok(values.into_pyarray(py))
 }
 
-/// Mean of τ_X, for each row over the labels that both rankings rank.
+/// Mean τ_X of the rows, each computed on the labels that both of its rankings rank.
 #[pyfunction]
 pub fn tau_x_ranked(
     py: Python<'_>,

@@ -26,7 +26,7 @@ use crate::linear::{categorical_features, LinearModel, LinearSpec};
 use crate::shap::ShapTable;
 use crate::tree::TreeSpec;
 
-/// Options and draws of a fit, from the Python layer.
+/// Options of a fit and its held-out rows, from the Python layer.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct MixtureOptions<'py> {
@@ -46,7 +46,7 @@ pub struct MixtureOptions<'py> {
 /// Indices of rows or parts.
 type Indices<'py> = PyReadonlyArray1<'py, i64>;
 
-/// The part of each row, the rows of the evidence, and the rows of each linear model.
+/// The part that holds out each row, the rows that rounds and weights are chosen on, and the rows of each linear model.
 type HeldOut<'py> = (Indices<'py>, Indices<'py>, Vec<Indices<'py>>);
 
 fn held_out_rows((part_of, evidence, linear): HeldOut<'_>) -> HeldOutRows {
@@ -267,9 +267,9 @@ pub fn mixture_consensus<'py>(
     Ok((order_table(&orders, labels).into_pyarray(py), left_out))
 }
 
-/// SHAP values of the Borda scores of the mixed shares, estimated from background rows and random orders of the
-/// features with their reverses, and the components left out as by `mixture_pair_shares`. `orders` is the number of
-/// random orders and their seed.
+/// SHAP values of the Borda scores of the mixed shares, and the components left out as by `mixture_pair_shares`. The
+/// values are estimated from background rows, and from random orders of the features and the reverses of these orders.
+/// `orders` is the number of random orders and their seed.
 #[pyfunction]
 pub fn mixture_shap_values<'py>(
     py: Python<'py>,

@@ -18,7 +18,7 @@ use super::python_method::PythonMethod;
 /// Name and parameters of an aggregator, from the Python layer.
 #[derive(Clone, PartialEq, FromPyObject)]
 pub enum AggregatorSpec {
-    /// A method and its only parameter.
+    /// A method and its parameter, which is ignored by methods without a parameter.
     Plain((String, f64)),
     /// A search for the best bucket order and its options.
     Search((String, SearchOptions)),
@@ -26,7 +26,7 @@ pub enum AggregatorSpec {
     Python((String, bool, PythonObject)),
 }
 
-/// An object of Python; equal to itself only.
+/// A Python object; equal only to itself.
 #[derive(FromPyObject)]
 pub struct PythonObject(Py<PyAny>);
 
@@ -42,7 +42,7 @@ impl PartialEq for PythonObject {
     }
 }
 
-/// Options of the searches; those that a method does not have are ignored.
+/// Options of the searches; each method reads only its own options.
 #[derive(Clone, PartialEq, FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct SearchOptions {

@@ -1,7 +1,7 @@
 //! Conversion between `NumPy` arrays and the core's rankings, bucket orders and pair shares.
 //!
-//! Another thread of Python may write to an array during a call. The core therefore reads each number once, or checks
-//! its own copy: the result is then that of some mixture of old and new numbers, or an error, but never a panic.
+//! Another Python thread may write to an array during a call. The core therefore reads each number once, or checks its
+//! own copy. The result is then that of some mixture of old and new numbers, or an error, but there is never a panic.
 
 use bucketrank_core::bucket_order::BucketOrder;
 use bucketrank_core::error::{self, InputPart};
@@ -23,7 +23,7 @@ pub type Matrix<'py> = PyReadonlyArray2<'py, f64>;
 /// Optional weights, one per row.
 pub type MaybeWeights<'py> = Option<PyReadonlyArray1<'py, f64>>;
 
-/// Bucket orders for Python, one row each; also other tables of integers, such as leaves and counts of pairs.
+/// Bucket orders for Python, one row per order; also other tables of integers, such as leaves and counts of pairs.
 pub type OrderTable<'py> = Bound<'py, PyArray2<i64>>;
 
 /// Pair shares for Python: rows × pairs × (before, tied, after); also pair order matrices: nodes × labels × labels.
@@ -131,13 +131,13 @@ pub fn rankings_to_array<'py>(py: Python<'py>, rankings: &Rankings) -> Result<Or
     Ok(position_table(rankings.rows(), rows, labels).into_pyarray(py))
 }
 
-/// Checks that bucket orders, and the array that is made of them, can be allocated.
+/// Checks that bucket orders, and the array that they are copied to, can be allocated.
 pub fn require_orders(rows: usize, labels: usize) -> Result<()> {
     require_memory::<i64>("the bucket orders", &[rows, labels + 8])?;
     Ok(())
 }
 
-/// Checks that pair shares, and the array that is made of them, can be allocated.
+/// Checks that pair shares, and the array that they are copied to, can be allocated.
 pub fn require_shares(rows: usize, labels: usize) -> Result<()> {
     require_memory::<f64>("the pair shares", &[rows, pair_count(labels), 3, 2])?;
     Ok(())

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 
 use super::arrays::matrix_to_array;
 
-/// An object of Python with a method `_positions_of(C)` or `_positions_of(Y, weights)` that returns floats.
+/// A Python object with a method `_positions_of(C)` or `_positions_of(Y, weights)` that returns floats.
 #[derive(Debug)]
 pub struct PythonMethod {
     object: Py<PyAny>,

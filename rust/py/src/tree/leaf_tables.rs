@@ -77,7 +77,7 @@ impl LeafTables {
         table
     }
 
-    /// Adds an entry and returns those that it replaces: of the same key, or the oldest of too many.
+    /// Adds an entry and returns the entry that it replaces: that of the same key, or the oldest one of a full cache.
     fn replace(&self, entry: (Key, Table)) -> Vec<(Key, Table)> {
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         let is_same = |(key, _): &mut (Key, Table)| *key == entry.0;
@@ -105,7 +105,7 @@ fn missing_leaves(table: &Array2<u16>, wanted: &[u32]) -> Vec<u32> {
     missing
 }
 
-/// The missing leaves, or all leaves if this costs little more; none if none are missing.
+/// The leaves to aggregate: the missing ones, or all leaves if these cost little more; none if no leaf is missing.
 ///
 /// Leaves without smoothing are quick to aggregate. Smoothing needs a walk from the root, which is shorter for a
 /// few leaves.

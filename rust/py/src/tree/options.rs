@@ -11,7 +11,8 @@ use pyo3::prelude::*;
 
 use crate::border::errors::{BorderError, Result};
 
-/// The resolved parameters of a tree, from the Python layer: numbers of rows and features, no fractions.
+/// The resolved parameters of a tree, from the Python layer: fractions have been replaced by numbers of rows or
+/// features.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct TreeSpec {
