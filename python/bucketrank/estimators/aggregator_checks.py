@@ -1,4 +1,4 @@
-"""Aggregators that trees and forests accept: smoothed or averaged shares do not determine whole rankings."""
+"""Checks of the aggregators of trees and forests: smoothed or averaged shares exclude those that need rankings."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ def check_for_forest(aggregator: Aggregator) -> Aggregator:
         )
     if getattr(aggregator, "beta", None) == "auto":
         raise ValueError(
-            f"{aggregator!r} chooses its beta for a tree; expected a number for a forest"
+            f"{aggregator!r} has beta 'auto', which only a tree chooses; expected a number for a forest"
         )
     return aggregator

@@ -103,9 +103,9 @@ class LabelRanker(BaseEstimator):
         """
         if isinstance(aggregators, (str, Aggregator)):
             raise TypeError(f"aggregators is {aggregators!r}; expected a list of aggregators")
-        known = [self._check_aggregator(as_aggregator(aggregator)) for aggregator in aggregators]
+        checked = [self._check_aggregator(as_aggregator(aggregator)) for aggregator in aggregators]
         values = self._features(X)
-        return [self._in_container(p, X) for p in self._positions(values, known)]
+        return [self._in_container(p, X) for p in self._positions(values, checked)]
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         r"""Return the mean rank correlation :math:`\tau_X` of the predictions with the truth.
@@ -204,7 +204,7 @@ class LabelRanker(BaseEstimator):
         return self
 
     def __copy__(self: _Self) -> _Self:
-        # A copy needs no serialisation, and therefore no checks.
+        # Without this method, copy.copy would serialise the fitted model and check it when it is read back.
         other = type(self).__new__(type(self))
         other.__dict__.update(self.__dict__)
         return other
@@ -259,7 +259,7 @@ class LabelRanker(BaseEstimator):
     def _encoded(
         self, columns: FeatureColumns, cells: Categories, categories: Categories
     ) -> NDArray[np.float64]:
-        """Return the features with the positions of categories in place of their values, which `cells` holds."""
+        """Return the features as numbers; `cells` holds the values of the categorical columns, which are encoded."""
         rows = len(next(iter(cells.values())))
         values = np.empty((rows, columns.count))
         others = [column for column in range(columns.count) if column not in categories]
@@ -273,8 +273,8 @@ class LabelRanker(BaseEstimator):
     def _target(y: Any) -> tuple[Positions, list[Any] | None]:
         """Return the positions of a target, and the names of its labels if it is a data frame.
 
-        The only reader of `y` in :meth:`fit` and :meth:`score`. Code that has targets of another kind, such as the
-        tests with scikit-learn's checks, replaces it by a function that turns them into rankings.
+        :meth:`fit` and :meth:`score` read `y` only through this method. The tests with scikit-learn's checks, whose
+        targets are not rankings, replace it by a function that turns such targets into rankings.
         """
         return as_positions(y, "y"), frame_labels(y)
 
@@ -298,11 +298,11 @@ class LabelRanker(BaseEstimator):
 
     def _features(self, X: Any) -> NDArray[np.float64]:
         """Return `X` as an array for the core, or raise when it does not match the training data."""
-        known = vars(self)
+        attributes = vars(self)
         is_usual = (
             is_plain_features(X)
-            and "aggregator_" in known
-            and "feature_names_in_" not in known
+            and "aggregator_" in attributes
+            and "feature_names_in_" not in attributes
             and X.shape[1] == self.n_features_in_
             and not self.categories_
         )
@@ -337,10 +337,10 @@ def pair_order_of(shares: NDArray[np.float64], n_labels: int) -> NDArray[np.floa
     """Return pair order matrices: before plus half of tied; 0.5 for unseen pairs and on the diagonal."""
     first, second = np.triu_indices(n_labels, 1)
     before, tied, after = shares[..., 0], shares[..., 1], shares[..., 2]
-    known = before + tied + after > 0
+    is_seen = before + tied + after > 0
     matrices = np.full((len(shares), n_labels, n_labels), 0.5)
-    matrices[:, first, second] = np.where(known, before + tied / 2, 0.5)
-    matrices[:, second, first] = np.where(known, after + tied / 2, 0.5)
+    matrices[:, first, second] = np.where(is_seen, before + tied / 2, 0.5)
+    matrices[:, second, first] = np.where(is_seen, after + tied / 2, 0.5)
     return matrices
 
 

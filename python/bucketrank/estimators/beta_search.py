@@ -131,7 +131,7 @@ def _smoothed_scores(
     for fold in range(min(_USED_FOLDS, n_folds)):
         test = fold_of == fold
         _, seed = _core.split_seeds(_SEED, 0.0, 0, fold)
-        # X already holds the positions of categories.
+        # X already holds the positions of categories in place of their values.
         inner = clone(tree).set_params(
             aggregator=default, random_state=seed % 2**32, categorical_features=None
         )

@@ -39,7 +39,7 @@ class FeatureColumns:
 
     def text_columns(self) -> list[int]:
         """Return the columns that hold categories or strings, ascending."""
-        # An array of numbers may have more columns than can be looked at one by one.
+        # Skip the loop for an array of numbers, which may have very many columns.
         if self._frame is None and self._array.dtype.kind not in "USO":
             return []
         return [column for column in range(self.count) if self._holds_text(column)]
@@ -189,23 +189,23 @@ def encode(values: list[Any], categories: list[Any], place: str) -> NDArray[np.f
 def order_categories(
     values: list[Any], place: str, positions: Positions, sample_weight: ArrayLike | None
 ) -> list[Any]:
-    """Return the categories of a column in the order of their rankings; rows of weight 0 are left out."""
+    """Return the categories of a column in the order learnt from the rankings; rows of weight 0 are left out."""
     weights = as_weights(sample_weight)
     if weights is not None and weights.shape == (len(values),):
         pairs = zip(values, weights.tolist(), strict=True)
         values = [None if weight == 0 else value for value, weight in pairs]
-    known = list_categories(values, place)
-    if not known:
-        return known
+    categories = list_categories(values, place)
+    if not categories:
+        return categories
     if len(values) != len(positions):
         raise ValueError(
             f"X has {len(values)} rows but y has {len(positions)}; expected one ranking per row of features"
         )
-    codes = encode(values, known, place)
+    codes = encode(values, categories, place)
     whole = np.where(np.isnan(codes), -1, codes).astype(np.int64)
-    ranks = _core.order_categories(whole, len(known), positions, weights)
-    ordered = [None] * len(known)
-    for category, rank in zip(known, ranks.tolist(), strict=True):
+    ranks = _core.order_categories(whole, len(categories), positions, weights)
+    ordered = [None] * len(categories)
+    for category, rank in zip(categories, ranks.tolist(), strict=True):
         ordered[rank] = category
     return ordered
 
@@ -236,7 +236,7 @@ def _plain(value: Any) -> Any:
 
 
 def _object_table(X: Any) -> NDArray[Any]:
-    """Return a list of rows as an array of objects, which keeps strings and numbers apart."""
+    """Return a list of rows as an array of objects, because NumPy would convert numbers beside strings to strings."""
     has_rows = isinstance(X, (list, tuple)) and all(isinstance(row, (list, tuple)) for row in X)
     if has_rows and len({len(row) for row in X}) == 1:
         table = np.empty((len(X), len(X[0])), dtype=object)

@@ -184,9 +184,9 @@ class EstimatedScoreRanker(LabelRanker):
         True
         """
         orders = bounded_count(n_permutations, "n_permutations")
-        values, known = self._features(X), self._features(background)
+        values, background_values = self._features(X), self._features(background)
         seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-        return self._estimate_shap_values(values, known, (orders, seed))
+        return self._estimate_shap_values(values, background_values, (orders, seed))
 
     def shap_base_values(self, background: Any) -> NDArray[np.float64]:
         """Return the mean score of each label over background rows.

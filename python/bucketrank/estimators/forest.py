@@ -75,8 +75,8 @@ class PartialLabelRankingForest(ScoreRanker):
         whose bootstrap sample does not contain it. Needs bootstrap trees.
     oob_guard : bool, default False
         Whether to compare strengths of shrinkage of 4, 16 and 64 by their out-of-bag scores, and to use the best of
-        them if it is better by more than 0.01: a safeguard against uninformative features. Takes four times as long
-        as `oob_score`.
+        them if its score exceeds that of `shrinkage_strength` by more than 0.01: a safeguard against uninformative
+        features. Takes four times as long as `oob_score`.
     warm_start : bool, default False
         Whether another fit on the same data adds trees to the existing trees.
     random_state : int, RandomState instance, optional
@@ -370,7 +370,7 @@ class PartialLabelRankingForest(ScoreRanker):
         has_pairs = (~np.isnan(truth.astype(float))).sum(axis=1) > 1
         if not has_pairs.any():
             warnings.warn(
-                "no training row with two labels was left out by a tree: there is no out-of-bag score; "
+                "no training row with two labels is out-of-bag for any tree, so there is no out-of-bag score; "
                 "more trees leave out more rows",
                 stacklevel=3,
             )

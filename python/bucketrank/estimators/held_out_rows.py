@@ -27,10 +27,10 @@ _LINEAR_ROWS = 4000
 def draw_parts(
     positions: Positions, n_parts: int | None, draws: np.random.RandomState
 ) -> tuple[NDArray[np.int64], int]:
-    """Return the part of each row, and the number of fits: one per part, and one more on all rows with little evidence.
+    """Return the part of each row and the number of fits: one per part, and one on all rows if the data are few.
 
-    If `n_parts` is None, the number of parts depends on the number of comparisons. The largest number of parts means
-    little evidence: there is one more fit on all rows, and only its models predict.
+    If `n_parts` is None, the number of parts depends on the number of comparisons. If that gives the largest
+    number of parts, the data are few: there is one more fit, on all rows, and only its models predict.
     """
     wanted = _count_parts(positions) if n_parts is None else n_parts
     part_of: NDArray[np.int64] = draws.permutation(len(positions)) % max(

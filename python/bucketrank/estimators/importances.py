@@ -13,7 +13,7 @@ def mixture_importances(
 ) -> NDArray[np.float64]:
     """Return the importances of all models, averaged within components and mixed by the weights of the components.
 
-    Components without a weight are left out. The importances add up to 1, or are all 0 if no model uses a feature.
+    Components of weight 0 are left out. The importances add up to 1, or are all 0 if no model uses a feature.
     """
     total = np.zeros(n_features)
     for name, models in components.items():

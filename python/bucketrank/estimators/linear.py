@@ -72,8 +72,9 @@ class PartialLabelRankingLinear(LatentRanker):
     tie_coef_ : ndarray of shape (n_labels, n_features)
         Change of the tie terms by one standard deviation of a feature.
     feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in the sum of the absolute coefficients of utilities and tie terms over all labels. Those
-        of utilities are taken as differences from the mean label; the scale of a feature does not matter.
+        Share of each feature in the sum of the absolute coefficients of utilities and tie terms over all labels.
+        Coefficients of utilities are taken as differences from their mean over the labels; the scale of a feature does
+        not matter.
     intercept_ : ndarray of shape (n_labels,)
         Utilities of a row with all features at their means.
     tie_intercept_ : ndarray of shape (n_labels,)
@@ -118,18 +119,19 @@ class PartialLabelRankingLinear(LatentRanker):
 
     Notes
     -----
-    The pairs of a ranking depend on each other. Standard errors are therefore robust by ranking where rankings have
-    more than two labels: square roots of the diagonal of the sandwich :math:`H^{-1} M H^{-1}`, where H are the second
-    derivatives of the penalty minus the log-likelihood at its minimum, and M is :math:`G/(G-1)` times the sum of the
-    products :math:`s s^T` of the gradients of the G rankings, plus the second derivatives of the penalty. If all
-    weights are whole numbers, a row counts as that many rankings; otherwise its gradient is multiplied by its weight.
-    Where no ranking has more than two labels, standard errors are the square roots of the diagonal of :math:`H^{-1}`.
+    The pairs of a ranking depend on each other. If a ranking has more than two labels, standard errors are therefore
+    cluster-robust, with one cluster per ranking: square roots of the diagonal of the sandwich
+    :math:`H^{-1} M H^{-1}`, where H holds the second derivatives of the penalised negative log-likelihood at its
+    minimum, and M is :math:`G/(G-1)` times the sum of the products :math:`s s^T` of the gradients of the G rankings,
+    plus the second derivatives of the penalty. If all weights are whole numbers, a row of weight w counts as w
+    rankings; otherwise its gradient is multiplied by its weight. If no ranking has more than two labels, standard
+    errors are the square roots of the diagonal of :math:`H^{-1}`.
     Only differences of utilities have a meaning. Because of the penalty, the coefficients of a feature and the
     intercepts add up to 0 over the labels that were compared. Their errors are therefore those of the differences from
     the mean label; they exclude a common shift of all utilities, which the data do not determine. Other coefficients
-    that the data do not determine (those of a label that was never compared, of a constant feature, or of the two tie
-    terms of two labels, of which only the sum matters) have a standard error that is determined by the penalty alone.
-    The errors assume that scale and penalty are given.
+    that the data do not determine (those of a label that was never compared, of a constant feature, or, with only two
+    labels, of their tie terms, of which only the sum matters) have a standard error that is determined by the penalty
+    alone. The errors treat the penalty and the scale of the features as fixed.
 
     Examples
     --------

@@ -89,9 +89,10 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
     max_depth : int, default 6
         Depth of the boosted trees.
     n_parts : int, optional
-        Number of folds: each is held out by one booster and one linear model. None means 5, and up to 20 if the
-        rankings hold fewer than 400 comparisons: then every row counts. With at most 100 comparisons, predictions use
-        one more booster and one more linear model, which are fitted on all rows. A row that ranks k labels holds k - 1.
+        Number of folds: each is held out by one booster and one linear model. None means 2000 divided by the number
+        of comparisons, but at least 5 and at most 20; with at most 100 comparisons, the models of the folds only serve
+        to choose rounds and weights, and predictions use one booster and one linear model that are fitted on all
+        rows. A row that ranks k labels holds k - 1 comparisons.
     random_state : int, RandomState instance, optional
         Seed of all draws.
     n_jobs : int, optional
@@ -136,10 +137,11 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
     -----
     Weights and rounds are chosen on at most 2000 rows, and a linear model is fitted on at most 4000. Rows of weight 0
     are left out. When the weights are chosen, a row that ranks k labels counts as k - 1 comparisons, times its
-    `sample_weight` divided by the mean over these rows; the initial weights (0.25, 0.25 and 0.5) act as a prior worth
-    10 comparisons. The parameters of the geometric mean start at the weights of the mean, with a ridge penalty of 3 on
-    the distance from them; its share of the mixed shares is 0.75. With more than 65 labels, fewer rows are used: about
-    four million pairs, but at least 50 rows.
+    `sample_weight` divided by the mean over these rows; the initial weights act as a prior worth 10 comparisons: 0.25,
+    0.25 and 0.5, or more than 0.5 for the linear model if predictions use models fitted on all rows. The parameters of
+    the geometric mean start at the weights of the mean, with a ridge penalty of 3 on the distance from them; its share
+    of the mixed shares is 0.75. With more than 65 labels, fewer rows are used: about four million pairs, but at least
+    50 rows.
 
     Examples
     --------
@@ -346,7 +348,7 @@ def _warn_left_out(names: list[str], left_out: list[int]) -> None:
     """Warn once per component that was left out of some rows of a prediction."""
     for name in [names[index] for index in left_out]:
         warnings.warn(
-            f"component {name!r} gives shares that are not finite; it is left out of these rows",
+            f"component {name!r} gives shares that are not finite for some rows; it is left out of these rows",
             stacklevel=5,
         )
 
@@ -378,7 +380,7 @@ def _linear_model(n_jobs: int | None) -> PartialLabelRankingLinear:
 def _fitted_estimators(
     estimators: _Estimators, fit: _MixtureFit, values: NDArray[np.float64], n_labels: int
 ) -> dict[str, list[Any]]:
-    """Store the fitted models in their estimators; a component that failed has none."""
+    """Store the fitted models in their estimators; the list of a component that failed is empty."""
     forest, boosters, linears = estimators
     for estimator in (forest, *boosters, *linears):
         estimator._remember(values, list(range(n_labels)), as_aggregator(estimator.aggregator))
@@ -387,7 +389,7 @@ def _fitted_estimators(
         forest._keep(fit["forest"], forest._seed, forest._data)
         forest.shrinkage_strength_ = forest._strength()
         forests.append(forest)
-    # Only the last models predict if they are fitted on all rows.
+    # The core returns the models that predict: those of all folds, or only the last one, fitted on all rows.
     boosters = boosters[len(boosters) - len(fit["boosters"]) :]
     components: dict[str, list[Any]] = {
         "forest": forests,

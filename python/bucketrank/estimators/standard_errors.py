@@ -1,4 +1,4 @@
-"""Standard errors of a linear model, from its observed information or robust by ranking."""
+"""Standard errors of a linear model: from its observed information, or cluster-robust with a cluster per ranking."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def standard_errors(
 
     `information` are the second derivatives, with coefficients ordered by input and the intercept last; each input has
     n utilities and n tie terms. `products` is the sum of the products of the gradients of the rankings, with the
-    penalty, for errors that are robust by ranking; None if all pairs are independent. `compared` says per label whether
+    penalty, for cluster-robust errors; None if all pairs are independent. `compared` says per label whether
     the training rankings compare it with another label. `ridges` are the penalties of coefficients and of intercepts.
     """
     n = len(compared)
@@ -61,9 +61,9 @@ def _variances(
     """Return the diagonal of the covariance, without the common shift of the utilities of compared labels.
 
     The covariance is the inverse of the information, or that inverse times the products times that inverse. Per input,
-    the shift is an eigenvector of both matrices, and its eigenvalue is the ridge. In the information, this eigenvalue
-    is raised to the size of the others, so that a small ridge does not make the inverse inaccurate; the known variance
-    of the shift is subtracted afterwards.
+    the shift is an eigenvector of the information and of the products, and its eigenvalue is the ridge. In the
+    information, this eigenvalue is raised to the size of the others, so that a small ridge does not make the inverse
+    inaccurate; the known variance of the shift is subtracted afterwards.
     """
     n = len(compared)
     inputs = len(ridge)

@@ -22,7 +22,7 @@ _PALEST, _STRONGEST = 0.15, 0.75
 _MOST_TIED = 3
 
 OTHER_LABELS = -1
-"""Key of the colour of labels without a colour of their own, and of nodes in which too many labels are tied."""
+"""Key of grey in `NodeColours.by_label`: labels without a colour of their own, or too many labels tied for first."""
 
 
 class NodeColours(NamedTuple):
@@ -36,9 +36,9 @@ def node_colours(tree: PartialLabelRankingTree, nodes: NDArray[np.int64]) -> Nod
     """Return the colours of nodes of a fitted tree.
 
     A node has the colour of the first label of its consensus, or the mean colour of two or three labels that are tied
-    for the first place; more than three, or all labels, are grey. The consensus of an inner node is that of
-    :class:`bucketrank.TauX`. The stronger the colour, the smaller the impurity compared with the root. Labels that are
-    first in the most rows have their own colours; the others are grey.
+    for the first place; it is grey if more than three labels, or all, are tied. The consensus of an inner node is that
+    of :class:`bucketrank.TauX`. The stronger the colour, the smaller the impurity compared with the root. Labels that
+    are first in the most rows have their own colours; the others are grey.
     """
     info = tree.tree_.nodes()
     first = [_first_labels(row) for row in _consensus(tree, nodes)]
@@ -58,7 +58,7 @@ def node_colours(tree: PartialLabelRankingTree, nodes: NDArray[np.int64]) -> Nod
 
 
 def _first_labels(positions: NDArray[np.int64]) -> list[int]:
-    """Return the labels in the first bucket; none if they are too many to mix their colours."""
+    """Return the labels in the first bucket; none if there are more than three, or if all labels are tied."""
     labels: list[int] = np.flatnonzero(positions == 1).tolist()
     return [] if len(labels) > _MOST_TIED or len(labels) == len(positions) else labels
 
@@ -69,7 +69,7 @@ def _strength(impurity: float, largest: float) -> float:
 
 
 def _consensus(tree: PartialLabelRankingTree, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the positions of the labels in each node; a leaf has those that the tree predicts."""
+    """Return the positions of the labels in each node: those that the tree predicts in leaves, else those of TauX."""
     positions = tree.tree_.consensus(tree.aggregator_._spec(), nodes, 1, tree._smoothing)
     inner = ~np.isin(nodes, tree.tree_.leaves())
     if inner.any():

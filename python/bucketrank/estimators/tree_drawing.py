@@ -26,8 +26,10 @@ _SMALLEST_FONT = 7.5
 """Depth is chosen so that the text is at least this large."""
 
 _WIDEST = 16.0
+"""Largest width in inches if the depth is chosen from the tree."""
+
 _LARGEST = (60.0, 40.0)
-"""Largest width if the depth is chosen, and largest width and height if the depth is given, in inches."""
+"""Largest width in inches if the depth is given, and largest height."""
 
 _EM = 0.52 / 72
 """Mean width of a character in inches per point of the font size."""
@@ -118,7 +120,7 @@ def plot_tree(
 
 
 class _Drawing:
-    """Boxes and lines of a tree on axes, in fractions of their width and height."""
+    """Drawing of a tree: boxes and lines, placed in fractions of the width and height of the axes."""
 
     def __init__(
         self, axes: Axes, root: ShownNode, colours: NodeColours, fontsize: float | None
@@ -170,7 +172,7 @@ class _Drawing:
 
     def _box(self, node: ShownNode, place: tuple[float, float]) -> Annotation:
         return self.axes.annotate(
-            _wrapped(node),
+            _wrap_box_text(node),
             place,
             ha="center",
             va="center",
@@ -197,7 +199,7 @@ class _Drawing:
         return self.axes.text(
             (x + cx) / 2,
             (y + cy) / 2,
-            _wrapped_condition(node, child),
+            _wrap_condition(node, child),
             ha="center",
             va="center",
             fontsize=self.fontsize or _FONT_SIZE,
@@ -241,24 +243,22 @@ def _needed_width(root: ShownNode, depth: int, fontsize: float) -> float:
 
 
 def _box_width(node: ShownNode, fontsize: float) -> float:
-    longest = max(map(len, _wrapped(node).split("\n")))
+    longest = max(map(len, _wrap_box_text(node).split("\n")))
     return longest * _EM * fontsize + _GAP
 
 
 def _figure_size(root: ShownNode, fontsize: float, widest: float) -> tuple[float, float]:
     """Return width and height in inches of a figure that shows the tree at a font size."""
     levels = max(node.depth for node in root.walk()) + 1
-    lines = max(_wrapped(node).count("\n") + 1 for node in root.walk())
+    lines = max(_wrap_box_text(node).count("\n") + 1 for node in root.walk())
     width = _needed_width(root, levels - 1, fontsize)
-    conditions = [
-        _wrapped_condition(node, child) for node in root.walk() for child in node.children
-    ]
+    conditions = [_wrap_condition(node, child) for node in root.walk() for child in node.children]
     lines += max((text.count("\n") for text in conditions), default=0)
     height = levels * (lines * _LINE * fontsize + _EDGE) + 3 * _LINE * _FONT_SIZE + _TITLE
     return min(max(width, 5.0), widest), min(height, _LARGEST[1])
 
 
-def _wrapped_condition(node: ShownNode, child: ShownNode) -> str:
+def _wrap_condition(node: ShownNode, child: ShownNode) -> str:
     """Return the condition of a child on short lines, because siblings are close to each other."""
     text = child.condition.removeprefix(f"{node.feature} ")
     condition = text.removesuffix(" or missing")
@@ -269,7 +269,7 @@ def _wrapped_condition(node: ShownNode, child: ShownNode) -> str:
     return f"{condition}\nor missing" if text.endswith(" or missing") else condition
 
 
-def _wrapped(node: ShownNode) -> str:
+def _wrap_box_text(node: ShownNode) -> str:
     """Return the text of a box, with a long bucket order on several lines."""
     text = box_text(node)
     if node.children:

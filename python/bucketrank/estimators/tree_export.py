@@ -142,11 +142,11 @@ def export_graphviz(
     colours = node_colours(tree, np.array([node.index for node in nodes])).by_node
     for node in nodes:
         fill = colours[node.index]
-        lines.append(f'    {node.index} [label={_quoted(box_text(node))}, fillcolor="{fill}"];')
+        lines.append(f'    {node.index} [label={_quote(box_text(node))}, fillcolor="{fill}"];')
     for node in nodes:
         for child in node.children:
             condition = child.condition.removeprefix(f"{node.feature} ")
-            lines.append(f"    {node.index} -> {child.index} [label={_quoted(condition)}];")
+            lines.append(f"    {node.index} -> {child.index} [label={_quote(condition)}];")
     return "\n".join([*lines, "}"])
 
 
@@ -277,6 +277,6 @@ def box_text(node: ShownNode) -> str:
     return f"{title}\nimpurity {node.impurity:.3f}\n{pluralize(node.rows, 'row')}"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

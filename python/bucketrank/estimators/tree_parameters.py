@@ -37,7 +37,7 @@ def training_shape(
 def tree_options(
     tree: PartialLabelRankingTree, shape: tuple[int, int], n_labels: int
 ) -> _TreeOptions:
-    """Check all parameters of a tree and resolve fractions and names for X of this shape."""
+    """Check all parameters of a tree; resolve fractions and names such as "sqrt" to counts for X of this shape."""
     return {
         "criterion": one_of(tree.criterion, "criterion", CRITERIA),
         "splitter": one_of(tree.splitter, "splitter", SPLITTERS),
@@ -67,7 +67,7 @@ def _sizes(
     max_splits: Any,
     shape: tuple[int, int, int],
 ) -> _TreeSizes:
-    """Return the sizes of a tree as counts, for data of this many rows, features and labels."""
+    """Resolve the size limits of a tree to counts; `shape` holds the numbers of rows, features and labels."""
     names = ("max_depth", "min_samples_split", "min_samples_leaf", "max_features")
     sizes = {name: _plain_number(getattr(estimator, name), name) for name in names}
     sizes["max_splits"] = _plain_number(max_splits, "max_splits")
@@ -85,12 +85,12 @@ def _plain_number(value: Any, name: str) -> Any:
 
 
 def smoothing_of(tree: Any) -> tuple[str, float] | None:
-    """Return the kind of shrinkage and its strength, or None if leaves are aggregated without smoothing."""
+    """Return the kind of shrinkage and its strength; kind "none" for soft routing alone, None without smoothing."""
     kind, strength = tree.shrinkage, tree.shrinkage_strength
     if kind is None:
         if strength is not None:
             raise ValueError(
-                f"shrinkage_strength is {strength!r} without shrinkage; expected None, or a kind of shrinkage"
+                f"shrinkage_strength is {strength!r} without shrinkage; expected None, or a value of shrinkage as well"
             )
         return ("none", 0.0) if tree.routing == "soft" else None
     kind = one_of(kind, "shrinkage", tuple(_STRENGTHS))
