@@ -384,7 +384,7 @@ def test_printed_thresholds_are_exact_and_names_escaped() -> None:
     data = {"line\nbreak": small("a", 1)}
     study = beta_study(data, ["borda"], betas=[0.25], missing=0, n_repeats=1, n_folds=3)
     lines = str(study).splitlines()
-    assert lines[-2:] == [r"line\nbreak   0.25", "mean          0.25"]
+    assert lines[-2:] == [r"line\nbreak   0.25", "all           0.25"]
 
 
 def test_thresholds_in_any_order_are_drawn() -> None:

@@ -198,7 +198,9 @@ class Cancelling(Executor):
 
 
 def test_jobs_that_are_cancelled_again_are_an_error() -> None:
-    with pytest.raises(JobError, match=r"a, .* % missing.*: the executor cancelled it twice"):
+    with pytest.raises(
+        JobError, match=r"a, .* % missing.*: the executor cancelled it after a resubmission"
+    ):
         compare([small("a", 1)], ["borda"], executor=Cancelling(), **SETTINGS)
 
 

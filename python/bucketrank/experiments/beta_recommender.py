@@ -67,7 +67,7 @@ class BetaRecommender(BaseEstimator):
         BetaRecommender
         """
         self._check()
-        several = _checked(studies)
+        several = _as_studies(studies)
         features, targets = [], []
         for study in several:
             best = study.best(self.aggregator)
@@ -77,7 +77,7 @@ class BetaRecommender(BaseEstimator):
                     targets.append(best[i, j])
         if len(targets) < 2:
             raise ValueError(
-                f"found {len(targets)} datasets and levels; expected at least 2 to fit the regression"
+                f"found {len(targets)} pairs of a dataset and a level; expected at least 2 to fit the regression"
             )
         model = LinearRegression().fit(np.array(features), np.array(targets))
         self.coef_ = model.coef_
@@ -159,7 +159,7 @@ class BetaRecommender(BaseEstimator):
             raise ValueError(f"aggregator is {self.aggregator!r}; expected one of {known}")
 
 
-def _checked(studies: Any) -> list[BetaStudy]:
+def _as_studies(studies: Any) -> list[BetaStudy]:
     several = [studies]
     if isinstance(studies, Iterable) and not isinstance(studies, (str, bytes)):
         several = list(studies)

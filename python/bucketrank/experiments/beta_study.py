@@ -33,7 +33,7 @@ LEVELS = tuple(round(0.1 * step, 1) for step in range(7))
 
 @dataclass(frozen=True)
 class MetaFeatures:
-    """Properties of training data from which a threshold is recommended: size, mean buckets, share missing."""
+    """Properties of training data from which a threshold is recommended."""
 
     instances: float
     features: float
@@ -201,7 +201,7 @@ class BetaStudy:
             for index, name in enumerate(names):
                 lines.append(f"{name:<{width}}" + "".join(f" {b:6g}" for b in best[:, index]))
             peaks = "".join(f" {b:6g}" for b in self.peaks(aggregator))
-            lines.append(f"{'mean':<{width}}{peaks}")
+            lines.append(f"{'all':<{width}}{peaks}")
         return "\n".join(lines)
 
     def _of(self, aggregator: str) -> NDArray[np.float64]:
@@ -315,8 +315,8 @@ def _method_names(aggregators: Any) -> list[str]:
 
 def _as_list(given: Any) -> list[Any]:
     """Return an iterable as a list, and a string or single value as a list of one."""
-    alone = isinstance(given, str) or not isinstance(given, Iterable)
-    return [given] if alone else list(given)
+    is_single = isinstance(given, str) or not isinstance(given, Iterable)
+    return [given] if is_single else list(given)
 
 
 def _meta_features(plan: Plan, data: Dataset, level: float) -> MetaFeatures:

@@ -108,32 +108,32 @@ def compare(
     threads, wanted = resolve_n_jobs(n_jobs), as_flag(progress, "progress")
     settings, notes = plan.settings(), environment()
     opened = nullcontext(None) if store is None else Store.open(store, settings)
-    with opened as kept:
-        rows: list[Row] = [] if kept is None else kept.rows()
+    with opened as results:
+        rows: list[Row] = [] if results is None else results.rows()
         jobs = _unfinished(plan, rows)
         total = len(plan.jobs())
-        if kept is not None and jobs:
-            kept.note("surroundings", notes)
+        if results is not None and jobs:
+            results.note("surroundings", notes)
         with progress_bar(total, total - len(jobs), wanted=wanted) as advance:
 
             def finished(job: Job, outcomes: list[Outcome]) -> None:
                 methods = plan.learners[job.learner].methods
-                if kept is None:
+                if results is None:
                     rows.extend(result_rows(job, methods, outcomes))
                 else:
-                    kept.add(job, methods, outcomes)
+                    results.add(job, methods, outcomes)
                 advance()
 
             if executor is None:
                 run_here(plan, jobs, threads, finished)
             else:
                 run_on(executor, plan, jobs, finished)
-        if kept is not None:
+        if results is not None:
             # Read the store again: another process may have written results in the meantime.
-            rows = kept.rows()
+            rows = results.rows()
             if jobs and len(rows) == _total_results(plan):
-                kept.note("finished", {"results": len(rows)})
-            notes = kept.notes().get("surroundings", notes)
+                results.note("finished", {"results": len(rows)})
+            notes = results.notes().get("surroundings", notes)
     return Study(rows, settings, notes)
 
 
@@ -173,7 +173,7 @@ def _total_results(plan: Plan) -> int:
 
 
 def _unfinished(plan: Plan, rows: list[Row]) -> list[Job]:
-    """Return the jobs without results; one result is looked up per job, because all are written together."""
+    """Return the jobs without results; one lookup per job, because all results of a job are written together."""
     done = {row[:5] for row in rows}
     return [
         job

@@ -18,7 +18,7 @@ from typing import Any
 
 from bucketrank._files import write_file
 from bucketrank.datasets import Dataset
-from bucketrank.experiments.job import Finished, JobError, job_error, run_job
+from bucketrank.experiments.job import FinishedCallback, JobError, job_error, run_job
 from bucketrank.experiments.learners import Learner, Outcome
 from bucketrank.experiments.plan import Job, Plan
 
@@ -46,7 +46,7 @@ _CACHE: dict[str, Dataset] = {}
 """Datasets that this process has read, by content hash."""
 
 
-def run_on(executor: Executor, plan: Plan, jobs: list[Job], finished: Finished) -> None:
+def run_on(executor: Executor, plan: Plan, jobs: list[Job], finished: FinishedCallback) -> None:
     """Run the jobs on the workers of `executor`; results are the same as on this machine."""
     if not hasattr(executor, "submit"):
         raise TypeError(
@@ -63,10 +63,10 @@ def run_on(executor: Executor, plan: Plan, jobs: list[Job], finished: Finished) 
         try:
             for job in largest_first(plan, jobs):
                 waiting[submit(job, data_for[job.dataset])] = job
-            again = _collect(waiting, finished)
-            waiting = {submit(job, plan.datasets[job.dataset]): job for job in again}
+            without_data = _collect(waiting, finished)
+            waiting = {submit(job, plan.datasets[job.dataset]): job for job in without_data}
             for job in _collect(waiting, finished):
-                raise job_error(job, "the executor cancelled it twice")
+                raise job_error(job, "the executor cancelled it after a resubmission")
         finally:
             for future in waiting:
                 future.cancel()
@@ -78,8 +78,10 @@ def largest_first(plan: Plan, jobs: list[Job]) -> list[Job]:
     return sorted(jobs, key=lambda job: -sizes[job.dataset])
 
 
-def _collect(waiting: dict[Future[list[Outcome] | None], Job], finished: Finished) -> list[Job]:
-    """Pass each result to `finished` as it completes; return the jobs whose workers could not read or lost the data."""
+def _collect(
+    waiting: dict[Future[list[Outcome] | None], Job], finished: FinishedCallback
+) -> list[Job]:
+    """Pass the results of each job to `finished`; return the jobs whose workers could not read or lost their data."""
     without_data = []
     for future in as_completed(waiting):
         job = waiting[future]
@@ -134,6 +136,6 @@ def datasets_in_files(plan: Plan) -> Iterator[dict[str, DatasetFile]]:
         try:
             yield files
         finally:
-            # Threads of this process have cached the datasets as well.
+            # If the executor runs threads of this process, they have cached the datasets here.
             for file in files.values():
                 _CACHE.pop(file.content_hash, None)

@@ -17,7 +17,7 @@ from bucketrank.estimators.tree_parameters import tree_options
 from bucketrank.experiments.learners import Fold, Learner, Outcome, RankerLearner, TreeLearner
 from bucketrank.experiments.plan import Job
 
-Finished = Callable[[Job, list[Outcome]], None]
+FinishedCallback = Callable[[Job, list[Outcome]], None]
 """Callback that receives the results of a finished job, one per method of its learner."""
 
 
@@ -78,8 +78,8 @@ class TreeJobs:
         if job.dataset not in self.problems:
             problem = _core.Problem(data.X, data.Y, None, seed)
             self.problems[job.dataset] = (len(self.problems), problem)
-        longer = job.fold < data.n_samples % self.n_folds
-        size = (data.n_samples - data.n_samples // self.n_folds - longer, *data.X.shape[1:])
+        has_extra_row = job.fold < data.n_samples % self.n_folds
+        size = (data.n_samples - data.n_samples // self.n_folds - has_extra_row, *data.X.shape[1:])
         key = (*size, data.n_labels)
         if key not in self.trees:
             options = tree_options(self.learner.tree, size, data.n_labels)
@@ -92,7 +92,7 @@ class TreeJobs:
         last = len(self.aggregators) - 1
         self.tasks.append((problem_index, job.missing, job.repeat, job.fold, tree_index, last))
 
-    def run(self, n_jobs: int, finished: Finished) -> None:
+    def run(self, n_jobs: int, finished: FinishedCallback) -> None:
         """Run the jobs with `n_jobs` threads, and call `finished` after each."""
         if not self.jobs:
             return

@@ -139,7 +139,7 @@ class RankerLearner:
             outcomes.append(
                 Outcome(
                     tau_x=_core.tau_x_ranked(fold.Y_test, predicted, None),
-                    # Positions may have gaps, which parsing closes.
+                    # Positions may have gaps; parsing renumbers them from 1 without gaps.
                     buckets_predicted=float(_core.parse_positions(predicted).max(axis=1).mean()),
                     buckets_true=float(np.nanmax(fold.Y_test, axis=1, initial=0).mean()),
                     leaves=_call_if_available(ranker, "get_n_leaves"),
@@ -280,7 +280,7 @@ def _describe(ranker: Any) -> str:
         for key, value in sorted(ranker.get_params().items())
         if key.split("__")[-1] not in _WITHOUT_EFFECT
     }
-    # Arrays in full: NumPy leaves out numbers of long arrays, and digits.
+    # Print arrays in full: by default NumPy abbreviates long arrays and rounds numbers.
     with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
         listed = ", ".join(f"{key}={value!r}" for key, value in params.items())
     return f"{type(ranker).__module__}.{type(ranker).__qualname__}({listed})"

@@ -136,14 +136,14 @@ class MeanCube:
         self, level: int, *, higher_is_better: bool = True, zero_is_best: bool = False
     ) -> ScoreTable:
         """Return one level as a table for statistics; the error lists the incomplete cells."""
-        short = [
+        incomplete = [
             f"{self.methods[j]} on {self.datasets[i]} ({self.count[level, i, j]} of {self.expected})"
             for i, j in np.argwhere(self.count[level] < self.expected).tolist()
         ]
-        if short:
-            rest = f" and {len(short) - 5} more" if len(short) > 5 else ""
+        if incomplete:
+            rest = f" and {len(incomplete) - 5} more" if len(incomplete) > 5 else ""
             raise ValueError(
-                f"incomplete results at missing={self.missing[level]:g}: {', '.join(short[:5])}{rest}; "
+                f"incomplete results at missing={self.missing[level]:g}: {', '.join(incomplete[:5])}{rest}; "
                 "resume the study, or compare fewer datasets and methods"
             )
         return ScoreTable(

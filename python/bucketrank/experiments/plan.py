@@ -140,7 +140,7 @@ def _named_datasets(datasets: Any) -> dict[str, Dataset]:
     if isinstance(datasets, (str, Dataset)):
         datasets = [datasets]
     if isinstance(datasets, Mapping):
-        datasets = [_renamed(name, data) for name, data in datasets.items()]
+        datasets = [_rename(name, data) for name, data in datasets.items()]
     if not isinstance(datasets, Iterable):
         raise TypeError(f"datasets is {datasets!r}; expected a list of datasets or their names")
     named: dict[str, Dataset] = {}
@@ -167,12 +167,12 @@ def _as_dataset(item: Any) -> Dataset:
     )
 
 
-def _renamed(name: str, data: Any) -> Dataset:
+def _rename(name: str, data: Any) -> Dataset:
     if isinstance(data, tuple) and len(data) == 2:
         return Dataset(name, *data)
-    known = _as_dataset(data)
+    given = _as_dataset(data)
     return Dataset(
-        name, known.X, known.Y, known.feature_names, known.label_names, source=known.source
+        name, given.X, given.Y, given.feature_names, given.label_names, source=given.source
     )
 
 

@@ -1,4 +1,4 @@
-"""Run the jobs of a plan on this machine: trees on threads of the core, other rankers in processes."""
+"""Run the jobs of a plan on this machine: trees with fixed aggregators on threads of the core, others in processes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from joblib import Parallel, delayed
 from bucketrank.datasets import Dataset
 from bucketrank.estimators.baseline import PartialLabelRankingBaseline
 from bucketrank.experiments.executors import DatasetFile, datasets_in_files, largest_first
-from bucketrank.experiments.job import Finished, JobError, TreeJobs, job_error, run_job
+from bucketrank.experiments.job import FinishedCallback, JobError, TreeJobs, job_error, run_job
 from bucketrank.experiments.learners import Learner, Outcome, RankerLearner, TreeLearner
 from bucketrank.experiments.plan import Job, Plan
-from bucketrank.experiments.watchdog import end_with
+from bucketrank.experiments.watchdog import exit_with_parent
 
 
-def run_here(plan: Plan, jobs: list[Job], n_jobs: int, finished: Finished) -> None:
-    """Run the jobs on `n_jobs` threads, or processes for rankers other than the tree."""
+def run_here(plan: Plan, jobs: list[Job], n_jobs: int, finished: FinishedCallback) -> None:
+    """Run the jobs: trees with fixed aggregators on `n_jobs` threads, other learners in `n_jobs` processes.
+
+    Baselines, and all jobs if `n_jobs` is 1, run in this process.
+    """
     others = []
     for name, learner in plan.learners.items():
         own = [job for job in jobs if job.learner == name]
@@ -43,7 +46,7 @@ def _is_baseline(plan: Plan, job: Job) -> bool:
 
 
 def _run_trees(
-    plan: Plan, learner: TreeLearner, jobs: list[Job], n_jobs: int, finished: Finished
+    plan: Plan, learner: TreeLearner, jobs: list[Job], n_jobs: int, finished: FinishedCallback
 ) -> None:
     engine = TreeJobs(learner, plan.n_folds)
     for job in jobs:
@@ -51,13 +54,13 @@ def _run_trees(
     engine.run(n_jobs, finished)
 
 
-def _run_sequentially(plan: Plan, jobs: list[Job], finished: Finished) -> None:
+def _run_sequentially(plan: Plan, jobs: list[Job], finished: FinishedCallback) -> None:
     for job in jobs:
         learner, seed = plan.learners[job.learner], plan.dataset_seed(job.dataset)
         finished(*_attempt(plan.datasets[job.dataset], job, learner, plan.n_folds, seed))
 
 
-def _run_in_processes(plan: Plan, jobs: list[Job], n_jobs: int, finished: Finished) -> None:
+def _run_in_processes(plan: Plan, jobs: list[Job], n_jobs: int, finished: FinishedCallback) -> None:
     # joblib instead of concurrent.futures: scripts need no `__main__` guard, and rankers defined in notebooks can
     # be sent.
     with datasets_in_files(plan) as files:
@@ -85,7 +88,7 @@ def _run_in_processes(plan: Plan, jobs: list[Job], n_jobs: int, finished: Finish
 
 def _attempt_in_worker(parent: int, *arguments: Any) -> tuple[Job, list[Outcome]]:
     """Run a job in a worker process, which ends with its parent."""
-    end_with(parent)
+    exit_with_parent(parent)
     return _attempt(*arguments)
 
 

@@ -18,7 +18,7 @@ from bucketrank.experiments.plan import FORMAT, Job
 KEYS = ("dataset", "missing", "method", "repeat", "fold")
 COLUMNS = (*KEYS, *Outcome._fields)
 _STORED = (*COLUMNS, "learner", "n_results", "checksum")
-"""Columns of the file: the results, the job that they belong to with its number of results, and a checksum."""
+"""Columns of the file: a result, the learner of its job, the number of results of the job, and a checksum."""
 
 _REQUIRED = {"datasets": dict, "missing": list, "methods": list, "n_repeats": int, "n_folds": int}
 """Settings that are required to read the results, and their types."""
@@ -114,7 +114,7 @@ class Store:
             raise StoreError(
                 f"{str(self.path)!r} contains no study; compare(..., store=...) adds one"
             )
-        settings = self._parsed(*found)
+        settings = self._parse(*found)
         if settings.get("format") != FORMAT:
             raise StoreError(
                 f"store {str(self.path)!r} has format {settings.get('format')}; this version of "
@@ -139,7 +139,7 @@ class Store:
         """Return the information stored by :meth:`note`."""
         query = "SELECT name, value, checksum FROM setting WHERE name LIKE 'note %'"
         return {
-            name.removeprefix("note "): self._parsed(name, value, checksum)
+            name.removeprefix("note "): self._parse(name, value, checksum)
             for name, value, checksum in self._connection.execute(query)
         }
 
@@ -175,7 +175,7 @@ class Store:
         return [row[: len(COLUMNS)] for row in stored]
 
     def _check_complete(self, counts: Counter[Row], found: int) -> None:
-        """Raise if a job lacks results, which are written together, or if a finished study lacks jobs."""
+        """Raise if a job has only some of its results, which are written together, or a finished study lacks some."""
         for (dataset, missing, repeat, fold, learner, expected), number in counts.items():
             if number != expected:
                 job = Job(dataset, missing, repeat, fold, learner)
@@ -199,7 +199,7 @@ class Store:
             if value is not None and not least - 1e-9 <= value <= most + 1e-9:
                 raise self._damaged(f"a result has the {name} {value!r}, which is not possible")
 
-    def _parsed(self, name: str, text: Any, checksum: Any) -> dict[str, Any]:
+    def _parse(self, name: str, text: Any, checksum: Any) -> dict[str, Any]:
         try:
             parsed = json.loads(text)
         except (TypeError, ValueError) as error:
@@ -222,7 +222,7 @@ class Store:
         return {name for (name,) in names}
 
     def _check_is_store(self) -> None:
-        """Raise if the database is not a store, and leave it unchanged."""
+        """Raise if the database is not a store; does not write to it."""
         if self._tables() != {"setting", "result"}:
             raise StoreError(
                 f"{str(self.path)!r} is not the store of a study; expected another file"

@@ -129,7 +129,9 @@ class Study:
                     )
             for name in study.datasets:
                 if name in datasets:
-                    raise ValueError(f"dataset {name!r} is in two of the studies; expected one")
+                    raise ValueError(
+                        f"dataset {name!r} is in two of the studies; expected different datasets"
+                    )
             datasets |= study.settings["datasets"]
         settings |= {"datasets": datasets, "joined": [study.settings for study in several]}
         return cls((row for study in several for row in study._rows()), settings, several[0].notes)
@@ -254,7 +256,8 @@ class Study:
         Returns
         -------
         ScoreTable
-            Datasets, ordered by their mean number of true buckets, by methods. Closest to 0 is best.
+            One row per dataset, sorted by the mean number of true buckets, and one column per method. Closest to 0 is
+            best.
         """
         means = bucket_difference_means(self)
         table = means.scores(means.level(missing), zero_is_best=True)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _COLUMNS = ["dataset", "missing", "method", "tau_x_mean", "tau_x_sd", "best", "near_best"]
 
 _TERMINAL = 80
-"""Width of a terminal in characters; more methods are continued in further blocks."""
+"""Width of a terminal in characters; methods that do not fit are continued in further blocks."""
 
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 

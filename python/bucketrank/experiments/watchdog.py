@@ -1,4 +1,4 @@
-"""Worker processes that end when their parent does, also when it was killed."""
+"""Worker processes that end when their parent process ends, even if it is killed."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ import os
 import threading
 import time
 
-__all__ = ["end_with"]
+__all__ = ["exit_with_parent"]
 
 _SECONDS = 0.5
 """Time between two checks."""
 
-_watched: set[int] = set()
+_processes: set[int] = set()
+"""Ids of the processes that watch their parent."""
 
 
-def end_with(parent: int) -> None:
+def exit_with_parent(parent: int) -> None:
     """End this process when the process with this id ends; does nothing in the parent itself and on Windows."""
-    if os.name == "nt" or os.getpid() == parent or os.getpid() in _watched:
+    if os.name == "nt" or os.getpid() == parent or os.getpid() in _processes:
         return
-    # The process id, not a flag: a fork copies the set but not the thread.
-    _watched.add(os.getpid())
+    # Keep the process id instead of a flag, because a fork copies this set but not the watching thread.
+    _processes.add(os.getpid())
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
 
 

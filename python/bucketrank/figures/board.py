@@ -23,7 +23,7 @@ _MAX_ANNOTATED_LABELS = 14
 
 
 def plot_score_intervals(board: Leaderboard, *, ax: Axes | None = None) -> Axes:
-    """Draw scores with intervals, best label on top, and tiers as bands, every other one shaded.
+    """Draw scores with intervals, best label on top, and tiers as bands, of which every other one is shaded.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def plot_score_intervals(board: Leaderboard, *, ax: Axes | None = None) -> Axes:
 
 
 def plot_pair_outcomes(board: Leaderboard, *, ax: Axes | None = None) -> Axes:
-    """Draw the share of comparisons that each label won against each other, ties counting half, as a heat map.
+    """Draw the share of comparisons that each label won against each other label, ties counting half, as a heat map.
 
     Parameters
     ----------
@@ -110,8 +110,8 @@ def plot_pair_outcomes(board: Leaderboard, *, ax: Axes | None = None) -> Axes:
     order = board.order()
     before, tied = board.counts.before, board.counts.tied
     seen = before + tied + before.T
-    known = np.where(seen > 0, seen, 1.0)
-    shares = [np.where(seen > 0, part / known, np.nan) for part in (before, tied, before.T)]
+    divisor = np.where(seen > 0, seen, 1.0)
+    shares = [np.where(seen > 0, part / divisor, np.nan) for part in (before, tied, before.T)]
     grid = np.ix_(order, order)
     side = pair_side(len(order))
     axes = new_axes(ax, (side + 1.4, side), "Leaderboard.plot")

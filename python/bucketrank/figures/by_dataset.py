@@ -149,7 +149,7 @@ def _name_datasets(axes: Axes, names: list[str]) -> None:
 
 def _by_dataset(given: Any, table: ScoreTable, name: str) -> NDArray[np.float64]:
     if is_pandas(given) and set(table.datasets) <= set(map(str, getattr(given, "index", ()))):
-        # By name, because the rows of a Series may be in another order.
+        # Match by name, because the rows of a Series may be in another order.
         given = {str(dataset): number for dataset, number in given.items()}
     if isinstance(given, Mapping):
         absent = [dataset for dataset in table.datasets if dataset not in given]

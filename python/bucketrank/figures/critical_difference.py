@@ -34,8 +34,8 @@ def plot_critical_difference(result: Any, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
-        The best method is at the left. A bar has a dot at each of its methods. It is dotted where it passes a method
-        outside the group, which is possible with Wilcoxon's test.
+        The best method is at the left. A bar has a dot at each of its methods. Its line is dotted where it passes a
+        method outside the group, which is possible with Wilcoxon's test.
 
     References
     ----------

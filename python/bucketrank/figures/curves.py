@@ -124,7 +124,7 @@ def plot_accuracy(
     }
     axes = new_axes(ax, (7.2, height_for(len(rows), 4.2)), "plot_accuracy")
     look_of = looks(rows)
-    for names in _coinciding(rows):
+    for names in _group_equal_curves(rows):
         look = look_of[names[0]].options()
         axes.plot(
             100 * levels,
@@ -141,7 +141,7 @@ def plot_accuracy(
     return axes
 
 
-def _coinciding(rows: Mapping[str, NDArray[np.float64]]) -> list[list[str]]:
+def _group_equal_curves(rows: Mapping[str, NDArray[np.float64]]) -> list[list[str]]:
     """Return groups of names whose curves are equal to three decimals, the highest mean first."""
     groups: dict[tuple[float, ...], list[str]] = {}
     for name in sorted(rows, key=lambda name: -rows[name].mean()):

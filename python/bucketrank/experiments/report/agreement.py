@@ -70,7 +70,7 @@ class _LevelTable:
         by_method = len(self.methods) > len(self.datasets)
         parts = self._by_method() if by_method else self._by_dataset()
         first, columns = parts[0], parts[1:]
-        # By number, because a dataset can be called "mean".
+        # Count the leading columns instead of looking for their names, because a dataset can be called "mean".
         n_head = len(columns) - len(self.datasets) if by_method else 0
         head, cells = columns[:n_head], columns[n_head:]
         blocks = [cells[i : i + _MOST_COLUMNS] for i in range(0, len(cells), _MOST_COLUMNS)]
@@ -114,14 +114,14 @@ class _LevelTable:
         if self.ranks is not None:
             footers.append(("average rank", self.ranks))
         columns = [Column.of("dataset", [*self.datasets, *(name for name, _ in footers)])]
-        none = [False] * len(footers)
+        unmarked = [False] * len(footers)
         for j in self.order:
             column = Column.with_spread(
                 self.methods[j],
                 [*self.mean[:, j], *(values[j] for _, values in footers)],
                 [*self.spread[:, j], *(np.nan for _ in footers)],
-                [*self.near[:, j], *none],
-                [*self.best[:, j], *none],
+                [*self.near[:, j], *unmarked],
+                [*self.best[:, j], *unmarked],
             )
             columns.append(column)
         return columns
@@ -147,7 +147,7 @@ def _curves(cube: Summary) -> list[Figure]:
 
 
 def methods_section(study: Study) -> Section | None:
-    """Return a sentence about each method that is not one of the paper's; None if there is none."""
+    """Return a section with a sentence per method that is not one of the paper's; None if all are."""
     learners = dict(study.settings.get("learners", {}))
     names = [name for name in study.methods if name not in PAPER_AGGREGATORS]
     if not names:

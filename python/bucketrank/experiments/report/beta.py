@@ -30,7 +30,7 @@ def beta_section(study: BetaStudy) -> Section:
 
 
 def _best(study: BetaStudy) -> Table:
-    columns = [Column.of("dataset", [*study.study.datasets, "mean of all"])]
+    columns = [Column.of("dataset", [*study.study.datasets, "all datasets"])]
     for name in study.aggregators:
         best, peaks = study.best(name), study.peaks(name)
         for level, share in enumerate(study.study.missing):

@@ -131,7 +131,7 @@ def _buckets(study: Study) -> Section | None:
 
 
 def _signed(difference: float) -> str:
-    # Rounded first: a value that rounds to 0 has no sign.
+    # Round before the sign is chosen, because a value that rounds to 0 has none.
     rounded = round(difference, 2)
     return f"{rounded:+.2f}" if rounded else "0.00"
 
@@ -147,9 +147,9 @@ def _draw_times(scores: ScoreTable, ax: Axes) -> None:
 def _true_buckets(study: Study) -> NDArray[np.float64]:
     """Return the mean number of true buckets per level and dataset; NaN where no method has a result."""
     mean = MeanCube.of(study, "buckets_true").mean
-    known = ~np.isnan(mean)
-    number = known.sum(axis=2)
-    total = np.where(known, mean, 0).sum(axis=2)
+    has_result = ~np.isnan(mean)
+    number = has_result.sum(axis=2)
+    total = np.where(has_result, mean, 0).sum(axis=2)
     result: NDArray[np.float64] = np.full(total.shape, np.nan)
     np.divide(total, number, out=result, where=number > 0)
     return result

@@ -98,9 +98,9 @@ def _first_few(test: HolmTest, names: list[str]) -> list[str]:
     return texts if shown == names else [*texts, f"{len(names) - len(shown)} more"]
 
 
-def _which(names: tuple[str, ...], of: int) -> str:
-    if len(names) == of:
-        return "all others" if of > 1 else names[0]
+def _which(names: tuple[str, ...], n_others: int) -> str:
+    if len(names) == n_others:
+        return "all others" if n_others > 1 else names[0]
     return join_names(names) if len(names) <= 3 else f"the other {len(names)} methods"
 
 
@@ -151,14 +151,14 @@ def _across_levels(cube: MeanCube) -> str:
         which = f"every one of {join_names(names)}" if len(good) > 1 else names[0]
         return f"{span} the mean τ_X of {which} changes by {change.min():+.1f} %."
 
-    def those(extreme: float) -> str:
+    def methods_with(extreme: float) -> str:
         chosen = [j for j in range(len(good)) if change[j] == extreme]
         levels = join_names([f"{start[j]:.3f} to {end[j]:.3f}" for j in chosen])
         return f"{join_names([names[j] for j in chosen])} ({extreme:+.1f} %, {levels})"
 
     return (
         f"{span}, of the {len(good)} methods that are not behind the best at {percent(cube.missing[first])}, "
-        f"the mean τ_X holds up best with {those(change.max())} and worst with {those(change.min())}."
+        f"the mean τ_X holds up best with {methods_with(change.max())} and worst with {methods_with(change.min())}."
     )
 
 
