@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn comparisons_of_pairs_give_a_consensus_of_all_labels() {
-        // 0 beats 1 and 1 beats 2; 0 and 2 are never compared, and neither is 3.
+        // 0 beats 1 and 1 beats 2; 0 and 2 are never compared with each other, and 3 is never compared at all.
         let nan = f64::NAN;
         let y = array![[1.0, 2.0, nan, nan], [nan, 1.0, 2.0, nan]];
         let weights = [20.0, 20.0];

@@ -151,7 +151,7 @@ mod tests {
     use crate::run::Interrupt;
     use ndarray::array;
 
-    /// Returns the given positions, or fails if there are none.
+    /// Returns the given positions, or fails if there are none. The flag is returned by `reads_pair_order`.
     #[derive(Debug)]
     struct Fixed(Option<Vec<f64>>, bool);
 

@@ -16,7 +16,8 @@ use crate::pairs::PairTable;
 /// Steps of the automatic search in branch and bound: about a second.
 const AUTO_STEPS: u64 = 1_000_000_000;
 
-/// Range of positive label weights: products of two of them and of a weight of rankings neither overflow nor vanish.
+/// Range of positive label weights: the product of two label weights and a ranking weight neither overflows nor
+/// vanishes.
 const LABEL_WEIGHTS: RangeInclusive<f64> = 1e-70..=1e70;
 
 /// How the bucket order of [`Kemeny`] is searched.
@@ -65,9 +66,8 @@ impl Default for KemenyParams {
 /// Per pair of labels a ranking and the consensus have distance 1 when they order it in opposite ways, and p (the
 /// penalty) when it is tied in one and strict in the other; pairs that a ranking does not rank are ignored. With
 /// p = ½ this is half the distance of Kemeny and Snell, and on complete rankings the consensus is that of
-/// [`TauX`](super::TauX).
-/// For p from ½ to 1, K^(p) is a metric. For p > ½ an order of two labels may be cheaper than a tie although the
-/// rankings do not distinguish them; the numbering of labels then decides.
+/// [`TauX`](super::TauX). For p from ½ to 1, K^(p) is a metric. For p > ½, ordering two labels may be cheaper than
+/// tying them although the rankings do not distinguish them; the numbering of labels then decides.
 ///
 /// Among bucket orders of equal distance, one with the most ties is chosen; among these, the first that the search
 /// finds. The search numbers labels by net preference and the next keys of [`TauX`](super::TauX), then by their sorted
@@ -88,8 +88,8 @@ impl Kemeny {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// [`Error::Parameter`] unless the penalty is from 0 to 1, the time limit is not negative, and label weights are 0 or
-    /// from 1e-70 to 1e70, with at least one above 0.
+    /// [`Error::Parameter`] unless the penalty is from 0 to 1, the time limit is not negative, and label weights are 0
+    /// or from 1e-70 to 1e70, with at least one above 0.
     pub fn new(params: KemenyParams) -> Result<Self> {
         let invalid = |name, found, expected| Error::Parameter {
             name,
@@ -223,7 +223,7 @@ impl Kemeny {
     }
 }
 
-/// A bucket order with its certificate in scaled values.
+/// A bucket order with its solution, whose bound is divided by `scale`.
 struct ScaledSolution {
     order: BucketOrder,
     solution: Solution,

@@ -1,10 +1,10 @@
 //! The leximin-fairest maximal lottery, on the optimal face of a simplex tableau.
 //!
 //! After the game is solved, the nonbasic variables with zero cost span the set of all maximal lotteries. Each stage
-//! maximises the smallest probability on this face and fixes the labels that attain it everywhere on the face; the next
-//! stage does the same for the other labels, until a single point is left. A convex set has exactly one such leximin
-//! point, so the result is unique and does not depend on the order of the labels. Each stage starts at the last vertex
-//! of the previous stage.
+//! maximises the smallest probability on this face and fixes the labels that have exactly this probability in every
+//! solution of the stage; the next stage does the same for the other labels, until a single point is left. A convex set
+//! has exactly one such leximin point, so the result is unique and does not depend on the order of the labels. Each
+//! stage starts at the last vertex of the previous stage.
 
 use super::symmetric_game::SymmetricGame;
 use super::tableau::{SimplexFailure, Tableau, ZERO_COST};
@@ -25,7 +25,7 @@ pub(super) struct Lottery {
 /// Start of the simplex method; the result does not depend on it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SimplexStart {
-    /// The first label to get a probability.
+    /// The first label that enters the basis.
     pub(super) label: usize,
     /// The pattern of the tableau's perturbation.
     pub(super) pattern: u64,
@@ -36,9 +36,9 @@ pub(super) struct SimplexStart {
 /// The game with payoff 1 + A has value 1, so p solves: maximise Σ p with (1 + A) p ≤ 1, p ≥ 0. The variables are the
 /// probabilities 0..n and the slacks n..2n of the constraints.
 ///
-/// The solution is unique if and only if every cost of the solved program is positive: the costs are the slacks and
-/// probabilities of an optimal strategy of the opponent, whose optimal strategies are the same lotteries; a unique one
-/// is strictly complementary to itself.
+/// The costs of the solved program are the slacks and the probabilities of an optimal strategy of the opponent. By
+/// symmetry, the optimal strategies of the opponent are the maximal lotteries too. A unique maximal lottery is strictly
+/// complementary to itself, so all costs are positive. Conversely, positive costs make the solution unique.
 pub(super) fn find_fairest(
     game: &SymmetricGame,
     start: SimplexStart,
@@ -83,8 +83,8 @@ fn write_program(game: &SymmetricGame, pattern: u64, tableau: &mut Tableau) {
     tableau.costs_mut().fill(-1.0);
 }
 
-/// Recomputes the tableau of the current basis, with the largest pivots first. Its zeros determine the face, so
-/// rounding errors of earlier pivots must be removed.
+/// Recomputes the tableau of the current basis, with the largest pivots first, to remove the rounding errors of earlier
+/// pivots: the zeros of the tableau determine the face.
 fn recompute(game: &SymmetricGame, tableau: &mut Tableau) -> Result<(), SimplexFailure> {
     let mut wanted = vec![false; 2 * game.labels()];
     tableau.basic().iter().for_each(|&b| wanted[b] = true);
@@ -284,7 +284,8 @@ mod tests {
             [0.5, 0.5, 0.5, 0.5, 0.5]
         ];
         let lottery = solve(&c);
-        // The cycle is in the ratio 1 : 2 : 1, so the smallest is at most 1/6, which 3 and 4 reach too.
+        // The probabilities of the cycle have the ratio 1 : 2 : 1, so the smallest of all five is at most 1/6; labels
+        // 3 and 4 attain it too.
         let expected = [1.0, 2.0, 1.0, 1.0, 1.0].map(|x| x / 6.0);
         for (p, expected) in lottery.probabilities.iter().zip(expected) {
             assert!((p - expected).abs() < 1e-12, "{lottery:?}");

@@ -100,7 +100,8 @@ fn labels_at_level(
             return Ok(candidates);
         }
         if kept.is_empty() {
-            // The last candidates exceed the level only by rounding, because at least one label attains it.
+            // At least one candidate cannot exceed the level and does so here by rounding only: discard the highest
+            // candidate and keep the others.
             candidates.retain(|&u| u != highest.0);
             if candidates.is_empty() {
                 return Ok(vec![highest.0]);

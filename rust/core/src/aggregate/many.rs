@@ -112,7 +112,7 @@ pub fn estimate_cost(aggregator: &Aggregator, rows: usize, labels: usize) -> usi
         | Aggregator::RankedPairs(_) => pairs.saturating_mul(labels),
         Aggregator::TauX(method) => method.estimate_cost(labels),
         Aggregator::Kemeny(method) => method.estimate_cost(labels),
-        // A dozen factorisations of a matrix of twice the labels.
+        // About a dozen factorisations of a matrix with two rows per label.
         Aggregator::Davidson(_) => pairs.saturating_mul(labels).saturating_mul(100),
         _ => pairs.saturating_mul(4),
     };

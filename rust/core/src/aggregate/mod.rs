@@ -282,7 +282,7 @@ pub enum Details {
     },
     /// Kemeny's consensus.
     Kemeny {
-        /// Net preference of each label, scaled, which orders labels in the search.
+        /// Scaled net preference of each label, by which the search first orders the labels.
         scores: Vec<f64>,
         /// Sum of the distances to the rankings.
         distance: f64,

@@ -13,9 +13,9 @@ use crate::run::{Interrupt, WorkMeter};
 /// Majorities C(u,v) − C(v,u) > 0 are locked in the order of their strength; one that would close a cycle with the
 /// locked ones is discarded. Majorities of equal strength are treated together: those that would be part of a cycle if
 /// the whole group were locked are discarded, the others are locked, so the result does not depend on the order of the
-/// labels. Labels are ordered by wins minus losses along locked majorities: a label is placed before all labels that it
-/// wins against, and labels that nothing distinguishes are tied. O(n³) steps of ⌈n/64⌉ words each, for majorities of
-/// different strength.
+/// labels. Labels are ordered by wins minus losses along locked majorities, so a label is placed before all labels that
+/// it wins against; equal differences are tied. O(n³) steps of ⌈n/64⌉ words each, for majorities of different
+/// strength.
 ///
 /// Reference: T. N. Tideman, *Independence of clones as a criterion for voting rules*, Social Choice and Welfare 4,
 /// 1987.
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn more_labels_than_one_word_are_reached() {
+    fn labels_beyond_the_first_word_are_reached() {
         let n = 70;
         let c = ndarray::Array2::from_shape_fn((n, n), |(u, v)| match u.cmp(&v) {
             std::cmp::Ordering::Less => 0.6 + (v - u) as f64 / 1000.0,

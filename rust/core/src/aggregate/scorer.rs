@@ -1,4 +1,4 @@
-//! [`Scorer`]: the methods that give each label a score. Other methods can order labels by it.
+//! [`Scorer`]: the methods whose scores can order the labels in another method, such as `TauX`.
 
 use super::{Aggregator, Borda, Copeland, Evidence, MarkovChain, MaximalLottery, Needs, Workspace};
 use crate::error::{Error, Result};

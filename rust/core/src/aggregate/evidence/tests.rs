@@ -110,7 +110,7 @@ fn row_shares_count_labels_at_least_as_high() {
 }
 
 #[test]
-fn counts_of_comparisons_are_evidence_like_their_rankings() {
+fn counts_of_comparisons_give_the_evidence_of_their_rankings() {
     let y = array![
         [1.0, 2.0, NAN],
         [NAN, 1.0, 1.0],

@@ -8,7 +8,8 @@ use crate::run::{Interrupt, WorkMeter};
 /// Units of work between two readings of the clock.
 const CLOCK_INTERVAL: u64 = 1_000_000;
 
-/// How long an exact search may take: a number of steps, which makes its result reproducible, a time, both or neither.
+/// Limits of an exact search, each of which may be absent. A limit of steps keeps the result reproducible; a limit of
+/// time does not.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(in super::super) struct SearchLimits {
     /// Largest number of elementary steps.

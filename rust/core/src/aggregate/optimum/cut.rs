@@ -4,8 +4,9 @@ use super::values::{BucketLimits, PairValues, NOISE};
 use crate::error::Result;
 use crate::run::WorkMeter;
 
-/// Buckets of the labels when `order` is cut in the best way, among equal cuts with the shortest last bucket. O(n²), or
-/// O(n² k) when at most k buckets are permitted.
+/// Buckets of the labels in the best cut of `order`. Equally good cuts are compared by the number of buckets, if it is
+/// limited, then by the size of the last bucket: the smallest is chosen. O(n²), or O(n² k) when at most k buckets are
+/// permitted.
 ///
 /// # Errors
 /// [`crate::error::Error::Interrupted`].
@@ -19,7 +20,7 @@ pub(super) fn best_cut(
     if limits.forbid_ties(n) {
         return Ok(assign(order, &(0..n).collect::<Vec<_>>()));
     }
-    // With no limits the number of buckets does not matter: a single layer of the table.
+    // Layer k of the table holds cuts into k buckets. Without limits, a single layer holds all cuts.
     let counted = limits != BucketLimits::ANY;
     let layers = if counted { limits.most.min(n) + 1 } else { 1 };
     let mut table = CutTable::new(n, layers);
@@ -51,7 +52,7 @@ pub(super) fn best_cut(
     Ok(assign(order, &table.buckets(last.unwrap_or(0), counted)))
 }
 
-/// Best gain and last bucket of the first places, per number of buckets.
+/// Per layer and number of first places: the best gain, and the start of the last bucket.
 struct CutTable {
     n: usize,
     best: Vec<f64>,

@@ -38,9 +38,10 @@ impl PairValues {
         Ok(bucket_of)
     }
 
-    /// As [`Self::improve`], with restarts from perturbed results, drawn with a fixed seed. For components with too many
-    /// labels for a table of all sets: with a good start, branch and bound prunes most of its search. No restart begins
-    /// after the time limit; steps are not counted.
+    /// As [`Self::improve`], with restarts from randomly perturbed results; the seed is fixed. Used for components that
+    /// are not solved by a table of all sets: branch and bound prunes most of its search when it starts from a good
+    /// result, and components too large for it keep this result. No restart begins after the time limit; steps are
+    /// not counted.
     ///
     /// # Errors
     /// [`crate::error::Error::Interrupted`].
@@ -85,10 +86,11 @@ pub(super) fn order_of(bucket_of: &[usize]) -> Vec<usize> {
 struct LabelMover<'a> {
     values: &'a PairValues,
     limits: BucketLimits,
-    /// Per bucket: value of the moved label before the bucket, value of the moved label in it, and number of other
-    /// labels.
+    /// Per bucket: value of the moved label before it.
     before: Vec<f64>,
+    /// Per bucket: value of the moved label in it.
     within: Vec<f64>,
+    /// Per bucket: number of labels in it other than the moved one.
     sizes: Vec<usize>,
 }
 

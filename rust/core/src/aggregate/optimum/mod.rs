@@ -1,4 +1,4 @@
-//! The bucket order with the largest sum of pair values: [`solve`] for an optimum with a certificate, or a local search.
+//! The bucket order with the largest sum of pair values: [`solve`] for an optimum with a proof, or a local search.
 //!
 //! `components.rs` divides the problem, `subsets.rs` solves small components, `prefixes.rs` searches larger ones with
 //! the bound of `triples.rs`, from the result of `local.rs`. Components of more than 64 labels keep that result.
@@ -32,8 +32,8 @@ use crate::run::{Interrupt, WorkMeter};
 /// Largest component whose triples are searched for a bound: their number grows with the third power.
 const MAX_TRIPLE_LABELS: usize = 200;
 
-/// Smallest component that a local search improves before all its sets of labels are searched; in smaller components
-/// this would save no time.
+/// Smallest component for which a local search precedes the search of all sets of labels; in smaller components it
+/// would save no time.
 const MIN_IMPROVED_LABELS: usize = 7;
 
 /// Permitted bucket orders.
@@ -98,7 +98,7 @@ pub(super) struct Solution {
     pub(super) optimal: bool,
     /// Whether it is the only optimum, if that is known.
     pub(super) unique: Option<bool>,
-    /// Sizes of the components, in the order of the labels' buckets.
+    /// Sizes of the components, in the order of their buckets.
     pub(super) components: Vec<usize>,
 }
 
@@ -122,7 +122,7 @@ pub(super) fn solve(
     }
     let free = solve_components(values, BucketLimits::ANY, &mut budget)?;
     if limits.contain(free.bucket_of.iter().max().map_or(0, |&last| last + 1)) {
-        // The other optima may have other numbers of buckets.
+        // Other optima may have numbers of buckets that are not permitted, so only `Some(true)` remains valid.
         let unique = free.unique.filter(|&unique| unique);
         return Ok(Solution { unique, ..free });
     }
@@ -167,7 +167,7 @@ pub(super) fn search_locally(
     Ok(heuristic_solution(values, limits, bucket_of))
 }
 
-/// A heuristic solution: optimal only if every pair has its best relation.
+/// A heuristic solution, which is proven optimal only if every pair has its best relation.
 fn heuristic_solution(
     values: &PairValues,
     limits: BucketLimits,
@@ -232,8 +232,9 @@ fn identity(n: usize) -> Vec<usize> {
     (0..n).collect()
 }
 
-/// Whether two adjacent buckets can be exchanged without loss. If there are none and each component has a unique optimum,
-/// the whole optimum is unique: another one would contain the same buckets, with two adjacent ones exchanged.
+/// Whether two adjacent buckets can be exchanged without loss. If not, and if each component has a unique optimum, the
+/// whole optimum is unique: another one would have the same buckets in another order, so that some adjacent buckets
+/// could be exchanged.
 fn has_free_neighbours(values: &PairValues, bucket_of: &[usize]) -> bool {
     let mut buckets = vec![Vec::new(); bucket_of.iter().max().map_or(0, |&last| last + 1)];
     for (label, &bucket) in bucket_of.iter().enumerate() {
@@ -248,7 +249,7 @@ fn has_free_neighbours(values: &PairValues, bucket_of: &[usize]) -> bool {
     buckets.windows(2).any(|pair| is_free(&pair[0], &pair[1]))
 }
 
-/// Solves labels together, from a permitted assignment to buckets.
+/// Searches all labels together, starting from a permitted assignment to buckets.
 fn solve_component(
     values: &PairValues,
     limits: BucketLimits,

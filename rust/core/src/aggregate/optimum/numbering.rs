@@ -5,15 +5,16 @@ use std::cmp::Ordering;
 /// Largest number of rounds of one colour refinement.
 const MAX_ROUNDS: usize = 16;
 
-/// Largest number of labels that get a group of their own, for tables of very many labels without structure.
+/// Largest number of groups that [`individualise_label`] divides: limits the time for tables of very many labels
+/// without structure.
 const MAX_INDIVIDUALISED: usize = 200;
 
-/// Divides each group of equal labels in `order` by colour refinement: labels of a group are sorted by their rows of the
-/// pair table, in which each other label is represented by its group, until no group is divided any more.
+/// Divides each group of equal labels in `order` by colour refinement: labels of a group are sorted by their rows of
+/// the pair table, in which each other label is represented by its group, until no group is divided any more.
 ///
-/// Labels of a group may then still differ, as in a cycle. The first label of such a group gets a group of its own, and
-/// the refinement continues. `joined[p]` is whether the labels at places p − 1 and p are in the same group; `value(u, v)`
-/// returns the values of "u before v" and of a tie.
+/// Labels of a group may then still differ, as in a cycle. The first label of such a group forms a new group with the
+/// labels that are interchangeable with it, and the refinement continues. `joined[p]` is whether the labels at places
+/// p − 1 and p are in the same group; `value(u, v)` returns the values of "u before v" and of a tie.
 pub(in super::super) fn refine_groups(
     order: &mut [usize],
     joined: &mut [bool],
@@ -94,8 +95,8 @@ fn individualise_label(
     false
 }
 
-/// Sorted row of a label: per other label its group, the lead over it and the value of a tie. Leads over labels of earlier
-/// groups are negated, so that labels that lose to these groups come first.
+/// Sorted row of a label: per other label its group, the lead over it and the value of a tie. Leads over labels of
+/// earlier groups are negated, so that labels that lose to these groups come first.
 fn signature(
     u: usize,
     n: usize,

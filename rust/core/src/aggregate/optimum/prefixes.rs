@@ -48,13 +48,14 @@ type Layer = HashMap<Prefix, PrefixPath, BuildHasherDefault<SetHasher>>;
 
 /// Extends prefixes by whole buckets, in the order of their number of labels.
 ///
-/// The loss of a pair is the value of its best relation minus that of its relation. A prefix has decided the pairs of
-/// its labels with all labels; the other pairs lose at least their [`TripleBound`]. Prefixes are pruned unless the sum of
-/// both is below the loss of the best known bucket order. A prefix is reached from smaller prefixes only, so it is
-/// extended once, when its cheapest path is known.
+/// The loss of a pair is the value of its best relation minus that of its relation in the bucket order. A prefix
+/// decides every pair with at least one label in it; the other pairs lose at least their [`TripleBound`]. A prefix is
+/// pruned unless the loss of the decided pairs plus this bound is below the loss of the best known bucket order. A
+/// prefix is reached from smaller prefixes only, so it is extended once, when its cheapest path is known.
 pub(super) struct PrefixSearch<'a> {
     m: usize,
     limits: BucketLimits,
+    /// Whether the number of buckets is limited, so that prefixes are distinguished by it.
     counted: bool,
     /// Loss of i before j, and of a tie.
     before: Vec<f64>,
@@ -161,7 +162,7 @@ impl<'a> PrefixSearch<'a> {
         }
     }
 
-    /// Tries every bucket that is not pruned after a prefix.
+    /// Extends a prefix by every bucket that is not pruned.
     fn extend(&mut self, prefix: Prefix, reached: PrefixPath, budget: &mut Budget) -> Result<()> {
         let rest: Vec<usize> = (0..self.m).filter(|&u| prefix.set >> u & 1 == 0).collect();
         let mut extension = Extension {
@@ -175,7 +176,7 @@ impl<'a> PrefixSearch<'a> {
     }
 
     /// Tries both choices for the label at `depth` of the rest, to join the bucket or not, after the choices for the
-    /// labels before it. `loss` is the loss of the decided pairs after the prefix.
+    /// labels before it. `loss` is the loss of the pairs that these earlier choices decide.
     fn choose(
         &mut self,
         extension: &mut Extension,

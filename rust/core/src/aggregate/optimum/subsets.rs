@@ -17,8 +17,8 @@ pub(super) struct SubsetOptimum {
 /// O(n 2ⁿ) for strict orders.
 ///
 /// The best buckets of a set of labels are the best buckets of a subset followed by the remaining labels as the last
-/// bucket. All subsets are tried, except those that cannot lead to `known_value`, the value of some bucket order, even
-/// with the best relation of every remaining pair; so the result is optimal. Among equal values the first one found is
+/// bucket. All subsets are tried except those that cannot reach `known_value`, the value of some bucket order, even if
+/// every remaining pair had its best relation; so the result is optimal. Among equal values the first one found is
 /// kept, which depends on the numbers of the labels only. A larger `known_value` saves time and changes nothing else.
 ///
 /// # Errors
@@ -33,7 +33,7 @@ pub(super) fn find_best(
     let mut table = SubsetTable::new(n);
     let tied = pair_sums(n, |i, j| values.tied(i, j));
     let optimistic = optimistic_values(values, limits);
-    // Keep the sets that lead to any optimum: each bucket may lower the value by the window.
+    // Keep the sets that lead to any optimum: equal optima may differ by one window per bucket.
     let least = known_value - (n + 1) as f64 * table.window;
     let strict = limits.forbid_ties(n);
     // Per subset of the labels that are not placed yet: the set, and its value behind the placed labels.
@@ -77,7 +77,7 @@ struct SubsetTable {
     best: Vec<f64>,
     /// The set without its last bucket.
     previous: Vec<u32>,
-    /// Number of ways to reach the best value: 0, 1 or more.
+    /// Number of ways to reach the best value: 0, 1, or 2 for more than one.
     ways: Vec<u8>,
 }
 

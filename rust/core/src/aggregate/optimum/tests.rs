@@ -109,8 +109,8 @@ fn branch_and_bound_agrees_with_all_subsets() {
         let values = random_values(n, case, &mut random);
         for limits in [BucketLimits::ANY, BucketLimits::strict(n)] {
             let mut budget = Budget::new(SearchLimits::default(), &Interrupt::never());
-            let all = f64::NEG_INFINITY;
-            let best = subsets::find_best(&values, limits, all, &mut budget.meter).unwrap();
+            let unknown = f64::NEG_INFINITY;
+            let best = subsets::find_best(&values, limits, unknown, &mut budget.meter).unwrap();
             // A known value only saves time.
             let known = values.value(&best.bucket_of);
             let again = subsets::find_best(&values, limits, known, &mut budget.meter).unwrap();

@@ -90,8 +90,8 @@ fn pair_losses(values: &PairValues, limits: BucketLimits) -> Vec<Losses> {
     losses
 }
 
-/// For three sets of relations (bits 0, 1 and 2) of the pairs (i,j), (j,k) and (i,k): whether a bucket order chooses
-/// one of each.
+/// Table indexed by three sets of relations, three bits each, for the pairs (i,j), (j,k) and (i,k): whether a bucket
+/// order exists that gives each pair a relation of its set.
 fn consistent_choices() -> Vec<bool> {
     let mut table = vec![false; 512];
     for order in 0..27_usize {

@@ -24,9 +24,9 @@ pub(in super::super) struct BucketCutter {
     joined: Vec<f64>,
     /// Per place i: gain of one bucket with the places from i to the current one, compared with separate buckets.
     sums: Vec<f64>,
-    /// Gain of the best buckets of the first places.
+    /// `best[j]`: gain of the best cut of the first `j` places.
     best: Vec<f64>,
-    /// Start of the last of those buckets.
+    /// `starts[j]`: start of the last bucket in the best cut of the first `j + 1` places.
     starts: Vec<usize>,
 }
 
@@ -103,7 +103,7 @@ impl BucketCutter {
     }
 }
 
-/// Dynamic program over the last bucket of the first places. Among equally good cuts it prefers ties, by
+/// Dynamic program: finds the best last bucket of each prefix of the order. Among equally good cuts it prefers ties, by
 /// [`TIE_BONUS`], then the shortest last bucket.
 struct CutKernel<'a, G, E> {
     cut: &'a mut BucketCutter,

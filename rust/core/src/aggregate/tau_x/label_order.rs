@@ -51,7 +51,8 @@ struct LabelSorter<'a> {
 }
 
 impl LabelSorter<'_> {
-    /// Value of u before v: half the difference of the gains of tying instead of either order.
+    /// Value of u before v: half the difference between the gain of tying instead of v before u and the gain of tying
+    /// instead of u before v.
     fn lead(&self, u: usize, v: usize) -> f64 {
         (self.gains[u * self.n + v] - self.gains[v * self.n + u]) / 2.0
     }

@@ -32,7 +32,7 @@ pub enum TauXSearch {
     Exact,
 }
 
-/// The consensus that maximises the expected τ_X with a ranking like those of the evidence.
+/// The bucket order with the largest expected τ_X with a random ranking that has the pair shares of the evidence.
 ///
 /// With the shares before, tied and after of each pair, placing u before v is worth before − after, tying them is
 /// worth tied; an unknown pair is worth 0. The method has no threshold. Among bucket orders of equal value it prefers
@@ -42,9 +42,9 @@ pub enum TauXSearch {
 /// ordered by the next: net preference `Σ_v (P[u before v] − P[v before u])`, net preference among the equal labels,
 /// and the sum of the signed squared leads. Labels that are still equal stay together in the cut; the local and
 /// the exact search order them by their sorted rows of the pair table, and by column only where these rows do not
-/// differ. The order is cut by dynamic programming; of the cuts with equal value and ties, the one with the shortest
-/// last bucket is chosen. Net preferences within 1e-9 count as equal; a tied pair adds 1e-9 to the value of a cut, and
-/// values within 1e-11 count as equal.
+/// differ. The order is cut by dynamic programming; of the cuts with equal value and equally many ties, the one with
+/// the shortest last bucket is chosen. Net preferences within 1e-9 count as equal; a tied pair adds 1e-9 to the value
+/// of a cut, and values within 1e-11 count as equal.
 ///
 /// Reference: E. J. Emond and D. W. Mason, *A new rank correlation coefficient with application to the consensus
 /// ranking problem*, Journal of Multi-Criteria Decision Analysis 11, 2002, for τ_X.
@@ -183,9 +183,10 @@ impl TauX {
     }
 }
 
-/// A bucket order with its solution, which has bounds; `None` for a cut without limits on the buckets.
+/// A bucket order, with the bound and the proof that its search found.
 struct SearchResult {
     order: BucketOrder,
+    /// `None` for a cut without limits on the buckets.
     solution: Option<Solution>,
 }
 

@@ -112,7 +112,7 @@ fn labels_without_evidence_are_tied() {
 
 #[test]
 fn equal_cuts_prefer_ties_and_then_the_shortest_last_bucket() {
-    // 0 before 1; 2 is as good anywhere between: {0, 2}, {1} and {0}, {2, 1} have as many ties.
+    // 0 is before 1, and nothing is known of 2: {0, 2}, {1} and {0}, {2, 1} have equal values and equally many ties.
     let mut shares = PairShares::unknown(3).unwrap();
     shares.planes_mut()[0][0] = 1.0;
     assert_eq!(
@@ -212,7 +212,7 @@ fn exact_search_of_many_labels_improves_on_the_cut() {
     assert!(better > 0);
 }
 
-/// Details of the order that `TauX` finds.
+/// The order that `TauX` finds, its expected τ_X, the upper bound, whether it is optimal, and the boundary gains.
 fn explain(shares: &PairShares, search: TauXSearch) -> (BucketOrder, f64, f64, bool, Vec<f64>) {
     let evidence = Evidence::from_pair_shares(shares.clone());
     let method = TauX::new(search, None);
