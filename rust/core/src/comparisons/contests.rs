@@ -55,7 +55,7 @@ impl Contests {
         (contests, tallies)
     }
 
-    /// The contests of comparisons with these effects, and the cell of each row. O(rows · log rows).
+    /// The contests that comparisons form when these effects are kept, and the cell of each row. O(rows · log rows).
     ///
     /// # Errors
     /// [`Error::Interrupted`](crate::error::Error::Interrupted).
@@ -169,7 +169,7 @@ impl Contests {
 
 /// Distinct rows of covariates.
 struct Profiles {
-    /// Covariates from the view of the first label of the contest; never −0.
+    /// Covariates of each row, negated if the row is mirrored; never −0.
     signed: Array2<f64>,
     /// Per profile: one of the rows that have it.
     rows: Vec<u32>,

@@ -54,8 +54,8 @@ fn first_explained(contests: &Contests, tallies: &Tallies) -> Result<Option<usiz
         }
     }
     let totals: Vec<f64> = (0..k).map(|i| squares[i * k + i]).collect();
-    // The matrix is singular: each component can be shifted. A small ridge makes it positive definite, and changes the
-    // unexplained shares by about its own size.
+    // The matrix of the labels is singular: adding a constant to all scores of a component changes no difference. A
+    // small ridge makes it positive definite, and changes the unexplained shares by about its own size.
     let largest = labels.iter().copied().fold(0.0, f64::max);
     labels
         .iter_mut()

@@ -11,7 +11,7 @@ use crate::weights::Weights;
 /// Sums of whole numbers are exact up to this number: 2⁵³.
 const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
 
-/// Memory of a cell and its weight.
+/// Bytes of a cell and its weight.
 const BYTES_PER_ENTRY: usize = size_of::<u32>() + size_of::<f64>();
 
 /// Units of resampling: comparisons, rankings or groups of comparisons. Each has weights in cells (three per contest)
@@ -81,7 +81,7 @@ impl Units {
         Ok(units)
     }
 
-    /// One unit per row of comparisons with these cells.
+    /// One unit per row of comparisons; `cells` holds the cell of each row.
     #[must_use]
     pub fn of_rows(cells: &[u32], weights: &Weights) -> Self {
         let whole = is_whole(weights);
@@ -107,7 +107,7 @@ impl Units {
         units
     }
 
-    /// One unit per group of rows with these cells.
+    /// One unit per group of rows; `cells` and `groups` hold the cell and the group of each row.
     #[must_use]
     pub fn of_groups(cells: &[u32], weights: &Weights, groups: &[u32]) -> Self {
         let mut rows: Vec<u32> = (0..cells.len() as u32)
@@ -198,7 +198,7 @@ impl Units {
             .map(|(&cell, &weight)| (cell as usize, weight))
     }
 
-    /// Adds `times` copies of one unit.
+    /// Adds `times` copies of one unit to the tallies.
     #[inline]
     pub fn add(&self, unit: usize, times: f64, tallies: &mut Tallies) {
         for (cell, weight) in self.entries(unit) {

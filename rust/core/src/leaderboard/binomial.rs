@@ -5,7 +5,7 @@ use crate::random::Generator;
 /// Below this expected number of successes, inversion is cheaper than rejection.
 const REJECTION_FROM: f64 = 10.0;
 
-/// Numbers of successes in trials of one probability.
+/// Binomial distributions with one probability of success and any number of trials.
 #[derive(Debug, Clone)]
 pub(super) struct Binomial {
     /// Probability of a success, or of a failure if that is smaller.
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn stirling_errors_continue_the_table() {
+    fn stirling_errors_match_their_definition() {
         let log_factorial = |k: u32| (1..=k).map(|i| f64::from(i).ln()).sum::<f64>();
         for k in 0..30 {
             let x = f64::from(k);

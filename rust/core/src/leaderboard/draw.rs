@@ -8,12 +8,13 @@ use crate::random::Generator;
 /// Largest number of copies for which a unit is drawn from a table: all tables together take at most 3 MB.
 const MAX_TABLE_COPIES: u64 = 1024;
 
-/// Draws as many units with replacement as there are. The cost grows with the number of distinct units, not with the
-/// number of their copies.
+/// Draws a resample: as many units, with replacement, as there are copies in total. The cost grows with the number of
+/// distinct units, not with the number of their copies.
 #[derive(Debug, Clone)]
 pub(super) struct UnitDraw {
     total: u64,
-    /// Units with many copies, and the draw of each among itself, all units after it and all units with few copies.
+    /// Units with many copies, and the binomial distribution of each: its probability is its share of the copies that
+    /// remain after the large units before it.
     large: Vec<(usize, Binomial)>,
     /// Units with few copies; `None` if there are none.
     small: Option<(Vec<usize>, PoissonDraw)>,
@@ -78,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_units_are_drawn_as_there_are() {
+    fn a_resample_has_as_many_units_as_there_are_copies() {
         for copies in [
             vec![1; 50],
             vec![1000, 0, 3, 20_000],

@@ -13,7 +13,7 @@ const ATTEMPTS: usize = 8;
 /// Probabilities below this share of the largest one are left out of a table.
 const NEGLIGIBLE: f64 = 1e-18;
 
-/// Draws numbers of units with replacement, in proportion to their copies.
+/// Draws units with replacement, in proportion to their copies, and returns how often each was drawn.
 ///
 /// Independent Poisson numbers, given their sum, are a multinomial draw of that many units. Means slightly below the
 /// copies keep the sum below the wanted number, and the rest is drawn one by one: the result is a multinomial draw of
@@ -21,7 +21,7 @@ const NEGLIGIBLE: f64 = 1e-18;
 /// binomial number per cell.
 #[derive(Debug, Clone)]
 pub(super) struct PoissonDraw {
-    /// One table per number of copies that occurs, and the smallest number that it draws.
+    /// Per distinct number of copies: the smallest Poisson number, and the table of the numbers from there on.
     tables: Vec<(u32, AliasTable)>,
     /// Table of each unit.
     table_of: Vec<u32>,
@@ -80,7 +80,8 @@ impl PoissonDraw {
     }
 }
 
-/// The Poisson distribution: its smallest number of relevant probability, and the table of the numbers from there on.
+/// The Poisson distribution: the smallest number whose probability is not negligible, and the table of the numbers from
+/// there on.
 fn poisson_table(mean: f64) -> (u32, AliasTable) {
     let mode = mean.floor();
     let mut below = Vec::new();

@@ -148,7 +148,7 @@ fn check(sample: &ContestSample, options: ResampleOptions<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Scores of one resample.
+/// A method that draws resamples and computes their scores.
 trait ResampledScores: Sync {
     /// Buffers of one thread.
     type Buffers;
@@ -173,7 +173,7 @@ trait ResampledScores: Sync {
             n_jobs: options.n_jobs,
             interrupt: options.interrupt,
         };
-        // The table, and the copy that the separation of the labels takes.
+        // The table, and the copy of it that `Separation::new` makes.
         let size = [options.resamples, scores.len(), 2];
         require_memory::<f64>("the scores of the resamples", &size)?;
         let mut resampled = Array2::zeros((options.resamples, scores.len()));
@@ -230,8 +230,8 @@ struct ModelScores<'a> {
 }
 
 impl ModelScores<'_> {
-    /// Draws all scores from their prior. Only differences of utilities have a meaning, so the utilities of a component
-    /// are centred at 0.
+    /// Draws a new centre of the prior from the prior itself. Only differences of utilities have a meaning, so the
+    /// drawn utilities of each component are shifted to mean 0.
     fn draw_centre(&self, generator: &mut Generator) -> Vec<f64> {
         let deviation = self.model.prior_deviation();
         let mut centre: Vec<f64> = (0..self.model.size())

@@ -8,8 +8,8 @@ use crate::run::Interrupt;
 /// Smallest difference of two separated labels, in standard errors of the difference.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum CriticalValue {
-    /// The quantile, over resamples, of the largest deviation of any pair: with this confidence no pair at all is
-    /// separated by mistake.
+    /// A quantile of the largest deviation of all pairs, over resamples. The field is the confidence that no pair at
+    /// all is separated by mistake.
     Simultaneous(f64),
     /// A fixed number, such as a normal quantile, for each pair on its own.
     Fixed(f64),
@@ -94,8 +94,8 @@ impl Separation {
     }
 }
 
-/// Standard deviation of the differences, 0 if none is further than `tolerance` from their mean, and the share of
-/// positive differences, with zeros counting half.
+/// Two statistics of differences: their standard deviation (0 if none is further than `tolerance` from the mean), and
+/// the share of positive ones, with zeros counting half.
 fn spread(differences: impl Iterator<Item = f64> + Clone, tolerance: f64) -> (f64, f64) {
     let (mut count, mut sum, mut positive) = (0.0, 0.0, 0.0);
     for difference in differences.clone() {

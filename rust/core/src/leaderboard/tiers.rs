@@ -2,7 +2,8 @@
 
 use ndarray::ArrayView2;
 
-/// Possible ranks of a label: from 1 + the number of labels ahead of it, to n − the number of labels it is ahead of.
+/// Possible ranks of a label within its component of n labels: from 1 + the number of labels ahead of it, to n − the
+/// number of labels it is ahead of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RankInterval {
     /// Best rank.

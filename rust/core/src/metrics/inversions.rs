@@ -3,7 +3,7 @@
 /// Buffers for counting the disagreements of one row at a time in O(n log n).
 #[derive(Default)]
 pub(super) struct InversionCounter {
-    /// Labels sorted by position in a, then in b.
+    /// Labels sorted by position in `a`, then in `b`.
     order: Vec<u32>,
     /// Fenwick tree of the positions inserted so far.
     tree: Vec<u32>,
@@ -12,8 +12,8 @@ pub(super) struct InversionCounter {
 }
 
 impl InversionCounter {
-    /// Number of ordered pairs on which a and b differ. An unordered pair disagrees in both directions when the orders
-    /// are opposite, in one direction when exactly one side ties it, and in none otherwise.
+    /// Number of ordered pairs on which `a` and `b` differ. An unordered pair counts twice when the orders are
+    /// opposite, once when it is tied in exactly one ranking, and not at all otherwise.
     pub(super) fn disagreements(&mut self, a: &[u16], b: &[u16]) -> u64 {
         let tied_a = self.tied_pairs(a.iter().map(|&p| u32::from(p)), a.len());
         let tied_b = self.tied_pairs(b.iter().map(|&p| u32::from(p)), b.len());
@@ -49,7 +49,7 @@ impl InversionCounter {
         self.tree.resize(a.len() + 1, 0);
         let mut discordant = 0;
         let mut inserted = 0_u64;
-        // Query all labels of a bucket of a before inserting any of them.
+        // Query all labels of one bucket of `a` before inserting any of them.
         for run in self.order.chunk_by(|&u, &v| a[u as usize] == a[v as usize]) {
             for &label in run {
                 let not_after = prefix_sum(&self.tree, b[label as usize].into());

@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn many_labels_are_counted_by_definition() {
+    fn counts_for_few_and_many_labels_equal_the_definition() {
         for labels in [9, blocks::MAX_LABELS, blocks::MAX_LABELS + 60] {
             let of = |factor: usize| {
                 let y = Array2::from_shape_fn((3, labels), |(row, label)| {

@@ -114,11 +114,11 @@ mod tests {
             rank_biased_overlaps(&first, &second, p, ties, &never)
         };
         let found = |ties| overlaps(0.5, ties).unwrap()[0].unwrap();
-        // Depth 1: half of the first label is there; from depth 2 on the prefixes are equal.
+        // Depth 1: label 0 is in the second prefix with probability ½; from depth 2 on the prefixes are equal.
         assert!((found(OverlapTies::Unknown) - 0.75).abs() < 1e-15);
         let corrected = 0.5 / 0.5_f64.sqrt();
         assert!((found(OverlapTies::Corrected) - (0.5 * corrected + 0.5)).abs() < 1e-15);
-        // Depth 1: one label against two.
+        // Depth 1: one label in the first prefix, two in the second.
         let together = 0.5 * (2.0 / 3.0) + 0.5;
         assert!((found(OverlapTies::Together) - together).abs() < 1e-15);
         for p in [0.0, 1.0, f64::NAN] {

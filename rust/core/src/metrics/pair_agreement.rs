@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::rankings::{Rankings, MISSING};
 use crate::run::Interrupt;
 
-/// Number of pairs of labels by how two rankings relate them; pairs with a label that one of them does not rank are
+/// Number of pairs of labels by how two rankings relate them; pairs with a label that is missing in either ranking are
 /// left out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PairAgreement {
