@@ -44,7 +44,7 @@ print(read - start, end - read, (status("VmHWM") - before) / 1024 if is_linux el
 
 
 def boards() -> None:
-    """Print the time of a leaderboard of 100,000 comparisons of 40 labels, and of the peers' bootstraps."""
+    """Print the times of two leaderboards: a medium one and the peers' bootstraps of the same data, and a large one."""
     data = br.datasets.make_battles(100_000, 40, random_state=0).comparisons
     for name, bootstrap in (
         ("evalica", evalica_bootstrap(data)),
@@ -102,7 +102,7 @@ def seconds(call: Callable[[], Any]) -> float:
 
 
 def evalica_bootstrap(data: Any) -> Callable[[int], Any] | None:
-    """Resample rows, and fit the model of Bradley and Terry by evalica."""
+    """Return a function that resamples rows and fits evalica's Bradley–Terry model; None without evalica."""
     try:
         from evalica import Winner, bradley_terry
     except ImportError:
@@ -121,7 +121,7 @@ def evalica_bootstrap(data: Any) -> Callable[[int], Any] | None:
 
 
 def sklearn_bootstrap(data: Any) -> Callable[[int], Any]:
-    """Resample rows, and fit a logistic regression to the distinct pairs with their counts as weights."""
+    """Return a function that resamples rows and fits a logistic regression to pairs, with their counts as weights."""
     from sklearn.linear_model import LogisticRegression
 
     n = len(data.labels)

@@ -65,7 +65,7 @@ def _search(name: str, samples: list[Any], goal: float, least: int | None = None
         sizes = [max(details["components"]) for details in found if "components" in details]
         parts = [f"largest components {min(sizes)} to {max(sizes)}"] if sizes else []
         parts += [f"gap {_gap(details):.2%}" for details in found if not details["optimal"]]
-        # A search ends a little after its time limit, when it looks at the clock.
+        # A search checks the clock only at intervals, so it may end a little after its time limit.
         reached = proven >= (len(samples) if least is None else least) and max(times) <= goal * 1.05
         line = (
             f"    {name + ', ' + type(aggregator).__name__:<36} {max(times) * 1e3:9.2f} ms  "

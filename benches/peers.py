@@ -354,7 +354,7 @@ def main() -> int:
     parser.add_argument(
         "sections",
         nargs="*",
-        help=f"which of {', '.join(SECTIONS)} (default all but {', '.join(ON_DEMAND)})",
+        help=f"sections to run: any of {', '.join(SECTIONS)}; default: all but {', '.join(ON_DEMAND)}",
     )
     chosen = parser.parse_args().sections or usual
     print(f"{'':<62} {'bucketrank':>13} {'peer':>14} {'ratio':>9}")

@@ -143,7 +143,7 @@ fn bench_batch(criterion: &mut Criterion) {
             });
         }
     }
-    // Few rankings with missing labels have many maximal lotteries, which exercises the leximin search.
+    // A small set of rankings with missing labels has many maximal lotteries, which exercises the leximin search.
     let sparse: Vec<_> = (0..100)
         .map(|seed| {
             let y = rankings(5, LABELS, seed);

@@ -1,4 +1,4 @@
-//! Parsing arrays of positions, and counting pairs of rankings.
+//! Parsing arrays of positions, and counting the relations of label pairs.
 
 use bucketrank_benches::rankings;
 use bucketrank_core::pairs::PairCounts;
