@@ -9,7 +9,7 @@ use bucketrank_core::leaderboard::{
 use bucketrank_core::pairs::PairCounts;
 use bucketrank_core::run::Interrupt;
 
-/// Labels 0 to 3 meet each other, and labels 4 and 5 only one another.
+/// Labels 0 to 3 are compared with each other; labels 4 and 5 only with each other.
 fn counts() -> PairCounts {
     let mut counts = PairCounts::empty(6).unwrap();
     for (u, v, won, tied, lost) in [
@@ -51,7 +51,7 @@ fn methods() -> [BoardMethod; 2] {
 }
 
 #[test]
-fn resamples_do_not_depend_on_threads_and_start_equally() {
+fn resamples_do_not_depend_on_threads_or_the_number_of_resamples() {
     for method in methods() {
         let many = resample(method, 200, 1).unwrap();
         assert_eq!(many, resample(method, 200, 3).unwrap());

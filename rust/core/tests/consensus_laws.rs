@@ -63,7 +63,7 @@ fn equivariant() -> Vec<Aggregator> {
     ]
 }
 
-/// Searches for an optimum: their value is equivariant, and so is their result if the optimum is unique.
+/// Searches for an optimum: relabelling keeps their value, and relabels their result if the optimum is unique.
 fn searches() -> Vec<Aggregator> {
     let tau_x = |search| Aggregator::TauX(TauX::new(search, None));
     vec![

@@ -42,7 +42,7 @@ fn consensus(aggregator: &Aggregator, y: &Rankings) -> BucketOrder {
 fn assert_finite_details(y: &Rankings) {
     let evidence = Evidence::from_rankings(y, Needs::RowStatistics, &Interrupt::never()).unwrap();
     let tau_x = [TauXSearch::Cut, TauXSearch::Local].map(|s| Aggregator::TauX(TauX::new(s, None)));
-    // The fit of Davidson's model and the search of Kemeny take too long on 200 labels.
+    // Davidson's fit and Kemeny's search take too long on 200 labels.
     let davidson = (y.labels() <= 64).then_some(Aggregator::Davidson(Davidson::default()));
     let others = [
         Aggregator::Kemeny(Kemeny::default()),
@@ -84,7 +84,7 @@ fn assert_finite_details(y: &Rankings) {
                 assert!(expected_tau_x.is_finite() && expected_tau_x <= upper_bound + 1e-12);
                 scores
             }
-            Details::External => panic!("no method of a host is tested here"),
+            Details::External => panic!("no external method is tested here"),
             Details::Davidson {
                 utilities,
                 utility_errors,
@@ -205,7 +205,8 @@ fn nearly_disconnected_groups_have_exact_probabilities() {
     else {
         panic!("details of another method");
     };
-    // Transitions between the groups have the ratio 1 : 4, so the groups have probability 4/5 and 1/5, spread evenly.
+    // Transitions to the second group and back have the ratio 1 : 4, so the groups have probabilities 4/5 and 1/5,
+    // which are spread evenly over their labels.
     for (label, p) in stationary.iter().enumerate() {
         let expected = if label < 50 { 0.8 } else { 0.2 } / 50.0;
         assert!((p - expected).abs() < 1e-12, "{p} {expected}");

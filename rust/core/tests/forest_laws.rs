@@ -121,7 +121,7 @@ fn halves_vote_like_forests_of_their_trees() {
     let rows: Vec<usize> = (0..60).collect();
     let of_half = |half| shares(&whole, &x, Voters::OutOfBagHalf(&rows, half), 2);
     let first = of_half(ForestHalf::First);
-    // Both are within 1e-6 of the exact shares.
+    // `first` and `alone` are each within 1e-6 of the exact shares.
     let alone = shares(&half, &x, Voters::OutOfBag, 1);
     for (first, alone) in first.iter().zip(&alone) {
         let pairs = first.as_slice().iter().zip(alone.as_slice());
@@ -197,7 +197,7 @@ fn engines_draw_the_same_thresholds() {
             MISSING => f64::NAN,
             position => f64::from(position),
         });
-        // Weights too large to expand into repetitions select the engine for any weights.
+        // Weights too large to expand into repeated rows select the weighted engine.
         let heavy =
             Rankings::new(positions.view(), Some(&[1000.0; 300]), &Interrupt::never()).unwrap();
         for seed in 0..5 {

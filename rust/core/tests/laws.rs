@@ -133,7 +133,7 @@ fn condorcet_winner(c: &PairOrderMatrix) -> Option<usize> {
     (0..n).find(|&u| (0..n).all(|v| v == u || c.get(u, v) > 0.5 + 1e-9))
 }
 
-/// The value of the majority game, by the general solver.
+/// The value of the majority game, from a general solver of linear programs.
 fn game_value(c: &PairOrderMatrix) -> f64 {
     let n = c.labels();
     let mut variables = ProblemVariables::new();
@@ -184,13 +184,13 @@ proptest! {
                 Details::TauX { expected_tau_x, upper_bound, boundary_gains, scores, .. } => {
                     prop_assert!(expected_tau_x <= upper_bound + 1e-12 && scores.len() == y.labels());
                     prop_assert_eq!(boundary_gains.len(), consensus(&aggregator, &y).buckets() - 1);
-                    // The cut has no boundary that lowers the value.
+                    // No boundary between buckets lowers the expected τ_X.
                     prop_assert!(boundary_gains.iter().all(|&gain| gain >= -1e-8));
                 }
                 Details::Kemeny { distance, lower_bound, gap, .. } => {
                     prop_assert!(gap >= 0.0 && (distance - lower_bound - gap).abs() < 1e-9);
                 }
-                Details::External => prop_assert!(false, "no method of a host is tested here"),
+                Details::External => prop_assert!(false, "no external method is tested here"),
                 Details::RankedPairs { scores, .. } => prop_assert_eq!(scores.len(), y.labels()),
                 Details::Davidson { utilities, .. } => prop_assert_eq!(utilities.len(), y.labels()),
                 Details::Scores { scores } => prop_assert_eq!(scores.len(), y.labels()),
@@ -309,7 +309,7 @@ proptest! {
             let lead: f64 = (0..c.labels()).map(|u| p[u] * (c.get(u, v) - c.get(v, u))).sum();
             prop_assert!(lead >= -1e-9);
         }
-        // The general solver confirms that no lottery has a margin above zero.
+        // A general solver of linear programs confirms that no lottery has a margin above zero.
         prop_assert!(game_value(c).abs() < 1e-9 && margin.abs() < 1e-9);
     }
 

@@ -1,4 +1,5 @@
-//! Laws of fitted trees, forests and linear models: predicted shares follow from the training rows by definition.
+//! Laws of fitted trees, forests and linear models; for example, predicted shares equal those that the documented
+//! formulas give for the training rows.
 
 use std::cmp::Ordering;
 
@@ -44,7 +45,7 @@ fn fit_tree(x: &Array2<f64>, y: &Rankings) -> (FittedTree, Features) {
     (tree, features)
 }
 
-/// Weights of before, tied and after of labels u and v in the rows of a node.
+/// Weights of the rows of a node that rank label u before, tied with and after label v.
 fn count(tree: &Tree, y: &Rankings, node: u32, u: usize, v: usize) -> [f64; 3] {
     let mut counts = [0.0; 3];
     for &row in tree.node_rows(node) {

@@ -1,5 +1,5 @@
-//! Properties of trees on random data: all engines equal a slow reference, weights equal repetitions, and trees depend
-//! neither on the order of the rows nor on the number of threads.
+//! Properties of trees on random data: the coded and the weighted engine equal a slow reference, integer weights equal
+//! repeated rows, and trees depend neither on the order of the rows nor on the number of threads.
 
 use bucketrank_core::aggregate::{Aggregator, Borda};
 use bucketrank_core::error::Error;
@@ -59,7 +59,7 @@ impl Dataset {
 fn data(max_rows: usize) -> impl Strategy<Value = Dataset> {
     let shape = (1..=max_rows, 1_usize..5, 2_usize..6);
     (shape, any::<u64>(), 0_u32..3, 0_u32..4, 1_u32..7).prop_map(
-        |((rows, columns, labels), seed, missing, absent, levels)| {
+        |((rows, columns, labels), seed, missing_labels, missing_features, levels)| {
             let mut state = seed | 1;
             let mut random = move |below: u32| {
                 state ^= state << 13;
@@ -71,7 +71,7 @@ fn data(max_rows: usize) -> impl Strategy<Value = Dataset> {
                 let distinct = [2, 5, 40, 1_000_000][column % 4];
                 let value = f64::from(random(distinct)) / 7.0 - 1.0;
                 // Some columns are complete even if features are missing.
-                if column as u32 != absent && random(10) < 2 * absent {
+                if column as u32 != missing_features && random(10) < 2 * missing_features {
                     f64::NAN
                 } else {
                     value
@@ -79,7 +79,7 @@ fn data(max_rows: usize) -> impl Strategy<Value = Dataset> {
             });
             let y = Array2::from_shape_fn((rows, labels), |_| {
                 let position = random(levels);
-                if random(10) < 3 * missing {
+                if random(10) < 3 * missing_labels {
                     f64::NAN
                 } else {
                     f64::from(position)
@@ -196,7 +196,7 @@ fn find_reference_split(
     best.map(|(_, split)| split)
 }
 
-/// The candidates of a feature: missing values on the right, then on the left, by ascending threshold. An infinite
+/// The candidate splits of a feature: missing values on the right, then on the left, by ascending threshold. An infinite
 /// threshold separates values from missing ones.
 fn list_reference_splits(data: &Dataset, rows: &[usize], feature: usize) -> Vec<ReferenceSplit> {
     let present = |row: &usize| Some(data.x[[*row, feature]]).filter(|value| !value.is_nan());
@@ -405,7 +405,7 @@ fn engines_agree_on_features_with_many_values() {
             };
             data.fit(limits, weights)
         };
-        // Weights too large to expand into repetitions select the engine for any weights.
+        // Weights too large to expand into repeated rows select the weighted engine.
         let weights = vec![8.0; 3000];
         let weighted = fit(1, Some(&weights));
         let coded = fit(1, None);
@@ -415,7 +415,7 @@ fn engines_agree_on_features_with_many_values() {
     }
 }
 
-/// The impurities may differ by rounding.
+/// Asserts that both trees have the same splits and node sizes; impurities may differ by rounding.
 fn assert_same_shape(coded: &Tree, weighted: &Tree) {
     let (coded, weighted) = (shape(coded), shape(weighted));
     assert_eq!(coded.len(), weighted.len());
@@ -428,7 +428,7 @@ fn assert_same_shape(coded: &Tree, weighted: &Tree) {
     }
 }
 
-/// More than 128 pairs: the rows of pair codes have another padding.
+/// With more than 128 pairs, the rows of pair codes are padded to a larger multiple.
 #[test]
 fn engines_agree_on_many_labels() {
     for (labels, missing) in [(17, 0), (20, 0), (20, 9)] {
@@ -443,7 +443,7 @@ fn engines_agree_on_many_labels() {
         });
         let data = Dataset { x, y };
         let coded = data.fit(TreeOptions::default(), None);
-        // Weights too large to expand into repetitions select the engine for any weights.
+        // Weights too large to expand into repeated rows select the weighted engine.
         let weighted = data.fit(TreeOptions::default(), Some(&[8.0; 300]));
         assert!(coded.leaves() > 3);
         assert_same_shape(&coded, &weighted);
