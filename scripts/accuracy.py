@@ -82,7 +82,7 @@ def main() -> int:
 
 
 def run_studies(datasets: list[Dataset], options: argparse.Namespace) -> Iterator[Study]:
-    """Yield one study of the small and one of the large datasets, which may have fewer folds."""
+    """Yield a study of the small datasets, and one of the large datasets with one repeat and perhaps fewer folds."""
     rankers = {
         PATH: PartialLabelRankingTree("tau_x", min_samples_split=2, shrinkage="path"),
         "m-estimate": PartialLabelRankingTree("tau_x", min_samples_split=2, shrinkage="m-estimate"),

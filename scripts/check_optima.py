@@ -1,4 +1,4 @@
-"""Check the exact consensus: all bucket orders of up to 6 labels, and corankco's exact solver for up to 12 labels.
+"""Check the exact consensus against all bucket orders of up to 6 labels, and corankco's solver for up to 12 labels.
 
 python scripts/check_optima.py [CASES] [CASES OF CORANKCO]
 """

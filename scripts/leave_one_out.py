@@ -3,8 +3,8 @@
     python scripts/leave_one_out.py --data FOLDER [--only NAME ...] [--of N] [--folds K] [--seed N] [--output FILE]
 
 Each dataset is divided into N parts; each of the first K parts is the test set of one fold. The ranker is fitted once
-per fold and level, always with five parts of its own; the pool is fitted again from its held-out predictions for all
-constants.
+per fold and level, always with ``n_parts=5``; the pools of all constants are fitted again from the held-out predictions
+of this ranker.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _score_fold(data: Dataset, is_test: NDArray[np.bool_], level: float, seed: i
 
 
 def report(names: Sequence[str], found: _Array) -> Iterator[str]:
-    """Yield the scores of all constants, and of those chosen without each dataset.
+    """Yield the scores of all constants and, per dataset, of the constants chosen on the other datasets.
 
     `found` holds the scores by dataset, level and constants.
     """
@@ -87,11 +87,11 @@ def report(names: Sequence[str], found: _Array) -> Iterator[str]:
     yield ""
     gaps = own - package
     listed = ", ".join(f"{gap.mean():+.4f} ± {standard_error(gap):.4f}" for gap in gaps.T)
-    yield f"- chosen without the dataset minus package: {listed}"
+    yield f"- score of the constants chosen without the dataset, minus that of the package: {listed}"
 
 
 def _choose(found: _Array) -> list[int]:
-    """Return, per dataset, the constants with the best mean over levels and over all other datasets."""
+    """Return, per dataset, the index in GRID of the constants with the best mean over levels and other datasets."""
     means = found.mean(axis=1)
     return [int(np.delete(means, row, axis=0).mean(axis=0).argmax()) for row in range(len(means))]
 

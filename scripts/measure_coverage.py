@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "target" / "coverage"
-"""Its own folder: instrumented libraries must not replace the others."""
+"""Cargo's target folder for coverage: instrumented libraries must not replace the usual ones."""
 
 
 def measure_rust() -> None:
@@ -69,8 +69,8 @@ def _llvm_tool(name: str) -> str:
     found = shutil.which(f"{name}-{major}")
     if found is None:
         sys.exit(
-            f"{name} is not installed: rustup component add llvm-tools, or apt-get install llvm-{major} "
-            f"where it exists; {name}-{major} is looked for on PATH"
+            f"{name} is not installed: run 'rustup component add llvm-tools', or install a package that puts "
+            f"{name}-{major} on PATH, such as Debian's llvm-{major}"
         )
     return found
 

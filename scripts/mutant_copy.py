@@ -106,11 +106,11 @@ def edit_of(mutant: Mutant, root: Node) -> Edit | None:
     return make(mutant, node) if make else None
 
 
-def opened(number: int, text: str = "") -> str:
+def start_mark(number: int, text: str = "") -> str:
     return f"/*m{number}<*/{text}"
 
 
-def closed(number: int) -> str:
+def end_mark(number: int) -> str:
     return f"/*>m{number}*/"
 
 
@@ -125,7 +125,7 @@ def function_edit(mutant: Mutant, node: Node) -> Edit | None:
     at = body.start_byte + 1
     value = mutant.replacement
     text = f"if crate::mutant::is({mutant.number}) {{ return {value}; }}"
-    return Edit(at, at, mutant.number, [opened(mutant.number, text), closed(mutant.number)])
+    return Edit(at, at, mutant.number, [start_mark(mutant.number, text), end_mark(mutant.number)])
 
 
 def choice(mutant: Mutant, node: Node, mutated: list[str | tuple[int, int]]) -> Edit:
@@ -136,11 +136,11 @@ def choice(mutant: Mutant, node: Node, mutated: list[str | tuple[int, int]]) -> 
         *whole,
         n,
         [
-            opened(n, f"(if crate::mutant::is({n}) {{ "),
+            start_mark(n, f"(if crate::mutant::is({n}) {{ "),
             *mutated,
             " } else { ",
             whole,
-            " })" + closed(n),
+            " })" + end_mark(n),
         ],
     )
 
@@ -182,7 +182,7 @@ def arm_edit(mutant: Mutant, node: Node) -> Edit | None:
     condition = pattern.child_by_field_name("condition")
     if condition is None:
         at = pattern.end_byte
-        return Edit(at, at, n, [opened(n, f" if !crate::mutant::is({n})"), closed(n)])
+        return Edit(at, at, n, [start_mark(n, f" if !crate::mutant::is({n})"), end_mark(n)])
     return guard(n, condition, f"!crate::mutant::is({n}) && ")
 
 
@@ -199,7 +199,7 @@ def guard_edit(mutant: Mutant, node: Node) -> Edit | None:
 
 def guard(number: int, condition: Node, prefix: str) -> Edit:
     whole = (condition.start_byte, condition.end_byte)
-    return Edit(*whole, number, [opened(number, prefix + "("), whole, ")" + closed(number)])
+    return Edit(*whole, number, [start_mark(number, prefix + "("), whole, ")" + end_mark(number)])
 
 
 def rewrite(source: bytes, edits: list[Edit]) -> str:

@@ -221,7 +221,7 @@ def run_mutant(copy: Path, mutant: Mutant, tests: list[Test]) -> str:
 
 
 def save_outcomes(mutants: list[Mutant], path: Path | None) -> None:
-    """Write the outcomes so far to a JSON file, if there is one."""
+    """Write the outcomes so far to a JSON file, if its path is given."""
     if path:
         records = [{"name": m.name, "outcome": m.outcome, "tests": m.tests} for m in mutants]
         path.write_text(json.dumps(records, indent=1))

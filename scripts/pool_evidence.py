@@ -1,4 +1,4 @@
-"""The log-linear pool of a fitted ranker with other constants, from the same held-out evidence.
+"""Fit the log-linear pool of a fitted ranker again with other constants, from the same held-out evidence.
 
 One fit of the ranker serves all values of the constants; the constants of the package reproduce the pool of the ranker.
 """

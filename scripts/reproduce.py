@@ -4,7 +4,8 @@
 
 The folder of --data contains the 17 datasets as CSV files, and that of --paper the published tables: accuracy.csv
 (columns dataset, missing in percent, aggregator, tau_x_mean, tau_x_sd), holm.csv, beta.csv and training_time.csv. The
-exit code is 1 when scores that can match do not: see z_scores.py.
+exit code is 1 when scores differ from the published ones by more than chance allows; z_scores.py states the criterion
+and the scores that are exempt from it.
 """
 
 from __future__ import annotations

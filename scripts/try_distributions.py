@@ -20,7 +20,7 @@ CHECKOUT_VARIABLES = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PYO3_PYTHON", 
 
 
 TARGET = Path(__file__).resolve().parents[1] / "target"
-"""Cargo's folder, so that dependencies are not compiled again."""
+"""Cargo's target folder of the checkout, used so that dependencies are not compiled again."""
 
 PYENV = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
 

@@ -28,7 +28,7 @@ FURTHER_TABLES = {
     "## Regret against the best component": "| regret of",
     "## Baselines of the literature, on five datasets": "| dataset | pairwise",
 }
-"""Headings of further tables of the results about accuracy, with the start of the table."""
+"""Per heading of a further table of ``accuracy.md``, how the first line of this table begins."""
 
 _COMPARISON = re.compile(r"^(?P<what>\S.*?) / (?P<peer>.*?) +([\d.]+) ms +([\d.]+) ms +([\d.]+)x")
 _TREE = re.compile(r"^    (\w+) +([\d.]+) +([\d.]+) +([\d.]+)x +(\d+)")

@@ -1,4 +1,4 @@
-"""Judge reproduced scores by statistics: differences from the published ones in standard errors of the repeats.
+"""Judge reproduced scores by their differences from the published ones, in standard errors from the repeats.
 
 The published means and ours come from equal numbers of repeats with different folds, so the variance of a difference is
 twice that of a mean of repeats, plus that of rounding to three decimals. The variance of a mean is pooled over the
@@ -25,10 +25,10 @@ REAL_DATASETS = ("algae", "movies")
 """Datasets on which Borda and Copeland use recommended thresholds."""
 
 LEVEL = 0.01
-"""A cell does not match if its p-value, adjusted by Holm for all cells, is below this level."""
+"""A cell does not match if its p-value, adjusted by Holm for all cells that can match, is below this level."""
 
 LARGEST_RMS = 2.0
-"""Largest root mean square of z per level; 1.41 is expected with four degrees of freedom."""
+"""Scores of a level match up to this root mean square of z; 1.41 is expected with four degrees of freedom."""
 
 _ROUNDING = 1e-6 / 12
 _CHAINS = ("mc1", "mc2", "mc3", "mc4")
