@@ -51,8 +51,8 @@ def show(browser: Any) -> Show:
         browser.get(address)
         # Under load the driver may return before the page has loaded.
         wait_until(lambda: browser.execute_script("return document.readyState") == "complete")
-        # A colour that is still changing from one scheme to the other has a low contrast.
-        # Animations that follow the scroll position never end.
+        # Wait for transitions of colours between the schemes, during which the contrast is low.
+        # Animations that follow the scroll position never end, so they are ignored.
         wait_until(
             lambda: browser.execute_script(
                 "return document.getAnimations().every(each => each.timeline !== document.timeline)"

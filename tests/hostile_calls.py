@@ -57,7 +57,7 @@ SHARES = np.full((30, 3, 3), 1 / 3)
 
 
 class Liar:
-    """An object whose conversion to an array fails or returns something else."""
+    """An object with a false shape and length, whose conversion to an array returns or raises `answer`."""
 
     def __init__(self, answer: Any) -> None:
         self.answer = answer
@@ -244,7 +244,7 @@ def further_table_calls() -> Iterator[tuple[str, Call]]:
 
 
 def category_calls() -> Iterator[tuple[str, Call]]:
-    """Columns of categories and names of columns that cannot be right."""
+    """Unusual columns of categories, and invalid values of `categorical_features`."""
     columns: dict[str, Callable[[], Any]] = {
         "objects": lambda: [object() for _ in range(30)],
         "unhashable": lambda: [[1] for _ in range(30)],

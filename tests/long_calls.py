@@ -38,7 +38,7 @@ def features(rows: int, columns: int) -> NDArray[np.float64]:
 
 @cache
 def matrix(n: int) -> NDArray[np.float64]:
-    """A pair order matrix without a Condorcet winner, in general."""
+    """A random pair order matrix, which usually has no Condorcet winner."""
     upper = np.triu(rng.random((n, n)), 1)
     return upper + np.tril(1 - upper.T, -1) + 0.5 * np.eye(n)
 
@@ -258,7 +258,7 @@ NOT_MEASURED = {
 
 
 def public_calls() -> set[str]:
-    """Return the names of functions, and of methods without the name of their class."""
+    """Return the names of functions, and of methods after "Estimator." or "Aggregator." in place of their class."""
     names = set()
     for name in br.__all__:
         value = getattr(br, name)

@@ -41,7 +41,7 @@ def open_page(show: Callable[[str, int, str], Any], page: Path) -> Callable[[int
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
-def test_the_page_loads_without_network_errors_and_overflow(
+def test_the_page_loads_without_requests_errors_and_overflow(
     open_page: Callable[[int, str], Any], width: int, scheme: str
 ) -> None:
     driver = open_page(width, scheme)

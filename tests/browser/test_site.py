@@ -20,7 +20,7 @@ pytestmark = [
 ]
 Show = Callable[[str, int, str], Any]
 
-# One page of each kind, checked in every width and colour scheme.
+# One page of each kind, checked in several widths and colour schemes.
 PAGES = [
     "index",
     "guide/aggregators",

@@ -40,7 +40,7 @@ def log_likelihood(scores: Sequence[float], row: Sequence[float]) -> float:
 
 
 def derivatives(scores: Sequence[float], row: Sequence[float]) -> tuple[Scores, Scores]:
-    """Return the gradient of the log-likelihood, and its curvature output by output."""
+    """Return the gradient of the log-likelihood, and its negative second derivative per output."""
     n = len(row)
     gradient, curvature = [0.0] * (2 * n), [0.0] * (2 * n)
     for u, v, y in observed(row):

@@ -68,7 +68,7 @@ def maximal_lottery(C: PairOrder) -> list[Fraction]:
 
 
 def is_unique(C: PairOrder) -> bool:
-    """Whether there is one maximal lottery only: each p_u has equal minimum and maximum."""
+    """Whether there is only one maximal lottery: each p_u has equal minimum and maximum."""
     n = len(C)
     program = lotteries(C)
     return all(

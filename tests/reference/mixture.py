@@ -86,9 +86,10 @@ def fit_pool(
     start: _Array,
     noise: _Array,
 ) -> tuple[_Array, _Array, float]:
-    """Return the numbers of the pool from ``shares[component, pair, relation]`` and the observed relations.
+    """Return `order`, `tie` and `offset` of the pool that fits the observed relations.
 
-    ``noise[pair]`` is the excess covariance of the log ratios of the first component.
+    The pool combines ``shares[component, pair, relation]``; ``noise[pair]`` is the excess covariance of the log ratios
+    of the first component.
     """
     prior = np.concatenate([start, start, [0.0]])
     n = len(start)

@@ -31,7 +31,10 @@ def own_shares(path: Sequence[list[tuple[Fraction, ...]]]) -> list[Triple]:
 def path_shrinkage(
     path: Sequence[list[tuple[Fraction, ...]]], strength: float, root_weight: Fraction
 ) -> list[Triple]:
-    """Return p = p0 + sum of (p_l - p_(l-1)) / (1 + lambda / N_(l-1)) up to the first node with N_l = 0."""
+    """Return p = p0 + sum of (p_l - p_(l-1)) / (1 + lambda / N_(l-1)) up to the first node with N_l = 0.
+
+    N_l is the weight of the rows that rank the pair at level l, and lambda = strength * sqrt(N_0 / root_weight).
+    """
     result: list[Triple] = []
     for pair in range(len(path[0])):
         counts = [node[pair] for node in path]

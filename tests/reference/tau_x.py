@@ -47,7 +47,7 @@ def net_preferences(shares: Shares, n: int) -> list[Fraction]:
 
 
 def best_cut(shares: Shares, order: Sequence[Sequence[int]]) -> list[int]:
-    """Cut an order of groups: the largest gain, then the most ties, then the shortest last bucket."""
+    """Cut an order of groups into buckets, with the largest gain, then the most ties, then the shortest last bucket."""
     n = len(order)
 
     def gain(i: int, j: int) -> tuple[Fraction, int]:
@@ -84,7 +84,10 @@ def groups_by(labels: Sequence[int], scores: dict[int, Fraction]) -> list[list[i
 
 
 def label_order(shares: Shares, n: int) -> list[list[int]]:
-    """Order by net preference, then by that among equals, then by signed squared leads; equal labels are groups."""
+    """Order labels by net preference, then by net preference among equal labels, then by signed squared leads.
+
+    Labels that are equal in all three form a group.
+    """
     net = net_preferences(shares, n)
     result = []
     for run in groups_by(range(n), dict(enumerate(net))):
@@ -102,7 +105,7 @@ def label_order(shares: Shares, n: int) -> list[list[int]]:
 
 
 def cut(shares: Shares, n: int) -> list[int]:
-    """Cut the order of the labels."""
+    """Return the best cut of the order of the labels."""
     return best_cut(shares, label_order(shares, n))
 
 

@@ -128,8 +128,8 @@ def candidates(sample: Sample, rows: Sequence[int], limits: Limits) -> Iterator[
     """Yield every valid split, in ascending order of feature, side of missing values and threshold.
 
     The improvement is impurity - sum of (weight share) * (child impurity). Missing values go right first, where the
-    threshold inf separates all values from them, and then left. Without missing values in the node they go to the
-    heavier child.
+    threshold inf separates all values from them, and then left. If the node has no missing values, its split sends
+    them to the heavier child.
     """
     for feature in range(len(sample.X[0])):
         values = [sample.X[row][feature] for row in rows]
@@ -233,10 +233,11 @@ def leaf_of(node: Node, x: Sequence[float]) -> Node:
 def mean_pair_cost(
     Y: Sequence[Row], weights: Weights, consensus: Sequence[int], costs: dict[str, tuple[int, ...]]
 ) -> Fraction:
-    """Return the mean over all pairs u < v of cost / T; a pair without rankings costs 0.
+    """Return the mean over all pairs u < v of cost / T, where T is the weight of the rows that rank the pair.
 
-    `costs` gives the cost of a row that places the better label of the consensus before, tied
-    with or after the other one ("strict"), and the same for two labels that it ties ("tie").
+    `costs["strict"]` holds the costs of rows in which the label that the consensus prefers is before, tied with and
+    after the other label; `costs["tie"]` holds the costs of before, tied and after for a pair that the consensus ties.
+    A pair without rankings costs 0.
     """
     before, tied = pair_counts(Y, weights)
     shares = [Fraction(0)]
@@ -256,5 +257,5 @@ def disagreements(Y: Sequence[Row], weights: Weights, consensus: Sequence[int]) 
 
 
 def distance(Y: Sequence[Row], weights: Weights, consensus: Sequence[int]) -> Fraction:
-    """Return the mean over pairs of (2 after + tied) / T, or (before + after) / T for a tie."""
+    """Return the mean over pairs of (2 after + tied) / T, or (before + after) / T for a pair tied in the consensus."""
     return mean_pair_cost(Y, weights, consensus, {"strict": (0, 1, 2), "tie": (1, 0, 1)})
