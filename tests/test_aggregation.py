@@ -27,7 +27,7 @@ PAPER_METHODS = [
     *(br.MarkovChain(v) for v in (1, 2, 3, 4)),
     br.MaximalLottery(),
 ]
-"""The paper's methods, those with a threshold also without it."""
+"""The paper's methods; those with a threshold β also with β = 0."""
 
 OTHER_METHODS = [
     br.TauX(),
@@ -163,12 +163,12 @@ def test_reversing_the_rankings_reverses_borda_and_copeland(Y: list[Ranking], be
 def test_other_methods_keep_unanimous_rankings(row: Ranking, copies: int) -> None:
     for aggregator in OTHER_METHODS:
         if aggregator == br.Davidson():
-            # A model of ties: many of them make further ties probable.
+            # It fits a model of ties, in which many ties make further ties probable.
             continue
         found = aggregator.aggregate([row] * copies)
         if aggregator == br.Kemeny(ties=False):
             assert len(set(found)) == len(row)
-            # Strict, and an order of the labels that breaks ties only.
+            # The order is strict: it breaks all ties and keeps the order of labels that are not tied.
             assert all(np.diff(np.array(row)[np.argsort(found)]) >= 0)
         else:
             np.testing.assert_array_equal(found, row)
@@ -391,7 +391,7 @@ def test_lotteries_have_the_value_that_linear_programming_finds() -> None:
             assert br.MaximalLottery().explain(Y).details["margin"] >= -1e-9
 
 
-def test_chains_have_the_vector_that_eigenvalues_give() -> None:
+def test_stationary_distributions_are_left_eigenvectors() -> None:
     rng = np.random.default_rng(13)
     for _ in range(20):
         Y = br.to_dense_ranks(rng.integers(0, 6, (15, 10)))

@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 import bucketrank as br
 
-EACH = [
+EXAMPLES = [
     br.Borda(0.5),
     br.Copeland(0.1),
     br.BucketPivot(0.3),
@@ -26,7 +26,7 @@ EACH = [
 Y = [[1, 2, 3], [1, 3, 2], [2, 1, 3]]
 
 
-@pytest.mark.parametrize("aggregator", EACH, ids=str)
+@pytest.mark.parametrize("aggregator", EXAMPLES, ids=str)
 def test_aggregators_are_immutable_values(aggregator: br.Aggregator) -> None:
     for other in (
         eval(repr(aggregator), vars(br)),
@@ -110,7 +110,7 @@ def test_frames_give_labelled_series() -> None:
     assert br.Borda(0.5).explain(frame).labels == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize("aggregator", EACH, ids=str)
+@pytest.mark.parametrize("aggregator", EXAMPLES, ids=str)
 def test_explanations_print_and_convert_to_json(aggregator: br.Aggregator) -> None:
     explanation = aggregator.explain(Y, labels=["tea", "coffee", "orange juice"])
     text = str(explanation)

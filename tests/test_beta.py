@@ -367,11 +367,11 @@ class TestRecommender:
             with pytest.raises(TypeError, match="expected a BetaStudy"):
                 BetaRecommender("borda").fit(wrong)
 
-        class Same(PartialLabelRankingTree):
+        class Subclass(PartialLabelRankingTree):
             pass
 
         with pytest.raises(ValueError, match="chosen from the training data"):
-            compare([small("a", 1)], {"borda": BetaRecommender.default("borda")}, tree=Same())
+            compare([small("a", 1)], {"borda": BetaRecommender.default("borda")}, tree=Subclass())
 
 
 def test_rankers_are_refused_before_the_study_is_run() -> None:

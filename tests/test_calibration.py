@@ -33,7 +33,7 @@ def random_case(seed: int) -> tuple[Array, Array, Array]:
 
 
 def by_hand(Y: Array, shares: Array, weights: Array) -> tuple[float, float]:
-    """Both scores, pair by pair."""
+    """Log loss and Brier score, computed pair by pair."""
     pairs = [(u, v) for u in range(4) for v in range(u + 1, 4)]
     rows = []
     for ranking, row, weight in zip(Y, shares, weights, strict=True):

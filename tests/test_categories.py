@@ -185,7 +185,7 @@ def test_categories_of_a_linear_model_are_indicators() -> None:
     X = X.fillna({"city": "Bern", "age": 40.0})
     linear = PartialLabelRankingLinear(tolerance=1e-9).fit(X, Y)
     indicators = [X["city"] == name for name in linear.categories_[0]]
-    # The value of a categorical feature stays an input without influence: a constant.
+    # The linear model keeps the categorical feature itself as an input without influence; a constant stands for it.
     by_hand = np.column_stack([np.zeros(len(X)), X["age"], *indicators]).astype(float)
     other = PartialLabelRankingLinear(tolerance=1e-9).fit(by_hand, Y)
     assert np.abs(linear.category_coef_ - other.coef_[:, 2:]).max() < 1e-5

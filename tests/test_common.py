@@ -53,17 +53,17 @@ VARIANTS: list[Any] = [
     br.PartialLabelRankingTree(min_samples_split=2, shrinkage="path", aggregator="tau_x"),
 ]
 REASONS = {
-    "PartialLabelRanker": "rows are drawn and divided into parts one by one, copies too",
+    "PartialLabelRanker": "each copy of a row is drawn and assigned to a part separately",
     "PartialLabelRankingBooster": "rows are drawn for each round, and min_samples_leaf counts them",
-    "PartialLabelRankingForest": "bootstrap samples draw rows one by one, copies too",
+    "PartialLabelRankingForest": "bootstrap samples draw each copy of a row separately",
     "PartialLabelRankingTree": "min_samples_split counts rows, not weights",
 }
-REPETITIONS = [*VARIANTS[1:], SMALL[1], SMALL[4]]
+WEIGHTS_EQUAL_COPIES = [*VARIANTS[1:], SMALL[1], SMALL[4]]
 
 
 def expected_failures(model: Any) -> dict[str, str]:
-    """Checks that an estimator fails, with reasons: at most the one that a weight of 2 equals two copies of a row."""
-    if any(model is other for other in REPETITIONS):
+    """Reasons of expected failures by check; only the check that a weight of 2 equals two copies of a row may fail."""
+    if any(model is other for other in WEIGHTS_EQUAL_COPIES):
         return {}
     return {"check_sample_weight_equivalence_on_dense_data": REASONS[type(model).__name__]}
 
@@ -226,7 +226,7 @@ class TestRouting:
                 assert found == fitted.score(X[test], y[test], weights[test])
 
     @estimators
-    def test_an_unanswered_request_is_an_error(
+    def test_weights_without_a_request_are_an_error(
         self,
         model: Any,
         data: tuple[Array, Array],
