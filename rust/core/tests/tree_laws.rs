@@ -196,7 +196,7 @@ fn find_reference_split(
     best.map(|(_, split)| split)
 }
 
-/// The candidate splits of a feature: missing values on the right, then on the left, by ascending threshold. An infinite
+/// Candidate splits of a feature: missing values on the right, then on the left, by ascending threshold. An infinite
 /// threshold separates values from missing ones.
 fn list_reference_splits(data: &Dataset, rows: &[usize], feature: usize) -> Vec<ReferenceSplit> {
     let present = |row: &usize| Some(data.x[[*row, feature]]).filter(|value| !value.is_nan());
