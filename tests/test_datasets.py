@@ -271,20 +271,21 @@ def test_descriptions_are_those_of_the_paper(
     comparisons("dataset table", 5 * len(paper))
 
 
-def test_known_sizes_are_those_of_the_data(
+def test_sizes_listed_for_the_paper_datasets_equal_the_files(
     shared_dir: Path, comparisons: Callable[[str, int], None]
 ) -> None:
     paper = pd.read_csv(shared_dir / "paper" / "datasets.csv", index_col="dataset")
-    for known in datasets.PAPER_DATASETS:
-        data = datasets.read_csv(shared_dir / "data" / f"{known.name}.csv")
+    for entry in datasets.PAPER_DATASETS:
+        data = datasets.read_csv(shared_dir / "data" / f"{entry.name}.csv")
         size = (data.n_samples, data.n_features, data.n_labels)
-        assert size == (known.instances, known.features, known.labels)
-        assert known.openml_id == paper.loc[known.name, "openml_id"]
+        assert size == (entry.instances, entry.features, entry.labels)
+        assert entry.openml_id == paper.loc[entry.name, "openml_id"]
     comparisons("dataset sizes", 4 * len(paper))
 
 
-# Mean buckets of the published datasets: iris and wine, and pendigits (also ten digits) for digits. No published
-# dataset resembles breast_cancer, which has two labels: 1.96 is its own value.
+# `published` is the mean number of buckets of the paper's dataset with the same name. For digits it is that of
+# pendigits, which also has ten digits as labels. The paper has no dataset like breast_cancer, which has two labels, so
+# 1.96 is the value of the embedded dataset itself.
 @pytest.mark.parametrize(
     ("name", "published", "tolerance"),
     [
@@ -298,9 +299,9 @@ def test_embedded_datasets_resemble_the_published_ones(
     name: str, published: float, tolerance: float
 ) -> None:
     data = datasets.load(name)
-    (known,) = (known for known in datasets.EMBEDDED_DATASETS if known.name == name)
+    (entry,) = (entry for entry in datasets.EMBEDDED_DATASETS if entry.name == name)
     size = (data.n_samples, data.n_features, data.n_labels)
-    assert size == (known.instances, known.features, known.labels)
+    assert size == (entry.instances, entry.features, entry.labels)
     assert data.name == name
     assert "scikit-learn" in data.source
     assert abs(data.describe().mean_buckets - published) < tolerance

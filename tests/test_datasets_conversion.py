@@ -25,7 +25,7 @@ from reference import datasets as reference
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 
-# Hundredths, so that differences equal thresholds exactly, up to rounding.
+# Multiples of 0.01, so that some differences of scores equal the threshold except for rounding errors.
 score_rows = st.integers(2, 7).flatmap(
     lambda n: st.lists(
         st.lists(st.integers(0, 40).map(lambda h: h / 100), min_size=n, max_size=n),
@@ -85,35 +85,35 @@ def test_bad_scores(scores: Any, tie: Any, error: type[Exception], message: str)
 
 
 class Recorder(ClassifierMixin, BaseEstimator):
-    """Predicts the shares of the classes in the training rows, and records the training rows."""
+    """Predicts the shares of the classes in the training rows; records the training rows and the predicted rows."""
 
-    fits: ClassVar[list[tuple[set[float], set[float]]]] = []
+    calls: ClassVar[list[tuple[set[float], set[float]]]] = []
 
     def fit(self, X: Any, y: Any) -> Recorder:
         self.classes_, counts = np.unique(y, return_counts=True)
         self.shares_ = counts / counts.sum()
-        self.seen_ = set(X[:, 0])
+        self.training_rows_ = set(X[:, 0])
         return self
 
     def predict_proba(self, X: Any) -> Any:
-        self.fits.append((self.seen_, set(X[:, 0])))
+        self.calls.append((self.training_rows_, set(X[:, 0])))
         return np.tile(self.shares_, (len(X), 1))
 
 
 def test_probabilities_are_out_of_fold() -> None:
     X = np.arange(60.0)[:, None]
     y = np.repeat(["b", "a", "c"], [30, 20, 10])
-    Recorder.fits.clear()
+    Recorder.calls.clear()
     data = from_classification(X, y, Recorder(), n_folds=4)
-    assert len(Recorder.fits) == 4
-    assert all(not seen & judged for seen, judged in Recorder.fits)
-    assert set().union(*(judged for _, judged in Recorder.fits)) == set(range(60))
+    assert len(Recorder.calls) == 4
+    assert all(not trained & predicted for trained, predicted in Recorder.calls)
+    assert set().union(*(predicted for _, predicted in Recorder.calls)) == set(range(60))
     assert data.label_names == ("a", "b", "c")
     assert np.array_equal(data.Y, np.tile([2, 1, 3], (60, 1)))
     assert from_classification(X, y, Recorder(), tie_threshold=0.2).Y.max() == 1
 
 
-def test_a_fold_by_hand() -> None:
+def test_rankings_equal_those_of_folds_computed_by_hand() -> None:
     data = from_classification(
         IRIS, SPECIES, GaussianNB(), tie_threshold=0.1, n_folds=3, random_state=5
     )

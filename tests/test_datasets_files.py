@@ -24,7 +24,7 @@ def write(folder: Path, content: str | bytes, name: str = "drinks.csv") -> Path:
     return file
 
 
-def test_columns_by_their_letters(tmp_path: Path) -> None:
+def test_columns_are_features_or_labels_by_their_first_letter(tmp_path: Path) -> None:
     file = write(tmp_path, "A1,A2,L1,L2,L3\n0.5,-1e3,1,2,2\n2,.25,3,1,2\n")
     data = read_csv(file)
     assert (data.name, data.source) == ("drinks", str(file))
@@ -207,7 +207,7 @@ def test_fast_parser_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert read_csv(write(tmp_path, content)).n_labels == 2
 
 
-def test_files_read_as_python_reads_numbers(
+def test_numbers_are_parsed_as_by_float(
     shared_dir: Path, comparisons: Callable[[str, int], None]
 ) -> None:
     cells = 0

@@ -50,7 +50,7 @@ def test_utilities_are_the_optimum_of_scipy(
     np.testing.assert_allclose(found, best.x, atol=1e-3)
 
 
-def test_standard_errors_are_those_of_the_second_derivatives_at_the_optimum_of_scipy() -> None:
+def test_standard_errors_equal_the_inverse_hessian_at_the_optimum_of_scipy() -> None:
     Y = np.array([[1, 2, 2], [2, 1, 3], [1, 1, 2], [1, NAN, 2]], dtype=float)
     weights = np.array([1.0, 2.0, 1.0, 3.0])
     details = Davidson(0.2, errors="information").explain(Y, weights).details
@@ -74,7 +74,7 @@ def test_standard_errors_are_those_of_the_second_derivatives_at_the_optimum_of_s
                 for b in (1, -1)
             ]
             hessian[i, j] = sum(corners) / (4 * step**2)
-    # Utilities constrained to the sum 0.
+    # Invert the Hessian on the subspace in which the utilities add up to 0.
     allowed = np.linalg.svd([[1, 1, 1, 0, 0, 0]])[2][1:].T
     inverse = allowed @ np.linalg.inv(allowed.T @ hessian @ allowed) @ allowed.T
     errors = np.sqrt(np.diag(inverse))
@@ -85,14 +85,14 @@ def test_standard_errors_are_those_of_the_second_derivatives_at_the_optimum_of_s
 
 
 def test_standard_errors_vanish_with_much_data() -> None:
-    # Every pair occurs in every relation, so that all utilities are finite.
+    # Every pair occurs before, tied and after, so that utilities stay bounded as the weight of the data grows.
     Y = np.array([[1, 2, 2], [2, 1, 3], [1, 1, 2], [3, 2, 1], [1, 2, 1], [2, NAN, 1]])
     few, many = (Davidson().explain(Y, np.full(6, w)).details for w in (1e3, 1e5))
     for name in ("utility_errors", "tie_term_errors"):
         np.testing.assert_allclose(many[name], few[name] / 10, rtol=0.01)
-    never = Davidson(0.25).explain(np.column_stack([Y, np.full(6, NAN)])).details
-    assert never["utility_errors"][3] == pytest.approx(2)
-    assert max(never["utility_errors"][:3]) < 2
+    with_unranked = Davidson(0.25).explain(np.column_stack([Y, np.full(6, NAN)])).details
+    assert with_unranked["utility_errors"][3] == pytest.approx(2)
+    assert max(with_unranked["utility_errors"][:3]) < 2
 
 
 @given(st.data(), profiles(max_labels=5))
@@ -113,7 +113,7 @@ def test_a_weight_is_a_repetition(data: st.DataObject, rows: list[list[float]]) 
     np.testing.assert_allclose(here.details["utilities"], there.details["utilities"], atol=1e-9)
 
 
-def test_the_result_is_the_cut_of_the_fitted_shares() -> None:
+def test_the_result_is_the_tau_x_consensus_of_the_fitted_shares() -> None:
     Y = [[1, 2, 2, 3], [2, 1, 1, 3], [1, 1, 2, 2], [3, 1, 2, 2]]
     explanation = Davidson().explain(Y)
     scores = [*explanation.details["utilities"], *explanation.details["tie_terms"]]
@@ -125,7 +125,7 @@ def test_the_result_is_the_cut_of_the_fitted_shares() -> None:
     assert set(explanation.to_dict()) >= {"utilities", "tie_terms", "utility_errors"}
 
 
-def test_comparisons_of_two_are_enough() -> None:
+def test_rankings_of_two_labels_are_enough() -> None:
     Y = [[1, 2, NAN, NAN], [NAN, 1, 2, NAN], [NAN, NAN, 1, 2]] * 10
     assert Davidson().aggregate(Y).tolist() == [1, 2, 3, 4]
     ties = [[1, 1, NAN], [NAN, 1, 1]] * 10

@@ -165,10 +165,11 @@ def test_errors_of_rankings_are_robust_by_ranking() -> None:
     by_group = Davidson(RIDGE).explain(data)
     np.testing.assert_allclose(robust.covariance, by_group.covariance, atol=1e-12)
     assert abs(robust.details["utility_errors"] / plain.details["utility_errors"] - 1).max() > 0.05
-    # Copies of a ranking are further rankings; comparisons of two labels are independent.
+    # A ranking of weight 2 counts as two independent rankings.
     twice = Davidson(RIDGE).explain(np.vstack([Y, Y]))
     weighted = Davidson(RIDGE).explain(Y, np.full(60, 2.0))
     np.testing.assert_allclose(twice.covariance, weighted.covariance, atol=1e-12)
+    # Rankings of two labels are independent comparisons, so their errors need not be robust.
     pairs_only, _ = from_text(["a > b", "b ~ c"])
     assert Davidson().explain(pairs_only).details["errors"] == "information"
 
@@ -273,7 +274,8 @@ def test_effects_that_are_not_identified() -> None:
     twice = from_comparisons(first, second, outcome, covariates=np.column_stack([x, x]) * [1, 2])
     with pytest.raises(ValueError, match="effect of covariate 1 is not identified"):
         Davidson().explain(twice)
-    price = [-4.0, -2.0] * 3  # a costs 1, b 5 and c 7
+    # Price of the first label minus that of the second; a costs 1, b 5 and c 7.
+    price = [-4.0, -2.0] * 3
     by_label = from_comparisons(first, second, outcome, covariates={"price": price})
     with pytest.raises(ValueError, match="effect of covariate 0 is not identified"):
         Davidson().explain(by_label)

@@ -42,7 +42,7 @@ def public_objects() -> Iterator[tuple[str, Any]]:
 
 
 def documented_names() -> dict[str, str]:
-    """Return the full names that the pages of the API document, with the page of each."""
+    """Map the full name of each object that docs/api documents to the text of its page."""
     found = {}
     for page in sorted((DOCS / "api").glob("*.md")):
         text = page.read_text(encoding="utf-8")
@@ -79,7 +79,7 @@ def test_documented_names_exist() -> None:
 @pytest.mark.parametrize(
     ("name", "value"), list(public_objects()), ids=[name for name, _ in public_objects()]
 )
-def test_every_public_name_has_a_page_a_definition_and_an_example(name: str, value: Any) -> None:
+def test_every_public_name_has_a_page_a_docstring_and_an_example(name: str, value: Any) -> None:
     if inspect.ismodule(value):
         assert (DOCS / "api" / f"{value.__name__.rpartition('.')[2]}.md").is_file()
         return
@@ -101,28 +101,28 @@ def test_every_python_block_is_run(page: Path) -> None:
         r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.M
     )
     for block in blocks:
-        # Only lines after a prompt are run, and without the blank line the fence would be expected output.
+        # Doctest runs only lines after a prompt, and expects the closing fence as output if no blank line precedes it.
         assert block.startswith(">>> "), block
         assert block.endswith("\n\n"), block
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.stem)
 def test_code_fits_its_block(page: Path) -> None:
-    """At 1400 pixels a block of code shows 97 columns; what is beyond them has to be scrolled."""
+    """At 1400 pixels a block of code shows 97 columns; longer lines have to be scrolled."""
     text = page.read_text(encoding="utf-8")
     blocks = re.findall(r"^ *```(?:python|py|sh)\n(.*?)^ *```", text, re.DOTALL | re.M)
     assert [line for block in blocks for line in block.splitlines() if len(line) > 97] == []
 
 
-def test_only_other_languages_and_packages_are_not_run() -> None:
-    """Code of a package that cannot be installed is marked ``py``; everything else is run."""
+def test_all_python_code_is_run_except_that_of_packages_that_cannot_be_installed() -> None:
+    """Python code is marked ``python`` and run; only code of a package that cannot be installed is marked ``py``."""
     for page in PAGES:
         marked = re.findall(r"^```(\w+)$", page.read_text(encoding="utf-8"), re.M)
         allowed = {"python", "sh", "text", "r"} | ({"py"} if page.stem == "scikit_lr" else set())
         assert set(marked) <= allowed, page
 
 
-def test_pages_are_reached_from_the_start() -> None:
+def test_pages_are_reached_from_the_index() -> None:
     seen: set[Path] = set()
 
     def visit(page: Path) -> None:
@@ -140,7 +140,7 @@ def test_pages_are_reached_from_the_start() -> None:
     assert set(PAGES) <= seen
 
 
-def test_written_pages_hold_what_was_measured() -> None:
+def test_generated_pages_hold_the_measured_values() -> None:
     pages = {name: page(DOCS / "measured") for name, page in write_pages.PAGES.items()}
     measured = (DOCS / "measured" / "accuracy.md").read_text(encoding="utf-8")
     best = re.search(r"^\| letter \| ([.\d]+)/", measured, re.M)

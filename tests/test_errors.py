@@ -149,14 +149,14 @@ def test_found_is_nan_for_a_missing_label() -> None:
 
 
 @pytest.mark.parametrize(
-    "copied", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))]
+    "make_copy", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))]
 )
 def test_copies_and_pickles_keep_the_attributes(
-    copied: Callable[[RankingError], RankingError],
+    make_copy: Callable[[RankingError], RankingError],
 ) -> None:
     with pytest.raises(RankingError) as caught:
         aggregate([[1, 2, 3], [1, 2, -9]])
-    again = copied(caught.value)
+    again = make_copy(caught.value)
     assert type(again) is RankingError
     assert str(again) == str(caught.value)
     assert vars(again) == vars(caught.value)
