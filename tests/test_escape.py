@@ -63,7 +63,7 @@ HARMLESS = [f"name {index}" for index in range(len(NAMES))]
 
 @cache
 def study(hostile: bool, step: int = 2) -> Study:
-    """A study whose methods and datasets are every `step`-th name: one of all names would take long."""
+    """A study whose methods and datasets have every `step`-th name; with all names it would take too long."""
     names = NAMES if hostile else HARMLESS
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(12, 2)), np.tile([[1, 2, 3], [2, 1, 3]], (6, 1))
@@ -74,7 +74,7 @@ def study(hostile: bool, step: int = 2) -> Study:
 
 @cache
 def board(hostile: bool) -> br.Leaderboard:
-    """A leaderboard of two parts that were not compared with each other, which a note says."""
+    """A leaderboard with a note, because it has two groups of labels that were never compared with each other."""
     labels = [*(NAMES if hostile else HARMLESS), "" if hostile else "last name"]
     pairs = [*pairwise(labels[:-2]), (labels[-2], labels[-1])] * 3
     firsts, seconds = zip(*pairs, strict=True)
@@ -113,7 +113,7 @@ def explanation(aggregator: Any, hostile: bool) -> str:
 
 
 def draw(plot: Callable[[bool, Any], Any]) -> Callable[[bool], str]:
-    """Return a function that draws a figure and returns it as SVG, whose text is kept as text."""
+    """Return a function that draws a figure and returns it as SVG, with text as characters instead of outlines."""
 
     def svg(hostile: bool) -> str:
         pyplot = pytest.importorskip("matplotlib.pyplot")
@@ -152,8 +152,8 @@ TESTS: dict[str, Callable[[Any], Any]] = {
 EXPLAINED = (br.Borda(), br.MaximalLottery(), br.Davidson(), br.Schulze())
 
 
-def of_tests(method: str) -> dict[str, Callable[[bool], str]]:
-    """Return the output of each statistical test that a method of its result writes."""
+def outputs_of_tests(method: str) -> dict[str, Callable[[bool], str]]:
+    """Map each statistical test to a function that returns its result in the format that `method` writes."""
 
     def output(test: Callable[[Any], Any], hostile: bool) -> str:
         return str(getattr(test(scores(hostile)), method)())
@@ -170,7 +170,7 @@ OUTPUTS: dict[str, dict[str, Callable[[bool], str]]] = {
         "leaderboard": lambda h: str(board(h)),
         "export_text": lambda h: br.export_text(tree(h)),
         **{f"explain {type(a).__name__}": partial(explanation, a) for a in EXPLAINED},
-        **of_tests("__str__"),
+        **outputs_of_tests("__str__"),
     },
     "csv": {
         "table": lambda h: table(h).to_csv(),
@@ -178,7 +178,7 @@ OUTPUTS: dict[str, dict[str, Callable[[bool], str]]] = {
         "study": lambda h: study(h).to_csv(),
         "description": lambda h: description(h).to_csv(),
         "leaderboard": lambda h: board(h).to_csv(),
-        **of_tests("to_csv"),
+        **outputs_of_tests("to_csv"),
     },
     "latex": {
         "table": lambda h: table(h).to_latex(),
@@ -186,20 +186,20 @@ OUTPUTS: dict[str, dict[str, Callable[[bool], str]]] = {
         "report": lambda h: study(h).report(format="latex"),
         "description": lambda h: description(h).to_latex(),
         "leaderboard": lambda h: board(h).report(format="latex", title=title(h)),
-        **of_tests("to_latex"),
+        **outputs_of_tests("to_latex"),
     },
     "markdown": {
         "table": lambda h: table(h).to_markdown(),
         "report": lambda h: study(h).report(format="markdown"),
         "leaderboard": lambda h: board(h).report(format="markdown", title=title(h)),
-        **of_tests("to_markdown"),
+        **outputs_of_tests("to_markdown"),
     },
     "html": {
         "table": lambda h: table(h).to_html(),
         "report": lambda h: study(h, 4).report(),
         "leaderboard": lambda h: board(h).report(title=title(h)),
         "leaderboard in a notebook": lambda h: board(h)._repr_html_(),
-        **of_tests("to_html"),
+        **outputs_of_tests("to_html"),
     },
     "svg": {
         "critical difference": draw(
@@ -227,7 +227,7 @@ OUTPUTS: dict[str, dict[str, Callable[[bool], str]]] = {
         ),
         "intervals": draw(lambda h, ax: board(h).plot(ax=ax)),
         "pairs": draw(lambda h, ax: board(h).plot("pairs", ax=ax)),
-        # A node shows only its first labels.
+        # A node shows only its first labels, so begin with the name that matplotlib could read as a formula.
         "tree": draw(lambda h, ax: br.plot_tree(tree(h, NAMES.index("$x$")), ax=ax)),
         "label effects": draw(
             lambda h, ax: figures.plot_label_effects(
@@ -367,11 +367,11 @@ def test_names_are_inert(kind: str, name: str) -> None:
 
 
 def test_every_figure_is_tested() -> None:
-    # All of figures, two of them by Leaderboard.plot, and plot_tree.
+    # Every function of `figures` (two of them called by Leaderboard.plot), and plot_tree.
     assert len(OUTPUTS["svg"]) == len(figures.__all__) + 1
 
 
-def test_numbers_in_csv_stay() -> None:
+def test_negative_numbers_are_not_escaped_in_csv() -> None:
     text = Table("", (Column.of("x", [-1.5, 2, "-3"]),)).to_csv()
     assert text == "x\n-1.5\n2\n-3\n"
 
@@ -382,8 +382,8 @@ def test_markdown_tables_keep_their_columns() -> None:
 
 
 def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    # An argument that begins with a dash is an option.
     labels = [name for name in NAMES if "\x00" not in name and name.strip() == name]
+    # The command line would read an argument that begins with a dash as an option.
     labels = [name for name in labels if name[0] != "-"]
     file, model = tmp_path / "data.csv", tmp_path / "model.bin"
     with file.open("w", newline="", encoding="utf-8") as stream:

@@ -1,4 +1,4 @@
-"""Numbers are read as they are: masks, dates, large integers, overflows and extreme weights."""
+"""Numbers are read exactly or refused: masks, dates, large integers, overflows and extreme weights."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bucketrank.statistics import ScoreTable, holm_adjusted, wilcoxon
 
 NAN = np.nan
 ODD = 2**53 + 1
-"""The smallest integer that is not a float."""
+"""The smallest positive integer that has no exact 64-bit float."""
 
 X = np.arange(6.0).reshape(-1, 1)
 Y = np.array([[1, 2], [2, 1]] * 3)
@@ -46,7 +46,7 @@ Y = np.array([[1, 2], [2, 1]] * 3)
         "longdouble",
     ],
 )
-def test_numbers_that_would_change_are_refused(values: Any) -> None:
+def test_numbers_that_cannot_be_converted_exactly_are_refused(values: Any) -> None:
     if isinstance(values, np.ndarray) and np.finfo(np.longdouble).max == np.finfo(float).max:
         pytest.skip("longdouble is double on this machine")
     with pytest.raises(ValueError, match=r"cannot be converted exactly|too large"):
@@ -65,7 +65,7 @@ def test_numbers_that_would_change_are_refused(values: Any) -> None:
         ([np.ma.MaskedArray([1, 2, 3], mask=[True, False, False])], [[NAN, 1, 2]]),
     ],
 )
-def test_numbers_that_stay_are_ranked(values: Any, expected: Any) -> None:
+def test_numbers_that_can_be_compared_exactly_are_ranked(values: Any, expected: Any) -> None:
     np.testing.assert_array_equal(np.asarray(br.to_dense_ranks(values)), expected)
 
 

@@ -185,8 +185,8 @@ def test_a_kill_loses_only_running_jobs(tmp_path: Path) -> None:
     unfinished = Study.load(store)
     if not unfinished.is_complete:
         assert len(unfinished) % 8 == 0, "the results of a job are stored completely or not at all"
-    finished = start(store, 10)
-    out, _ = finished.communicate(timeout=120)
+    last = start(store, 10)
+    out, _ = last.communicate(timeout=120)
     assert out.split() == ["ready", str(len(expected))]
     assert numbers(Study.load(store)) == numbers(expected)
     assert 0 < counts[1] < len(expected), "the first kill was before the end"
@@ -325,7 +325,7 @@ def test_flipped_bits_never_change_results(tmp_path: Path) -> None:
 def test_a_finished_store_on_a_read_only_medium(tmp_path: Path) -> None:
     store = tmp_path / "study.db"
     study = compare([small("a", 1)], ["borda"], store=store, **SETTINGS)
-    # As on a read-only file system, SQLite cannot write its own files: folders occupy their names.
+    # Folders with the names of SQLite's own files prevent it from writing them, as a read-only file system would.
     for suffix in ("-wal", "-shm"):
         (tmp_path / f"study.db{suffix}").mkdir()
     assert numbers(Study.load(store)) == numbers(study)

@@ -1,4 +1,4 @@
-"""Studies: equality with a plain loop over folds, for any number of threads and any other datasets."""
+"""Studies: results equal those of a plain loop over folds, and do not depend on threads or on other datasets."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def rows_of(study: Study, dataset: str) -> dict[str, list[Any]]:
 
 
 class PairOrderRanker(BaseEstimator):
-    """Predicts only the pair order matrix of all training rankings."""
+    """Predicts the same pair order matrix for every row: that of all training rankings."""
 
     def fit(self, _X: Any, Y: Any) -> PairOrderRanker:
         from bucketrank import pair_order_matrix
@@ -142,16 +142,16 @@ def test_results_are_independent_of_threads_order_and_other_datasets() -> None:
     for n_jobs in (2, 3):
         assert numbers(compare([a, b], n_jobs=n_jobs, **settings)) == numbers(both)
     alone = compare([b], **settings)
-    turned = compare([b, a], ["mc4", "borda"], n_repeats=2, n_folds=4, missing=[0.3, 0])
+    reordered = compare([b, a], ["mc4", "borda"], n_repeats=2, n_folds=4, missing=[0.3, 0])
     assert rows_of(alone, "b") == rows_of(both, "b")
     few = compare([a], ["borda"], missing=0.3, n_repeats=1, n_folds=4, baseline=False)
-    chosen = turned.columns["method"] == "borda"
+    chosen = reordered.columns["method"] == "borda"
     assert chosen.sum() == 32
     borda = {
         (d, m, r, f): v
         for d, m, r, f, v in zip(
             *(
-                turned.columns[c][chosen].tolist()
+                reordered.columns[c][chosen].tolist()
                 for c in ("dataset", "missing", "repeat", "fold", "tau_x")
             ),
             strict=True,
@@ -180,7 +180,7 @@ def test_levels_share_their_folds() -> None:
 
 def test_rankers_use_the_same_folds_and_missing_labels_as_the_tree() -> None:
     class SameTree(PartialLabelRankingTree):
-        """A subclass of the tree, which is not run by the Rust engine."""
+        """A subclass of the tree; the Rust engine runs studies of the tree itself only."""
 
     data = small("a", 1)
     settings: dict[str, Any] = {"missing": [0, 0.4], "n_repeats": 1, "n_folds": 3}
@@ -189,7 +189,7 @@ def test_rankers_use_the_same_folds_and_missing_labels_as_the_tree() -> None:
     assert numbers(slow) == numbers(fast)
     beside = compare([data], ["borda"], rankers={"same": PartialLabelRankingTree()}, **settings)
     assert beside.methods == ["borda", "same", "all_tied"], (
-        "the all-tied baseline is always included"
+        "the all-tied baseline is included by default"
     )
     borda, same = (beside.columns["method"] == name for name in ("borda", "same"))
     np.testing.assert_array_equal(beside.columns["tau_x"][borda], beside.columns["tau_x"][same])
@@ -391,7 +391,7 @@ class TestSummary:
         mean = self.study.summary().mean[0].mean(axis=0)[0]
         assert f"{mean:.3f}".lstrip("0") in text
 
-    def test_forms(self) -> None:
+    def test_export_formats(self) -> None:
         summary = self.study.summary()
         assert json.loads(summary.to_json())["0.5"]["b"]["mc4"]["mean"] == summary.mean[1, 1, 2]
         assert len(summary.to_csv().splitlines()) == 1 + 2 * 2 * 3

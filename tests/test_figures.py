@@ -68,7 +68,7 @@ def draw_all(ax: Any = None) -> dict[str, Any]:
 
 
 def values_by_label(axes: Any) -> dict[str, list[float]]:
-    """The drawn line per legend entry."""
+    """The y values of each line with a legend entry, by the text of the entry."""
     named = [line for line in axes.lines if not line.get_label().startswith("_")]
     return {line.get_label(): list(np.asarray(line.get_ydata())) for line in named}
 

@@ -31,7 +31,7 @@ def test_text_and_bytes_replace_a_file(tmp_path: Path) -> None:
 
 
 @posix
-def test_permissions_are_those_of_a_new_or_of_the_replaced_file(tmp_path: Path) -> None:
+def test_new_files_have_default_permissions_and_replaced_files_keep_theirs(tmp_path: Path) -> None:
     new, plain = tmp_path / "new", tmp_path / "plain"
     plain.write_text("")
     write_file(new, "")
@@ -169,7 +169,7 @@ def test_a_kill_keeps_the_old_file(step: str, tmp_path: Path) -> None:
     assert path.read_text() == "old"
 
 
-def test_missing_folders_and_folders_are_rejected(tmp_path: Path) -> None:
+def test_paths_of_folders_and_in_missing_folders_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="missing"):
         write_file(tmp_path / "missing" / "file", "")
     with pytest.raises(OSError, match=tmp_path.name):

@@ -102,8 +102,8 @@ def test_out_of_bag_predictions_come_from_trees_without_the_row(variant: str) ->
     np.testing.assert_allclose(outside.sum(axis=2), 1)
     predicted = br.TauX().aggregate_pair_shares(outside)
     assert forest.oob_score_ == pytest.approx(br.tau_x(Y, predicted))
-    fitted = br.tau_x(Y, br.TauX().aggregate_pair_shares(inside))
-    assert forest.oob_score_ < fitted - 0.1
+    training_score = br.tau_x(Y, br.TauX().aggregate_pair_shares(inside))
+    assert forest.oob_score_ < training_score - 0.1
     # Weights affect the score; rows of weight 0 have no effect.
     weights = (np.arange(len(X)) % 2).astype(float)
     weighted = clone(forest).fit(X, Y, weights)
@@ -113,7 +113,7 @@ def test_out_of_bag_predictions_come_from_trees_without_the_row(variant: str) ->
     assert weighted.oob_score_ == pytest.approx(br.tau_x(Y[kept], predicted, weights[kept]))
 
 
-def test_the_guard_changes_the_strength_only_where_it_helps() -> None:
+def test_the_out_of_bag_guard_changes_the_shrinkage_only_where_it_helps() -> None:
     rng = np.random.default_rng(0)
     X = rng.random((150, 3))
     noise = br.to_dense_ranks(rng.integers(0, 4, (150, 5)).astype(float))
@@ -128,7 +128,7 @@ def test_the_guard_changes_the_strength_only_where_it_helps() -> None:
     assert kept.shrinkage_strength_ == 0.5
 
 
-def test_no_out_of_bag_row_warns() -> None:
+def test_a_forest_without_out_of_bag_rows_warns() -> None:
     with pytest.warns(UserWarning, match="no out-of-bag score; more trees leave out more rows"):
         forest = Forest(n_estimators=1, oob_score=True).fit([[0.0]], [[1, 2]])
     assert np.isnan(forest.oob_score_)
@@ -277,7 +277,8 @@ def test_compare_includes_forests_and_shrunk_trees() -> None:
         n_folds=3,
         progress=False,
     )
-    # Folds and missing labels are the same, and the ranker is the tree with its own aggregator.
+    # Both studies have the same folds and missing labels, and the ranker "path" of the first is the tree of the second
+    # with the aggregator tau_x.
     expected = study.columns["tau_x"][study.columns["method"] == "path"]
     found = shrunk.columns["tau_x"][shrunk.columns["method"] == "tau_x"]
     np.testing.assert_array_equal(found, expected)

@@ -1,6 +1,6 @@
 """Random calls, texts and files: each returns, or raises an error that is meant for users.
 
-A normal run tries a few fixed examples. ``make fuzz SECONDS=600`` tries new examples for that long.
+A normal run tries a few fixed examples. ``make fuzz SECONDS=600`` tries new examples for 600 seconds.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def columns(draw: st.DrawFn, entries: Any) -> Any:
 
 @st.composite
 def games(draw: st.DrawFn) -> Any:
-    """Comparisons of valid columns."""
+    """Comparisons of valid columns, or None if `from_comparisons` refuses them."""
     rows = draw(st.integers(1, 8))
     pairs = [draw(st.permutations(["a", "b", "c", "d"]))[:2] for _ in range(rows)]
     outcomes = [draw(st.sampled_from(["first", "second", "tie"])) for _ in range(rows)]

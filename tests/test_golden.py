@@ -1,4 +1,4 @@
-"""Pair order matrices and datasets compared with the golden files next to the checkout."""
+"""Pair order matrices, aggregators and datasets compared with the golden files next to the checkout."""
 
 from __future__ import annotations
 

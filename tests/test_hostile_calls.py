@@ -19,10 +19,10 @@ EXPECTED = {
     "BadFileError",
     "StoreError",
     "FileNotFoundError",
-    # A ValueError and TypeError of scikit-learn.
+    # An exception of scikit-learn that is both a ValueError and a TypeError.
     "InvalidParameterError",
 }
-"""Outcomes of a call; an object that raises in its own methods may raise anything else."""
+"""Permitted outcomes of a call. Calls with the argument "raiser", whose own methods raise, may have any outcome."""
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs the memory limits of Linux")
