@@ -303,7 +303,7 @@ def test_numbers_too_large_for_floats() -> None:
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.float64])
-def test_an_array_that_another_thread_writes_never_panics(kind: Any) -> None:
+def test_calls_never_panic_while_another_thread_writes_the_array(kind: Any) -> None:
     Y = np.tile(np.arange(1, 41, dtype=kind), (2000, 1))
     stop = threading.Event()
 

@@ -33,7 +33,7 @@ def data() -> tuple[Array, Array]:
 
 
 def borda_by_hand(shares: Array, n_labels: int) -> Array:
-    """Mean over the other labels of before plus half of tied; a half for a pair without shares."""
+    """Borda score of each label: the mean over all other labels of before + tied / 2, or of 1/2 without shares."""
     scores = np.zeros((len(shares), n_labels))
     pairs = [(u, v) for u in range(n_labels) for v in range(u + 1, n_labels)]
     for row, table in enumerate(shares):
@@ -86,7 +86,7 @@ def test_columns_by_name(data: tuple[Array, Array]) -> None:
     np.testing.assert_array_equal(named.average, numbered.average)
 
 
-def test_containers_do_not_matter(data: tuple[Array, Array]) -> None:
+def test_label_scores_are_arrays_for_every_output_container(data: tuple[Array, Array]) -> None:
     linear = br.PartialLabelRankingLinear().set_output(transform="pandas").fit(*data)
     assert isinstance(LabelScores(linear).predict(data[0]), np.ndarray)
 
@@ -121,7 +121,7 @@ def test_bad_input(data: tuple[Array, Array]) -> None:
         partial_dependence(3, X, [0])
 
 
-def test_partial_dependence_tries_known_values_only() -> None:
+def test_missing_values_are_not_in_the_grid() -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"city": rng.choice(["Bern", "Oslo"], 150), "age": rng.uniform(0, 9, 150)})
     Y = np.where((X["city"] == "Oslo").to_numpy()[:, None], [[1, 2]], [[2, 1]])

@@ -49,11 +49,11 @@ def test_definitions_hold(battles: datasets.Battles, method: str, simultaneous: 
     d = scores[:, None] - scores
     db = resampled[:, :, None] - resampled[:, None, :]
     se = db.std(axis=0, ddof=1)
-    known = se > 1e-7
-    largest = np.where(known, abs(db - d) / np.where(known, se, 1), 0).max(axis=(1, 2))
+    varies = se > 1e-7
+    largest = np.where(varies, abs(db - d) / np.where(varies, se, 1), 0).max(axis=(1, 2))
     c = np.quantile(largest, 0.95) if simultaneous else 1.959963984540054
     assert board.critical_value == pytest.approx(c, rel=1e-9)
-    ahead = np.where(known, d > c * se, d > 1e-7)
+    ahead = np.where(varies, d > c * se, d > 1e-7)
     np.testing.assert_array_equal(board.ahead, ahead)
     np.testing.assert_array_equal(board.rank_low, 1 + ahead.sum(axis=0))
     np.testing.assert_array_equal(board.rank_high, n - ahead.sum(axis=1))
@@ -61,10 +61,10 @@ def test_definitions_hold(battles: datasets.Battles, method: str, simultaneous: 
         [board.score_low, board.score_high], np.quantile(resampled, [0.025, 0.975], axis=0)
     )
     tiers: dict[int, int] = {}
-    order, opener = board.order(), -1
+    order, first_of_tier = board.order(), -1
     for label in order.tolist():
-        if opener < 0 or ahead[opener, label]:
-            opener = label
+        if first_of_tier < 0 or ahead[first_of_tier, label]:
+            first_of_tier = label
             tiers[label] = max(tiers.values(), default=0) + 1
         else:
             tiers[label] = max(tiers.values())
@@ -80,7 +80,7 @@ def test_known_tiers_are_found(battles: datasets.Battles, board: Leaderboard) ->
     np.testing.assert_allclose(board.resampled.std(axis=0), errors, rtol=0.25)
 
 
-def test_the_result_does_not_depend_on_threads_rows_or_parts(
+def test_the_result_does_not_depend_on_threads_row_order_or_counting(
     battles: datasets.Battles, board: Leaderboard
 ) -> None:
     frame = battles.comparisons.to_pandas().sample(frac=1, random_state=0)
@@ -90,13 +90,13 @@ def test_the_result_does_not_depend_on_threads_rows_or_parts(
         other = leaderboard(data, n_resamples=200, n_jobs=n_jobs)
         np.testing.assert_array_equal(other.resampled, board.resampled)
         np.testing.assert_array_equal(other.ahead, board.ahead)
-    whole = counts.to_pandas().melt(["first", "second"], ["before", "tied", "after"])
-    whole = whole[whole["value"] > 0]
+    outcome_counts = counts.to_pandas().melt(["first", "second"], ["before", "tied", "after"])
+    outcome_counts = outcome_counts[outcome_counts["value"] > 0]
     weighted = from_comparisons(
         "first",
         "second",
         "variable",
-        data=whole,
+        data=outcome_counts,
         weight="value",
         outcomes={"before": "first", "tied": "tie", "after": "second"},
     )
@@ -375,7 +375,7 @@ def test_a_dask_data_frame_of_comparisons_gives_the_leaderboard_of_one_pass(
     assert again.labels == board.labels
 
 
-def test_weights_beyond_whole_numbers_stay_floats() -> None:
+def test_counts_too_large_for_integers_stay_floats() -> None:
     games = from_comparisons(["a", "a"], ["b", "b"], [0, 0], weight=[1.0, 1e300])
     board = leaderboard(games, n_resamples=2, progress=False)
     assert board.to_pandas()["comparisons"].dtype == float

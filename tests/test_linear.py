@@ -15,10 +15,10 @@ from strategies import profiles
 from tree_data import dense, random_data, with_missing_labels
 
 
-def penalised(
+def penalised_loss(
     flat: np.ndarray, inputs: np.ndarray, Y: np.ndarray, weights: np.ndarray
 ) -> tuple[float, np.ndarray]:
-    """Penalty minus log-likelihood, by the plain Python reference, and its gradient."""
+    """Penalty minus log-likelihood, and its gradient, computed by the plain Python reference."""
     columns = inputs.shape[1]
     W = flat.reshape(columns, -1)
     ridge = np.full((columns, 1), 0.1)
@@ -46,7 +46,7 @@ def test_the_model_is_the_optimum_of_scipy(seed: int) -> None:
     standard = np.clip((X - mean) / scale, -6, 6) / np.sqrt(2)
     inputs = np.column_stack([standard, np.ones(25)])
     best = minimize(
-        penalised,
+        penalised_loss,
         np.zeros(3 * 6),
         args=(inputs, Y, weights),
         jac=True,

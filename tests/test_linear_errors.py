@@ -11,7 +11,7 @@ import pytest
 
 from bucketrank import PartialLabelRankingLinear, load_model, save_model
 from bucketrank.estimators.standard_errors import ERROR_NAMES, standard_errors
-from test_linear import penalised
+from test_linear import penalised_loss
 from tree_data import Array, dense, random_data, with_missing_labels
 
 RIDGE, INTERCEPT_RIDGE = 0.1, 0.001
@@ -27,7 +27,8 @@ def errors_of(linear: PartialLabelRankingLinear) -> Array:
 def hessian(at: Array, *data: Array) -> Array:
     step = 1e-4
     rows = [
-        (penalised(at + step * unit, *data)[1] - penalised(at - step * unit, *data)[1]) / (2 * step)
+        (penalised_loss(at + step * unit, *data)[1] - penalised_loss(at - step * unit, *data)[1])
+        / (2 * step)
         for unit in np.eye(len(at))
     ]
     return np.array(rows)
@@ -40,8 +41,8 @@ def scaled_inputs(X: Array, weights: Array) -> Array:
     return np.column_stack([standard, np.ones(len(X))])
 
 
-def without_common_shift(matrix: Array, n_labels: int) -> Array:
-    """The variances of coefficients that are constrained to the sum 0 over the utilities of an input."""
+def constrained_variances(matrix: Array, n_labels: int) -> Array:
+    """Variances from the Hessian `matrix` if the utility coefficients of each input are constrained to the sum 0."""
     n_inputs = len(matrix) // (2 * n_labels)
     sums = np.kron(np.eye(n_inputs), np.r_[np.ones(n_labels), np.zeros(n_labels)])
     allowed = np.linalg.svd(sums)[2][n_inputs:].T
@@ -73,9 +74,9 @@ def test_standard_errors_of_comparisons_equal_the_inverse_hessian(seed: int) -> 
     assert np.abs(inputs).max() == pytest.approx(6 / np.sqrt(2))
     scores = np.vstack([linear.coef_, linear.tie_coef_]).T * np.sqrt(features)
     at = np.vstack([scores, np.r_[linear.intercept_, linear.tie_intercept_]]).ravel()
-    assert np.abs(penalised(at, inputs, Y, weights)[1]).max() < 1e-6
+    assert np.abs(penalised_loss(at, inputs, Y, weights)[1]).max() < 1e-6
     matrix = hessian(at, inputs, Y, weights)
-    variances = without_common_shift(matrix, labels)
+    variances = constrained_variances(matrix, labels)
     unit = np.r_[np.full(features, 1 / np.sqrt(features)), 1][:, None]
     expected = np.sqrt(variances).reshape(features + 1, 2 * labels) * unit
     np.testing.assert_allclose(errors_of(linear), expected, rtol=1e-5)
@@ -86,26 +87,28 @@ def test_standard_errors_of_comparisons_equal_the_inverse_hessian(seed: int) -> 
     np.testing.assert_allclose(whole, variances + common, rtol=1e-5)
 
 
-@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("has_integer_weights", [True, False])
 @pytest.mark.parametrize("seed", range(3))
-def test_standard_errors_of_rankings_are_robust(seed: int, whole: bool) -> None:
+def test_standard_errors_of_rankings_are_robust(seed: int, has_integer_weights: bool) -> None:
     """The sandwich of the Hessian and the gradients of single rankings, all by the reference in NumPy."""
     rows, features, labels = 40, 2, 4
     X, Y = random_data(seed, rows=rows, features=features, labels=labels)
     X = X.astype(float)
     Y = with_missing_labels(Y, 0.2, seed)
-    weights = np.random.default_rng(seed).integers(0, 4, rows) * (1.0 if whole else 0.7)
+    weights = np.random.default_rng(seed).integers(0, 4, rows) * (
+        1.0 if has_integer_weights else 0.7
+    )
     linear = PartialLabelRankingLinear(tolerance=1e-9, standard_errors=True).fit(X, Y, weights)
     inputs = scaled_inputs(X, weights)
     scores = np.vstack([linear.coef_, linear.tie_coef_]).T * np.sqrt(features)
     at = np.vstack([scores, np.r_[linear.intercept_, linear.tie_intercept_]]).ravel()
     matrix = hessian(at, inputs, Y, weights)
-    # The penalty does not depend on the rows: subtracted, it leaves the gradient of a single ranking.
-    penalty = penalised(at, inputs, Y, np.zeros(rows))[1]
-    slopes = [penalised(at, inputs, Y, unit)[1] - penalty for unit in np.eye(rows)]
+    # The gradient with one row of weight 1, minus that of the penalty, is the gradient of a single ranking.
+    penalty = penalised_loss(at, inputs, Y, np.zeros(rows))[1]
+    slopes = [penalised_loss(at, inputs, Y, unit)[1] - penalty for unit in np.eye(rows)]
     compared = (weights > 0) & (np.isfinite(Y).sum(axis=1) > 1)
-    total = weights[compared].sum() if whole else compared.sum()
-    factors = weights if whole else weights**2
+    total = weights[compared].sum() if has_integer_weights else compared.sum()
+    factors = weights if has_integer_weights else weights**2
     products = sum(f * np.outer(s, s) for f, s in zip(factors, slopes, strict=True))
     ridge = np.repeat(np.r_[np.full(features, RIDGE), INTERCEPT_RIDGE], 2 * labels)
     middle = total / (total - 1) * products + np.diag(ridge)
@@ -119,7 +122,7 @@ def test_standard_errors_of_rankings_are_robust(seed: int, whole: bool) -> None:
     np.testing.assert_allclose(errors_of(linear), expected, rtol=1e-5)
 
 
-def test_whole_weights_are_copies() -> None:
+def test_integer_weights_equal_copies() -> None:
     X, Y = random_data(3, rows=30, labels=4)
     weights = np.arange(30) % 3
     options: dict[str, Any] = {"standard_errors": True, "tolerance": 1e-9}
@@ -216,7 +219,7 @@ def test_labels_never_compared_and_constant_features_have_the_error_of_the_penal
     linear = PartialLabelRankingLinear(standard_errors=True).fit(X, Y)
     assert linear.coef_standard_error_[3, 0] == pytest.approx(1 / np.sqrt(RIDGE * 3))
     assert linear.intercept_standard_error_[3] == pytest.approx(1 / np.sqrt(INTERCEPT_RIDGE))
-    # Three labels without a common shift: two thirds of the variance.
+    # With the sum constrained to 0, each of three coefficients has two thirds of the variance of the penalty.
     assert linear.coef_standard_error_[0, 2] == pytest.approx(np.sqrt(2 / 3 / (RIDGE * 3)))
     assert linear.tie_coef_standard_error_[0, 2] == pytest.approx(1 / np.sqrt(RIDGE * 3))
     alone = np.where(np.arange(3) == 1, 1.0, np.nan) * np.ones((5, 1))

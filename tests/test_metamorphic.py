@@ -2,7 +2,8 @@
 
 Each law changes the data or the estimator and says what the predictions of the changed fit must be. The table `LAWS`
 states per estimator whether a law is exact (the predictions are equal), holds within a tolerance of the predicted
-shares (sums are formed in another order, so the last bits differ), or is not promised, and why.
+shares (sums are formed in another order, so the last bits differ), or is not promised; then the entry is a text that
+says why.
 """
 
 from __future__ import annotations
@@ -151,7 +152,7 @@ def compare(law: str, name: str, found: Array, expected: Array) -> None:
         np.testing.assert_allclose(found, expected, atol=float(strength), err_msg=f"{law}, {name}")
 
 
-def promised(law: str) -> list[str]:
+def estimators_that_promise(law: str) -> list[str]:
     return [name for name in ESTIMATORS if LAWS[law][name] == EXACT or LAWS[law][name] == SUMS]
 
 
@@ -175,7 +176,7 @@ def check_monotone_map(name: str, seed: int) -> None:
     X, Y = data(seed)
     mapped = np.exp(X) * 3 - 40
     first, second = fit(ESTIMATORS[name], X, Y), fit(ESTIMATORS[name], mapped, Y)
-    # Only values of the training data: between them a threshold may be anywhere.
+    # Predict training rows only: a threshold may lie anywhere between two values, so other rows may change sides.
     compare("monotone map", name, shares(second, mapped), shares(first, X))
 
 
@@ -205,7 +206,7 @@ def test_the_table_is_complete() -> None:
 
 
 @pytest.mark.parametrize(
-    ("law", "name"), [(law, name) for law in LAWS for name in promised(law)], ids=str
+    ("law", "name"), [(law, name) for law in LAWS for name in estimators_that_promise(law)], ids=str
 )
 def test_law(law: str, name: str) -> None:
     for seed in range(4):

@@ -83,7 +83,7 @@ def test_invalid_positions_name_the_argument() -> None:
 
 
 @pytest.mark.parametrize("n_labels", [127, 128, 1024, 1025])
-def test_many_labels_take_other_algorithms_and_give_the_same(n_labels: int) -> None:
+def test_the_algorithms_for_many_labels_equal_the_definition(n_labels: int) -> None:
     rng = np.random.default_rng(n_labels)
     a, b = br.to_dense_ranks(rng.integers(0, n_labels // 2, (2, n_labels)))
     disagreeing = ((a[:, None] <= a) != (b[:, None] <= b)).sum()
