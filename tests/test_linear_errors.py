@@ -219,7 +219,7 @@ def test_labels_never_compared_and_constant_features_have_the_error_of_the_penal
     linear = PartialLabelRankingLinear(standard_errors=True).fit(X, Y)
     assert linear.coef_standard_error_[3, 0] == pytest.approx(1 / np.sqrt(RIDGE * 3))
     assert linear.intercept_standard_error_[3] == pytest.approx(1 / np.sqrt(INTERCEPT_RIDGE))
-    # With the sum constrained to 0, each of three coefficients has two thirds of the variance of the penalty.
+    # With the sum constrained to 0, each of three coefficients has two thirds of the variance 1 / (RIDGE * 3).
     assert linear.coef_standard_error_[0, 2] == pytest.approx(np.sqrt(2 / 3 / (RIDGE * 3)))
     assert linear.tie_coef_standard_error_[0, 2] == pytest.approx(1 / np.sqrt(RIDGE * 3))
     alone = np.where(np.arange(3) == 1, 1.0, np.nan) * np.ones((5, 1))

@@ -24,7 +24,7 @@ from bucketrank import (
 )
 from bucketrank.__main__ import main
 from reference import tree as reference
-from test_tree import flat, grown, improvement, preorder, structure, weights_of_kind
+from test_tree import flat, full_tree, improvement, preorder, structure, weights_of_kind
 from tree_data import Array, pair_codes, random_data, with_missing_labels
 
 ESTIMATORS: list[Any] = [
@@ -43,7 +43,7 @@ every_estimator = pytest.mark.parametrize("model", ESTIMATORS, ids=repr)
 
 
 def with_missing_values(X: Array, share: float, seed: int, complete: int = 1) -> Array:
-    """Drop values at random, except from the last columns."""
+    """Drop values at random, except from the last `complete` columns."""
     dropped = np.random.default_rng(seed).random(X.shape) < share
     if complete:
         dropped[:, -complete:] = False
@@ -59,7 +59,7 @@ def incomplete_data(seed: int = 5, rows: int = 120) -> tuple[Array, Array]:
 @pytest.mark.parametrize("labels_missing", [0.0, 0.3])
 @pytest.mark.parametrize("share", [0.1, 0.4, 0.8])
 def test_equals_the_reference(weights: str, labels_missing: float, share: float) -> None:
-    learnt = 0
+    splits_by_missingness = 0
     for seed in range(10):
         X, Y = random_data(seed, rows=8 + 6 * seed, labels=2 + seed % 4, features=1 + seed % 3)
         X = with_missing_values(X, share, seed, complete=seed % 2)
@@ -82,12 +82,12 @@ def test_equals_the_reference(weights: str, labels_missing: float, share: float)
             assert (thresholds[0] if thresholds else None) == node.threshold
             assert nodes["missing_left"][index] == (-1 if feature < 0 else node.missing_left)
             assert sorted(tree.tree_.node_rows(index).tolist()) == node.rows
-            learnt += node.threshold == np.inf
+            splits_by_missingness += node.threshold == np.inf
         leaves = tree.apply(X)
         for row, x in enumerate(X.tolist()):
             rows = reference.leaf_of(expected[0], x).rows
             assert sorted(tree.leaf_rows(int(leaves[row])).tolist()) == rows
-    assert learnt > 0
+    assert splits_by_missingness > 0
 
 
 def test_splits_are_as_good_as_sklearns() -> None:
@@ -95,7 +95,7 @@ def test_splits_are_as_good_as_sklearns() -> None:
     for seed in range(12):
         X, Y = random_data(seed, rows=80, features=1 + seed % 4, labels=2 + seed % 4, values=9)
         X = with_missing_values(X, [0.1, 0.3, 0.6][seed % 3], seed, complete=0)
-        tree = grown().fit(X, Y)
+        tree = full_tree().fit(X, Y)
         codes = pair_codes(Y)
         for index in np.flatnonzero(tree.tree_.nodes()["feature"] >= 0).tolist():
             rows = tree.tree_.node_rows(index)
@@ -116,15 +116,15 @@ def test_the_root_treats_missing_as_a_value_beyond_all_others(criterion: str) ->
     for seed in range(30):
         X, Y = random_data(seed, rows=50, features=2, labels=3, values=8)
         X = with_missing_values(X, 0.3, seed)
-        stump = grown(max_depth=1, criterion=criterion).fit(X, Y)
+        stump = full_tree(max_depth=1, criterion=criterion).fit(X, Y)
         nodes = stump.tree_.nodes()
         missing_left = bool(nodes["missing_left"][0])
         sides.add(missing_left)
         outside = np.where(np.isnan(X), -99.0 if missing_left else 99.0, X)
-        other = grown(max_depth=1, criterion=criterion).fit(outside, Y)
+        other = full_tree(max_depth=1, criterion=criterion).fit(outside, Y)
         assert improvement(other, 0) == pytest.approx(improvement(stump, 0), abs=1e-12)
         worse = np.where(np.isnan(X), 99.0 if missing_left else -99.0, X)
-        rival = grown(max_depth=1, criterion=criterion).fit(worse, Y)
+        rival = full_tree(max_depth=1, criterion=criterion).fit(worse, Y)
         assert improvement(rival, 0) <= improvement(stump, 0) + 1e-12
         np.testing.assert_array_equal(stump.apply(X), other.apply(outside))
     assert sides == {False, True}
@@ -135,9 +135,9 @@ def test_engines_agree(params: dict[str, Any]) -> None:
     for seed in range(6):
         X, Y = random_data(seed, rows=400, features=5, labels=4, values=20)
         X = with_missing_values(X, 0.3, seed)
-        fast = grown(random_state=seed, **params).fit(X, Y)
+        fast = full_tree(random_state=seed, **params).fit(X, Y)
         # Weights that are not whole numbers need the weighted engine; a common factor changes no split.
-        weighted = grown(random_state=seed, **params).fit(X, Y, np.full(len(X), 0.5))
+        weighted = full_tree(random_state=seed, **params).fit(X, Y, np.full(len(X), 0.5))
         assert [s[:2] for s in structure(fast)] == [s[:2] for s in structure(weighted)]
         np.testing.assert_array_equal(fast.apply(X), weighted.apply(X))
         sides = [tree.tree_.nodes()["missing_left"].tolist() for tree in (fast, weighted)]
@@ -147,7 +147,7 @@ def test_engines_agree(params: dict[str, Any]) -> None:
 @pytest.mark.parametrize("splitter", ["best", "random", "equal_frequency", "equal_width"])
 def test_training_rows_reach_their_leaves(splitter: str) -> None:
     X, Y = incomplete_data(rows=300)
-    tree = grown(splitter=splitter, random_state=0).fit(X, Y)
+    tree = full_tree(splitter=splitter, random_state=0).fit(X, Y)
     assert tree.get_n_leaves() > 20
     for row, leaf in enumerate(tree.apply(X).tolist()):
         assert row in tree.leaf_rows(leaf)
@@ -156,30 +156,30 @@ def test_training_rows_reach_their_leaves(splitter: str) -> None:
 def test_unseen_missing_values_go_to_the_heavier_side() -> None:
     X = np.arange(10.0).reshape(-1, 1)
     Y = np.where(X < 3, [[1, 2]], [[2, 1]])
-    for model in (grown(), PartialLabelRankingBooster(rounds=20, min_samples_leaf=1)):
+    for model in (full_tree(), PartialLabelRankingBooster(rounds=20, min_samples_leaf=1)):
         model.fit(X, Y)
         assert model.predict([[np.nan]]).tolist() == [[2, 1]]
     heavy = np.where(X[:, 0] < 3, 9.0, 1.0)
-    assert grown().fit(X, Y, heavy).predict([[np.nan]]).tolist() == [[1, 2]]
+    assert full_tree().fit(X, Y, heavy).predict([[np.nan]]).tolist() == [[1, 2]]
 
 
 def test_a_constant_feature_with_missing_values_splits() -> None:
     X = np.array([[1.0], [np.nan], [1.0], [np.nan]])
     Y = np.array([[1, 2], [2, 1], [1, 2], [2, 1]])
     for splitter in ("best", "random", "equal_frequency", "equal_width"):
-        tree = grown(splitter=splitter).fit(X, Y)
+        tree = full_tree(splitter=splitter).fit(X, Y)
         assert tree.tree_.nodes()["thresholds"][0] == [np.inf]
         np.testing.assert_array_equal(tree.predict(X), Y)
     assert export_text(tree) == "|-- x0 is known: 0 > 1 (2 rows)\n|-- x0 is missing: 1 > 0 (2 rows)"
-    nothing = grown().fit(np.full((4, 1), np.nan), Y)
+    nothing = full_tree().fit(np.full((4, 1), np.nan), Y)
     assert nothing.get_n_leaves() == 1
 
 
 def test_text_says_where_missing_values_go() -> None:
     X = np.array([[0.0], [5.0], [6.0], [7.0], [np.nan]])
     Y = np.array([[1, 2], [2, 1], [2, 1], [2, 1], [1, 2]])
-    assert "x0 <= 2.50 or missing: 0 > 1 (2 rows)" in export_text(grown().fit(X, Y))
-    assert "missing" not in export_text(grown().fit(X[:4], Y[:4]))
+    assert "x0 <= 2.50 or missing: 0 > 1 (2 rows)" in export_text(full_tree().fit(X, Y))
+    assert "missing" not in export_text(full_tree().fit(X[:4], Y[:4]))
 
 
 def test_soft_routing_follows_the_learnt_side() -> None:
@@ -187,7 +187,7 @@ def test_soft_routing_follows_the_learnt_side() -> None:
     soft = PartialLabelRankingTree(shrinkage="path", routing="soft").fit(X, Y)
     hard = clone(soft).set_params(routing="hard").fit(X, Y)
     nothing = np.full((1, X.shape[1]), np.nan)
-    # A row without values is on one side of every split.
+    # Soft routing sends a missing value to one side only, so a row without values reaches a single leaf.
     np.testing.assert_allclose(
         soft.predict_pair_shares(nothing), hard.predict_pair_shares(nothing), atol=1e-12
     )
@@ -204,14 +204,14 @@ def test_laws(model: Any, tmp_path: Path) -> None:
         )
     one_by_one = np.vstack([fitted.predict(row[None]) for row in X[:30]])
     np.testing.assert_array_equal(one_by_one, expected[:30])
-    for other in (pickle.loads(pickle.dumps(fitted)), saved(fitted, tmp_path)):
+    for other in (pickle.loads(pickle.dumps(fitted)), save_and_load(fitted, tmp_path)):
         np.testing.assert_array_equal(other.predict(X), expected)
     columns = np.asfortranarray(X)
     np.testing.assert_array_equal(clone(model).fit(columns, Y).predict(columns), expected)
     np.testing.assert_array_equal(X, incomplete_data()[0])
 
 
-def saved(model: Any, folder: Path) -> Any:
+def save_and_load(model: Any, folder: Path) -> Any:
     save_model(model, folder / "model.bin")
     return load_model(folder / "model.bin")
 

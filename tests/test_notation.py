@@ -154,7 +154,7 @@ def test_sets_are_rejected() -> None:
         br.from_buckets([{("a",), ("b",)}])
     with pytest.raises(TypeError, match=r"row 0: a bucket is of type set, whose order"):
         br.from_buckets([[{"a", "b"}, ["c"]]])
-    # With given columns, a bucket may be a set.
+    # If the labels are given, a bucket may be a set.
     assert br.from_buckets([[{"a", "b"}, ["c"]]], list("abc")).positions.tolist() == [[1, 1, 2]]
     with pytest.raises(TypeError, match=r"row 1: a label has the name \[1\]; expected a string"):
         br.from_buckets([[["a"]], [[[1]]]])  # type: ignore[list-item]

@@ -25,14 +25,14 @@ HEADER = """# FILE NAME: example.toi
 """
 
 
-def written(folder: Path, text: str, name: str = "example.toi") -> Path:
+def write_file(folder: Path, text: str, name: str = "example.toi") -> Path:
     file = folder / name
     file.write_text(text)
     return file
 
 
 def test_counts_names_ties_and_unranked_alternatives(tmp_path: Path) -> None:
-    file = written(tmp_path, HEADER + "5: 1,{2,3}\n3: 2\n1: {1,3},2\n")
+    file = write_file(tmp_path, HEADER + "5: 1,{2,3}\n3: 2\n1: {1,3},2\n")
     Y, labels, weights = br.read_preflib(file)
     assert labels == ["tea", "coffee", "juice"]
     assert weights is not None
@@ -53,17 +53,17 @@ def test_repeated_names_get_numbers(tmp_path: Path, names: list[str], labels: li
     text = HEADER + "1: 1,2,3\n"
     for old, new in zip(["tea", "coffee", "juice"], names, strict=True):
         text = text.replace(f": {old}", f": {new}")
-    assert br.read_preflib(written(tmp_path, text))[1] == labels
+    assert br.read_preflib(write_file(tmp_path, text))[1] == labels
 
 
 def test_a_comment_of_many_spaces_is_read_in_linear_time(tmp_path: Path) -> None:
     text = HEADER + "#" + " " * 100_000 + "no key\n2: 1,2\n"
-    assert br.read_preflib(written(tmp_path, text)).positions.shape == (1, 3)
+    assert br.read_preflib(write_file(tmp_path, text)).positions.shape == (1, 3)
 
 
 def test_categories_are_positions(tmp_path: Path) -> None:
     text = HEADER.replace("toi", "cat") + "2: {},{1,2},3\n"
-    Y, _, _ = br.read_preflib(written(tmp_path, text, "example.cat"))
+    Y, _, _ = br.read_preflib(write_file(tmp_path, text, "example.cat"))
     assert Y.tolist() == [[1, 1, 2]]
 
 
@@ -106,7 +106,7 @@ def test_round_trip(tmp_path_factory: pytest.TempPathFactory, data: st.DataObjec
     ],
 )
 def test_bad_files_name_file_and_line(tmp_path: Path, text: str, message: str) -> None:
-    file = written(tmp_path, text)
+    file = write_file(tmp_path, text)
     with pytest.raises(BadFileError, match=message) as caught:
         br.read_preflib(file)
     assert str(caught.value).startswith(str(file))
@@ -129,7 +129,7 @@ def test_rankings_that_a_file_type_cannot_store_are_refused(tmp_path: Path) -> N
 def test_the_aggregate_command_reads_preflib_files(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = written(tmp_path, HEADER + "5: 1,{2,3}\n3: 2,3\n")
+    file = write_file(tmp_path, HEADER + "5: 1,{2,3}\n3: 2,3\n")
     assert main(["aggregate", str(file), "--method", "borda", "--beta", "0"]) == 0
     assert "tea > coffee > juice" in capsys.readouterr().out
     assert main(["aggregate", str(file), "--labels", "juice", "tea", "--format", "json"]) == 0
@@ -140,7 +140,7 @@ SURVEY = "name,age,tea,coffee,juice,people\nann,31,1,2,3,5\nbob,40,3,1,,2\n"
 
 
 def test_a_survey_with_other_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = written(tmp_path, SURVEY, "survey.csv")
+    file = write_file(tmp_path, SURVEY, "survey.csv")
     assert main(["aggregate", str(file)]) == 2
     assert "--labels names the columns" in capsys.readouterr().err
     command = ["aggregate", str(file), "--labels", "tea", "coffee", "juice"]
@@ -159,7 +159,7 @@ def test_a_survey_with_other_columns(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "no label 'beer'; it has: " in capsys.readouterr().err
     assert main([*command[:-1], "tea"]) == 2
     assert "--labels names 'tea' twice" in capsys.readouterr().err
-    table = written(tmp_path, "h,a,b\n1,1,2\n2,2,1\n3,1,2\n", "table.csv")
+    table = write_file(tmp_path, "h,a,b\n1,1,2\n2,2,1\n3,1,2\n", "table.csv")
     assert main(["datasets", str(table), "--labels", "a", "b"]) == 0
     assert "table" in capsys.readouterr().out
     assert main(["datasets", "iris", "--labels", "a", "b"]) == 2
@@ -169,7 +169,7 @@ def test_a_survey_with_other_columns(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_commands_without_features_read_preflib_files(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = written(tmp_path, HEADER + "50: 1,{2,3}\n3: 2\n11: {1,3},2\n")
+    file = write_file(tmp_path, HEADER + "50: 1,{2,3}\n3: 2\n11: {1,3},2\n")
     assert main(["datasets", str(file), "--format", "json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
     assert found.pop("missing") == pytest.approx(2 * 3 / 64 / 3)
@@ -203,7 +203,7 @@ def test_commands_without_features_read_preflib_files(
 def test_a_table_of_rankings_makes_a_leaderboard(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = written(
+    file = write_file(
         tmp_path, "city,tea,coffee,people\nOslo,1,2,30\nRome,2,1,4\nBonn,1,1,6\n", "survey.csv"
     )
     options = ["leaderboard", str(file), "--labels", "tea", "coffee", "--resamples", "50"]

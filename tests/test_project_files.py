@@ -23,7 +23,7 @@ def test_every_python_block_of_the_readme_is_run() -> None:
     blocks = re.findall(r"```python\n(.*?)```", read("README.md"), re.DOTALL)
     assert blocks
     for block in blocks:
-        # Only lines after a prompt are run, and without the blank line the fence would be expected output.
+        # Doctest runs only lines after a prompt, and expects the closing fence as output if no blank line precedes it.
         assert block.startswith(">>> "), block
         assert block.endswith("\n\n"), block
 

@@ -20,7 +20,7 @@ X = RNG.normal(size=(60, 3))
 
 @dataclass(frozen=True)
 class MyBorda(br.Aggregator):
-    """Borda's rule without a threshold, by the matrix."""
+    """Borda's rule without a tie threshold, computed from the pair order matrix."""
 
     digits: int = 9
 
@@ -29,7 +29,7 @@ class MyBorda(br.Aggregator):
 
 
 class MeanPosition(br.Aggregator):
-    """Labels by their mean position, by the rankings."""
+    """Labels ordered by their mean position, computed from the rankings."""
 
     def aggregate(self, Y: Any, sample_weight: Any = None) -> Any:
         return np.round(np.average(Y, axis=0, weights=sample_weight), 9)
@@ -62,20 +62,20 @@ def test_results_equal_those_of_the_core() -> None:
 
 
 @pytest.mark.parametrize("aggregator", [MyBorda(), MeanPosition()])
-def test_trees_predict_with_them(aggregator: br.Aggregator) -> None:
+def test_trees_predict_with_python_aggregators(aggregator: br.Aggregator) -> None:
     tree = br.PartialLabelRankingTree(aggregator, max_depth=2).fit(X, Y)
     core = br.PartialLabelRankingTree(br.Borda(0), max_depth=2).fit(X, Y)
     np.testing.assert_array_equal(tree.predict(X), core.predict(X))
     np.testing.assert_array_equal(core.with_aggregator(aggregator).predict(X), core.predict(X))
 
 
-def test_forests_and_boosters_predict_with_them() -> None:
+def test_forests_predict_with_python_aggregators() -> None:
     forest = br.PartialLabelRankingForest(MyBorda(), n_estimators=5, random_state=0).fit(X, Y)
     core = br.PartialLabelRankingForest(br.Borda(0), n_estimators=5, random_state=0).fit(X, Y)
     np.testing.assert_array_equal(forest.predict(X), core.predict(X))
 
 
-def test_compare_takes_them() -> None:
+def test_compare_accepts_python_aggregators() -> None:
     data = br.datasets.Dataset("own", X, Y)
     study = compare(
         [data], [MyBorda(), MeanPosition(), br.Borda(0)], missing=[0], n_repeats=1, n_folds=3
@@ -110,7 +110,7 @@ def test_methods_that_a_subclass_does_not_define() -> None:
         MeanPosition().aggregate_pair_order(br.pair_order_matrix(Y))
 
 
-def test_the_command_line_finds_them(
+def test_the_command_line_imports_python_aggregators(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -97,11 +97,13 @@ def test_weights_are_those_of_the_reference(data: tuple[Array, Array], weighted:
         [[max(0.001, table[row, pair, relation]) for table in shares] for pair, relation in pairs]
         for row, pairs in enumerate(observed_relations(Y))
     ]
-    heavy = np.ones(len(X)) if sample_weight is None else sample_weight / sample_weight.mean()
-    expected = mixture.weights(observed, heavy.tolist(), [0.25, 0.25, 0.5])
+    relative_weights = (
+        np.ones(len(X)) if sample_weight is None else sample_weight / sample_weight.mean()
+    )
+    expected = mixture.weights(observed, relative_weights.tolist(), [0.25, 0.25, 0.5])
     np.testing.assert_allclose(list(ranker.weights_.values()), expected, rtol=1e-6)
     places = [
-        (row, pair, relation, heavy[row] * mixture.comparisons(len(pairs)) / len(pairs))
+        (row, pair, relation, relative_weights[row] * mixture.comparisons(len(pairs)) / len(pairs))
         for row, pairs in enumerate(observed_relations(Y))
         for pair, relation in pairs
     ]
@@ -137,7 +139,7 @@ def test_few_comparisons_are_divided_into_more_parts() -> None:
         assert len(fitted.components_["linear"]) == len(fitted.components_["booster"])
         return int(held_out[0].max()) + 1, len(fitted.components_["booster"])
 
-    # Two comparisons per row.
+    # A ranking of three labels counts as two comparisons.
     assert parts(Y) == (5, 5)
     assert parts(Y[::2]) == (6, 6)
     assert parts(Y[::3]) == (10, 10)
@@ -156,7 +158,7 @@ def test_with_few_comparisons_predictions_use_models_of_all_rows(data: tuple[Arr
     for name in ("booster", "linear"):
         (model,) = ranker.components_[name]
         alone = clone(model).fit(X, Y)
-        # The fit of the linear model starts at the model of the part before.
+        # The fit of the linear model starts at the model of the previous part, so it ends at slightly other values.
         np.testing.assert_allclose(
             alone.predict_pair_shares(X),
             model.predict_pair_shares(X),
@@ -257,11 +259,11 @@ REASONS = {
 def test_a_component_that_fails_has_weight_0(
     name: str, reason: str, data: tuple[Array, Array], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The core reports the component; its own tests make components fail."""
-    honest = _core.fit_mixture
+    """Imitates the core's report of a failed component; components that really fail are tested in the core."""
+    original = _core.fit_mixture
 
     def fit(*arguments: Any) -> Any:
-        fitted: dict[str, Any] = {**honest(*arguments)}
+        fitted: dict[str, Any] = {**original(*arguments)}
         index = ["forest", "booster", "linear"].index(name)
         fitted["weights"][index] = 0.0
         if REASONS[reason]:
@@ -282,11 +284,11 @@ def test_a_component_that_fails_has_weight_0(
 def test_a_ranker_without_any_component_is_an_error(
     fast: bool, data: tuple[Array, Array], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest = _core.fit_mixture
+    original = _core.fit_mixture
 
     def fit(*arguments: Any) -> Any:
         failed = [(name, "failed and has weight 0") for name in ("forest", "booster", "linear")]
-        return {**honest(*arguments), "weights": [0.0, 0.0, 0.0], "failed": failed}
+        return {**original(*arguments), "weights": [0.0, 0.0, 0.0], "failed": failed}
 
     monkeypatch.setattr(_core, "fit_mixture", fit)
     ranker = PartialLabelRanker(fast=fast, **QUICK)
@@ -317,7 +319,7 @@ def test_components_are_fitted_estimators(
     for name in ("booster", "linear"):
         for part, model in enumerate(ranker.components_[name]):
             alone = clone(model).fit(X[part_of != part], Y[part_of != part])
-            # The fit of a linear model starts at the model of the part before.
+            # The fit of a linear model starts at the model of the previous part, so it ends at slightly other values.
             tolerance = 0.02 if name == "linear" and part > 0 else 0
             np.testing.assert_allclose(
                 alone.predict_pair_shares(X), model.predict_pair_shares(X), rtol=0, atol=tolerance
@@ -329,10 +331,10 @@ def test_a_component_left_out_of_a_prediction_warns_once(
     ranker: PartialLabelRanker, data: tuple[Array, Array], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert ranker._models()[0] == ["forest", "booster", "linear"]
-    honest = _core.mixture_pair_shares
+    original = _core.mixture_pair_shares
 
     def without_boosters(components: Any, _: Any, *rest: Any) -> tuple[Array, list[int]]:
-        return honest([components[0], components[2]], None, *rest)[0], [1]
+        return original([components[0], components[2]], None, *rest)[0], [1]
 
     monkeypatch.setattr(_core, "mixture_pair_shares", without_boosters)
     with pytest.warns(

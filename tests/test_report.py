@@ -209,7 +209,7 @@ def text_of_baseline(means: Any) -> str:
 
 
 class Page(HTMLParser):
-    """Parser of the links, the tables by title, and the ids of a page."""
+    """Collects the links, ids and table titles of a page, and counts its table rows and figures."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

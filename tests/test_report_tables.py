@@ -91,7 +91,7 @@ def test_methods_that_are_not_the_paper_s_are_explained() -> None:
     assert methods_section(synthetic_study(leading(2, [0]), methods=["mc4"])) is None
 
 
-def test_few_folds_and_few_datasets_are_warned_of() -> None:
+def test_few_folds_and_few_datasets_cause_a_warning() -> None:
     few = few_data_warning(synthetic_study(leading(2, [0, 0.1]), n_folds=3))
     assert "3 folds only" in few
     assert "no power with 2 datasets" in few

@@ -25,7 +25,7 @@ def published(shared_dir: Path) -> Published:
 
 
 @pytest.fixture(scope="module")
-def printed(published: Published) -> Study:
+def paper_study(published: Published) -> Study:
     """A study whose means equal the published scores."""
     datasets = list(dict.fromkeys(row["dataset"] for row in published.accuracy))
     methods = list(PAPER_AGGREGATORS)
@@ -39,11 +39,11 @@ def printed(published: Published) -> Study:
 
 
 def test_terminal_output_fits_80_columns(
-    printed: Study, published: Published, capsys: pytest.CaptureFixture[str]
+    paper_study: Study, published: Published, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    cells = list(published.cells(printed))
+    cells = list(published.cells(paper_study))
     print_cells(cells)
-    table, holds = verdict(judge(printed, cells))
+    table, holds = verdict(judge(paper_study, cells))
     print(f"{table}\n{wrapped(JUDGEMENT)}")
     print_explanations()
     lines = capsys.readouterr().out.splitlines()
@@ -55,19 +55,19 @@ def test_terminal_output_fits_80_columns(
 
 
 def test_the_paper_compared_with_itself_has_no_differences(
-    printed: Study, published: Published, comparisons: Callable[[str, int], None]
+    paper_study: Study, published: Published, comparisons: Callable[[str, int], None]
 ) -> None:
-    cells = list(published.cells(printed))
+    cells = list(published.cells(paper_study))
     assert len(cells) == 17 * 8 * 3
     assert max(abs(cell.difference) for cell in cells) < 1e-9
-    scores, tests, times = sections(printed, published, None)
+    scores, tests, times = sections(paper_study, published, None)
     assert scores.paragraphs[0].startswith("408 scores of the paper and ours")
     assert "the largest 0.000" in scores.paragraphs[0]
     assert [len(table.columns) for table in scores.tables] == [9, 9, 9]
     assert len(scores.more[0].columns[0].texts) == 408
     assert len(times.tables) + len(times.more) == 3
     assert len(times.figures) == 3
-    comparisons("the paper's tables beside themselves", len(cells))
+    comparisons("the paper's tables compared with themselves", len(cells))
     by_name = {column.name: column for column in tests.tables[2].columns}
     place = by_name["method"].texts.index("mc3")
     assert by_name["rank"].texts[place] == by_name["paper's rank"].texts[place] == "4.26"
@@ -77,8 +77,8 @@ def test_the_paper_compared_with_itself_has_no_differences(
     assert by_name["win/tie/loss"].texts[place] == by_name["paper's win/tie/loss"].texts[place]
 
 
-def test_the_report_has_the_papers_tables(printed: Study, published: Published) -> None:
-    text = printed.report(format="markdown", sections=sections(printed, published, None))
+def test_the_report_has_the_papers_tables(paper_study: Study, published: Published) -> None:
+    text = paper_study.report(format="markdown", sections=sections(paper_study, published, None))
     for heading in ("agreement", "significance", "training times"):
         assert f"## Comparison with the paper: {heading}" in text
     assert text.index("Comparison with the paper") < text.index("## Settings")
@@ -106,13 +106,13 @@ def test_thresholds_of_the_real_datasets(
     comparisons("the paper's thresholds", 3 * len(columns["case"]))
 
 
-def test_missing_tables_are_empty(tmp_path: Path, printed: Study) -> None:
+def test_missing_tables_are_empty(tmp_path: Path, paper_study: Study) -> None:
     with (tmp_path / "accuracy.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["dataset", "missing", "aggregator", "tau_x_mean", "tau_x_sd"])
         writer.writerow(["iris", 0, "borda", 0.9, 0.1])
     part = Published.read(tmp_path)
-    assert [cell.paper for cell in part.cells(printed)] == [0.9]
+    assert [cell.paper for cell in part.cells(paper_study)] == [0.9]
     assert part.holm == part.beta == part.training_time == []
     assert np.isnan(part.score("wine", 0, "borda"))
-    assert len(sections(printed, part, None)) == 3
+    assert len(sections(paper_study, part, None)) == 3

@@ -44,7 +44,7 @@ def with_checksum(body: bytes) -> bytes:
     return body + zlib.crc32(body).to_bytes(4, "little")
 
 
-def damaged(saved: bytes) -> Iterator[bytes]:
+def damaged_copies(saved: bytes) -> Iterator[bytes]:
     """Bytes with each kind of damage; some have a valid checksum."""
     yield b""
     yield saved[:10]
@@ -61,7 +61,7 @@ def damaged(saved: bytes) -> Iterator[bytes]:
 def test_bytes_and_pickles_name_the_model(name: str) -> None:
     estimator, kernel = FITTED[name]
     saved = kernel.to_bytes()
-    for bad in damaged(saved):
+    for bad in damaged_copies(saved):
         with pytest.raises(ValueError, match=f"the saved {name}\\b") as caught:
             type(kernel).from_bytes(bad)
         others = set(FITTED) - {name}
@@ -102,7 +102,7 @@ def drop_array(path: Path, name: str) -> None:
         (RANKER, "linear model"),
     ],
 )
-def test_files_name_themselves_and_the_model(model: Any, name: str, tmp_path: Path) -> None:
+def test_errors_of_files_name_the_file_and_the_model(model: Any, name: str, tmp_path: Path) -> None:
     path = tmp_path / "model.bin"
     save_model(model, path)
     assert type(load_model(path)) is type(model)

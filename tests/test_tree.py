@@ -50,7 +50,8 @@ DATASETS = [
 AGGREGATORS = ["borda", "copeland", "bucket_pivot", "mc1", "mc2", "mc3", "mc4", "maximal_lottery"]
 
 
-def grown(**params: Any) -> PartialLabelRankingTree:
+def full_tree(**params: Any) -> PartialLabelRankingTree:
+    """An unfitted tree that by default splits every node of at least two rows."""
     return PartialLabelRankingTree(**{"min_samples_split": 2, **params})
 
 
@@ -142,7 +143,7 @@ def test_consensus_criteria_follow_their_definitions(
 ) -> None:
     X, Y = random_data(3, rows=25)
     Y = with_missing_labels(Y, 0.2, 3)
-    tree = grown(aggregator=aggregator, criterion=criterion, splitter=splitter, max_splits=3)
+    tree = full_tree(aggregator=aggregator, criterion=criterion, splitter=splitter, max_splits=3)
     tree.fit(X, Y)
     assert tree.get_n_leaves() > 2
     nodes = tree.tree_.nodes()
@@ -184,7 +185,7 @@ def test_leaves_predict_with_every_aggregator(weights: str) -> None:
 
 def test_more_aggregators_than_the_cache_holds() -> None:
     X, Y = random_data(1)
-    tree = grown(max_depth=1).fit(X, Y)
+    tree = full_tree(max_depth=1).fit(X, Y)
     betas: list[Aggregator] = [Borda(beta=0.1 * i) for i in range(20)]
     first = tree.predict_many(X, betas)
     for one, other in zip(first, tree.predict_many(X, betas[::-1])[::-1], strict=True):
@@ -200,15 +201,15 @@ def test_whole_weights_equal_repeated_rows(missing: float, criterion: str) -> No
         w = weights_of_kind("whole", len(X), seed)
         assert w is not None
         copies = np.repeat(np.arange(len(X)), w.astype(int))
-        weighted = grown(criterion=criterion).fit(X, Y, w)
-        repeated = grown(criterion=criterion).fit(X[copies], Y[copies])
+        weighted = full_tree(criterion=criterion).fit(X, Y, w)
+        repeated = full_tree(criterion=criterion).fit(X[copies], Y[copies])
         assert structure(weighted) == structure(repeated)
         np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
 
 
 @pytest.mark.parametrize("model", [PartialLabelRankingTree, PartialLabelRankingForest])
 @pytest.mark.parametrize("params", [{"min_samples_split": 0.2}, {"min_samples_leaf": 0.1}])
-def test_shares_of_rows_ignore_rows_of_weight_0(model: Any, params: dict[str, Any]) -> None:
+def test_fractional_limits_ignore_rows_of_weight_0(model: Any, params: dict[str, Any]) -> None:
     X, Y = random_data(0, rows=80)
     kept = np.arange(80) % 2 == 0
     params = {"min_samples_split": 2, "random_state": 0, **params}
@@ -225,8 +226,8 @@ def test_order_of_rows_does_not_matter(missing: float, splitter: str) -> None:
         X, Y = random_data(seed, rows=80)
         Y = with_missing_labels(Y, missing, seed)
         order = np.random.default_rng(seed).permutation(len(X))
-        tree = grown(splitter=splitter).fit(X, Y)
-        other = grown(splitter=splitter).fit(X[order], Y[order])
+        tree = full_tree(splitter=splitter).fit(X, Y)
+        other = full_tree(splitter=splitter).fit(X[order], Y[order])
         assert structure(tree) == structure(other)
         for a, b in zip(preorder(tree), preorder(other), strict=True):
             rows = order[other.tree_.node_rows(b)]
@@ -238,14 +239,14 @@ def test_number_of_threads_does_not_matter(missing: float) -> None:
     X, Y = random_data(0, rows=3000, features=6, labels=6, values=40)
     Y = with_missing_labels(Y, missing, 0)
     params: dict[str, Any] = {"max_features": "sqrt", "random_state": 3}
-    one = grown(n_jobs=1, **params).fit(X, Y)
+    one = full_tree(n_jobs=1, **params).fit(X, Y)
     for n_jobs in (2, 3, -1):
-        many = grown(n_jobs=n_jobs, **params).fit(X, Y)
+        many = full_tree(n_jobs=n_jobs, **params).fit(X, Y)
         assert many.tree_.to_bytes() == one.tree_.to_bytes()
         np.testing.assert_array_equal(many.predict(X), one.predict(X))
 
 
-def test_fractions_and_names_are_numbers_of_rows_and_features() -> None:
+def test_fractions_and_names_are_converted_to_numbers_of_rows_and_features() -> None:
     X, Y = random_data(2, rows=50, features=5, labels=3)
     equal: list[tuple[dict[str, Any], dict[str, Any]]] = [
         ({"min_samples_split": "paper"}, {"min_samples_split": 6}),
@@ -257,15 +258,15 @@ def test_fractions_and_names_are_numbers_of_rows_and_features() -> None:
         ({"max_features": 1.0}, {"max_features": None}),
     ]
     for left, right in equal:
-        trees = [grown(random_state=1, **params).fit(X, Y) for params in (left, right)]
+        trees = [full_tree(random_state=1, **params).fit(X, Y) for params in (left, right)]
         assert trees[0].tree_.to_bytes() == trees[1].tree_.to_bytes(), left
-    seeds = [grown(max_features=1, random_state=seed).fit(X, Y) for seed in range(5)]
+    seeds = [full_tree(max_features=1, random_state=seed).fit(X, Y) for seed in range(5)]
     assert len({tree.tree_.to_bytes() for tree in seeds}) > 1
 
 
 def assert_best_of_sklearn(X: Array, Y: Array, nodes: int) -> int:
     """Compare the improvements of the top nodes and a sample of others with those of scikit-learn's depth-1 trees."""
-    tree = grown().fit(X, Y)
+    tree = full_tree().fit(X, Y)
     inner = np.flatnonzero(tree.tree_.nodes()["feature"] >= 0)
     if len(inner) > nodes:
         sample = np.random.default_rng(0).choice(inner[5:], nodes - 5, replace=False)
@@ -401,7 +402,7 @@ def test_the_same_tree_on_every_machine(missing: bool, expected: str) -> None:
     X, Y = letter_like()
     if missing:
         Y = dense(np.where(np.arange(Y.size).reshape(Y.shape) * 7 % 10 < 3, np.nan, Y))
-    tree = grown().fit(X, Y)
+    tree = full_tree().fit(X, Y)
     nodes = tree.tree_.nodes()
     digest = hashlib.sha256()
     for index in preorder(tree):
