@@ -41,12 +41,12 @@ MODELS: list[Any] = [
 models = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 
 
-def rewritten(path: Path, change: Any) -> Path:
-    """A file with another description and a valid checksum."""
+def rewrite_description(path: Path, change: Any) -> Path:
+    """Apply `change` to the description in a saved model and write it with a valid checksum; return the path."""
     entries = containers.parse(path.read_bytes())
-    described = json.loads(entries["description"].data)
-    change(described)
-    entries["description"] = containers.text(json.dumps(described))
+    description = json.loads(entries["description"].data)
+    change(description)
+    entries["description"] = containers.text(json.dumps(description))
     path.write_bytes(containers.build(entries))
     return path
 
@@ -69,22 +69,22 @@ def test_loaded_models_equal_saved_ones(model: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "chosen", [[0], (0,), ["a"], [True, False], np.array([0]), "from_dtype", None]
+    "categorical", [[0], (0,), ["a"], [True, False], np.array([0]), "from_dtype", None]
 )
-def test_the_choice_of_categories_is_saved(chosen: Any, tmp_path: Path) -> None:
+def test_the_choice_of_categories_is_saved(categorical: Any, tmp_path: Path) -> None:
     X = pd.DataFrame({"a": [0.0, 1.0, 2.0, 0.0], "b": [1.0, 2.0, 3.0, 4.0]})
-    tree = PartialLabelRankingTree(categorical_features=chosen).fit(
+    tree = PartialLabelRankingTree(categorical_features=categorical).fit(
         X, [[1, 2], [1, 2], [2, 1], [2, 1]]
     )
     save_model(tree, tmp_path / "model.bin")
     loaded = load_model(tmp_path / "model.bin")
-    assert type(loaded.categorical_features) is type(chosen)
-    np.testing.assert_array_equal(loaded.categorical_features, chosen)
+    assert type(loaded.categorical_features) is type(categorical)
+    np.testing.assert_array_equal(loaded.categorical_features, categorical)
     np.testing.assert_array_equal(loaded.predict(X), tree.predict(X))
 
 
 @pytest.mark.parametrize(
-    "chosen",
+    "categorical",
     [
         pd.Index(["a"]),
         pd.Series(["a"]),
@@ -94,12 +94,12 @@ def test_the_choice_of_categories_is_saved(chosen: Any, tmp_path: Path) -> None:
         range(1),
     ],
 )
-def test_other_collections_are_saved_as_lists(chosen: Any, tmp_path: Path) -> None:
+def test_other_collections_are_saved_as_lists(categorical: Any, tmp_path: Path) -> None:
     X = pd.DataFrame({"a": [0.0, 1.0, 2.0, 0.0], "b": [1.0, 2.0, 3.0, 4.0]})
-    tree = PartialLabelRankingTree(categorical_features=chosen)
+    tree = PartialLabelRankingTree(categorical_features=categorical)
     save_model(tree.fit(X, [[1, 2], [1, 2], [2, 1], [2, 1]]), tmp_path / "model.bin")
     loaded = load_model(tmp_path / "model.bin")
-    assert loaded.categorical_features == list(chosen)
+    assert loaded.categorical_features == list(categorical)
     np.testing.assert_array_equal(loaded.predict(X), tree.predict(X))
 
 
@@ -168,11 +168,13 @@ def test_foreign_files_are_rejected(tmp_path: Path) -> None:
         lambda d: d.update(state=3),
     ],
 )
-def test_a_valid_checksum_does_not_allow_other_classes(change: Any, tmp_path: Path) -> None:
+def test_invalid_descriptions_with_a_valid_checksum_are_refused(
+    change: Any, tmp_path: Path
+) -> None:
     path = tmp_path / "model.bin"
     save_model(PartialLabelRankingLinear().fit(X, Y), path)
     with pytest.raises(ValueError, match=r"model\.bin"):
-        load_model(rewritten(path, change))
+        load_model(rewrite_description(path, change))
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs POSIX pipes")

@@ -50,7 +50,7 @@ FILE_BYTES = 2_000_000
 MEMORY_BYTES = 64_000_000
 
 
-def refuse_damage(count: int, folder: Path) -> int:
+def load_damaged(count: int, folder: Path) -> int:
     """Load `count` damaged files of all models; return the number of refused files."""
     rng = np.random.default_rng(0)
     saved = [pack_estimator(model.fit(X, Y)) for model in MODELS]
@@ -91,7 +91,7 @@ def use_crafted(count: int, seed: int = 1) -> tuple[int, int, int]:
 
 @pytest.mark.filterwarnings("ignore")
 def test_damaged_files_are_refused(tmp_path: Path) -> None:
-    assert refuse_damage(700, tmp_path) == 700
+    assert load_damaged(700, tmp_path) == 700
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -109,7 +109,7 @@ def test_unchanged_models_can_be_used() -> None:
         assert use_all(loaded) >= 13, type(model)
 
 
-def _described(text: str) -> dict[str, containers.Entry]:
+def _description_entries(text: str) -> dict[str, containers.Entry]:
     return {"kind": containers.text("estimator"), "description": containers.text(text)}
 
 
@@ -137,14 +137,17 @@ def crafted_files() -> dict[str, bytes]:
     values = {f"{i}.values": containers.array(i, "float64") for i in range(len(parts))}
     rows = np.ones((FILE_BYTES // 2, 2), np.uint8)
     contents = {
-        "nested lists": _described("[" * FILE_BYTES),
-        "many lists": _described(json.dumps([[]] * (FILE_BYTES // 4))),
-        "many numbers": _described(json.dumps([0.5] * (FILE_BYTES // 5))),
-        "many arrays": {**_described("{}"), **{str(i): empty for i in range(FILE_BYTES // 19)}},
-        "many parts": {**_described("{}"), **parts, **values},
-        "many trees": {**_described("{}"), **{f"0.{k}": v for k, v in forest.items()}},
+        "nested lists": _description_entries("[" * FILE_BYTES),
+        "many lists": _description_entries(json.dumps([[]] * (FILE_BYTES // 4))),
+        "many numbers": _description_entries(json.dumps([0.5] * (FILE_BYTES // 5))),
+        "many arrays": {
+            **_description_entries("{}"),
+            **{str(i): empty for i in range(FILE_BYTES // 19)},
+        },
+        "many parts": {**_description_entries("{}"), **parts, **values},
+        "many trees": {**_description_entries("{}"), **{f"0.{k}": v for k, v in forest.items()}},
         "many rows": {
-            **_described("{}"),
+            **_description_entries("{}"),
             **{f"0.{k}": v for k, v in forest.items()},
             "0.rankings.positions": containers.array(rows, "uint8"),
         },
@@ -178,7 +181,7 @@ def _main() -> None:
         load_limited(sys.argv[2:])
         return
     with tempfile.TemporaryDirectory() as folder:
-        print(f"{refuse_damage(20_000, Path(folder))} byte flips and truncations refused")
+        print(f"{load_damaged(20_000, Path(folder))} byte flips and truncations refused")
     refused, loaded, calls = use_crafted(12_000)
     print(f"crafted: {refused} refused, {loaded} loaded and used completely ({calls} calls)")
 

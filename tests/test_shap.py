@@ -133,13 +133,13 @@ def test_saved_models_keep_their_explanations(tmp_path: Any) -> None:
         assert np.array_equal(loaded.shap_values(X), model.shap_values(X))
 
 
-def test_a_mixture_adds_up_for_any_number_of_orders() -> None:
+def test_values_of_a_mixture_add_up_for_any_number_of_permutations() -> None:
     X, Y, _ = data()
     ranker = br.PartialLabelRanker(n_estimators=6, rounds=10, n_parts=2, random_state=0).fit(X, Y)
     rows, background = X[:3] + 0.1, X[::9]
     base = ranker.shap_base_values(background)
-    for orders in (1, 3):
-        shap = ranker.shap_values(rows, background, n_permutations=orders, random_state=4)
+    for count in (1, 3):
+        shap = ranker.shap_values(rows, background, n_permutations=count, random_state=4)
         total = shap.sum(axis=1) + base
         assert np.abs(total - ranker.predict_label_scores(rows)).max() < 1e-9
     again = ranker.set_params(n_jobs=2).shap_values(
@@ -148,7 +148,7 @@ def test_a_mixture_adds_up_for_any_number_of_orders() -> None:
     assert np.array_equal(again, shap[1:2])
 
 
-def test_a_mixture_approaches_the_definition() -> None:
+def test_values_of_a_mixture_approach_the_definition() -> None:
     X, Y, _ = data()
     X = X[:, :4]
     ranker = br.PartialLabelRanker(fast=True, n_estimators=6, rounds=10, random_state=0).fit(X, Y)
@@ -162,10 +162,10 @@ def test_a_mixture_approaches_the_definition() -> None:
     expected = shapley_values(game, X.shape[1])
     errors = [
         np.abs(
-            ranker.shap_values([row], background, n_permutations=orders, random_state=0)[0]
+            ranker.shap_values([row], background, n_permutations=count, random_state=0)[0]
             - expected
         ).max()
-        for orders in (1, 300)
+        for count in (1, 300)
     ]
     assert errors[1] < 0.01
     assert errors[1] < errors[0]

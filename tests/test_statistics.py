@@ -43,9 +43,9 @@ PAPER_METHODS = (
 
 
 @st.composite
-def score_lists(draw: st.DrawFn, *, least_methods: int = 2) -> list[list[float]]:
+def score_lists(draw: st.DrawFn, *, min_methods: int = 2) -> list[list[float]]:
     """Scores with few distinct values, so that equal scores are common."""
-    k = draw(st.integers(least_methods, 6))
+    k = draw(st.integers(min_methods, 6))
     cell = st.integers(0, 8).map(lambda number: number / 8)
     return draw(st.lists(st.lists(cell, min_size=k, max_size=k), min_size=2, max_size=12))
 
@@ -150,7 +150,9 @@ def test_the_order_of_methods_and_datasets_does_not_matter(
 
 
 @given(score_lists())
-def test_lower_is_better_is_higher_is_better_of_the_negative(scores: list[list[float]]) -> None:
+def test_negated_scores_with_lower_is_better_give_the_same_results(
+    scores: list[list[float]],
+) -> None:
     negative = ScoreTable(-np.array(scores), higher_is_better=False)
     assert average_ranks(negative).to_dict() == average_ranks(scores).to_dict()
     assert win_tie_loss(negative).to_dict() == win_tie_loss(scores).to_dict()
@@ -158,7 +160,7 @@ def test_lower_is_better_is_higher_is_better_of_the_negative(scores: list[list[f
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_friedman_is_scipys_when_no_scores_are_equal(seed: int) -> None:
+def test_friedman_equals_scipy_when_no_scores_are_equal(seed: int) -> None:
     scores = random_scores(seed, (11, 5))
     oracle = stats.friedmanchisquare(*scores.values.T)
     assert friedman(scores).statistic == pytest.approx(oracle.statistic)
@@ -166,7 +168,7 @@ def test_friedman_is_scipys_when_no_scores_are_equal(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_nemenyi_is_scikit_posthocs(seed: int) -> None:
+def test_nemenyi_equals_scikit_posthocs(seed: int) -> None:
     scores = random_scores(seed, (14, 6))
     test = nemenyi(scores)
     oracle = scikit_posthocs.posthoc_nemenyi_friedman(scores.values)
@@ -176,10 +178,10 @@ def test_nemenyi_is_scikit_posthocs(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_holm_is_scikit_posthocs(seed: int) -> None:
+def test_holm_equals_scikit_posthocs(seed: int) -> None:
     scores = random_scores(seed, (14, 6))
     test = holm(scores)
-    # Siegel and Castellan's test has the same z for all pairs; Holm uses only the control's row.
+    # Siegel and Castellan's test computes the same z statistic for all pairs; Holm's uses only those of the control.
     pairwise = scikit_posthocs.posthoc_siegel_friedman(scores.values)
     control = scores.index(test.control)
     row = [pairwise.iloc[control, scores.index(name)] for name in test.methods]
@@ -195,7 +197,7 @@ def stats_holm(p_values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_wilcoxon_is_scikit_posthocs(seed: int) -> None:
+def test_wilcoxon_equals_scikit_posthocs(seed: int) -> None:
     scores = random_scores(seed, (14, 5))
     test = wilcoxon(scores)
     names = list(scores.methods)
@@ -209,7 +211,7 @@ def test_wilcoxon_is_scikit_posthocs(seed: int) -> None:
 
 
 def test_equal_results_do_not_change_wilcoxon() -> None:
-    # Eight positive differences: 2 / 2^8, exactly. Datasets on which both are equal are left out.
+    # The exact p-value of eight positive differences is 2 / 2^8. Datasets with equal scores are left out.
     scores = np.column_stack([np.linspace(0.1, 0.9, 8) ** 2, np.zeros(8)])
     for equal in (0, 6):
         test = wilcoxon(np.vstack([scores, np.full((equal, 2), 0.5)]))
@@ -241,7 +243,7 @@ def test_groups_are_the_largest_without_a_difference(k: int, random: Any) -> Non
     assert len(groups) == len(expected)
 
 
-@given(score_lists(least_methods=3))
+@given(score_lists(min_methods=3))
 def test_groups_by_rank_have_no_holes(scores: list[list[float]]) -> None:
     test = nemenyi(scores)
     for group in test.groups:
@@ -461,7 +463,7 @@ def test_frames_keep_columns_of_equal_names() -> None:
     assert frame.iloc[:, 0].tolist() == list(nemenyi(scores).methods)
 
 
-def test_columns_of_a_frame_of_polars_are_the_methods() -> None:
+def test_columns_of_polars_frames_are_the_methods() -> None:
     pl = pytest.importorskip("polars")
     frame = pl.DataFrame({"borda": [0.9, 0.8], "mc4": [0.7, 0.75]})
     table = ScoreTable.of(frame)

@@ -57,7 +57,9 @@ def test_exact_equals_the_best_of_all_bucket_orders(Y: list[Ranking]) -> None:
 
 
 @given(profiles(max_labels=7), st.floats(0, 2))
-def test_a_larger_search_never_expects_less(Y: list[Ranking], beta: float) -> None:
+def test_a_more_thorough_search_never_lowers_the_expected_tau_x(
+    Y: list[Ranking], beta: float
+) -> None:
     shares = reference.pair_shares(Y)
 
     def expected(aggregator: br.Aggregator) -> float:
@@ -128,7 +130,9 @@ def test_boundaries_have_their_gain() -> None:
     Y = [[1, 2, 3], [1, 2, 3], [1, 3, 2], [1, 1, 2]]
     explanation = br.TauX().explain(Y)
     assert explanation.positions.tolist() == [1, 2, 3]
-    # (0,1): 3/4 before, 1/4 tied. (1,2): 3/4 against 1/4. Without a boundary: 1/4, and 0.
+    # The gain of a boundary is the expected agreement of the separated pairs minus that of tying them, over 3 pairs.
+    # Labels 0 and 1 are before in 3/4 and tied in 1/4 of the rankings: 3/4 - 1/4. Labels 1 and 2 are before in 3/4
+    # and after in 1/4: (3/4 - 1/4) - 0.
     assert explanation.details["boundary_gains"] == pytest.approx([0.5 / 3, 0.5 / 3])
     assert "boundary_gains: 0.1667, 0.1667" in str(explanation)
     alone = br.TauX().explain([[1, 1, 1]])
@@ -188,7 +192,7 @@ def test_bad_shares(shares: Any, message: str) -> None:
         br.TauX().aggregate_pair_shares(shares)
 
 
-def test_the_exact_search_has_no_limit() -> None:
+def test_the_exact_search_takes_many_labels_and_obeys_the_time_limit() -> None:
     order = list(range(1, 41))
     assert br.TauX("exact").aggregate([order, order[::-1], order]).tolist() == order
     rng = np.random.default_rng(0)

@@ -34,7 +34,7 @@ MODELS = {
 METHODS = [br.get_aggregator(name) for name in br.METHODS]
 
 
-def in_threads(work: Callable[[], Any]) -> list[Any]:
+def run_in_threads(work: Callable[[], Any]) -> list[Any]:
     """Return the results of the same work on all threads, which start together."""
     start = threading.Barrier(THREADS)
 
@@ -46,16 +46,16 @@ def in_threads(work: Callable[[], Any]) -> list[Any]:
         return list(pool.map(run, range(THREADS)))
 
 
-def same_on_all(work: Callable[[], Any]) -> None:
+def check_same_on_all_threads(work: Callable[[], Any]) -> None:
     expected = pickle.dumps(work())
-    assert [pickle.dumps(found) == expected for found in in_threads(work)] == [True] * THREADS
+    assert [pickle.dumps(found) == expected for found in run_in_threads(work)] == [True] * THREADS
 
 
 @pytest.mark.skipif(
     not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this Python has a global lock"
 )
 def test_the_lock_stays_off() -> None:
-    """Importing an extension that does not declare its support would enable the lock again."""
+    """Importing an extension that does not declare support for free threading would enable the lock again."""
     is_enabled = getattr(sys, "_is_gil_enabled", None)  # not there before Python 3.13
     assert is_enabled is not None
     assert not is_enabled()
@@ -63,14 +63,16 @@ def test_the_lock_stays_off() -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_fits_on_shared_arrays(name: str) -> None:
-    same_on_all(lambda: clone(MODELS[name]).fit(X, INCOMPLETE).predict(X))
+    check_same_on_all_threads(lambda: clone(MODELS[name]).fit(X, INCOMPLETE).predict(X))
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_fresh_model_is_shared(name: str) -> None:
-    """The first prediction prepares tables of the model, and here all threads make it at the same time."""
+    """The first prediction of a model prepares its tables; here all threads make this prediction at the same time."""
     model = pickle.loads(pickle.dumps(MODELS[name].fit(X, INCOMPLETE)))
-    found = in_threads(lambda: (model.predict(X), model.predict_pair_shares(X), model.score(X, Y)))
+    found = run_in_threads(
+        lambda: (model.predict(X), model.predict_pair_shares(X), model.score(X, Y))
+    )
     fresh = pickle.loads(pickle.dumps(model))
     expected = (fresh.predict(X), fresh.predict_pair_shares(X), fresh.score(X, Y))
     for each in found:
@@ -79,16 +81,20 @@ def test_a_fresh_model_is_shared(name: str) -> None:
 
 
 def test_aggregators_and_metrics() -> None:
-    same_on_all(lambda: [[method.aggregate(rows) for rows in SETS] for method in METHODS])
-    same_on_all(lambda: [br.TauX().aggregate_many(SETS, n_jobs=2), br.tau_x(Y, Y[::-1])])
+    check_same_on_all_threads(
+        lambda: [[method.aggregate(rows) for rows in SETS] for method in METHODS]
+    )
+    check_same_on_all_threads(
+        lambda: [br.TauX().aggregate_many(SETS, n_jobs=2), br.tau_x(Y, Y[::-1])]
+    )
 
 
 def test_leaderboards() -> None:
-    same_on_all(lambda: str(br.leaderboard(BATTLES, n_resamples=50, n_jobs=2)))
+    check_same_on_all_threads(lambda: str(br.leaderboard(BATTLES, n_resamples=50, n_jobs=2)))
 
 
 def test_studies() -> None:
-    same_on_all(
+    check_same_on_all_threads(
         lambda: str(
             compare(["iris"], ["borda", "mc4"], missing=0.3, n_repeats=1, n_folds=2).summary()
         )

@@ -35,7 +35,7 @@ def tree() -> PartialLabelRankingTree:
 
 @pytest.fixture
 def drawing() -> None:
-    """matplotlib without a display; skips the test if it is not installed."""
+    """Use matplotlib without a display; skip the test if it is not installed."""
     pytest.importorskip("matplotlib").use("agg")
 
 
@@ -209,7 +209,7 @@ def test_colours_name_the_first_label(tree: PartialLabelRankingTree) -> None:
     patches: list[Any] = [box.get_bbox_patch() for box in plot_tree(tree)]
     drawn = [to_hex(patch.get_facecolor()) for patch in patches]
     pyplot.close("all")
-    indices = [0, 1, 3, 4, 2]  # parents first
+    indices = [0, 1, 3, 4, 2]  # depth first, as the boxes are drawn
     assert drawn == [fills[str(index)].lower() for index in indices]
 
     def hue(colour: str) -> float:

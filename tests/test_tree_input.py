@@ -128,7 +128,7 @@ def test_numbers_beyond_the_data_are_fine() -> None:
 
 
 @pytest.mark.parametrize(
-    "ask",
+    "call",
     [
         lambda tree: tree.predict(X),
         lambda tree: tree.predict_many(X, ["borda"]),
@@ -143,9 +143,9 @@ def test_numbers_beyond_the_data_are_fine() -> None:
         lambda tree: tree.get_n_leaves(),
     ],
 )
-def test_unfitted_trees_raise(ask: Any) -> None:
+def test_unfitted_trees_raise(call: Any) -> None:
     with pytest.raises(NotFittedError, match="not fitted yet"):
-        ask(PartialLabelRankingTree())
+        call(PartialLabelRankingTree())
 
 
 def test_importances_do_not_exist_before_the_fit() -> None:

@@ -157,17 +157,17 @@ def test_a_forked_child_fits_after_its_parent() -> None:
         X = rng.random((5000, 8))
         Y = rng.permuted(np.tile(np.arange(1, 7), (5000, 1)), axis=1)
 
-        def fitted():
+        def fit_tree():
             tree = PartialLabelRankingTree(n_jobs=2).fit(X, Y)
             tree.predict(X)
             return tree.tree_.to_bytes()
 
-        before = fitted()
+        before = fit_tree()
         child = os.fork()
         if child == 0:
-            os._exit(0 if fitted() == before else 3)
+            os._exit(0 if fit_tree() == before else 3)
         status = os.waitpid(child, 0)[1]
-        print(os.waitstatus_to_exitcode(status), fitted() == before)
+        print(os.waitstatus_to_exitcode(status), fit_tree() == before)
         """
     )
     assert out.split() == ["0", "True"]

@@ -67,7 +67,7 @@ class ReferenceShares:
                     open_nodes.append((child, share * part))
         return reached
 
-    def predicted(self, row: Any) -> Any:
+    def predict(self, row: Any) -> Any:
         parts = [share * np.array(self.shares(leaf)) for leaf, share in self.leaves(row)]
         total = np.sum(parts, axis=0)
         mass = total.sum(axis=1, keepdims=True)
@@ -101,7 +101,7 @@ def test_shares_equal_the_definition(
     rows = rng.integers(-1, 8, (12, X.shape[1])) / 4 + rng.random((12, X.shape[1])) / 4
     shares = tree.predict_pair_shares(rows)
     for row, found in zip(rows, shares, strict=True):
-        np.testing.assert_allclose(found, plain.predicted(row), atol=1e-12)
+        np.testing.assert_allclose(found, plain.predict(row), atol=1e-12)
     np.testing.assert_array_equal(tree.predict(rows), br.TauX().aggregate_pair_shares(shares))
     # The pair order is before plus half of tied, above and below the diagonal.
     matrices = tree.predict_pair_order(rows)

@@ -54,7 +54,7 @@ def test_bad_constants(k: float) -> None:
         br.ReciprocalRankFusion("60")  # type: ignore[arg-type]
 
 
-def test_methods_that_need_a_pair_order_matrix_only() -> None:
+def test_methods_that_need_only_a_pair_order_matrix() -> None:
     rng = np.random.default_rng(0)
     Y = [rng.permutation(6) + 1 for _ in range(7)]
     C: Any = br.pair_order_matrix(Y)
