@@ -19,7 +19,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(wildcard rust/*/Cargo.toml) $(call rwild
 
 # Stamp files of completed steps in the virtual environment; each step waits for an earlier one. Two pip processes must not
 # run in the environment at the same time, but the last four steps do not wait for each other, and WHEEL_TOOLS waits only
-# for CREATED: with `make -j`, request targets that need only one of the four, and `wheel` alone.
+# for CREATED. So with `make -j`, pass only targets that need the same one of the four steps, and run `make wheel` alone.
 CREATED := $(VENV)/stamp-created
 TEST_TOOLS := $(VENV)/stamp-test-tools
 EXTENSION := $(VENV)/stamp-extension
@@ -61,7 +61,7 @@ accuracy: $(EXTENSION) ## measure the accuracy of all methods on DATA=folder, wr
 	$(PY) scripts/accuracy.py --data $(DATA) --output $(ACCURACY) --baselines $(addprefix --published ,$(PUBLISHED))
 
 .PHONY: leave-one-out
-leave-one-out: $(EXTENSION) ## per dataset of DATA=folder, choose the constants of the mixture on all others and score them
+leave-one-out: $(EXTENSION) ## for each dataset of DATA=folder, score the mixture's constants chosen on the other datasets
 	$(PY) scripts/leave_one_out.py --data $(DATA)
 
 .PHONY: regret
