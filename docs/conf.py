@@ -8,7 +8,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "_ext"))
-# One thread per example, so that the time of a build does not depend on the linear algebra that NumPy finds.
+# One thread per example, so that the time of a build does not depend on the linear algebra library that NumPy finds.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import matplotlib as mpl  # noqa: E402
@@ -101,7 +101,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",
-    "within_subsection_order": "gallery_order.ByTopic",
+    "within_subsection_order": "gallery_order.TopicOrder",
     # The last expression of a block is often a call of matplotlib, whose return value is not worth showing.
     "ignore_repr_types": r"matplotlib|\'(list|tuple)\'",
     "abort_on_example_error": True,

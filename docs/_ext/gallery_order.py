@@ -19,7 +19,7 @@ TOPICS = {
 """Per topic, the names of its examples without ``plot_``. A new example has to be added here."""
 
 
-class ByTopic:
+class TopicOrder:
     """Sort key of sphinx-gallery: the place of an example in `TOPICS`."""
 
     def __init__(self, folder: str) -> None:  # noqa: ARG002 (the signature of sort keys)
@@ -30,4 +30,4 @@ class ByTopic:
         return self.order.index(file_name)
 
     def __repr__(self) -> str:
-        return "ByTopic"
+        return "TopicOrder"

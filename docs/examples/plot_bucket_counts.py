@@ -3,7 +3,7 @@ Do methods tie as much as the truth?
 ====================================
 
 Predicted minus true number of buckets on four datasets, sorted by how many buckets their rankings have. Above 0 a
-method orders labels that are tied in truth; below 0 it ties too much. Of six labels, the first
+method orders labels that are tied in truth; below 0 it ties too much. With six labels, the first
 three Markov chains order almost everything, whether the truth has many ties or few; the fourth and the lottery choose
 winners and tie the rest; a fixed threshold fits some data and not others.
 """

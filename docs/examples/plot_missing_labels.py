@@ -30,7 +30,7 @@ study = compare(
 means = study.summary().mean[:, 0]
 
 # %%
-# The all-tied baseline ignores the features: below it, a model is worse than no model.
+# The all-tied baseline ignores the features: a model that scores below it is worse than no model at all.
 
 fig, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
 curves = {name: means[:, j] for j, name in enumerate(study.methods) if name != "all_tied"}
