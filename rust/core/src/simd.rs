@@ -1,6 +1,10 @@
 //! [`dispatch`]: runs a kernel with the best vector instructions of the machine.
 
+mod bytes;
+
 use std::sync::OnceLock;
+
+pub(crate) use bytes::{dispatch_bytes, ByteKernel, ByteVectors, VECTOR_BYTES};
 
 /// A kernel whose body is compiled once per instruction set. `run` and all functions that it calls must be
 /// `#[inline(always)]`: only code inlined into the dispatched function uses the instruction set.
@@ -17,12 +21,17 @@ pub(crate) trait Kernel {
 /// are identical, which a test checks.
 #[inline]
 pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
-    static PORTABLE: OnceLock<bool> = OnceLock::new();
-    let portable = || std::env::var_os("BUCKETRANK_SIMD").is_some_and(|v| v == "portable");
-    if *PORTABLE.get_or_init(portable) {
+    if is_portable() {
         return kernel.run();
     }
     pulp::Arch::new().dispatch(DispatchedKernel(kernel))
+}
+
+/// Whether the environment asks for the baseline instruction set.
+fn is_portable() -> bool {
+    static PORTABLE: OnceLock<bool> = OnceLock::new();
+    let portable = || std::env::var_os("BUCKETRANK_SIMD").is_some_and(|v| v == "portable");
+    *PORTABLE.get_or_init(portable)
 }
 
 /// The larger of two numbers that are not NaN: one vector instruction, where [`f32::max`] takes three.

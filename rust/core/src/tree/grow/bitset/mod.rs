@@ -8,6 +8,8 @@ mod candidates;
 mod pair_sets;
 mod partition_bounds;
 mod partition_scores;
+mod rounded_scores;
+mod row_codes;
 mod row_cut;
 mod small_score_tables;
 
@@ -16,7 +18,6 @@ use crate::features::{Features, MISSING_RANK};
 use crate::run::WorkMeter;
 
 use self::pair_sets::{bits_of_rows, ColumnMerger, PairSets, RowSetIndex};
-use self::partition_bounds::PartitionBounds;
 use self::partition_scores::PromisingPartitions;
 use self::row_cut::{restrict_cuts, CutColumn, RowCut};
 use self::small_score_tables::SmallScoreTables;
@@ -64,8 +65,7 @@ pub(crate) struct BitsetGrower<'a> {
     drawn_features: Vec<u32>,
     /// Per partition the improvement; negative infinity if a bound shows that it is not the best.
     improvements: Vec<f64>,
-    bounds: PartitionBounds,
-    /// Partitions that may be the best, and their improvements.
+    /// Bounds of the partitions, and the improvements of those that may be the best.
     promising: PromisingPartitions,
     /// Per row of the pair codes its bits in the current subtree; stale for rows outside the subtree.
     row_bits: Vec<u64>,
@@ -113,7 +113,6 @@ impl<'a> BitsetGrower<'a> {
             drawn_features: Vec::new(),
             partition_of: Vec::new(),
             improvements: Vec::new(),
-            bounds: PartitionBounds::default(),
             promising: PromisingPartitions::default(),
             row_bits: Vec::new(),
             first_bits: 0,

@@ -7,11 +7,9 @@
 //! and in O rows on the left. With u = O·n/C - l its bound is `C·u²/2 · (1/(l·r) + max(-u/(n·l²), u/(n·r²)))`.
 
 use super::pair_sets::PairSets;
+use super::row_codes::{OutcomeBytes, RowCodes, BLOCK};
 use super::MAX_ROWS;
 use crate::simd::{dispatch, larger, Kernel};
-
-/// Columns per block: their codes are one vector of bytes per outcome.
-const BLOCK: usize = 32;
 
 /// Columns per vector of numbers.
 const LANES: usize = 8;
@@ -25,13 +23,17 @@ const ROUNDING: f64 = 1.004;
 pub(super) struct PartitionBounds {
     /// Per partition the sums over the columns of each lane.
     sums: Vec<[f32; LANES]>,
-    bounds: Vec<f32>,
 }
 
 impl PartitionBounds {
-    /// Upper bound on the improvement of each partition of `rows` into one of `left_sets` and the other rows, up to the
-    /// factor [`scale`]. Sets that differ in few rows from the previous set are cheaper.
-    pub(super) fn compute(&mut self, rows: u64, columns: &[PairSets], left_sets: &[u64]) -> &[f32] {
+    /// Upper bound on the improvement of each partition of `rows` into one of `left_sets` and the other rows, for
+    /// rankings with `pairs` pairs of labels. Sets that differ in few rows from the previous set are cheaper.
+    pub(super) fn compute(
+        &mut self,
+        rows: u64,
+        (columns, pairs): (&[PairSets], usize),
+        left_sets: &[u64],
+    ) -> impl Iterator<Item = f64> + '_ {
         self.sums.clear();
         self.sums.resize(left_sets.len(), [0.0; LANES]);
         dispatch(AddBounds {
@@ -40,19 +42,14 @@ impl PartitionBounds {
             left_sets,
             sums: &mut self.sums,
         });
-        self.bounds.clear();
-        self.bounds.extend(self.sums.iter().map(|sums| {
+        let scale =
+            ROUNDING / (2.0 * std::f64::consts::LN_2 * f64::from(rows.count_ones()) * pairs as f64);
+        self.sums.iter().map(move |sums| {
             let halves: [f32; LANES / 2] =
                 std::array::from_fn(|lane| sums[lane] + sums[lane + LANES / 2]);
-            halves.iter().sum::<f32>()
-        }));
-        &self.bounds
+            f64::from(halves.iter().sum::<f32>()) * scale
+        })
     }
-}
-
-/// Factor that turns the bounds of a node of `rows` rows into improvements, for rankings with `pairs` pairs of labels.
-pub(super) fn scale(rows: usize, pairs: usize) -> f64 {
-    ROUNDING / (2.0 * std::f64::consts::LN_2 * rows as f64 * pairs as f64)
 }
 
 struct AddBounds<'a> {
@@ -68,9 +65,11 @@ impl Kernel for AddBounds<'_> {
     #[inline(always)]
     fn run(self) {
         let factors = side_factors(self.rows.count_ones() as usize);
-        let mut block = ColumnBlock::default();
+        let mut codes = RowCodes::default();
         for columns in self.columns.chunks(BLOCK) {
-            block.read(self.rows, columns);
+            let sets = columns.iter().map(|column| [column.before, column.after]);
+            codes.read(self.rows, sets);
+            let block = ColumnBlock::new(&codes, self.rows, columns);
             block.add_bounds(&factors, self.left_sets, self.sums);
         }
     }
@@ -102,19 +101,14 @@ fn side_factors(rows: usize) -> [SideFactors; MAX_ROWS] {
     factors
 }
 
-/// Up to [`BLOCK`] columns: one byte per row and outcome, and the totals of the node. Lanes after the last column have
-/// weight 0.
-struct ColumnBlock {
-    /// Per row 1 where it has the outcome before, then 1 where it has the outcome after; stale for rows outside the
-    /// node.
-    codes: [RowCodes; MAX_ROWS],
+/// Up to [`BLOCK`] columns. Lanes after the last column have weight 0.
+struct ColumnBlock<'a> {
+    codes: &'a RowCodes,
     /// Number of groups of [`LANES`] columns.
     groups: usize,
     /// The outcomes before, after and tied.
     outcomes: [OutcomeTotals; 3],
 }
-
-type RowCodes = [[u8; BLOCK]; 2];
 
 /// Totals of one outcome.
 #[derive(Clone, Copy)]
@@ -125,66 +119,27 @@ struct OutcomeTotals {
     weight: [f32; BLOCK],
 }
 
-impl Default for ColumnBlock {
-    fn default() -> Self {
-        let totals = OutcomeTotals {
+impl<'a> ColumnBlock<'a> {
+    #[inline(always)]
+    fn new(codes: &'a RowCodes, rows: u64, columns: &[PairSets]) -> Self {
+        let mut outcomes = [OutcomeTotals {
             inverse_share: [0.0; BLOCK],
             weight: [0.0; BLOCK],
-        };
-        Self {
-            codes: [[[0; BLOCK]; 2]; MAX_ROWS],
-            groups: 0,
-            outcomes: [totals; 3],
-        }
-    }
-}
-
-impl ColumnBlock {
-    #[inline(always)]
-    fn read(&mut self, rows: u64, columns: &[PairSets]) {
-        let mut multiplicity = [0.0_f32; BLOCK];
-        let mut sets = [[0_u64; BLOCK]; 2];
+        }; 3];
+        let n = rows.count_ones();
         for (lane, column) in columns.iter().enumerate().take(BLOCK) {
-            multiplicity[lane] = column.multiplicity as f32;
-            sets[0][lane] = column.before;
-            sets[1][lane] = column.after;
-        }
-        let mut totals = [[0_u8; BLOCK]; 2];
-        for byte in 0..MAX_ROWS / 8 {
-            let mut members = (rows >> (8 * byte)) as u8;
-            if members == 0 {
-                continue;
-            }
-            let bytes = sets.map(|sets| sets.map(|set| (set >> (8 * byte)) as u8));
-            while members != 0 {
-                let bit = members & members.wrapping_neg();
-                let codes = &mut self.codes[8 * byte + bit.trailing_zeros() as usize];
-                for outcome in 0..2 {
-                    for lane in 0..BLOCK {
-                        codes[outcome][lane] = u8::from(bytes[outcome][lane] & bit != 0);
-                        totals[outcome][lane] += codes[outcome][lane];
-                    }
-                }
-                members &= members - 1;
-            }
-        }
-        self.groups = columns.len().div_ceil(LANES);
-        self.set_totals(rows.count_ones() as f32, &totals, &multiplicity);
-    }
-
-    #[inline(always)]
-    fn set_totals(&mut self, rows: f32, totals: &RowCodes, multiplicity: &[f32; BLOCK]) {
-        let mut tied = [rows; BLOCK];
-        for lane in 0..BLOCK {
-            tied[lane] -= f32::from(totals[0][lane]) + f32::from(totals[1][lane]);
-        }
-        let counts = [totals[0].map(f32::from), totals[1].map(f32::from), tied];
-        for (outcome, counts) in self.outcomes.iter_mut().zip(&counts) {
-            for lane in 0..BLOCK {
+            let (before, after) = (column.before.count_ones(), column.after.count_ones());
+            let counts = [before, after, n - before - after];
+            for (outcome, count) in outcomes.iter_mut().zip(counts) {
                 // Without rows the weight is 0, so that the share does not matter.
-                outcome.inverse_share[lane] = rows / counts[lane].max(1.0);
-                outcome.weight[lane] = counts[lane] * multiplicity[lane];
+                outcome.inverse_share[lane] = n as f32 / count.max(1) as f32;
+                outcome.weight[lane] = count as f32 * column.multiplicity as f32;
             }
+        }
+        Self {
+            codes,
+            groups: columns.len().div_ceil(LANES),
+            outcomes,
         }
     }
 
@@ -213,9 +168,14 @@ impl ColumnBlock {
 
     /// Adds rows to counts, or subtracts them.
     #[inline(always)]
-    fn combine_rows(&self, mut rows: u64, counts: &mut RowCodes, combine: impl Fn(u8, u8) -> u8) {
+    fn combine_rows(
+        &self,
+        mut rows: u64,
+        counts: &mut OutcomeBytes,
+        combine: impl Fn(u8, u8) -> u8,
+    ) {
         while rows != 0 {
-            let codes = &self.codes[rows.trailing_zeros() as usize % MAX_ROWS];
+            let codes = self.codes.first(rows);
             for outcome in 0..2 {
                 for lane in 0..BLOCK {
                     counts[outcome][lane] = combine(counts[outcome][lane], codes[outcome][lane]);
@@ -227,7 +187,7 @@ impl ColumnBlock {
 
     /// Adds the bounds of all columns, given the counts of the left side.
     #[inline(always)]
-    fn add_bound(&self, factors: SideFactors, counts: &RowCodes, total: &mut [f32; LANES]) {
+    fn add_bound(&self, factors: SideFactors, counts: &OutcomeBytes, total: &mut [f32; LANES]) {
         let SideFactors {
             left_rows,
             even,
@@ -301,15 +261,10 @@ mod tests {
             let proper = |left: &u64| *left != 0 && *left != rows;
             let left_sets: Vec<u64> = (0..40).map(|_| set() & rows).filter(proper).collect();
             let pairs: i64 = columns.iter().map(|column| column.multiplicity).sum();
-            let scale = scale(rows.count_ones() as usize, pairs as usize);
             let mut bounds = PartitionBounds::default();
-            let bounds = bounds.compute(rows, &columns, &left_sets);
-            assert_eq!(bounds.len(), left_sets.len());
-            for (&bound, &left_set) in bounds.iter().zip(&left_sets) {
-                let (bound, exact) = (
-                    f64::from(bound) * scale,
-                    improvement(rows, &columns, left_set),
-                );
+            let bounds = bounds.compute(rows, (&columns, pairs as usize), &left_sets);
+            for (bound, &left_set) in bounds.zip(&left_sets) {
+                let exact = improvement(rows, &columns, left_set);
                 assert!(bound >= exact && bound < 2.0 * exact, "{bound} {exact}");
             }
         }

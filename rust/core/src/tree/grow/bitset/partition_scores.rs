@@ -1,9 +1,11 @@
 //! Scores of the partitions of a small node: all of them, or only those that may be the best.
 
-use super::partition_bounds::scale;
+use super::partition_bounds::PartitionBounds;
+use super::rounded_scores::RoundedScores;
 use super::{BitsetGrower, SmallNode};
 use crate::tree::grow::coded::score_tables::ScoreTables;
 use crate::tree::split::best_split::MARGIN;
+use crate::tree::split::entropy::IntegerEntropy;
 
 /// Bounds save time in nodes with at least this many partitions and columns.
 const MIN_BOUNDED: (usize, usize) = (10, 16);
@@ -11,6 +13,10 @@ const MIN_BOUNDED: (usize, usize) = (10, 16);
 /// Buffers for the partitions that may be the best.
 #[derive(Debug, Default)]
 pub(super) struct PromisingPartitions {
+    rounded_scores: RoundedScores,
+    partition_bounds: PartitionBounds,
+    /// Upper bounds on the improvements of all partitions.
+    bounds: Vec<f64>,
     indices: Vec<u32>,
     left_sets: Vec<u64>,
     improvements: Vec<f64>,
@@ -24,8 +30,8 @@ impl BitsetGrower<'_> {
         let left_sets = self.partitions.sets();
         if let ScoreTables::Complete(entropy) = self.scores {
             if left_sets.len() >= MIN_BOUNDED.0 && columns.len() >= MIN_BOUNDED.1 {
-                let scale = scale(node.rows.count_ones() as usize, entropy.pairs());
-                return self.score_promising(node, node_score, scale);
+                self.compute_bounds(node, node_score, entropy);
+                return self.score_promising(node, node_score);
             }
         }
         self.small_scores.improvements(
@@ -37,21 +43,43 @@ impl BitsetGrower<'_> {
         );
     }
 
+    /// Bounds the improvements of all partitions.
+    fn compute_bounds(&mut self, node: &SmallNode, node_score: i64, entropy: &IntegerEntropy) {
+        let left_sets = self.partitions.sets();
+        let PromisingPartitions {
+            rounded_scores,
+            partition_bounds,
+            bounds,
+            ..
+        } = &mut self.promising;
+        bounds.clear();
+        let bounded = self.small_scores.bound_improvements(
+            entropy,
+            (node.rows, node_score),
+            left_sets,
+            (rounded_scores, bounds),
+        );
+        if !bounded {
+            let columns = (&self.columns[node.columns..], entropy.pairs());
+            bounds.extend(partition_bounds.compute(node.rows, columns, left_sets));
+        }
+    }
+
     /// Scores the partition with the largest bound, then all partitions whose bound is not below its improvement.
-    fn score_promising(&mut self, node: &SmallNode, node_score: i64, scale: f64) {
+    fn score_promising(&mut self, node: &SmallNode, node_score: i64) {
         let columns = &self.columns[node.columns..];
         let left_sets = self.partitions.sets();
-        let bounds = self.bounds.compute(node.rows, columns, left_sets);
-        let largest = bounds.iter().copied().fold(0.0, f32::max);
         let PromisingPartitions {
+            bounds,
             indices,
             left_sets: promising,
             improvements,
+            ..
         } = &mut self.promising;
         self.improvements.clear();
         self.improvements.resize(left_sets.len(), f64::NEG_INFINITY);
         let mut best = f64::NEG_INFINITY;
-        let mut min_bound = largest;
+        let mut min_bound = bounds.iter().copied().fold(0.0, f64::max);
         for _ in 0..2 {
             indices.clear();
             promising.clear();
@@ -69,8 +97,7 @@ impl BitsetGrower<'_> {
                 self.improvements[at as usize] = improvement;
                 best = best.max(improvement);
             }
-            // Rounded down, so that no bound above it is lost.
-            min_bound = (((best - MARGIN) / scale) as f32).next_down();
+            min_bound = best - MARGIN;
         }
     }
 }

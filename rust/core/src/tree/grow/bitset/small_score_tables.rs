@@ -6,6 +6,7 @@ use crate::once::get_or_build;
 use crate::simd::{dispatch, Kernel};
 
 use super::pair_sets::PairSets;
+use super::rounded_scores::{RoundedScores, RoundedTable, MAX_ROUNDED_ROWS};
 use super::MAX_ROWS;
 use crate::tree::grow::coded::score_tables::{RoundedEntropyTables, ScoreTables};
 use crate::tree::split::entropy::IntegerEntropy;
@@ -31,6 +32,8 @@ struct SumTables {
     sizes: Vec<SizeTable>,
     /// The tables of sums of all sizes, padded so that [`SUM_TABLE_LEN`] entries can be read from the start of each.
     sums: Vec<i64>,
+    /// Indexed by the number of rows, at most [`MAX_ROUNDED_ROWS`].
+    rounded: Vec<RoundedTable>,
 }
 
 impl SumTables {
@@ -53,7 +56,14 @@ impl SumTables {
             });
         }
         sums.resize(sums.len() + SUM_TABLE_LEN, 0);
-        Self { sizes, sums }
+        let rounded = (0..=MAX_ROUNDED_ROWS)
+            .map(|rows| RoundedTable::new(&sizes[ceil_log2(rows)].values[..=rows]))
+            .collect();
+        Self {
+            sizes,
+            sums,
+            rounded,
+        }
     }
 
     /// The tables for these entropies, built once per process for up to `2^15` pairs of labels.
@@ -80,12 +90,12 @@ pub(crate) struct SmallScoreTables {
 
 /// A column with the positions of its counts in the table of sums.
 #[derive(Clone, Copy, Default)]
-struct CountedPair {
-    before: u64,
-    after: u64,
-    multiplicity: i64,
+pub(super) struct CountedPair {
+    pub(super) before: u64,
+    pub(super) after: u64,
+    pub(super) multiplicity: i64,
     /// Start of the table rows for the numbers of rows before, after and tied.
-    starts: [u16; 3],
+    pub(super) starts: [u16; 3],
 }
 
 impl SmallScoreTables {
@@ -173,6 +183,50 @@ impl SmallScoreTables {
         sum
     }
 
+    /// Improvement of a split of the current node of `n` rows and this score, given the number of rows on the left and
+    /// the sum of `F` over the counts of all columns on both sides.
+    #[inline(always)]
+    fn improvement<'a>(
+        &'a self,
+        entropy: &IntegerEntropy,
+        (n, node_score): (usize, i64),
+    ) -> impl Fn(u32, i64) -> f64 + 'a {
+        let values = &self.tables.sizes[ceil_log2(n)].values[..=n];
+        let denominator = entropy.denominator(n as u64);
+        move |left, total| {
+            let whole = self.pairs * (values[left as usize] + values[n - left as usize]);
+            (node_score + total - whole) as f64 / denominator
+        }
+    }
+
+    /// Close upper bounds on the improvements of splits of the current node, for complete rankings, as
+    /// [`Self::improvements`]. Returns false without bounds if the node has too many rows or the machine no suitable
+    /// instructions.
+    pub(super) fn bound_improvements(
+        &self,
+        entropy: &IntegerEntropy,
+        (rows, node_score): (u64, i64),
+        left_sets: &[u64],
+        (scores, out): (&mut RoundedScores, &mut Vec<f64>),
+    ) -> bool {
+        let n = rows.count_ones() as usize;
+        let Some(table) = self.tables.rounded.get(n) else {
+            return false;
+        };
+        let columns = (&self.prepared[..], self.pairs);
+        let Some(totals) = scores.compute(rows, columns, table, left_sets) else {
+            return false;
+        };
+        let improvement = self.improvement(entropy, (n, node_score));
+        let left_rows = left_sets.iter().map(|set| set.count_ones());
+        out.extend(
+            left_rows
+                .zip(totals)
+                .map(|(left, total)| improvement(left, total)),
+        );
+        true
+    }
+
     #[inline(always)]
     fn score_complete_splits(
         &self,
@@ -182,21 +236,13 @@ impl SmallScoreTables {
         out: &mut Vec<f64>,
     ) {
         let n = rows.count_ones() as usize;
-        let SizeTable {
-            sums: start,
-            values,
-            ..
-        } = &self.tables.sizes[ceil_log2(n)];
+        let start = &self.tables.sizes[ceil_log2(n)].sums;
         let Some(sums) = self.tables.sums[*start..].first_chunk::<SUM_TABLE_LEN>() else {
             return;
         };
         // The remainder never changes the index; it avoids a bounds check.
         let f = |start: u16, part: u32| sums[(usize::from(start) + part as usize) % SUM_TABLE_LEN];
-        let denominator = entropy.denominator(n as u64);
-        let improvement = |left: u32, total: i64| {
-            let whole = self.pairs * (values[left as usize] + values[n - left as usize]);
-            (sum + total - whole) as f64 / denominator
-        };
+        let improvement = self.improvement(entropy, (n, sum));
         let (two_outcomes, three_outcomes) = self.prepared.split_at(self.two_outcomes);
         let (chunks, last) = left_sets.as_chunks::<2>();
         for left_sets in chunks {

@@ -1,0 +1,314 @@
+//! Upper bounds on the scores of the partitions of a node of at most 32 rows, for complete rankings.
+//!
+//! The improvement of a partition grows with the sum of `F[c] = c·log2 c` over the counts c of the outcomes of all
+//! columns on both sides. Here F is rounded up to whole units that fit in a byte, so that 32 columns are one vector:
+//! the bounds are close, and computed three times as fast as those of [`super::partition_bounds`] for larger nodes.
+
+use super::row_codes::{RowCodes, BLOCK};
+use super::small_score_tables::CountedPair;
+use crate::simd::{dispatch_bytes, ByteKernel, ByteVectors};
+
+/// Rows of the largest node whose counts are rounded.
+pub(super) const MAX_ROUNDED_ROWS: usize = 32;
+
+/// Numbers of rows up to which one vector contains all entries: the counts of an impure column are smaller.
+const MAX_SHORT_ROWS: usize = 16;
+
+/// Largest sum of multiplicities: the sums of all columns fit in 32 bits.
+const MAX_PAIRS: i64 = i16::MAX as i64;
+
+/// Sums of one partition, in the lanes of a vector.
+type Sums = [i32; 8];
+
+/// `F` in units, rounded up, for nodes with one number of rows.
+#[derive(Clone)]
+pub(super) struct RoundedTable {
+    /// Size of the unit, in units of the exact table.
+    unit: i64,
+    /// Entries of counts below [`MAX_ROUNDED_ROWS`].
+    entries: [u8; MAX_ROUNDED_ROWS],
+}
+
+impl RoundedTable {
+    /// Rounds the values of `F`, from `F[0]` to that of all rows of the node. All rows are at most 255 units; the terms of
+    /// a column then sum to at most 255, because dividing a count never increases the sum.
+    pub(super) fn new(values: &[i64]) -> Self {
+        let all = values.last().copied().unwrap_or_default();
+        let unit = ((all + 254) / 255).max(1);
+        let mut entries = [0; MAX_ROUNDED_ROWS];
+        for (entry, value) in entries.iter_mut().zip(values) {
+            *entry = ((value + unit - 1) / unit) as u8;
+        }
+        Self { unit, entries }
+    }
+}
+
+/// Computes upper bounds on sums of `F`.
+#[derive(Debug, Default)]
+pub(super) struct RoundedScores {
+    sums: Vec<Sums>,
+}
+
+impl RoundedScores {
+    /// Upper bound, for each partition of `rows` into one of `left_sets` and the other rows, on the sum of `F` over the
+    /// counts on both sides, in units of the exact table; `None` if the machine has no suitable instructions or the
+    /// sums may overflow.
+    pub(super) fn compute(
+        &mut self,
+        rows: u64,
+        (columns, pairs): (&[CountedPair], i64),
+        table: &RoundedTable,
+        left_sets: &[u64],
+    ) -> Option<impl Iterator<Item = i64> + '_> {
+        if pairs > MAX_PAIRS {
+            return None;
+        }
+        self.sums.clear();
+        self.sums.resize(left_sets.len(), [0; 8]);
+        dispatch_bytes(AddRoundedScores {
+            rows,
+            columns,
+            left_sets,
+            entries: &table.entries,
+            sums: &mut self.sums,
+        })?;
+        let unit = table.unit;
+        let sums = self.sums.iter();
+        Some(sums.map(move |sums| unit * i64::from(sums.iter().sum::<i32>())))
+    }
+}
+
+struct AddRoundedScores<'a> {
+    rows: u64,
+    columns: &'a [CountedPair],
+    left_sets: &'a [u64],
+    entries: &'a [u8; MAX_ROUNDED_ROWS],
+    sums: &'a mut [Sums],
+}
+
+impl ByteKernel for AddRoundedScores<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, vectors: impl ByteVectors) {
+        let (low, high) = self.entries.split_at(16);
+        let both_halves = |half: &[u8]| std::array::from_fn(|lane| half[lane % 16]);
+        let tables = [
+            vectors.load(&both_halves(low)),
+            vectors.load(&both_halves(high)),
+        ];
+        let is_short = self.rows.count_ones() as usize <= MAX_SHORT_ROWS;
+        let mut codes = RowCodes::default();
+        for columns in self.columns.chunks(BLOCK) {
+            codes.read(
+                self.rows,
+                columns.iter().map(|column| [column.before, column.after]),
+            );
+            let block = ColumnBlock::new(vectors, (&codes, tables), self.rows, columns);
+            let has_ties = columns
+                .iter()
+                .any(|column| column.before | column.after != self.rows);
+            match (is_short, has_ties) {
+                (true, false) => block.add_scores::<true, false>(self.left_sets, self.sums),
+                (true, true) => block.add_scores::<true, true>(self.left_sets, self.sums),
+                (false, false) => block.add_scores::<false, false>(self.left_sets, self.sums),
+                (false, true) => block.add_scores::<false, true>(self.left_sets, self.sums),
+            }
+        }
+    }
+}
+
+/// Up to [`BLOCK`] columns. Lanes after the last column have weight 0.
+struct ColumnBlock<'a, V: ByteVectors> {
+    vectors: V,
+    codes: &'a RowCodes,
+    /// The two halves of the table.
+    tables: [V::Bytes; 2],
+    /// Numbers of rows before, after and tied.
+    totals: [V::Bytes; 3],
+    weights: [[i16; BLOCK / 2]; 2],
+}
+
+impl<'a, V: ByteVectors> ColumnBlock<'a, V> {
+    #[inline(always)]
+    fn new(
+        vectors: V,
+        (codes, tables): (&'a RowCodes, [V::Bytes; 2]),
+        rows: u64,
+        columns: &[CountedPair],
+    ) -> Self {
+        let [mut before, mut after, mut tied] = [[0_u8; BLOCK]; 3];
+        let mut weights = [[0_i16; BLOCK / 2]; 2];
+        for (lane, column) in columns.iter().enumerate().take(BLOCK) {
+            before[lane] = column.before.count_ones() as u8;
+            after[lane] = column.after.count_ones() as u8;
+            tied[lane] = rows.count_ones() as u8 - before[lane] - after[lane];
+            // The first weights are those of lanes 0 to 7 and 16 to 23.
+            let at = lane % 8 + lane / 16 * 8;
+            weights[lane / 8 % 2][at] = column.multiplicity as i16;
+        }
+        Self {
+            vectors,
+            codes,
+            tables,
+            totals: [
+                vectors.load(&before),
+                vectors.load(&after),
+                vectors.load(&tied),
+            ],
+            weights,
+        }
+    }
+
+    /// Adds the scores of all columns, keeping the counts of the previous left side in registers. `SHORT` if one table
+    /// contains all entries.
+    #[inline(always)]
+    fn add_scores<const SHORT: bool, const TIES: bool>(
+        &self,
+        left_sets: &[u64],
+        sums: &mut [Sums],
+    ) {
+        let vectors = self.vectors;
+        let [all_before, all_after, all_tied] = self.totals;
+        let zero = vectors.splat(0);
+        let (mut before, mut after) = (zero, zero);
+        let mut counted = 0_u64;
+        for (&left_set, sums) in left_sets.iter().zip(sums) {
+            if (left_set ^ counted).count_ones() > left_set.count_ones() {
+                (before, after, counted) = (zero, zero, 0);
+            }
+            let (mut added, mut removed) = (left_set & !counted, counted & !left_set);
+            while added != 0 {
+                let codes = self.codes.first(added);
+                before = vectors.add(before, vectors.load(&codes[0]));
+                after = vectors.add(after, vectors.load(&codes[1]));
+                added &= added - 1;
+            }
+            while removed != 0 {
+                let codes = self.codes.first(removed);
+                before = vectors.subtract(before, vectors.load(&codes[0]));
+                after = vectors.subtract(after, vectors.load(&codes[1]));
+                removed &= removed - 1;
+            }
+            counted = left_set;
+            let of_before = self.score_sides::<SHORT>(before, all_before);
+            let of_after = self.score_sides::<SHORT>(after, all_after);
+            let mut scores = vectors.add(of_before, of_after);
+            if TIES {
+                let rows = vectors.splat(left_set.count_ones() as u8);
+                let tied = vectors.subtract(vectors.subtract(rows, before), after);
+                scores = vectors.add(scores, self.score_sides::<SHORT>(tied, all_tied));
+            }
+            let added = vectors.add_products(vectors.load_sums(sums), scores, &self.weights);
+            vectors.store_sums(added, sums);
+        }
+    }
+
+    /// Scores of one outcome on both sides, given its counts on the left side and in all rows.
+    #[inline(always)]
+    fn score_sides<const SHORT: bool>(&self, left: V::Bytes, all: V::Bytes) -> V::Bytes {
+        let vectors = self.vectors;
+        let right = vectors.subtract(all, left);
+        if SHORT {
+            let table = self.tables[0];
+            vectors.add(vectors.look_up(table, left), vectors.look_up(table, right))
+        } else {
+            let tables = self.tables;
+            let left = vectors.look_up_long(tables, left);
+            vectors.add(left, vectors.look_up_long(tables, right))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Generator;
+    use crate::tree::split::entropy::IntegerEntropy;
+
+    /// `F` for nodes of `rows` rows, in units of the exact table.
+    fn values(rows: usize) -> Vec<i64> {
+        let entropy = IntegerEntropy::new(300, rows as u64);
+        let table = entropy.table_for(rows as u64);
+        (0..=rows as u64).map(|count| table.get(count)).collect()
+    }
+
+    #[test]
+    fn terms_of_a_column_fit_in_a_byte() {
+        for rows in 2..=MAX_ROUNDED_ROWS {
+            let values = values(rows);
+            let RoundedTable { unit, entries } = RoundedTable::new(&values);
+            let all = (values[rows] + unit - 1) / unit;
+            assert!(all <= 255, "{rows} rows: {all}");
+            let entry = |count: usize| match entries.get(count) {
+                Some(&entry) => i64::from(entry),
+                None => all,
+            };
+            for (count, &value) in values.iter().enumerate() {
+                assert!((0..unit).contains(&(entry(count) * unit - value)));
+                // Dividing a count never increases the sum, so all terms together are at most `all`.
+                for part in 0..=count {
+                    let parts = entry(part) + entry(count - part);
+                    assert!(parts <= entry(count), "{rows} rows: {part} of {count}");
+                }
+            }
+        }
+    }
+
+    /// Columns of random sets; every third has two outcomes, the others have three.
+    fn random_columns(rows: u64, count: usize, generator: &mut Generator) -> Vec<CountedPair> {
+        let mut set = || (0..64).fold(0, |set, _| set << 1 | generator.below(2) as u64);
+        let lowest = rows & rows.wrapping_neg();
+        (0..count)
+            .map(|at| {
+                // At least one row before and one row not before.
+                let before = (set() & rows & !lowest) | (1 << rows.ilog2());
+                let others = rows & !before;
+                CountedPair {
+                    before,
+                    after: if at % 3 == 0 { others } else { set() & others },
+                    multiplicity: 1 + at as i64 % 5,
+                    starts: [0; 3],
+                }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn bounds_are_valid_and_close() {
+        let mut generator = Generator::new(3);
+        for rows in 2..=MAX_ROUNDED_ROWS {
+            // The node's rows need not be the first bits.
+            let rows_set = (u64::MAX >> (64 - rows)) << (rows % 7);
+            let columns = random_columns(rows_set, 5 * rows, &mut generator);
+            let left_sets: Vec<u64> = (0..30)
+                .map(|_| rows_set & (0..64).fold(0, |set, _| set << 1 | generator.below(2) as u64))
+                .filter(|&left| left != 0 && left != rows_set)
+                .collect();
+            let values = values(rows);
+            let mut scores = RoundedScores::default();
+            let table = RoundedTable::new(&values);
+            let pairs = columns.iter().map(|column| column.multiplicity).sum();
+            let Some(bounds) = scores.compute(rows_set, (&columns, pairs), &table, &left_sets)
+            else {
+                return; // This machine has no vectors of bytes.
+            };
+            for (bound, &left) in bounds.zip(&left_sets) {
+                let exact: i64 = columns
+                    .iter()
+                    .map(|column| {
+                        let tied = rows_set & !(column.before | column.after);
+                        let sides = [left, rows_set & !left];
+                        let f = |set: u64| values[set.count_ones() as usize];
+                        let terms = [column.before, column.after, tied];
+                        let terms = terms.map(|set| sides.map(|side| f(set & side)));
+                        column.multiplicity * terms.concat().iter().sum::<i64>()
+                    })
+                    .sum();
+                assert!(bound >= exact, "{rows} rows: {bound} < {exact}");
+                let excess = 6 * pairs * table.unit;
+                assert!(bound - exact < excess, "{rows} rows: {bound} of {exact}");
+            }
+        }
+    }
+}
