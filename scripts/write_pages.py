@@ -53,7 +53,8 @@ def accuracy(measured: Path) -> str:
             f"## Every dataset, {share} missing labels",
             _one_level(methods, datasets, level),
         ]
-    facts = "\n".join(line for line in results.splitlines() if line.startswith("- "))
+    # A fact continues on indented lines.
+    facts = "".join(re.findall(r"^- .*\n(?:  .*\n)*", results, re.MULTILINE))
     parts += ["## Bounds and comparisons", facts]
     for heading, start in FURTHER_TABLES.items():
         parts += [part for table in further if table.startswith(start) for part in (heading, table)]

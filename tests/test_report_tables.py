@@ -88,7 +88,21 @@ def test_methods_that_are_not_the_paper_s_are_explained() -> None:
     assert texts[0].startswith("The bucket order with the largest expected τ_X")
     assert "forest" in texts[1]
     assert "PartialLabelRankingForest(n_estimators=3)" in texts[1]
+    assert "are those that" in section.paragraphs[0]
     assert methods_section(synthetic_study(leading(2, [0]), methods=["mc4"])) is None
+
+
+def test_methods_of_another_shared_model_are_not_said_to_use_a_tree() -> None:
+    study = synthetic_study(leading(2, [0]), methods=["tau_x"])
+    forest = "bucketrank.estimators.forest.PartialLabelRankingForest(n_estimators=3)"
+    study.settings["learners"] = {
+        "PartialLabelRankingForest": {"ranker": forest, "aggregators": {"tau_x": "TauX()"}}
+    }
+    section = methods_section(study)
+    assert section is not None
+    (text,) = section.tables[0].columns[1].values
+    assert text.endswith("Applied to the predictions of the shared model.")
+    assert section.paragraphs == ()  # The study has no other methods.
 
 
 def test_few_folds_and_few_datasets_cause_a_warning() -> None:

@@ -156,15 +156,19 @@ def methods_section(study: Study) -> Section | None:
         Column.of("method", names),
         Column.of("what it is", [_explanation(name, learners) for name in names]),
     )
-    text = "The other methods are those that Wang, Alfaro and Bengs (2025) compare, with their parameters."
-    return Section("Methods", (text,), (Table("Methods that are not the paper's", columns),))
+    paragraphs: tuple[str, ...] = ()
+    if len(names) < len(study.methods):
+        paragraphs = (
+            "The other methods are those that Wang, Alfaro and Bengs (2025) compare, with their parameters.",
+        )
+    return Section("Methods", paragraphs, (Table("Methods that are not the paper's", columns),))
 
 
 def _explanation(name: str, learners: dict[str, Any]) -> str:
     if name == ALL_TIED:
         return "A baseline that ties all labels, whatever the features."
     if name in METHODS:
-        return f"{_summary(type(get_aggregator(name)))} Applied to the leaves of the tree."
+        return f"{_summary(type(get_aggregator(name)))} Applied to {_evidence(name, learners)}."
     written = str(learners.get(name, {}).get("ranker", ""))
     for learner in learners.values():
         written = str(learner.get("aggregators", {}).get(name, written))
@@ -173,6 +177,13 @@ def _explanation(name: str, learners: dict[str, Any]) -> str:
     if known is None:
         return written or "No description was stored with the study."
     return f"{_summary(known)} Written as {written.rpartition('.estimators.')[2].partition('.')[2] or written}."
+
+
+def _evidence(name: str, learners: dict[str, Any]) -> str:
+    """Return what the aggregator is applied to: leaves of the tree, or predictions of another shared model."""
+    shared = [learner for learner in learners.values() if name in learner.get("aggregators", {})]
+    is_tree = all("PartialLabelRankingTree(" in str(learner.get("ranker")) for learner in shared)
+    return "the leaves of the tree" if is_tree else "the predictions of the shared model"
 
 
 def _summary(kind: type) -> str:
