@@ -1,8 +1,9 @@
 //! Upper bounds on the scores of the partitions of a node of at most 32 rows, for complete rankings.
 //!
-//! The improvement of a partition grows with the sum of `F[c] = c·log2 c` over the counts c of the outcomes of all
-//! columns on both sides. Here F is rounded up to whole units that fit in a byte, so that 32 columns are one vector:
-//! the bounds are close, and computed three times as fast as those of [`super::partition_bounds`] for larger nodes.
+//! The improvement of a partition grows with the sum of `F[c] = c·log2 c` over the counts c of the three outcomes of all
+//! columns on both sides. In a node of n rows, the six terms of a column sum to n·log2 n minus the six entropy terms
+//! c·log2(n/c), which are small. Here these are rounded down to whole units that fit in a byte, so that 32 columns are
+//! one vector: the bounds cost a quarter of those of [`super::partition_bounds`] for larger nodes.
 
 use super::row_codes::{RowCodes, BLOCK};
 use super::small_score_tables::CountedPair;
@@ -20,26 +21,38 @@ const MAX_PAIRS: i64 = i16::MAX as i64;
 /// Sums of one partition, in the lanes of a vector.
 type Sums = [i32; 8];
 
-/// `F` in units, rounded up, for nodes with one number of rows.
+/// Outcomes on both sides.
+const TERMS: f64 = 6.0;
+
+/// Entropy terms in units, rounded down, for nodes with one number of rows.
 #[derive(Clone)]
 pub(super) struct RoundedTable {
+    /// `F` of all rows: the sum of the terms of a column with entropy 0.
+    all_rows: i64,
     /// Size of the unit, in units of the exact table.
     unit: i64,
-    /// Entries of counts below [`MAX_ROUNDED_ROWS`].
+    /// Entropy terms of counts below [`MAX_ROUNDED_ROWS`].
     entries: [u8; MAX_ROUNDED_ROWS],
 }
 
 impl RoundedTable {
-    /// Rounds the values of `F`, from `F[0]` to that of all rows of the node. All rows are at most 255 units; the terms of
-    /// a column then sum to at most 255, because dividing a count never increases the sum.
+    /// Rounds the terms, given the values of `F` from `F[0]` to that of all rows of the node. The largest entropy, that of
+    /// equal counts, is at most 255 units, so that the terms of a column sum to at most 255.
     pub(super) fn new(values: &[i64]) -> Self {
-        let all = values.last().copied().unwrap_or_default();
-        let unit = ((all + 254) / 255).max(1);
+        let rows = values.len() - 1;
+        let all_rows = values[rows];
+        let largest_share = (TERMS.ln() / (rows as f64).ln()).min(1.0);
+        let unit = ((all_rows as f64 * largest_share) / 254.0).ceil().max(1.0) as i64;
         let mut entries = [0; MAX_ROUNDED_ROWS];
-        for (entry, value) in entries.iter_mut().zip(values) {
-            *entry = ((value + unit - 1) / unit) as u8;
+        for (count, (entry, value)) in entries.iter_mut().zip(values).enumerate() {
+            let term = (i128::from(all_rows) * count as i128 / rows.max(1) as i128) as i64 - value;
+            *entry = (term.max(0) / unit) as u8;
         }
-        Self { unit, entries }
+        Self {
+            all_rows,
+            unit,
+            entries,
+        }
     }
 }
 
@@ -65,20 +78,20 @@ impl RoundedScores {
         }
         self.sums.clear();
         self.sums.resize(left_sets.len(), [0; 8]);
-        dispatch_bytes(AddRoundedScores {
+        dispatch_bytes(AddRoundedEntropies {
             rows,
             columns,
             left_sets,
             entries: &table.entries,
             sums: &mut self.sums,
         })?;
-        let unit = table.unit;
-        let sums = self.sums.iter();
-        Some(sums.map(move |sums| unit * i64::from(sums.iter().sum::<i32>())))
+        let (all_rows, unit) = (pairs * table.all_rows, table.unit);
+        let entropies = self.sums.iter().map(|sums| sums.iter().sum::<i32>());
+        Some(entropies.map(move |entropy| all_rows - unit * i64::from(entropy)))
     }
 }
 
-struct AddRoundedScores<'a> {
+struct AddRoundedEntropies<'a> {
     rows: u64,
     columns: &'a [CountedPair],
     left_sets: &'a [u64],
@@ -86,7 +99,7 @@ struct AddRoundedScores<'a> {
     sums: &'a mut [Sums],
 }
 
-impl ByteKernel for AddRoundedScores<'_> {
+impl ByteKernel for AddRoundedEntropies<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -109,10 +122,10 @@ impl ByteKernel for AddRoundedScores<'_> {
                 .iter()
                 .any(|column| column.before | column.after != self.rows);
             match (is_short, has_ties) {
-                (true, false) => block.add_scores::<true, false>(self.left_sets, self.sums),
-                (true, true) => block.add_scores::<true, true>(self.left_sets, self.sums),
-                (false, false) => block.add_scores::<false, false>(self.left_sets, self.sums),
-                (false, true) => block.add_scores::<false, true>(self.left_sets, self.sums),
+                (true, false) => block.add_entropies::<true, false>(self.left_sets, self.sums),
+                (true, true) => block.add_entropies::<true, true>(self.left_sets, self.sums),
+                (false, false) => block.add_entropies::<false, false>(self.left_sets, self.sums),
+                (false, true) => block.add_entropies::<false, true>(self.left_sets, self.sums),
             }
         }
     }
@@ -160,10 +173,10 @@ impl<'a, V: ByteVectors> ColumnBlock<'a, V> {
         }
     }
 
-    /// Adds the scores of all columns, keeping the counts of the previous left side in registers. `SHORT` if one table
+    /// Adds the entropies of all columns, keeping the counts of the previous left side in registers. `SHORT` if one table
     /// contains all entries.
     #[inline(always)]
-    fn add_scores<const SHORT: bool, const TIES: bool>(
+    fn add_entropies<const SHORT: bool, const TIES: bool>(
         &self,
         left_sets: &[u64],
         sums: &mut [Sums],
@@ -191,22 +204,22 @@ impl<'a, V: ByteVectors> ColumnBlock<'a, V> {
                 removed &= removed - 1;
             }
             counted = left_set;
-            let of_before = self.score_sides::<SHORT>(before, all_before);
-            let of_after = self.score_sides::<SHORT>(after, all_after);
-            let mut scores = vectors.add(of_before, of_after);
+            let of_before = self.terms_of_sides::<SHORT>(before, all_before);
+            let of_after = self.terms_of_sides::<SHORT>(after, all_after);
+            let mut terms = vectors.add(of_before, of_after);
             if TIES {
                 let rows = vectors.splat(left_set.count_ones() as u8);
                 let tied = vectors.subtract(vectors.subtract(rows, before), after);
-                scores = vectors.add(scores, self.score_sides::<SHORT>(tied, all_tied));
+                terms = vectors.add(terms, self.terms_of_sides::<SHORT>(tied, all_tied));
             }
-            let added = vectors.add_products(vectors.load_sums(sums), scores, &self.weights);
+            let added = vectors.add_products(vectors.load_sums(sums), terms, &self.weights);
             vectors.store_sums(added, sums);
         }
     }
 
-    /// Scores of one outcome on both sides, given its counts on the left side and in all rows.
+    /// Entropy terms of one outcome on both sides, given its counts on the left side and in all rows.
     #[inline(always)]
-    fn score_sides<const SHORT: bool>(&self, left: V::Bytes, all: V::Bytes) -> V::Bytes {
+    fn terms_of_sides<const SHORT: bool>(&self, left: V::Bytes, all: V::Bytes) -> V::Bytes {
         let vectors = self.vectors;
         let right = vectors.subtract(all, left);
         if SHORT {
@@ -237,20 +250,26 @@ mod tests {
     fn terms_of_a_column_fit_in_a_byte() {
         for rows in 2..=MAX_ROUNDED_ROWS {
             let values = values(rows);
-            let RoundedTable { unit, entries } = RoundedTable::new(&values);
-            let all = (values[rows] + unit - 1) / unit;
-            assert!(all <= 255, "{rows} rows: {all}");
-            let entry = |count: usize| match entries.get(count) {
-                Some(&entry) => i64::from(entry),
-                None => all,
-            };
-            for (count, &value) in values.iter().enumerate() {
-                assert!((0..unit).contains(&(entry(count) * unit - value)));
-                // Dividing a count never increases the sum, so all terms together are at most `all`.
-                for part in 0..=count {
-                    let parts = entry(part) + entry(count - part);
-                    assert!(parts <= entry(count), "{rows} rows: {part} of {count}");
+            let RoundedTable {
+                all_rows,
+                unit,
+                entries,
+            } = RoundedTable::new(&values);
+            // The largest sum of terms, by number of terms and sum of counts.
+            let mut largest = vec![[0_u32; 7]; rows + 1];
+            for terms in 1..=6 {
+                for sum in 0..=rows {
+                    largest[sum][terms] = (0..=sum.min(rows - 1))
+                        .map(|count| u32::from(entries[count]) + largest[sum - count][terms - 1])
+                        .max()
+                        .unwrap_or_default();
                 }
+            }
+            assert!(largest[rows][6] <= 255, "{rows} rows: {}", largest[rows][6]);
+            for (count, &value) in values.iter().enumerate().take(rows) {
+                let term = all_rows as f64 * count as f64 / rows as f64 - value as f64;
+                let entry = f64::from(entries[count]) * unit as f64;
+                assert!(entry <= term + 1.0 && term < entry + unit as f64 + 1.0);
             }
         }
     }
