@@ -27,7 +27,7 @@ HEADER = """# FILE NAME: example.toi
 
 def written(folder: Path, text: str, name: str = "example.toi") -> Path:
     file = folder / name
-    file.write_text(text)
+    file.write_text(text, encoding="utf-8")
     return file
 
 
@@ -94,6 +94,19 @@ def test_round_trip(tmp_path_factory: pytest.TempPathFactory, data: st.DataObjec
         (HEADER + "5: 1,4\n", r"line 8: alternative 4; expected a number from 1 to 3"),
         (HEADER + "5: 1,1\n", r"line 8: alternative 1 appears twice"),
         (HEADER + "x: 1,2\n", r"line 8: count 'x'; expected a number above 0"),
+        (HEADER + "5: 1,2,\n", r"line 8: '2,'; expected alternatives"),
+        (HEADER + "5: 1, {2,3} , \n", r"line 8: '\{2,3\} ,'; expected alternatives"),
+        (HEADER + "5: ,1\n", r"line 8: ',1'; expected alternatives"),
+        (HEADER + "5: {1,},2\n", r"line 8: '1,'; expected numbers of alternatives"),
+        (HEADER + "1_0: 1,2\n", r"line 8: count '1_0'; expected a number above 0"),
+        (HEADER + "٣: 1,2\n", r"line 8: count '٣'; expected a number above 0"),
+        (HEADER + "1: 1,٣\n", r"line 8: '٣'; expected alternatives"),
+        (HEADER + "inf: 1,2\n", r"line 8: count 'inf'; expected a number above 0"),
+        (
+            HEADER + f"{2**53 + 1}: 1,2\n",
+            r"line 8: count '9007199254740993' cannot be read exactly",
+        ),
+        (HEADER.replace("VES: 3", "VES: 1_0") + "1: 1\n", r"line 3: '1_0' alternatives"),
         (HEADER + "1,2,3\n", r"line 8: '1,2,3'; expected a count, a colon and a ballot"),
         (HEADER + "2: 1,{2\n", r"line 8: '\{2'; expected alternatives"),
         (HEADER.replace("toi\n# N", "soi\n# N") + "2: {1,2}\n", r"line 8: .* are tied"),
