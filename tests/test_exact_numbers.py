@@ -131,6 +131,18 @@ def test_a_number_too_large_for_a_float_is_not_read_as_infinite(number: str) -> 
     )
 
 
+@pytest.mark.parametrize("number", [f"{ODD}", f"+{ODD}.0", f"{2**60 + 1}", f"{ODD}.5"])
+@pytest.mark.parametrize("cell", ["{}", '"{}"'])
+def test_large_positions_of_csv_files_are_not_rounded(number: str, cell: str) -> None:
+    text = f"a,b\n1,2\n{2**53},{cell.format(number)}\n"
+    with pytest.raises(BadFileError, match=r"^f.csv, line 3, column 2 \(b\): .* read exactly"):
+        CsvTable("f.csv", text).read([], [0, 1])
+    exact = text.replace(number, f"{2**53 + 2}")
+    np.testing.assert_array_equal(CsvTable("f.csv", exact).read([], [0, 1])[1], [[1, 2]] * 2)
+    rounded_on_purpose = text.replace(number, "1e300")
+    assert CsvTable("f.csv", rounded_on_purpose).read([], [0, 1])[1][1].tolist() == [1, 2]
+
+
 def test_extreme_weights() -> None:
     large = [1e308, 7e307]
     assert br.bucket_count_difference([[1, 1, 1]] * 2, [[1, 2, 3], [1, 1, 1]], large) == (
