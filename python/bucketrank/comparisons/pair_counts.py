@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -141,13 +142,14 @@ class PairCounts:
                     f"found {len(data.labels)} labels; expected at most {_MOST_LABELS}"
                 )
             table, ranked = _core.count_comparisons(data._input())
-            return cls(data.labels, table, ranked)
+            return cls(data.labels, *_unscaled(table, ranked, data.weight))
         if isinstance(data, LabelledRankings):
             data, labels = data.positions, data.labels if labels is None else labels
         positions = as_positions(data)
         names = label_names(data, labels, positions.shape[1])
-        (table, ranked), largest = _core.count_rankings(positions, as_weights(sample_weight))
-        return cls(names, table, ranked, max(largest, 2))
+        weights = as_weights(sample_weight)
+        (table, ranked), largest = _core.count_rankings(positions, weights)
+        return cls(names, *_unscaled(table, ranked, weights), max(largest, 2))
 
     def update(self, batch: Any, sample_weight: ArrayLike | None = None) -> PairCounts:
         """Add a batch of comparisons or rankings, or other counts, to these counts, and return this object."""
@@ -180,7 +182,7 @@ class PairCounts:
 
     def __repr__(self) -> str:
         total = self.table.sum()
-        shown = f"{int(total):,}" if total == int(total) else f"{total:,.6g}"
+        shown = f"{int(total):,}" if total.is_integer() and total <= 2**53 else f"{total:,.6g}"
         noun = "comparison" if total == 1 else "comparisons"
         return f"PairCounts({pluralize(len(self.labels), 'label')}, {shown} {noun})"
 
@@ -282,6 +284,28 @@ class PairCounts:
         ranked = np.zeros(len(labels))
         ranked[place] = self.ranked
         return np.column_stack([before[upper], tied[upper], before.T[upper]]), ranked
+
+
+def _unscaled(
+    table: NDArray[np.float64], ranked: NDArray[np.float64], weights: NDArray[np.float64] | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return counts in the scale of the weights: the core scales extreme weights by a power of two."""
+    if weights is None:
+        return table, ranked
+    row = int(weights.argmax())
+    largest = float(weights[row])
+    scaled = float(_core.check_weights(weights, len(weights))[row])
+    exponent = math.frexp(largest)[1] - math.frexp(scaled)[1]
+    if exponent == 0:
+        return table, ranked
+    with np.errstate(over="ignore"):
+        counts, totals = np.ldexp(table, exponent), np.ldexp(ranked, exponent)
+        overflows = np.isinf(counts.sum()) or np.isinf(totals.sum())
+    if overflows:
+        raise ValueError(
+            f"row {row}: weight {largest:g}; the counts of all pairs add up to infinity; expected smaller weights"
+        )
+    return counts, totals
 
 
 def _union(left: list[Hashable], right: list[Hashable]) -> list[Hashable]:
