@@ -139,6 +139,15 @@ def test_rankings_that_a_file_type_cannot_store_are_refused(tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
+def test_large_weights_are_written_as_they_are(tmp_path: Path) -> None:
+    br.write_preflib(tmp_path / "a.soc", [[1, 2], [2, 1]], weights=[2.0**600, 2.0**53])
+    ballots = (tmp_path / "a.soc").read_text().splitlines()[-2:]
+    assert ballots == [f"{2**600}: 1,2", f"{2**53}: 2,1"]
+    again = br.read_preflib(tmp_path / "a.soc").weights
+    assert again is not None
+    assert again.tolist() == [2.0**600, 2.0**53]
+
+
 def test_the_aggregate_command_reads_preflib_files(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

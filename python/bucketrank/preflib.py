@@ -338,7 +338,8 @@ def _whole_weights(weights: ArrayLike | None, rows: int) -> list[int]:
     numbers = as_weights(weights)
     if numbers is None:
         return [1] * rows
-    numbers = _core.check_weights(numbers, rows)
+    # The checked weights may be scaled.
+    _core.check_weights(numbers, rows)
     for row, number in enumerate(numbers):
         if number != int(number):
             raise ValueError(f"row {row}: weight {number}; expected whole numbers of ballots")
