@@ -20,6 +20,7 @@ from bucketrank import (
     from_scores,
     leaderboard,
 )
+from bucketrank.datasets import load
 from bucketrank.statistics import ScoreTable
 
 
@@ -226,6 +227,7 @@ def test_copies_are_read_only(duplicate: Callable[[Any], Any]) -> None:
         duplicate(Borda().explain(games)).details["scores"],
         fit.positions,
         fit.covariance,
+        *(getattr(duplicate(load("iris")), name) for name in ("X", "Y")),
     ]
     assert not any(array.flags.writeable for array in arrays)
 
