@@ -175,7 +175,7 @@ def test_a_valid_checksum_does_not_allow_other_classes(change: Any, tmp_path: Pa
         load_model(rewritten(path, change))
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs POSIX pipes")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs POSIX pipes and devices")
 def test_only_regular_files_are_opened(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
