@@ -90,6 +90,14 @@ def test_seeds_share_no_resamples(battles: datasets.Battles, method: str) -> Non
     assert len(np.unique(rows, axis=0)) == 300
 
 
+def test_a_confidence_next_to_1_has_a_critical_value(battles: datasets.Battles) -> None:
+    board = leaderboard(
+        battles.comparisons, n_resamples=20, confidence=1 - 2.0**-53, simultaneous=False
+    )
+    assert board.critical_value == pytest.approx(8.2924, abs=1e-4)
+    assert str(board)
+
+
 def test_the_result_does_not_depend_on_threads_rows_or_parts(
     battles: datasets.Battles, board: Leaderboard
 ) -> None:

@@ -173,7 +173,8 @@ class _Options:
         """The confidence of simultaneous comparisons, or the critical value of single ones."""
         if self.simultaneous:
             return self.confidence
-        return NormalDist().inv_cdf((1 + self.confidence) / 2)
+        # From the lower tail, because 1 is the float next to a confidence close to it.
+        return -NormalDist().inv_cdf((1 - self.confidence) / 2)
 
     def draws_groups(self, data: Any) -> bool:
         """Whether whole groups are drawn."""
