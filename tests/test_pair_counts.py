@@ -16,10 +16,12 @@ from bucketrank import (
     METHODS,
     Davidson,
     PairCounts,
+    PartialLabelRankingTree,
     from_comparisons,
     from_text,
     get_aggregator,
     load_model,
+    save_model,
 )
 from strategies import integer_weights, profiles
 
@@ -118,10 +120,21 @@ def test_files_and_pickles(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="pair counts"):
             PairCounts.load(path)
     path.write_bytes(data)
-    with pytest.raises(ValueError, match=r"counts\.bin"):
+    with pytest.raises(ValueError, match=r"counts\.bin: .* holds another object, such as counts"):
         load_model(path)
+    save_model(PartialLabelRankingTree().fit([[0], [1]], [[1, 2], [2, 1]]), tmp_path / "model.bin")
+    with pytest.raises(ValueError, match=r"model\.bin: .* holds another object, such as a model"):
+        PairCounts.load(tmp_path / "model.bin")
     with pytest.raises(TypeError, match="expected texts or whole numbers"):
         PairCounts.of([[1, 2]], labels=[1.5, 2.5]).save(path)
+
+
+@pytest.mark.parametrize("labels", [[10, 20], ["x", "y"]])
+def test_labels_of_arrays_are_saved(tmp_path: Path, labels: list[Any]) -> None:
+    names: Any = np.array(labels)
+    counts = PairCounts.of([[1, 2], [2, 1]], labels=names)
+    counts.save(tmp_path / "counts.bin")
+    assert PairCounts.load(tmp_path / "counts.bin") == counts
 
 
 @pytest.mark.parametrize(

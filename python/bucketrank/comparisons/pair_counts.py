@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Hashable, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -224,12 +225,8 @@ class PairCounts:
         path : str or Path
             File to write; an existing file is replaced.
         """
-        for label in self.labels:
-            if isinstance(label, bool) or not isinstance(label, (str, int)):
-                raise TypeError(
-                    f"label {label!r:.60} is of type {type(label).__name__}; expected texts or whole numbers to save"
-                )
-        description = {"pair_counts": self.labels, "largest_ranking": self.largest_ranking}
+        labels = [_plain_label(label) for label in self.labels]
+        description = {"pair_counts": labels, "largest_ranking": self.largest_ranking}
         write_file(path, _core.pack(json.dumps(description), [self.table, self.ranked]))
 
     @classmethod
@@ -251,6 +248,8 @@ class PairCounts:
         try:
             text, parts = _core.unpack(data, "pair counts")
             description = json.loads(text)
+            if not isinstance(description, dict) or "pair_counts" not in description:
+                raise ValueError("the file holds another object, such as a model")
             table, ranked = parts
             return cls(
                 description["pair_counts"], table, ranked, int(description["largest_ranking"])
@@ -284,6 +283,17 @@ class PairCounts:
         ranked = np.zeros(len(labels))
         ranked[place] = self.ranked
         return np.column_stack([before[upper], tied[upper], before.T[upper]]), ranked
+
+
+def _plain_label(label: Any) -> str | int:
+    """Return the label as JSON holds it."""
+    if isinstance(label, str):
+        return str(label)
+    if isinstance(label, bool) or not isinstance(label, Integral):
+        raise TypeError(
+            f"label {label!r:.60} is of type {type(label).__name__}; expected texts or whole numbers to save"
+        )
+    return int(label)
 
 
 def _unscaled(
