@@ -139,6 +139,16 @@ def test_rankings_that_a_file_type_cannot_store_are_refused(tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
+def test_ballots_are_counted_with_their_weights(tmp_path: Path) -> None:
+    found = br.read_preflib(written(tmp_path, HEADER + "5: 1,{2,3}\n3: 2\n"))
+    counts = br.PairCounts.of(found)
+    assert counts.labels == found.labels
+    assert counts.table.tolist() == [[5, 0, 0], [5, 0, 0], [0, 5, 0]]
+    assert br.PairCounts.of(found, [1, 1]).ranked.tolist() == [1, 2, 1]
+    expected = br.Borda().aggregate(found.positions, found.weights)
+    assert br.Borda().aggregate_counts(counts).tolist() == expected.tolist()
+
+
 def test_large_weights_are_written_as_they_are(tmp_path: Path) -> None:
     br.write_preflib(tmp_path / "a.soc", [[1, 2], [2, 1]], weights=[2.0**600, 2.0**53])
     ballots = (tmp_path / "a.soc").read_text().splitlines()[-2:]

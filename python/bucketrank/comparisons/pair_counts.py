@@ -28,6 +28,7 @@ from bucketrank._validation import (
 from bucketrank.comparisons.data import Comparisons
 from bucketrank.comparisons.names import is_sorted, sort_names
 from bucketrank.notation import LabelledRankings
+from bucketrank.preflib import WeightedRankings
 from bucketrank.tables import pluralize
 
 if TYPE_CHECKING:
@@ -119,10 +120,11 @@ class PairCounts:
 
         Parameters
         ----------
-        data : Comparisons, PairCounts, LabelledRankings, or array-like or DataFrame of shape (n_rankings, n_labels)
-            Comparisons, counts, which are copied, or positions with NaN for missing labels.
+        data : Comparisons, PairCounts, LabelledRankings, WeightedRankings, or array of shape (n_rankings, n_labels)
+            Comparisons, counts, which are copied, or positions with NaN for missing labels, also those of
+            :func:`bucketrank.read_preflib` and data frames.
         sample_weight : array-like of shape (n_rankings,), optional
-            Non-negative weights of rankings; comparisons carry their own.
+            Non-negative weights of rankings, by default their own; comparisons carry theirs.
         labels : sequence, optional
             Names of the labels of rankings; by default a DataFrame's columns, or 0, 1, ...
 
@@ -144,7 +146,9 @@ class PairCounts:
                 )
             table, ranked = _core.count_comparisons(data._input())
             return cls(data.labels, *_unscaled(table, ranked, data.weight))
-        if isinstance(data, LabelledRankings):
+        if isinstance(data, WeightedRankings) and sample_weight is None:
+            sample_weight = data.weights
+        if isinstance(data, (LabelledRankings, WeightedRankings)):
             data, labels = data.positions, data.labels if labels is None else labels
         positions = as_positions(data)
         names = label_names(data, labels, positions.shape[1])
