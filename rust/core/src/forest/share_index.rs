@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use crate::error::Result;
-use crate::once::{get_or_build, BuildTurn};
+use crate::once::{build_once, BuildTurn};
 use crate::pairs::{pair_count, CompactRankings, PackedPairCodes};
 use crate::rankings::Rankings;
 use crate::run::{self, Jobs, Work};
@@ -60,6 +60,8 @@ pub(super) struct ShareIndex {
     /// Whether some leaves are not anchors.
     pub(super) has_tails: bool,
     coded: OnceLock<Option<CodedTrees>>,
+    /// For a [`BuildTurn`], so that the trees are coded once.
+    coder: AtomicU32,
 }
 
 impl ShareIndex {
@@ -115,13 +117,14 @@ impl ShareIndex {
             distinct_rankings,
             has_tails: sizes.least > 1,
             coded: OnceLock::new(),
+            coder: AtomicU32::new(0),
         })
     }
 
     /// The trees of the forest with ranks in place of thresholds, computed by the first call, if they can be coded.
     pub(super) fn coded_trees(&self, features: usize, trees: &[&Tree]) -> Option<&CodedTrees> {
         let code = || CodedTrees::new(features, trees);
-        get_or_build(&self.coded, code).as_ref()
+        build_once(&self.coded, &self.coder, code).as_ref()
     }
 }
 
