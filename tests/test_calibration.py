@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib import pyplot
 from sklearn.metrics import log_loss
 
 import bucketrank as br
@@ -179,10 +180,7 @@ def test_true_shares_are_calibrated(relation: Any) -> None:
 
 
 def test_figure() -> None:
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
+    pyplot.switch_backend("agg")  # works without a display
     Y, shares, _ = random_case(0)
     curve = reliability_curve(Y, shares)
     axes = plot_reliability({"forest": curve, "tree": curve})

@@ -156,6 +156,40 @@ def test_bad_options(arguments: list[str], message: str) -> None:
     assert message in result.stderr
 
 
+def test_an_input_is_not_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    texts = {
+        "data.csv": "A1,L1,L2\n" + "1,1,2\n2,2,1\n" * 10,
+        "games.csv": "model_a,model_b,winner\n" + "a,b,tie\nb,a,model_a\n" * 10,
+    }
+    for name, text in texts.items():
+        Path(name).write_text(text, encoding="utf-8")
+    assert run("fit", "data.csv", "--method", "linear", "--out", "model.bin").returncode == 0
+    small = ["compare", "--datasets", "data.csv", "--folds", "2", "--repeats", "1"]
+    assert run(*small, "--store", "study.db").returncode == 0
+    # Windows needs a privilege for links.
+    link = "data.csv" if sys.platform == "win32" else "link.csv"
+    if link != "data.csv":
+        Path(link).symlink_to("data.csv")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    for *command, out in (
+        ["fit", "data.csv", "--method", "linear", "data.csv"],
+        ["fit", "data.csv", "--method", "linear", link],
+        ["predict", "model.bin", "data.csv", "model.bin"],
+        ["predict", "model.bin", "data.csv", "../" + tmp_path.name + "/data.csv"],
+        ["leaderboard", "games.csv", "--resamples", "10", "games.csv"],
+        [*small, "data.csv"],
+        [*small, "--store", "study.db", "study.db"],
+        [*small, "--store", "new.db", "new.db"],
+        ["compare", "--data", ".", "--folds", "2", "games.csv"],
+        ["report", "study.db", "study.db"],
+    ):
+        result = run(*command, "--out", out)
+        assert result.returncode == 2, command
+        assert f"{out}: found an input of the command; expected another file" in result.stderr
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
 def test_a_missing_file(tmp_path: Path) -> None:
     result = run("aggregate", str(tmp_path / "nothing.csv"))
     assert result.returncode == 2

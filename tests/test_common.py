@@ -307,7 +307,7 @@ class TestOutput:
 
     @estimators
     def test_polars(self, model: Any, frames: tuple[pd.DataFrame, pd.DataFrame]) -> None:
-        pl = pytest.importorskip("polars")
+        pl = pytest.importorskip("polars", reason="polars is not installed")
         X = pl.DataFrame({name: frames[0][name].to_numpy() for name in frames[0]})
         y = pl.DataFrame({name: frames[1][name].to_numpy() for name in frames[1]})
         expected = clone(model).fit(*frames).predict(frames[0])
@@ -326,7 +326,7 @@ class TestOutput:
         assert [type(frame) for frame in many] == [pl.DataFrame, pl.DataFrame]
 
     def test_polars_reads_null_as_a_missing_label(self) -> None:
-        pl = pytest.importorskip("polars")
+        pl = pytest.importorskip("polars", reason="polars is not installed")
         X, y = [[0.0], [1.0], [2.0]], [[1, 2, np.nan], [1, np.nan, 2], [2, 1, 3]]
         frame = pl.DataFrame({"a": [1, 1, 2], "b": [2, None, 1], "c": [None, 2, 3]})
         found, expected = (
@@ -335,7 +335,7 @@ class TestOutput:
         assert found.tree_.to_bytes() == expected.tree_.to_bytes()
 
     def test_labels_that_are_equal_as_text(self, data: tuple[Array, Array]) -> None:
-        pytest.importorskip("polars")
+        pytest.importorskip("polars", reason="polars is not installed")
         y = pd.DataFrame(data[1][:, :2], columns=[1, "1"])
         tree = br.PartialLabelRankingTree().set_output(transform="polars").fit(data[0], y)
         with pytest.raises(ValueError, match="labels 0 and 1 are both named '1' as text"):
@@ -358,7 +358,7 @@ class TestOutput:
     def test_the_choice_is_cloned_and_saved(
         self, model: Any, container: str, data: tuple[Array, Array], tmp_path: Any
     ) -> None:
-        frames = pytest.importorskip(container)
+        frames = pytest.importorskip(container, reason=f"{container} is not installed")
         fitted = clone(clone(model).set_output(transform=container)).fit(*data)
         br.save_model(fitted, tmp_path / "model.bin")
         for same in (fitted, br.load_model(tmp_path / "model.bin")):

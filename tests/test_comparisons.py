@@ -20,6 +20,7 @@ from bucketrank import (
     from_scores,
     leaderboard,
 )
+from bucketrank.datasets import load
 from bucketrank.statistics import ScoreTable
 
 
@@ -192,6 +193,17 @@ def test_masked_entries_are_missing(values: list[Any]) -> None:
         from_comparisons(["x", "y"], ["y", "x"], np.ma.array([1, 0], mask=[False, True]))
 
 
+@pytest.mark.parametrize("values", [[1, 0, 2], ["1", "0", "2"], [1.0, 0.0, 2.0]])
+@pytest.mark.parametrize("keys", [[1, 0, 2], ["1", "0", "2"]])
+def test_a_mapping_of_outcomes_holds_for_numbers_and_texts(values: Any, keys: Any) -> None:
+    outcomes = dict(zip(keys, ["second", "first", "tie"], strict=True))
+    games = from_comparisons(["a"] * 3, ["b"] * 3, values, outcomes=outcomes)
+    assert games.outcome.tolist() == [2, 0, 1]
+    exact = {"1": "tie", 1: "second"}
+    games = from_comparisons(["a"] * 2, ["b"] * 2, [1, "1"], outcomes=exact)
+    assert games.outcome.tolist() == [2, 1]
+
+
 @pytest.mark.parametrize("number", [0.4999999, 0.9999999, 1e-320, 10**400])
 def test_numbers_close_to_an_outcome_are_unknown(number: float) -> None:
     with pytest.raises(ValueError, match=r"row 0: outcome .*; expected a known spelling"):
@@ -226,6 +238,7 @@ def test_copies_are_read_only(duplicate: Callable[[Any], Any]) -> None:
         duplicate(Borda().explain(games)).details["scores"],
         fit.positions,
         fit.covariance,
+        *(getattr(duplicate(load("iris")), name) for name in ("X", "Y")),
     ]
     assert not any(array.flags.writeable for array in arrays)
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from bucketrank.__main__ import main
 from bucketrank.csv_reader import CsvTable
 from bucketrank.datasets import BadFileError, read_csv, read_folder
 from strategies import Ranking, profiles
@@ -150,6 +151,16 @@ def test_missing_files_and_folders(tmp_path: Path) -> None:
         read_csv(tmp_path / "nothing.csv")
     with pytest.raises(BadFileError, match="found a folder; expected a file, or use read_folder"):
         read_csv(tmp_path)
+
+
+def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
+    for name in ("a.csv", "a.CSV"):
+        (tmp_path / name).write_text("A1,L1,L2\n1,1,2\n", encoding="utf-8")
+    if len(list(tmp_path.iterdir())) == 1:
+        pytest.skip("this file system ignores the case of names")
+    with pytest.raises(BadFileError, match=r"a\.CSV and a\.csv are both dataset 'a'"):
+        read_folder(tmp_path)
+    assert main(["datasets", "--data", str(tmp_path)]) == 2
 
 
 def test_folders(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 
 import bucketrank as br
 from bucketrank import figures, statistics
@@ -116,7 +117,7 @@ def draw(plot: Callable[[bool, Any], Any]) -> Callable[[bool], str]:
     """Return a function that draws a figure and returns it as SVG, with text as characters instead of outlines."""
 
     def svg(hostile: bool) -> str:
-        pyplot = pytest.importorskip("matplotlib.pyplot")
+        pyplot.switch_backend("agg")  # works without a display
         figure, axes = pyplot.subplots(figsize=(6, 4))
         with pyplot.rc_context({"svg.fonttype": "none"}):
             plot(hostile, axes)

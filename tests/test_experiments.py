@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -270,6 +271,41 @@ def test_a_failing_ranker_names_the_job() -> None:
                 n_folds=3,
                 n_jobs=n_jobs,
             )
+
+
+class TopRanker(BaseEstimator):
+    """Predicts a position for the first label only: NaN or masked for the others."""
+
+    def __init__(self, masked: bool = False) -> None:
+        self.masked = masked
+
+    def fit(self, _X: Any, Y: Any) -> TopRanker:
+        self.labels_ = np.shape(Y)[1]
+        return self
+
+    def predict(self, X: Any) -> Any:
+        positions = np.ones((len(X), self.labels_))
+        # The first held-out row is complete.
+        absent = np.outer(np.arange(len(X)) > 0, np.arange(self.labels_) > 0)
+        if self.masked:
+            return np.ma.MaskedArray(positions, absent)
+        return np.where(absent, np.nan, positions)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_prediction_with_missing_positions_is_an_error(masked: bool, n_jobs: int) -> None:
+    data = small("a", 1)
+    settings: dict[str, Any] = {"missing": 0, "n_repeats": 1, "n_folds": 3}
+    rankers = {"top": TopRanker(masked)}
+    pattern = r"a, 0 % missing, repeat 0, fold (\d), top.* row (\d+), label 1: position missing"
+    with pytest.raises(RuntimeError, match=pattern) as caught:
+        compare([data], tree=None, rankers=rankers, n_jobs=n_jobs, **settings)
+    found = re.search(pattern, str(caught.value))
+    assert found is not None
+    plan = make_plan([data], aggregators=[], tree=None, rankers=rankers, seed=0, **settings)
+    folds = _core.fold_of_rows(data.n_samples, 3, plan.dataset_seed("a"), 0)
+    assert int(found[2]) == np.flatnonzero(folds == int(found[1]))[1]
 
 
 def test_a_fold_without_pairs_names_the_job() -> None:

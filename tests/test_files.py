@@ -83,7 +83,9 @@ def test_standard_output_is_written_directly(kind: str, tmp_path: Path) -> None:
     assert out == "one\ntwo\n"
 
 
-@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="needs shared memory")
+@pytest.mark.skipif(
+    not os.access("/dev/shm", os.W_OK), reason="needs the folder /dev/shm, a file system in memory"
+)
 def test_files_in_shared_memory_are_replaced() -> None:
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         path = Path(folder, "model.bin")

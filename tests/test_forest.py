@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -232,6 +235,40 @@ def test_flags_must_be_booleans(name: str) -> None:
     X, Y = random_data(1)
     with pytest.raises(TypeError, match=f"{name} is 'no'; expected True or False"):
         Forest(n_estimators=2).set_params(**{name: "no"}).fit(X, Y)
+
+
+FORKS = """
+import os, signal, threading, time
+import numpy as np
+import bucketrank as br
+
+rng = np.random.default_rng(0)
+X = rng.random((6000, 4))
+Y = rng.permuted(np.tile(np.arange(1, 6), (6000, 1)), axis=1)
+forest = br.PartialLabelRankingForest(n_estimators=40, random_state=0).fit(X, Y)
+rows = X[:600]
+thread = threading.Thread(target=forest.predict, args=(rows,))
+thread.start()
+children = []
+while thread.is_alive() and len(children) < 5:
+    time.sleep(0.02)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        forest.predict(rows)
+        os._exit(0)
+    children.append(child)
+thread.join()
+print([os.waitpid(child, 0)[1] for child in children])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fork")
+def test_a_child_forked_during_the_first_prediction_predicts() -> None:
+    program = [sys.executable, "-W", "ignore", "-c", FORKS]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=120, check=True)
+    statuses = json.loads(done.stdout)
+    assert statuses == [0] * len(statuses) != [], "14 is SIGALRM: the child waits for ever"
 
 
 def test_a_forest_beats_a_tree(shared_dir: Path, comparisons: Any) -> None:

@@ -25,7 +25,7 @@ EXPECTED = {
 """Permitted outcomes of a call. Calls with the argument "raiser", whose own methods raise, may have any outcome."""
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="needs the memory limits of Linux")
+@pytest.mark.skipif(sys.platform != "linux", reason="needs fork and the memory limits of Linux")
 def test_the_interpreter_survives() -> None:
     script = Path(__file__).with_name("hostile_calls.py")
     done = subprocess.run(

@@ -223,7 +223,8 @@ def test_dense_ranks_reject_minus_infinity_and_wrong_shapes() -> None:
 
 
 @pytest.mark.skipif(
-    sysconfig.get_config_var("Py_GIL_DISABLED") == 1, reason="there is no lock to release"
+    sysconfig.get_config_var("Py_GIL_DISABLED") == 1,
+    reason="a free-threaded Python has no global lock to release",
 )
 def test_other_threads_run_during_a_long_call() -> None:
     Y = np.tile(np.arange(1, 101), (200_000, 1))

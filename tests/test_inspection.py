@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.inspection import PartialDependenceDisplay
@@ -92,10 +93,7 @@ def test_label_scores_are_arrays_for_every_output_container(data: tuple[Array, A
 
 
 def test_display(data: tuple[Array, Array]) -> None:
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
+    pyplot.switch_backend("agg")  # works without a display
     forest = clone(MODELS[2]).fit(*data)
     shown = PartialDependenceDisplay.from_estimator(
         LabelScores(forest), data[0], [0, 1], target=2, grid_resolution=5

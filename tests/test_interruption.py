@@ -13,7 +13,7 @@ import pytest
 
 from long_calls import LONG_CALLS, NOT_MEASURED, known_calls, public_calls
 
-posix = pytest.mark.skipif(sys.platform == "win32", reason="signals work differently on Windows")
+posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 
 LATENCY = 1.0
 """Largest time in seconds from the signal to the exception."""

@@ -80,6 +80,24 @@ def test_known_tiers_are_found(battles: datasets.Battles, board: Leaderboard) ->
     np.testing.assert_allclose(board.resampled.std(axis=0), errors, rtol=0.25)
 
 
+@pytest.mark.parametrize("method", ["davidson", "borda"])
+def test_seeds_share_no_resamples(battles: datasets.Battles, method: str) -> None:
+    boards = [
+        leaderboard(battles.comparisons, method, n_resamples=100, random_state=seed, n_jobs=n_jobs)
+        for seed, n_jobs in ((7, 1), (8, 2), (9, 1))
+    ]
+    rows = np.concatenate([board.resampled for board in boards])
+    assert len(np.unique(rows, axis=0)) == 300
+
+
+def test_a_confidence_next_to_1_has_a_critical_value(battles: datasets.Battles) -> None:
+    board = leaderboard(
+        battles.comparisons, n_resamples=20, confidence=1 - 2.0**-53, simultaneous=False
+    )
+    assert board.critical_value == pytest.approx(8.2924, abs=1e-4)
+    assert str(board)
+
+
 def test_the_result_does_not_depend_on_threads_row_order_or_counting(
     battles: datasets.Battles, board: Leaderboard
 ) -> None:

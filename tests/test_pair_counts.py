@@ -16,10 +16,12 @@ from bucketrank import (
     METHODS,
     Davidson,
     PairCounts,
+    PartialLabelRankingTree,
     from_comparisons,
     from_text,
     get_aggregator,
     load_model,
+    save_model,
 )
 from strategies import integer_weights, profiles
 
@@ -118,10 +120,21 @@ def test_files_and_pickles(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="pair counts"):
             PairCounts.load(path)
     path.write_bytes(data)
-    with pytest.raises(ValueError, match=r"counts\.bin"):
+    with pytest.raises(ValueError, match=r"counts\.bin: .* holds another object, such as counts"):
         load_model(path)
+    save_model(PartialLabelRankingTree().fit([[0], [1]], [[1, 2], [2, 1]]), tmp_path / "model.bin")
+    with pytest.raises(ValueError, match=r"model\.bin: .* holds another object, such as a model"):
+        PairCounts.load(tmp_path / "model.bin")
     with pytest.raises(TypeError, match="expected texts or whole numbers"):
         PairCounts.of([[1, 2]], labels=[1.5, 2.5]).save(path)
+
+
+@pytest.mark.parametrize("labels", [[10, 20], ["x", "y"]])
+def test_labels_of_arrays_are_saved(tmp_path: Path, labels: list[Any]) -> None:
+    names: Any = np.array(labels)
+    counts = PairCounts.of([[1, 2], [2, 1]], labels=names)
+    counts.save(tmp_path / "counts.bin")
+    assert PairCounts.load(tmp_path / "counts.bin") == counts
 
 
 @pytest.mark.parametrize(
@@ -139,6 +152,27 @@ def test_files_and_pickles(tmp_path: Path) -> None:
 def test_bad_counts(arguments: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         PairCounts(*arguments)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e200, 1e300, 1e-200, 5e-324])
+def test_batches_of_extreme_weights_add_up_to_one_pass(unit: float) -> None:
+    weights = np.array([3, 1, 2, 5]) * unit
+    batches = [[0], [1, 2], [3]]
+    Y = np.array([[1, 2, 3], [2, 1, 2], [3, 1, 2], [1, 1, np.nan]])
+    whole = PairCounts.of(Y, weights)
+    assert sum(PairCounts.of(Y[rows], weights[rows]) for rows in batches) == whole
+    np.testing.assert_array_equal(whole.table, PairCounts.of(Y, weights / unit).table * unit)
+    mixed = PairCounts.of(Y, [unit, 1, 1, 1])
+    assert PairCounts.of(Y[:1], [unit]) + PairCounts.of(Y[1:]) == mixed
+    names = (["a", "b", "a"], ["b", "c", "c"], ["first", "tie", "second"])
+    games = from_comparisons(*names, weight=weights[:3])
+    assert PairCounts.of(games).table.tolist() == [[3 * unit, 0, 0], [0, 0, 2 * unit], [0, unit, 0]]
+
+
+def test_counts_that_add_up_to_infinity_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"row 1: weight 1e\+308; the counts of all pairs add up"):
+        PairCounts.of([[1, 2, 3], [3, 2, 1]], [1e300, 1e308])
+    assert repr(PairCounts.of([[1, 2]], [1e300])) == "PairCounts(2 labels, 1e+300 comparisons)"
 
 
 def test_counts_and_comparisons_carry_their_weights() -> None:

@@ -27,7 +27,7 @@ HEADER = """# FILE NAME: example.toi
 
 def write_file(folder: Path, text: str, name: str = "example.toi") -> Path:
     file = folder / name
-    file.write_text(text)
+    file.write_text(text, encoding="utf-8")
     return file
 
 
@@ -94,6 +94,19 @@ def test_round_trip(tmp_path_factory: pytest.TempPathFactory, data: st.DataObjec
         (HEADER + "5: 1,4\n", r"line 8: alternative 4; expected a number from 1 to 3"),
         (HEADER + "5: 1,1\n", r"line 8: alternative 1 appears twice"),
         (HEADER + "x: 1,2\n", r"line 8: count 'x'; expected a number above 0"),
+        (HEADER + "5: 1,2,\n", r"line 8: '2,'; expected alternatives"),
+        (HEADER + "5: 1, {2,3} , \n", r"line 8: '\{2,3\} ,'; expected alternatives"),
+        (HEADER + "5: ,1\n", r"line 8: ',1'; expected alternatives"),
+        (HEADER + "5: {1,},2\n", r"line 8: '1,'; expected numbers of alternatives"),
+        (HEADER + "1_0: 1,2\n", r"line 8: count '1_0'; expected a number above 0"),
+        (HEADER + "٣: 1,2\n", r"line 8: count '٣'; expected a number above 0"),
+        (HEADER + "1: 1,٣\n", r"line 8: '٣'; expected alternatives"),
+        (HEADER + "inf: 1,2\n", r"line 8: count 'inf'; expected a number above 0"),
+        (
+            HEADER + f"{2**53 + 1}: 1,2\n",
+            r"line 8: count '9007199254740993' cannot be read exactly",
+        ),
+        (HEADER.replace("VES: 3", "VES: 1_0") + "1: 1\n", r"line 3: '1_0' alternatives"),
         (HEADER + "1,2,3\n", r"line 8: '1,2,3'; expected a count, a colon and a ballot"),
         (HEADER + "2: 1,{2\n", r"line 8: '\{2'; expected alternatives"),
         (HEADER.replace("toi\n# N", "soi\n# N") + "2: {1,2}\n", r"line 8: .* are tied"),
@@ -124,6 +137,25 @@ def test_rankings_that_a_file_type_cannot_store_are_refused(tmp_path: Path) -> N
     with pytest.raises(ValueError, match=r"ending '.csv'; expected one of .soc"):
         br.write_preflib(tmp_path / "a.csv", [[1, 2]])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_ballots_are_counted_with_their_weights(tmp_path: Path) -> None:
+    found = br.read_preflib(written(tmp_path, HEADER + "5: 1,{2,3}\n3: 2\n"))
+    counts = br.PairCounts.of(found)
+    assert counts.labels == found.labels
+    assert counts.table.tolist() == [[5, 0, 0], [5, 0, 0], [0, 5, 0]]
+    assert br.PairCounts.of(found, [1, 1]).ranked.tolist() == [1, 2, 1]
+    expected = br.Borda().aggregate(found.positions, found.weights)
+    assert br.Borda().aggregate_counts(counts).tolist() == expected.tolist()
+
+
+def test_large_weights_are_written_as_they_are(tmp_path: Path) -> None:
+    br.write_preflib(tmp_path / "a.soc", [[1, 2], [2, 1]], weights=[2.0**600, 2.0**53])
+    ballots = (tmp_path / "a.soc").read_text().splitlines()[-2:]
+    assert ballots == [f"{2**600}: 1,2", f"{2**53}: 2,1"]
+    again = br.read_preflib(tmp_path / "a.soc").weights
+    assert again is not None
+    assert again.tolist() == [2.0**600, 2.0**53]
 
 
 def test_the_aggregate_command_reads_preflib_files(

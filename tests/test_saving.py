@@ -177,7 +177,7 @@ def test_invalid_descriptions_with_a_valid_checksum_are_refused(
         load_model(rewrite_description(path, change))
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs POSIX pipes")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs POSIX pipes and devices")
 def test_only_regular_files_are_opened(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

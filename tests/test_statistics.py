@@ -464,7 +464,7 @@ def test_frames_keep_columns_of_equal_names() -> None:
 
 
 def test_columns_of_polars_frames_are_the_methods() -> None:
-    pl = pytest.importorskip("polars")
+    pl = pytest.importorskip("polars", reason="polars is not installed")
     frame = pl.DataFrame({"borda": [0.9, 0.8], "mc4": [0.7, 0.75]})
     table = ScoreTable.of(frame)
     assert table.methods == ("borda", "mc4")

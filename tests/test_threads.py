@@ -52,7 +52,7 @@ def check_same_on_all_threads(work: Callable[[], Any]) -> None:
 
 
 @pytest.mark.skipif(
-    not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this Python has a global lock"
+    not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="needs a free-threaded Python"
 )
 def test_the_lock_stays_off() -> None:
     """Importing an extension that does not declare support for free threading would enable the lock again."""

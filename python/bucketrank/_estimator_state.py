@@ -62,8 +62,11 @@ def unpack_estimator(data: bytes, what: str) -> Any:
     try:
         if not _is_small(description):
             raise ValueError("the description is too large")
+        described = json.loads(description)
+        if "estimator" not in described:
+            raise ValueError("the file holds another object, such as counts of pairs")
         reader = _Reader(parts)
-        model = reader.estimator(json.loads(description), 0)
+        model = reader.estimator(described, 0)
         reader.finish()
     except _DESCRIPTION_ERRORS as error:
         raise ValueError(f"cannot read the saved {what}: {error!r}") from error

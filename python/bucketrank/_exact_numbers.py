@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "MAX_EXACT_INTEGER",
     "as_exact_floats",
     "check_dates",
     "check_exact_list",
     "check_large_integers",
     "columns_to_array",
+    "is_rounded_integer",
     "unmasked",
 ]
 
-_MAX_EXACT_INTEGER = 2**53
+MAX_EXACT_INTEGER = 2**53
 """Up to this size every integer is exactly a float; larger integers may not be."""
 
 _MAX_FLOAT = int(np.finfo(np.float64).max)
@@ -111,7 +114,7 @@ def check_exact_list(values: Any, floats: NDArray[np.float64], name: str) -> Non
     """Raise if an integer of a list or of a polars data frame changed when all entries were converted to floats."""
     if not isinstance(values, (list, tuple)) and not hasattr(values, "rows"):
         return
-    large = np.isfinite(floats) & (np.abs(floats) >= _MAX_EXACT_INTEGER)
+    large = np.isfinite(floats) & (np.abs(floats) >= MAX_EXACT_INTEGER)
     if not large.any():
         return
     rows = values if isinstance(values, (list, tuple)) else values.rows()
@@ -121,6 +124,16 @@ def check_exact_list(values: Any, floats: NDArray[np.float64], name: str) -> Non
         value = originals[place] if originals.shape == floats.shape else None
         if isinstance(value, (int, np.integer)) and int(value) != int(floats[place]):
             raise _inexact(name, place, value)
+
+
+def is_rounded_integer(word: str, value: float) -> bool:
+    """Whether the float read from a number in a text differs from it and is so large that it is an integer.
+
+    Numbers with an exponent are rounded on purpose.
+    """
+    if not MAX_EXACT_INTEGER <= abs(value) <= _MAX_FLOAT or "e" in word.lower():
+        return False
+    return Decimal(word) != Decimal(value)
 
 
 def columns_to_array(columns: Iterable[Any], names: Iterable[Any], name: str) -> NDArray[Any]:

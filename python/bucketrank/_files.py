@@ -6,6 +6,7 @@ import errno
 import os
 import secrets
 import stat
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -42,20 +43,29 @@ def write_file(path: str | Path, content: str | bytes) -> None:
     _sync_folder(target.parent)
 
 
-def check_writable(name: str) -> Path:
-    """Return the path of an output file; raise if it cannot be written, before any work is done."""
+def check_writable(name: str, inputs: Iterable[str | Path] = ()) -> Path:
+    """Return the path of an output file; raise if it cannot be written or is one of the inputs, before any work."""
     path = Path(name)
     if path.is_dir():
         raise ValueError(f"{name}: found a folder; expected the name of a file to write")
     if not path.parent.is_dir():
         raise ValueError(f"{name}: there is no folder {path.parent}")
     mode = _mode(path)
+    if not _is_special(path, mode) and any(_is_same(path, Path(source)) for source in inputs):
+        raise ValueError(f"{name}: found an input of the command; expected another file to write")
     needed = [path] if mode is not None else []
     if not _is_special(path, mode):
         needed.append(Path(os.path.realpath(path)).parent)
     if not all(os.access(place, os.W_OK) for place in needed):
         raise PermissionError(errno.EACCES, "cannot be written", name)
     return path
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    """Whether two paths are names of one file, which need not exist."""
+    if path.exists() and other.exists():
+        return path.samefile(other)
+    return os.path.realpath(path) == os.path.realpath(other)
 
 
 def _mode(path: Path) -> int | None:

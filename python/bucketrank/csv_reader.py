@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bucketrank import _core
+from bucketrank._exact_numbers import MAX_EXACT_INTEGER, is_rounded_integer
 from bucketrank.csv_records import BadFileError, decode, records
 from bucketrank.errors import RankingError
 
@@ -146,6 +147,9 @@ class CsvTable:
             # A number that is too large for a float.
             return None
         X, Y = (np.ascontiguousarray(table[:, columns]) for columns in (features, labels))
+        if (np.isfinite(Y) & (Y >= MAX_EXACT_INTEGER)).any():
+            # A number that may have been rounded.
+            return None
         try:
             if labels:
                 Y = _dense(Y)
@@ -285,6 +289,10 @@ def _finite_or_inf(name: str, line: int, column: CsvColumn, word: str) -> float:
     if math.isinf(value) and "inf" not in word.lower():
         raise BadFileError(
             f"{name}, line {line}, {column}: {word:.60} is too large; expected a position"
+        )
+    if is_rounded_integer(word, value):
+        raise BadFileError(
+            f"{name}, line {line}, {column}: {word:.60} cannot be read exactly; expected a position of at most 2**53"
         )
     return value
 

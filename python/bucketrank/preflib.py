@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bucketrank import _core
+from bucketrank._exact_numbers import is_rounded_integer
 from bucketrank._files import write_file
 from bucketrank._validation import Positions, as_positions, as_weights, label_names, with_missing
 from bucketrank.csv_reader import read_text
@@ -27,9 +28,11 @@ PREFLIB_TYPES = ("soc", "soi", "toc", "toi", "cat")
 _MOST_LABELS = 2**16 - 1
 """Largest number of labels of the Rust core."""
 
-_NAME = re.compile(r"ALTERNATIVE NAME (\d+)", re.IGNORECASE)
+_NAME = re.compile(r"ALTERNATIVE NAME (\d+)", re.IGNORECASE | re.ASCII)
 _BALLOT = re.compile(r"\s*([^:\s]+)\s*:(.*)")
-_BUCKET = re.compile(r"\s*(?:\{([\d\s,]*)\}|(\d+))\s*(?:,|$)")
+_COUNT = re.compile(r"\+?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
+_BUCKET = re.compile(r"\s*(?:\{([\d\s,]*)\}|(\d+))\s*(?:,(?=.)|$)", re.ASCII)
+"""A bucket with the comma behind it, which must not be the end of the ballot."""
 
 
 class WeightedRankings(NamedTuple):
@@ -160,7 +163,7 @@ def _read_header(name: str, lines: Sequence[tuple[int, str]]) -> dict[str, tuple
 
 def _labels(name: str, header: dict[str, tuple[int, str]]) -> list[Hashable]:
     number, value = header["NUMBER ALTERNATIVES"]
-    if not re.fullmatch(r"\d{1,5}", value) or not 2 <= int(value) <= _MOST_LABELS:
+    if not re.fullmatch(r"[0-9]{1,5}", value) or not 2 <= int(value) <= _MOST_LABELS:
         raise BadFileError(
             f"{name}, line {number}: {value[:60]!r} alternatives; expected a whole number from 2 to {_MOST_LABELS}"
         )
@@ -206,12 +209,13 @@ def _data_type(name: str, header: dict[str, tuple[int, str]]) -> str:
 
 
 def _count(place: str, word: str) -> float:
-    try:
-        count = float(word)
-    except ValueError:
-        count = math.nan
+    count = float(word) if _COUNT.fullmatch(word) else math.nan
     if not 0 < count < math.inf:
         raise BadFileError(f"{place}: count {word[:60]!r}; expected a number above 0")
+    if is_rounded_integer(word, count):
+        raise BadFileError(
+            f"{place}: count {word[:60]!r} cannot be read exactly; expected at most 2**53"
+        )
     return count
 
 
@@ -251,6 +255,7 @@ def _buckets(place: str, text: str) -> Iterator[list[int]]:
             )
         inside = found[2] if found[1] is None else found[1]
         words = [word.strip() for word in inside.split(",")] if inside.strip() else []
+        # A word may be empty, or hold a space.
         if not all(word.isdecimal() and len(word) < 10 for word in words):
             raise BadFileError(f"{place}: {inside[:60]!r}; expected numbers of alternatives")
         yield [int(word) for word in words]
@@ -334,7 +339,8 @@ def _whole_weights(weights: ArrayLike | None, rows: int) -> list[int]:
     numbers = as_weights(weights)
     if numbers is None:
         return [1] * rows
-    numbers = _core.check_weights(numbers, rows)
+    # The checked weights may be scaled.
+    _core.check_weights(numbers, rows)
     for row, number in enumerate(numbers):
         if number != int(number):
             raise ValueError(f"row {row}: weight {number}; expected whole numbers of ballots")

@@ -257,10 +257,6 @@ class DavidsonExplanation(Explanation):
     covariance: NDArray[np.float64]
     covariates: list[str]
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.covariance.flags.writeable = False
-
     @classmethod
     def _of_fit(
         cls,

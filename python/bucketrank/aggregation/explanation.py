@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bucketrank._read_only import ReadOnlyArrays
 from bucketrank._validation import is_pandas
 from bucketrank.notation import to_buckets
 from bucketrank.tables import Column, Table, escape_text, notebook_html
@@ -17,7 +18,7 @@ __all__ = ["Explanation"]
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
+class Explanation(ReadOnlyArrays):
     """A consensus with the intermediate results of its aggregator.
 
     Attributes
@@ -59,15 +60,8 @@ class Explanation:
     _details: dict[str, Any]
 
     def __post_init__(self) -> None:
-        # Make the arrays read-only: changing a number requires a copy.
-        for value in (self.positions, *self._details.values()):
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the fields; copied and unpickled arrays are read-only, too."""
-        self.__dict__.update(state)
-        self.__post_init__()
+        # Changing a number requires a copy.
+        self._freeze_arrays()
 
     @property
     def details(self) -> dict[str, Any]:

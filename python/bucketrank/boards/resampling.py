@@ -174,7 +174,8 @@ class _Options:
         """The confidence, if it holds for all pairs at once, else the critical value of each pair."""
         if self.simultaneous:
             return self.confidence
-        return NormalDist().inv_cdf((1 + self.confidence) / 2)
+        # From the lower tail, because 1 is the float next to a confidence close to it.
+        return -NormalDist().inv_cdf((1 - self.confidence) / 2)
 
     def draws_groups(self, data: Any) -> bool:
         """Whether whole groups are drawn."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bucketrank._files import write_file
 from bucketrank._optional import pandas
+from bucketrank._read_only import ReadOnlyArrays
 from bucketrank.boards.rendering import board_table, describe_board, terminal_table
 from bucketrank.comparisons import PairCounts
 from bucketrank.tables import Table, TabularResult, to_csv_text
@@ -27,7 +28,7 @@ _MISSING_IF_ALONE = ("tier", "rank", "rank_low", "rank_high")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Leaderboard(TabularResult):
+class Leaderboard(ReadOnlyArrays, TabularResult):
     """Labels ranked by score, with intervals and tiers of statistically tied labels.
 
     Made by :func:`bucketrank.leaderboard`. Prints as a table, best label first; arrays are read-only and in the order
@@ -125,14 +126,7 @@ class Leaderboard(TabularResult):
         )
 
     def __post_init__(self) -> None:
-        for value in vars(self).values():
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the fields; copied and unpickled arrays are read-only, too."""
-        self.__dict__.update(state)
-        self.__post_init__()
+        self._freeze_arrays()
 
     def __repr__(self) -> str:
         return f"Leaderboard({describe_board(self)})"

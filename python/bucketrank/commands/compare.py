@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 from bucketrank._files import check_writable, write_file
@@ -97,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the study and write its summary."""
     from bucketrank.experiments import compare
 
-    out = None if options.out is None else check_writable(options.out)
+    out = None if options.out is None else check_writable(options.out, _inputs(options))
     study = compare(
         find_datasets(
             options.datasets, data=options.data, openml=options.openml, labels=options.labels
@@ -125,6 +126,14 @@ def run(options: argparse.Namespace) -> int:
     if form == "table":
         print(f"\n{_try_next(options)}")
     return 0
+
+
+def _inputs(options: argparse.Namespace) -> list[str | Path]:
+    """Return the files that the study reads or keeps."""
+    store = [] if options.store is None else [options.store]
+    if options.data is not None:
+        return [*store, *Path(options.data).glob("*")]
+    return [*store, *(name for name in options.datasets if Path(name).suffix)]
 
 
 def _heading(study: Any) -> str:

@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
 
     estimator = make_estimator(options.method, random_state=options.seed, n_jobs=options.jobs)
     # Check first that the model can be saved, because a fit may take long.
-    out = check_writable(options.out)
+    out = check_writable(options.out, [options.file])
     table, roles = open_table(Path(options.file), options.labels)
     X, Y = table.read_with_text(roles.features, roles.labels)
     model = estimator.fit(X, Y)

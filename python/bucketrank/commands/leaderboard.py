@@ -96,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
     """Read the comparisons, and print or write the leaderboard."""
     from bucketrank.boards import leaderboard
 
-    out = None if options.out is None else check_writable(options.out)
+    out = None if options.out is None else check_writable(options.out, [options.file])
     with report_missing_package():
         board = leaderboard(
             _read(options),

@@ -49,7 +49,8 @@ def run(options: argparse.Namespace) -> int:
     """Read the model and the rows, and write the predictions; on an error nothing is written."""
     from bucketrank.saving import load_model
 
-    out = None if options.out is None else check_writable(options.out)
+    inputs = [options.model, options.file]
+    out = None if options.out is None else check_writable(options.out, inputs)
     model = load_model(options.model)
     names = getattr(model, "feature_names_in_", None)
     if names is None:

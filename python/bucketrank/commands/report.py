@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     """Read the study and write its report."""
     from bucketrank.experiments import Study
 
-    out = None if options.out is None else check_writable(options.out)
+    out = None if options.out is None else check_writable(options.out, [options.store])
     study = Study.load(options.store)
     with report_missing_package():
         text = study.report(format=options.format, title=options.title)

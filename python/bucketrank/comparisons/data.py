@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bucketrank._optional import pandas
+from bucketrank._read_only import ReadOnlyArrays
 from bucketrank.comparisons.outcomes import OUTCOME_NAMES
 from bucketrank.tables import pluralize
 
@@ -20,7 +21,7 @@ __all__ = ["Comparisons"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparisons:
+class Comparisons(ReadOnlyArrays):
     """Comparisons of two labels, one per row, as arrays of indices.
 
     Made by :func:`bucketrank.from_comparisons`; the arrays are read-only. A row takes nine bytes for any number of
@@ -64,14 +65,7 @@ class Comparisons:
     covariate_names: list[str]
 
     def __post_init__(self) -> None:
-        for value in vars(self).values():
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the fields; copied and unpickled arrays are read-only, too."""
-        self.__dict__.update(state)
-        self.__post_init__()
+        self._freeze_arrays()
 
     def __len__(self) -> int:
         return len(self.first)

@@ -36,6 +36,7 @@ def factorise(
     if absent.any():
         row = int(np.argmax(absent))
         found = array.iloc[row] if is_pandas(array) else array[row]
+        found = found.item() if isinstance(found, np.generic) else found
         raise ValueError(f"row {row}: {argument} is {found!r}; expected {expected}")
     return codes, distinct
 

@@ -37,7 +37,8 @@ def read_outcomes(values: Any, outcomes: Mapping[Any, str] | None) -> NDArray[np
         # NumPy would turn members of an IntEnum into plain numbers.
         values = [value.name if isinstance(value, Enum) else value for value in values]
     indices, distinct = factorise(values, "outcome", "an outcome")
-    codes = [_code(value, own) for value in distinct]
+    by_text = {_text(value): code for value, code in own.items()}
+    codes = [_code(value, own, by_text) for value in distinct]
     if None in codes:
         unknown = codes.index(None)
         row = int(np.argmax(indices == unknown))
@@ -45,13 +46,23 @@ def read_outcomes(values: Any, outcomes: Mapping[Any, str] | None) -> NDArray[np
     return np.array(codes, dtype=np.uint8)[indices]
 
 
-def _code(value: Hashable, own: Mapping[Any, int]) -> int | None:
+def _code(value: Hashable, own: Mapping[Any, int], by_text: Mapping[str, int]) -> int | None:
     if value in own:
         return own[value]
+    # The mapping of 1 also holds for "1", and must not give way to the known spelling.
+    if _text(value) in by_text:
+        return by_text[_text(value)]
     if isinstance(value, (bool, int, float)):
         return _NUMBERS.get(value)
     text = str(value).strip().lower()
     return _KNOWN.get(text, {"1.0": FIRST, "0.0": SECOND}.get(text))
+
+
+def _text(value: Any) -> str:
+    """Return a value as text; whole numbers without a decimal point."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value)
 
 
 def _check_mapping(outcomes: Any) -> dict[Any, int]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Hashable, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +28,7 @@ from bucketrank._validation import (
 from bucketrank.comparisons.data import Comparisons
 from bucketrank.comparisons.names import is_sorted, sort_names
 from bucketrank.notation import LabelledRankings
+from bucketrank.preflib import WeightedRankings
 from bucketrank.tables import pluralize
 
 if TYPE_CHECKING:
@@ -117,10 +120,11 @@ class PairCounts:
 
         Parameters
         ----------
-        data : Comparisons, PairCounts, LabelledRankings, or array-like or DataFrame of shape (n_rankings, n_labels)
-            Comparisons, counts (which are copied), or positions with NaN for missing labels.
+        data : Comparisons, PairCounts, LabelledRankings, WeightedRankings, or array-like or DataFrame of shape (n_rankings, n_labels)
+            Comparisons, counts (which are copied), or positions with NaN for missing labels, also those of
+            :func:`bucketrank.read_preflib`.
         sample_weight : array-like of shape (n_rankings,), optional
-            Non-negative weights of rankings; comparisons carry their own.
+            Non-negative weights of rankings, by default their own; comparisons carry theirs.
         labels : sequence, optional
             Names of the labels of rankings; by default a DataFrame's columns, or 0, 1, ...
 
@@ -141,13 +145,16 @@ class PairCounts:
                     f"found {len(data.labels)} labels; expected at most {_MOST_LABELS}"
                 )
             table, ranked = _core.count_comparisons(data._input())
-            return cls(data.labels, table, ranked)
-        if isinstance(data, LabelledRankings):
+            return cls(data.labels, *_unscaled(table, ranked, data.weight))
+        if isinstance(data, WeightedRankings) and sample_weight is None:
+            sample_weight = data.weights
+        if isinstance(data, (LabelledRankings, WeightedRankings)):
             data, labels = data.positions, data.labels if labels is None else labels
         positions = as_positions(data)
         names = label_names(data, labels, positions.shape[1])
-        (table, ranked), largest = _core.count_rankings(positions, as_weights(sample_weight))
-        return cls(names, table, ranked, max(largest, 2))
+        weights = as_weights(sample_weight)
+        (table, ranked), largest = _core.count_rankings(positions, weights)
+        return cls(names, *_unscaled(table, ranked, weights), max(largest, 2))
 
     def update(self, batch: Any, sample_weight: ArrayLike | None = None) -> PairCounts:
         """Add a batch of comparisons or rankings, or other counts, to these counts, and return this object."""
@@ -180,7 +187,7 @@ class PairCounts:
 
     def __repr__(self) -> str:
         total = self.table.sum()
-        shown = f"{int(total):,}" if total == int(total) else f"{total:,.6g}"
+        shown = f"{int(total):,}" if total.is_integer() and total <= 2**53 else f"{total:,.6g}"
         noun = "comparison" if total == 1 else "comparisons"
         return f"PairCounts({pluralize(len(self.labels), 'label')}, {shown} {noun})"
 
@@ -222,12 +229,8 @@ class PairCounts:
         path : str or Path
             File to write; an existing file is replaced.
         """
-        for label in self.labels:
-            if isinstance(label, bool) or not isinstance(label, (str, int)):
-                raise TypeError(
-                    f"label {label!r:.60} is of type {type(label).__name__}; expected texts or whole numbers to save"
-                )
-        description = {"pair_counts": self.labels, "largest_ranking": self.largest_ranking}
+        labels = [_plain_label(label) for label in self.labels]
+        description = {"pair_counts": labels, "largest_ranking": self.largest_ranking}
         write_file(path, _core.pack(json.dumps(description), [self.table, self.ranked]))
 
     @classmethod
@@ -249,6 +252,8 @@ class PairCounts:
         try:
             text, parts = _core.unpack(data, "pair counts")
             description = json.loads(text)
+            if not isinstance(description, dict) or "pair_counts" not in description:
+                raise ValueError("the file holds another object, such as a model")
             table, ranked = parts
             return cls(
                 description["pair_counts"], table, ranked, int(description["largest_ranking"])
@@ -282,6 +287,39 @@ class PairCounts:
         ranked = np.zeros(len(labels))
         ranked[place] = self.ranked
         return np.column_stack([before[upper], tied[upper], before.T[upper]]), ranked
+
+
+def _plain_label(label: Any) -> str | int:
+    """Return the label as JSON holds it."""
+    if isinstance(label, str):
+        return str(label)
+    if isinstance(label, bool) or not isinstance(label, Integral):
+        raise TypeError(
+            f"label {label!r:.60} is of type {type(label).__name__}; expected texts or whole numbers to save"
+        )
+    return int(label)
+
+
+def _unscaled(
+    table: NDArray[np.float64], ranked: NDArray[np.float64], weights: NDArray[np.float64] | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return counts in the scale of the weights: the core scales extreme weights by a power of two."""
+    if weights is None:
+        return table, ranked
+    row = int(weights.argmax())
+    largest = float(weights[row])
+    scaled = float(_core.check_weights(weights, len(weights))[row])
+    exponent = math.frexp(largest)[1] - math.frexp(scaled)[1]
+    if exponent == 0:
+        return table, ranked
+    with np.errstate(over="ignore"):
+        counts, totals = np.ldexp(table, exponent), np.ldexp(ranked, exponent)
+        overflows = np.isinf(counts.sum()) or np.isinf(totals.sum())
+    if overflows:
+        raise ValueError(
+            f"row {row}: weight {largest:g}; the counts of all pairs add up to infinity; expected smaller weights"
+        )
+    return counts, totals
 
 
 def _union(left: list[Hashable], right: list[Hashable]) -> list[Hashable]:

@@ -194,7 +194,7 @@ def _classes(y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[np.intp]]
         raise ValueError(f"y holds {type_of_target(target)} values; expected classes")
     classes, codes = np.unique(target, return_inverse=True)
     if len(classes) < 2:
-        raise ValueError(f"y has only the class {classes[0]!r}; expected two or more")
+        raise ValueError(f"y has only the class {classes.tolist()[0]!r}; expected two or more")
     return classes, codes
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from bucketrank import _core
 from bucketrank._exact_numbers import unmasked
 from bucketrank._optional import pandas
+from bucketrank._read_only import ReadOnlyArrays
 from bucketrank._validation import (
     NUMBERS,
     as_number_array,
@@ -36,7 +37,7 @@ _BLOCK = 65_536
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Dataset:
+class Dataset(ReadOnlyArrays):
     """Features and rankings of the same rows: validated, and immutable.
 
     Two datasets are equal when their features, rankings, feature names and label names are equal; `name` and `source`
@@ -111,12 +112,6 @@ class Dataset:
                 "source": source,
             }
         )
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Set the fields and make the arrays read-only, also after unpickling or copying."""
-        for field in ("X", "Y"):
-            state[field].flags.writeable = False
-        self.__dict__.update(state)
 
     @property
     def n_samples(self) -> int:

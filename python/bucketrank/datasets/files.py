@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -139,7 +140,13 @@ def csv_files(path: str | os.PathLike[str]) -> list[Path]:
     files = [file for file in folder.iterdir() if file.suffix.lower() == ".csv" and file.is_file()]
     if not files:
         raise BadFileError(f"{folder}: no file that ends in .csv; expected one per dataset")
-    return sorted(files, key=lambda file: (file.stem, file.name))
+    files.sort(key=lambda file: (file.stem, file.name))
+    for file, following in pairwise(files):
+        if file.stem == following.stem:
+            raise BadFileError(
+                f"{folder}: {file.name} and {following.name} are both dataset {file.stem!r}; expected different names"
+            )
+    return files
 
 
 def choose_columns(

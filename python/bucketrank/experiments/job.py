@@ -58,7 +58,8 @@ def training_fold(data: Dataset, job: Job, n_folds: int, seed: int) -> Fold:
         Y = np.asarray(
             with_missing(_core.drop_labels(Y, job.missing, missing_seed)), dtype=np.float64
         )
-    return Fold(data.X[~held_out], Y, data.X[held_out], data.Y[held_out], learner_seed)
+    test_rows = np.flatnonzero(held_out)
+    return Fold(data.X[~held_out], Y, data.X[test_rows], data.Y[test_rows], test_rows, learner_seed)
 
 
 class TreeJobs:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from bucketrank import _core
-from bucketrank._validation import as_positions
+from bucketrank._validation import Positions, as_positions
 from bucketrank.aggregation import METHODS, PAPER_AGGREGATORS, Aggregator, get_aggregator
 from bucketrank.aggregation.base import Spec
 from bucketrank.estimators.baseline import ALL_TIED, PartialLabelRankingBaseline
@@ -38,12 +38,13 @@ class Outcome(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """Training data with missing labels, and held-out rows."""
+    """Training data with missing labels, and held-out rows with their indices in the dataset."""
 
     X: NDArray[np.float64]
     Y: NDArray[np.float64]
     X_test: NDArray[np.float64]
     Y_test: NDArray[np.float64]
+    test_rows: NDArray[np.int64]
     seed: int
 
 
@@ -134,8 +135,9 @@ class RankerLearner:
         outcomes = []
         for predict in self._predictions(ranker):
             started = perf_counter()
-            predicted = as_positions(np.asarray(predict(fold.X_test)), "predictions")
+            predicted = as_positions(predict(fold.X_test), "predictions")
             seconds = perf_counter() - started
+            _check_complete(predicted, fold)
             outcomes.append(
                 Outcome(
                     tau_x=_core.tau_x_ranked(fold.Y_test, predicted, None),
@@ -288,6 +290,17 @@ def _describe(ranker: Any) -> str:
 
 def _by_pair_order(ranker: Any, aggregator: Aggregator, X: Any) -> Any:
     return aggregator.aggregate_pair_order(ranker.predict_pair_order(X))
+
+
+def _check_complete(predicted: Positions, fold: Fold) -> None:
+    """Raise if a position is missing, which the score would leave out."""
+    missing = np.argwhere(np.isnan(predicted))
+    if len(missing) and len(predicted) == len(fold.test_rows):
+        row, label = missing[0].tolist()
+        raise ValueError(
+            f"prediction for row {fold.test_rows[row]}, label {label}: position missing (NaN); "
+            "expected a position for each label"
+        )
 
 
 def _call_if_available(ranker: Any, method: str) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bucketrank._exact_numbers import unmasked
+from bucketrank._read_only import ReadOnlyArrays
 from bucketrank._validation import as_flag, is_frame, is_pandas
 from bucketrank.tables import Column, Table, TabularResult
 from bucketrank.tables.rounding import as_decimals, as_printed, three_digits
@@ -22,7 +23,7 @@ _MAX_LISTED = 5
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreTable(TabularResult):
+class ScoreTable(ReadOnlyArrays, TabularResult):
     """Scores of methods on datasets: complete, finite, at least 2 × 2.
 
     Parameters
@@ -85,18 +86,13 @@ class ScoreTable(TabularResult):
             if len(names) < 2:
                 raise ValueError(f"found {len(names)} {kind}; expected at least 2 to compare")
         _check_finite(array, row_names, column_names)
-        array.flags.writeable = False
         object.__setattr__(self, "values", array)
         object.__setattr__(self, "datasets", row_names)
         object.__setattr__(self, "methods", column_names)
         object.__setattr__(self, "higher_is_better", bool(higher_is_better))
         object.__setattr__(self, "zero_is_best", bool(zero_is_best))
         object.__setattr__(self, "measure", str(measure))
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the fields; copied and unpickled scores are read-only, too."""
-        self.__dict__.update(state)
-        self.values.flags.writeable = False
+        self._freeze_arrays()
 
     @classmethod
     def of(cls, scores: Any, *, higher_is_better: bool = True) -> ScoreTable:

@@ -19,6 +19,14 @@ pub(crate) fn child_seed(parent: u64, child: usize) -> u64 {
     z ^ (z >> 31)
 }
 
+/// Seed of the `resample`-th resample of data, for a seed that a user chooses.
+///
+/// Up to 2²⁰ resamples of each of two seeds that differ by less than 2⁴⁴ have different seeds. With [`child_seed`],
+/// resample b + 1 of a seed would be resample b of the next seed.
+pub(crate) fn resample_seed(seed: u64, resample: usize) -> u64 {
+    child_seed(seed.wrapping_add((resample as u64) << 44), 0)
+}
+
 /// A pseudo-random generator (PCG64) with the draws that this crate uses.
 pub(crate) struct Generator(Pcg64);
 
@@ -58,6 +66,8 @@ impl Generator {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     #[test]
@@ -84,6 +94,19 @@ mod tests {
         let mut items = [0, 1, 2, 3, 4, 5, 6, 7];
         generator.shuffle(&mut items);
         assert_eq!(items, [4, 6, 3, 1, 7, 0, 2, 5]);
+    }
+
+    #[test]
+    fn resamples_of_neighbouring_seeds_differ() {
+        assert_eq!(
+            [resample_seed(0, 0), resample_seed(7, 1)],
+            [child_seed(0, 0), child_seed(7 + (1 << 44), 0)]
+        );
+        let seeds = [0, 1, 2, 1000, u64::MAX, u64::MAX - 1];
+        let resamples = || (0..2000).chain(999_000..1_000_000);
+        let all = seeds.map(|seed| resamples().map(move |b| resample_seed(seed, b)));
+        let distinct: HashSet<u64> = all.into_iter().flatten().collect();
+        assert_eq!(distinct.len(), seeds.len() * resamples().count());
     }
 
     #[test]

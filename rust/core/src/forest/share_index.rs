@@ -1,10 +1,12 @@
 //! [`ShareIndex`]: anchored trees of a forest, which predict without counting its training rows again; and its cache.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use crate::error::Result;
+use crate::once::{build_once, BuildTurn};
 use crate::pairs::{pair_count, CompactRankings, PackedPairCodes};
 use crate::rankings::Rankings;
 use crate::run::{self, Jobs, Work};
@@ -58,6 +60,8 @@ pub(super) struct ShareIndex {
     /// Whether some leaves are not anchors.
     pub(super) has_tails: bool,
     coded: OnceLock<Option<CodedTrees>>,
+    /// For a [`BuildTurn`], so that the trees are coded once.
+    coder: AtomicU32,
 }
 
 impl ShareIndex {
@@ -113,13 +117,14 @@ impl ShareIndex {
             distinct_rankings,
             has_tails: sizes.least > 1,
             coded: OnceLock::new(),
+            coder: AtomicU32::new(0),
         })
     }
 
     /// The trees of the forest with ranks in place of thresholds, computed by the first call, if they can be coded.
     pub(super) fn coded_trees(&self, features: usize, trees: &[&Tree]) -> Option<&CodedTrees> {
         let code = || CodedTrees::new(features, trees);
-        self.coded.get_or_init(code).as_ref()
+        build_once(&self.coded, &self.coder, code).as_ref()
     }
 }
 
@@ -271,8 +276,8 @@ impl DistinctRankings {
 #[derive(Debug, Default)]
 pub(crate) struct IndexCache {
     index: Mutex<Option<Arc<ShareIndex>>>,
-    /// Held while an index is built, so that it is built once.
-    building: Mutex<()>,
+    /// For a [`BuildTurn`], so that an index is built once.
+    builder: AtomicU32,
 }
 
 impl IndexCache {
@@ -289,16 +294,13 @@ impl IndexCache {
         if let Some(index) = self.cached(strength) {
             return Ok(index);
         }
-        let _building = loop {
-            match self.building.try_lock() {
-                Ok(guard) => break guard,
-                Err(TryLockError::Poisoned(poisoned)) => break poisoned.into_inner(),
-                Err(TryLockError::WouldBlock) => {
-                    // Not a blocking lock: Ctrl-C must end the wait.
-                    jobs.interrupt.check()?;
-                    std::thread::sleep(Duration::from_millis(1));
-                }
+        let _turn = loop {
+            if let Some(turn) = BuildTurn::take(&self.builder) {
+                break turn;
             }
+            // Not a blocking lock: Ctrl-C must end the wait.
+            jobs.interrupt.check()?;
+            std::thread::sleep(Duration::from_millis(1));
         };
         // Another thread may have built it meanwhile.
         if let Some(index) = self.cached(strength) {
@@ -321,7 +323,7 @@ impl Clone for IndexCache {
         let index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
         Self {
             index: Mutex::new(index.clone()),
-            building: Mutex::default(),
+            builder: AtomicU32::new(0),
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::comparisons::{
 use crate::error::{ComparisonError, Error, Result};
 use crate::latent::{ContestModel, Posterior, WarmStart};
 use crate::pairs::PairCounts;
-use crate::random::{child_seed, Generator};
+use crate::random::{resample_seed, Generator};
 use crate::rankings::Rankings;
 use crate::run::{require_memory, stream, Interrupt, Jobs, Work};
 use crate::weights::Weights;
@@ -44,7 +44,7 @@ pub enum BoardMethod {
 pub struct ResampleOptions<'a> {
     /// Number of resamples; at least 2.
     pub resamples: usize,
-    /// Seed; resample b has the b-th seed derived from it.
+    /// Seed; resample b has the b-th seed derived from it, which no resample of a neighbouring seed has.
     pub seed: u64,
     /// Number of threads; 0 stands for all cores. The result does not depend on it.
     pub n_jobs: usize,
@@ -179,7 +179,7 @@ trait ResampledScores: Sync {
         let mut resampled = Array2::zeros((options.resamples, scores.len()));
         let draw = |buffers: &mut Result<Self::Buffers>, resample: usize| {
             let buffers = buffers.as_mut().map_err(|error| error.clone())?;
-            let mut generator = Generator::new(child_seed(options.seed, resample));
+            let mut generator = Generator::new(resample_seed(options.seed, resample));
             self.draw(&mut generator, buffers)
         };
         // The failure with the smallest index, so that the error is the same for every number of threads.

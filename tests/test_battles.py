@@ -1,0 +1,115 @@
+"""Reading of comparisons from CSV and JSON files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from bucketrank.csv_records import BadFileError
+from bucketrank.datasets import read_battles
+
+HEADER = "model_a,model_b,winner\n"
+
+
+def written(folder: Path, text: str, name: str = "games.csv") -> Path:
+    file = folder / name
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        # pandas takes the first column as an index, and the others move to the left.
+        (HEADER + "1,a,b,model_a\n2,b,c,tie\n", r"more cells than the header; expected 3 cells"),
+        (HEADER + "a,b,model_a\nb,a,tie,9\n", r"Expected 3 fields in line 3, saw 4"),
+        (HEADER + "a,b,model_a\nb,a\n", r"row 1: outcome is nan; expected an outcome"),
+        (HEADER + "a,b,model_a\n  ,a,tie\n", r"row 1: first is nan; expected a label"),
+        (
+            "model_a,model_b,winner,model_a\na,b,model_a,c\n",
+            r"column 4: 'model_a' is already the name of column 1; expected a different name",
+        ),
+        ("", r"No columns"),
+        (HEADER, r"found 0 comparisons"),
+    ],
+)
+def test_bad_tables_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(BadFileError, match=rf"games\.csv: .*{message}"):
+        read_battles(written(tmp_path, text))
+
+
+def test_spaces_around_cells_are_no_part_of_a_label(tmp_path: Path) -> None:
+    text = 'model_a , model_b,winner\na, b,model_a\nb ," a ", tie\n'
+    games = read_battles(written(tmp_path, text))
+    assert games.labels == ["a", "b"]
+    assert (games.first.tolist(), games.outcome.tolist()) == ([0, 1], [0, 1])
+
+
+def test_a_trailing_comma_and_columns_without_a_name_are_ignored(tmp_path: Path) -> None:
+    plain = read_battles(written(tmp_path, HEADER + "a,b,model_a\nb,a,tie\n"))
+    for text in (
+        HEADER + "a,b,model_a,\nb,a,tie,\n",
+        ",," + HEADER + "0,0,a,b,model_a\n1,1,b,a,tie\n",
+    ):
+        games = read_battles(written(tmp_path, text))
+        assert games.labels == plain.labels
+        assert games.outcome.tolist() == plain.outcome.tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", r"Expecting property name .* line 1 column 2"),
+        ('"abc"', r"expected a list of records"),
+        ("[1]", r"expected a list of records"),
+        ("[" * 100_000, r"nested too deeply"),
+        (
+            '[{"model_a": "a", "model_b": null, "winner": "tie"}]',
+            r"row 0: second is None; expected",
+        ),
+        ('[{"model_a": "a", "model_b": NaN, "winner": "tie"}]', r"row 0: second is nan; expected"),
+        ("[]", r"no column 'model_a'"),
+    ],
+)
+def test_bad_json_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(BadFileError, match=rf"games\.json: .*{message}"):
+        read_battles(written(tmp_path, text, "games.json"))
+    with pytest.raises(BadFileError, match=r"games\.jsonl: line 2: Expecting value"):
+        read_battles(written(tmp_path, '{"model_a": "a"}\nb\n', "games.jsonl"))
+    with pytest.raises(BadFileError, match=r"none\.json: No such file"):
+        read_battles(tmp_path / "none.json")
+
+
+def test_json_with_numbers_and_columns(tmp_path: Path) -> None:
+    records = [
+        {"model_a": 1, "model_b": "x", "winner": 1, "weight": 0.5},
+        {"model_a": "x", "model_b": 2**70, "winner": 0.5, "weight": 2, "note": None},
+    ]
+    games = read_battles(written(tmp_path, json.dumps(records), "a.json"), weight="weight")
+    assert games.labels == ["1", str(2**70), "x"]
+    assert games.weight is not None
+    assert (games.outcome.tolist(), games.weight.tolist()) == ([0, 1], [0.5, 2])
+    pd.DataFrame(records).to_json(tmp_path / "b.json")
+    again = read_battles(tmp_path / "b.json", weight="weight")
+    assert again.labels == games.labels
+
+
+GROUPS = ["001", "1", "1e3", "1000", "9007199254740993", "9007199254740992"]
+
+
+@pytest.mark.parametrize("column", ["voter", "date"])
+@pytest.mark.parametrize("form", ["csv", "json", "jsonl"])
+def test_groups_are_texts(tmp_path: Path, form: str, column: str) -> None:
+    rows: list[dict[str, Any]] = [
+        {"model_a": "a", "model_b": "b", "winner": "tie", column: group} for group in GROUPS
+    ]
+    text = "\n".join(map(json.dumps, rows)) if form == "jsonl" else json.dumps(rows)
+    if form == "csv":
+        text = HEADER.strip() + f",{column}\n" + "".join(f"a,b,tie,{group}\n" for group in GROUPS)
+    games = read_battles(written(tmp_path, text, f"games.{form}"), group=column)
+    assert games.group is not None
+    assert [games.groups[index] for index in games.group] == GROUPS
