@@ -110,14 +110,13 @@ impl ShareSums {
         codes.add_complete(rankings, [&mut self.before, &mut self.after]);
     }
 
-    /// Adds complete rankings with their weights, as parts of a tree's shares.
+    /// As [`Self::add_rankings`], for compact rankings.
     pub(super) fn add_compact(
         &mut self,
         compact: &CompactRankings,
-        rankings: impl Iterator<Item = (u32, f32)>,
+        rankings: impl Iterator<Item = (u32, i32)>,
     ) {
         for (ranking, weight) in rankings {
-            let weight = self.fixed(weight);
             self.total += weight;
             self.rankings.push(ranking, weight);
         }

@@ -17,7 +17,7 @@ use crate::run::Interrupt;
 use crate::weights::Weights;
 
 use super::anchor_plan::{AnchorKind, AnchorPlan};
-use super::leaf_tails::{LeafTails, Tail, TailBuilder};
+use super::leaf_tails::{LeafTails, Tail, TailBuilder, TailEnd};
 use super::shrinkage::Shrinkage;
 use super::walk::ShareWalk;
 use crate::tree::model::Tree;
@@ -39,6 +39,9 @@ const STOPPED: u32 = ROOT | 1;
 
 /// The byte that represents a share of 1 in a coarse anchor.
 pub(crate) const COARSE_ONE: u8 = u8::MAX;
+
+/// Largest error of a share in a coarse anchor.
+const COARSE_ERROR: f32 = 0.5 / COARSE_ONE as f32;
 
 /// The shares of an exact anchor are padded to a multiple of this, in numbers.
 pub(crate) const ANCHOR_LANES: usize = 16;
@@ -200,7 +203,18 @@ impl AnchoredTree {
             };
             let add = |ranking, weight| builder.add(ranking, weight);
             let (mark, fraction) = self.climb_rankings(start, plan.strength as f32, add);
-            match builder.finish_leaf(mark, fraction) {
+            let error = match mark {
+                STOPPED => fraction,
+                ROOT => 0.0,
+                _ if mark & EXACT != 0 => 0.0,
+                _ => fraction * COARSE_ERROR,
+            };
+            let end = TailEnd {
+                mark,
+                fraction,
+                error,
+            };
+            match builder.finish_leaf(end) {
                 Some(tail) => starts[leaf] = tail,
                 None => return,
             }
