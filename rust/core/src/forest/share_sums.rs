@@ -45,7 +45,10 @@ impl ShareSums {
             unit: index.unit as f32,
             before: vec![0; index.codes.stride()],
             after: vec![0; index.codes.stride()],
-            rankings: RankingSums::new(if index.compact.is_some() { labels } else { 0 }),
+            rankings: match index.compact {
+                Some(_) => RankingSums::new(labels, index.distinct_rankings),
+                None => RankingSums::new(0, 0),
+            },
             anchored: vec![0; anchor_stride(labels)],
             coarse: vec![0; coarse],
             coarse_one: if has_coarse { 2e9 / largest } else { 1.0 },
@@ -65,7 +68,12 @@ impl ShareSums {
         self.after.fill(0);
         self.coarse.fill(0);
         let (sums, count) = anchors.row(row);
-        self.anchored.copy_from_slice(sums);
+        if count > 0 {
+            self.anchored.copy_from_slice(sums);
+        } else {
+            // The memory of the row's sums was never touched.
+            self.anchored.fill(0);
+        }
         self.total = count * self.unit as i32;
     }
 

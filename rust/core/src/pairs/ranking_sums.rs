@@ -64,32 +64,61 @@ pub(crate) struct RankingSums {
     /// Sums of small weights, to be added to `sums`.
     small_sums: Vec<Lanes<u16>>,
     /// Indices of the rankings with small weights, and their weights.
-    small: Vec<(u32, u16)>,
+    small: PendingRankings<u16>,
     /// The same for the rankings with large weights.
-    large: Vec<(u32, i32)>,
+    large: PendingRankings<i32>,
+}
+
+/// Rankings to be added, with their weights.
+struct PendingRankings<T> {
+    /// The first `count` are to be added; there is room for all and one more.
+    rankings: Vec<(u32, T)>,
+    count: usize,
+}
+
+impl<T: Copy + Default> PendingRankings<T> {
+    fn new(rankings: usize) -> Self {
+        Self {
+            rankings: vec![(0, T::default()); rankings + 1],
+            count: 0,
+        }
+    }
+
+    /// Branch-free: the ranking is written always, and kept on a condition.
+    #[inline(always)]
+    fn push_if(&mut self, condition: bool, ranking: u32, weight: T) {
+        self.rankings[self.count] = (ranking, weight);
+        self.count += usize::from(condition);
+    }
+
+    /// The pending rankings, which are forgotten.
+    #[inline(always)]
+    fn take(&mut self) -> &[(u32, T)] {
+        &self.rankings[..std::mem::take(&mut self.count)]
+    }
 }
 
 type Lanes<T> = [T; MAX_LABELS];
 
 impl RankingSums {
-    /// Sums of 0.
-    pub(crate) fn new(labels: usize) -> Self {
+    /// Sums of 0, over this many rankings of this many labels.
+    pub(crate) fn new(labels: usize, rankings: usize) -> Self {
         Self {
             sums: vec![[0; MAX_LABELS]; labels],
             small_sums: vec![[0; MAX_LABELS]; labels],
-            small: Vec::new(),
-            large: Vec::new(),
+            small: PendingRankings::new(rankings),
+            large: PendingRankings::new(rankings),
         }
     }
 
-    /// Includes a ranking, given by its index, in the next call of [`Self::drain`]. The weight is not negative.
+    /// Includes a ranking, given by its index, in the next call of [`Self::drain`], at most once. The weight is not
+    /// negative.
     #[inline]
     pub(crate) fn push(&mut self, ranking: u32, weight: i32) {
-        if weight < SMALL_WEIGHT {
-            self.small.push((ranking, weight as u16));
-        } else {
-            self.large.push((ranking, weight));
-        }
+        let is_small = weight < SMALL_WEIGHT;
+        self.small
+            .push_if(is_small && weight > 0, ranking, weight as u16);
+        self.large.push_if(!is_small, ranking, weight);
     }
 
     /// Adds the rankings to the planes before and after, and forgets them.
@@ -98,8 +127,6 @@ impl RankingSums {
             sums: self,
             rankings,
         });
-        self.small.clear();
-        self.large.clear();
         let [before, after] = planes.map(|plane| &mut plane[..pair_count(rankings.labels)]);
         let mut pair = 0;
         for u in 0..rankings.labels {
@@ -130,15 +157,16 @@ impl Kernel for AddRankings<'_> {
             large,
         } = self.sums;
         let rankings = self.rankings;
+        let (small, large) = (small.take(), large.take());
         // These reads do not wait for each other; the rankings are then in the cache.
         let touch =
             |all, &(ranking, _): &(u32, u16)| all | rankings.rankings[ranking as usize].0[0];
         std::hint::black_box(small.iter().fold(0, touch));
-        for &(ranking, weight) in large.iter() {
+        for &(ranking, weight) in large {
             add_ranking(sums, rankings, ranking, weight);
         }
         let mut total = 0_u16;
-        for &(ranking, weight) in small.iter() {
+        for &(ranking, weight) in small {
             // No sum exceeds the total.
             if let Some(sum) = total.checked_add(weight) {
                 total = sum;
@@ -197,7 +225,7 @@ mod tests {
             let position = |index: usize| (index * index / 3 % 5) as u16 + 1;
             let positions: Vec<u16> = (0..90 * labels).map(position).collect();
             let rankings = CompactRankings::new(labels, &positions).unwrap();
-            let mut sums = RankingSums::new(labels);
+            let mut sums = RankingSums::new(labels, 90);
             let pairs = pair_count(labels);
             let [mut before, mut after] = [vec![1; pairs], vec![2; pairs + 9]];
             // Small weights exceed 16 bits together. The second round starts from 0.
