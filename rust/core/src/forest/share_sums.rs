@@ -45,10 +45,7 @@ impl ShareSums {
             unit: index.unit as f32,
             before: vec![0; index.codes.stride()],
             after: vec![0; index.codes.stride()],
-            rankings: match index.compact {
-                Some(_) => RankingSums::new(labels, index.distinct_rankings),
-                None => RankingSums::new(0, 0),
-            },
+            rankings: RankingSums::new(if index.compact.is_some() { labels } else { 0 }),
             anchored: vec![0; anchor_stride(labels)],
             coarse: vec![0; coarse],
             coarse_one: if has_coarse { 2e9 / largest } else { 1.0 },

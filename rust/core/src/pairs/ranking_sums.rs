@@ -10,6 +10,9 @@ pub(crate) const MAX_LABELS: usize = 32;
 /// Weights below this are summed in 16 bits, which takes half the instructions; the sum of any 16 of them fits.
 const SMALL_WEIGHT: i32 = 1 << 12;
 
+/// Smallest number of rankings for which memory is allocated.
+const LEAST_ROOM: usize = 256;
+
 /// Complete rankings of at most [`MAX_LABELS`] labels.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct CompactRankings {
@@ -71,22 +74,26 @@ pub(crate) struct RankingSums {
 
 /// Rankings to be added, with their weights.
 struct PendingRankings<T> {
-    /// The first `count` are to be added; there is room for all and one more.
+    /// The first `count` are to be added; the others are room for more.
     rankings: Vec<(u32, T)>,
     count: usize,
 }
 
 impl<T: Copy + Default> PendingRankings<T> {
-    fn new(rankings: usize) -> Self {
+    const fn new() -> Self {
         Self {
-            rankings: vec![(0, T::default()); rankings + 1],
+            rankings: Vec::new(),
             count: 0,
         }
     }
 
-    /// Branch-free: the ranking is written always, and kept on a condition.
+    /// Adds a ranking on a condition that is hard to predict: it is written always, and kept if the condition holds.
     #[inline(always)]
     fn push_if(&mut self, condition: bool, ranking: u32, weight: T) {
+        if self.count == self.rankings.len() {
+            let room = (2 * self.count).max(LEAST_ROOM);
+            self.rankings.resize(room, (0, T::default()));
+        }
         self.rankings[self.count] = (ranking, weight);
         self.count += usize::from(condition);
     }
@@ -101,18 +108,17 @@ impl<T: Copy + Default> PendingRankings<T> {
 type Lanes<T> = [T; MAX_LABELS];
 
 impl RankingSums {
-    /// Sums of 0, over this many rankings of this many labels.
-    pub(crate) fn new(labels: usize, rankings: usize) -> Self {
+    /// Sums of 0.
+    pub(crate) fn new(labels: usize) -> Self {
         Self {
             sums: vec![[0; MAX_LABELS]; labels],
             small_sums: vec![[0; MAX_LABELS]; labels],
-            small: PendingRankings::new(rankings),
-            large: PendingRankings::new(rankings),
+            small: PendingRankings::new(),
+            large: PendingRankings::new(),
         }
     }
 
-    /// Includes a ranking, given by its index, in the next call of [`Self::drain`], at most once. The weight is not
-    /// negative.
+    /// Includes a ranking, given by its index, in the next call of [`Self::drain`]. The weight is not negative.
     #[inline]
     pub(crate) fn push(&mut self, ranking: u32, weight: i32) {
         let is_small = weight < SMALL_WEIGHT;
@@ -225,7 +231,7 @@ mod tests {
             let position = |index: usize| (index * index / 3 % 5) as u16 + 1;
             let positions: Vec<u16> = (0..90 * labels).map(position).collect();
             let rankings = CompactRankings::new(labels, &positions).unwrap();
-            let mut sums = RankingSums::new(labels, 90);
+            let mut sums = RankingSums::new(labels);
             let pairs = pair_count(labels);
             let [mut before, mut after] = [vec![1; pairs], vec![2; pairs + 9]];
             // Small weights exceed 16 bits together. The second round starts from 0.
