@@ -17,7 +17,7 @@ use crate::run::Interrupt;
 use crate::weights::Weights;
 
 use super::anchor_plan::{AnchorKind, AnchorPlan};
-use super::leaf_tails::{LeafTails, Tail, TailBuilder, TailEnd};
+use super::leaf_tails::{LeafTails, Tail, TailBuilder};
 use super::shrinkage::Shrinkage;
 use super::walk::ShareWalk;
 use crate::tree::model::Tree;
@@ -205,16 +205,10 @@ impl AnchoredTree {
             let (mark, fraction) = self.climb_rankings(start, plan.strength as f32, add);
             let error = match mark {
                 STOPPED => fraction,
-                ROOT => 0.0,
                 _ if mark & EXACT != 0 => 0.0,
                 _ => fraction * COARSE_ERROR,
             };
-            let end = TailEnd {
-                mark,
-                fraction,
-                error,
-            };
-            match builder.finish_leaf(end) {
+            match builder.finish_leaf(mark, fraction, error) {
                 Some(tail) => starts[leaf] = tail,
                 None => return,
             }

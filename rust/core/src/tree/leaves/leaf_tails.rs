@@ -94,17 +94,6 @@ impl LeafTails {
     }
 }
 
-/// The end of the climb from a leaf.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct TailEnd {
-    /// What [`ClimbEnd`] it is.
-    pub(super) mark: u32,
-    /// The fraction that it contributes.
-    pub(super) fraction: f32,
-    /// How much it may change the shares of the leaf.
-    pub(super) error: f32,
-}
-
 /// Collects the tails of a tree.
 pub(super) struct TailBuilder {
     tails: LeafTails,
@@ -139,17 +128,18 @@ impl TailBuilder {
         *sum += weight;
     }
 
-    /// Appends the current tail and returns its start, or `None` if there are too many words.
-    pub(super) fn finish_leaf(&mut self, end: TailEnd) -> Option<u32> {
+    /// Appends the current tail and returns its start, or `None` if there are too many words. `mark` and `fraction` are
+    /// those of the end of the climb, and `error` is how much it may change the shares of the leaf.
+    pub(super) fn finish_leaf(&mut self, mark: u32, fraction: f32, mut error: f32) -> Option<u32> {
         let words = &mut self.tails.words;
         let start = words.len();
-        words.extend([end.mark, end.fraction.to_bits(), 0]);
+        words.extend([mark, fraction.to_bits(), 0]);
         self.small.clear();
-        let mut error = end.error;
         for ranking in self.rankings.drain(..) {
             let weight = std::mem::take(&mut self.weights[ranking as usize]) * TAIL_ONE;
             let small = (weight / SMALL_ONE + 0.5) as u32;
-            if small <= u32::from(u16::MAX) && ranking <= u32::from(u16::MAX) {
+            let fits_one_word = (small | ranking) >> 16 == 0;
+            if fits_one_word {
                 error += (weight - small as f32 * SMALL_ONE).abs() / TAIL_ONE;
                 self.small.push(ranking << 16 | small);
             } else if weight >= 1.0 {
