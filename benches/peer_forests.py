@@ -5,9 +5,10 @@ Also the cost of TauX and of shrinkage on one tree.
 
 from __future__ import annotations
 
+import copy
 import pickle
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 from peer_trees import full_tree, named_or_generated, pair_codes, processor_seconds
 from sklearn.ensemble import RandomForestClassifier
@@ -19,10 +20,23 @@ PEER_TREES = (2, 6)
 """Sizes of scikit-learn's forests. One of the same size as ours would take minutes, so its time is extrapolated from
 two small forests; two sizes separate the time per tree from the constant part, which must not be scaled."""
 
+PREDICTING_TREES = (6, 24)
+"""Sizes of scikit-learn's forests whose predictions are timed: the smaller one is the first trees of the larger one. A
+tree on letter takes about 170 MB and 5 s to fit, so a forest of the same size as ours would take 17 GB."""
+
+PREDICTED_ROWS = 2000
+
+PART_ROWS = 500
+"""Rows per call of the second measurement of the peer. For 2,000 rows, the output of a tree and the sums of all trees
+are 31 MB together, about as large as a last-level cache. The peer reads both once per pair of labels, a few bytes per
+cache line, so that its time per tree doubles when other processes use a part of that cache. With 500 rows both fit."""
+
 THREADS = 2
 
 TURNS = 3
 """Number of alternating measurements. The best of each side counts, because other load slows single turns."""
+
+PREDICTION_TURNS = 9
 
 
 def wall_and_processor_seconds(call: Any, *arguments: Any) -> tuple[float, float]:
@@ -69,7 +83,7 @@ def forests() -> None:
             f"    {forest.variant:<36}{own[0]:>9.2f} ({own[1]:.2f}) "
             f"{ratios[0]:>8.1f}x ({ratios[1]:.1f}x){goal}"
         )
-    prediction(forests[-1], peers, X[:2000])
+    prediction(forests[-1].set_params(n_jobs=1), X, codes)
     consensus_and_shrinkage(X, Y)
 
 
@@ -80,22 +94,85 @@ def best(measured: Any) -> tuple[float, float]:
 
 
 def extrapolated(measured: list[tuple[float, float]]) -> list[float]:
+    """Seconds for all trees, extrapolated from those of `PEER_TREES`."""
+    return [all_trees(a, b, PEER_TREES) for a, b in zip(*measured, strict=True)]
+
+
+def all_trees(
+    few_seconds: float, more_seconds: float, trees: tuple[int, int] = PREDICTING_TREES
+) -> float:
     """Seconds for all trees, extrapolated from two numbers of trees."""
-    few, more = PEER_TREES
-    return [a + (b - a) * (TREES - few) / (more - few) for a, b in zip(*measured, strict=True)]
+    few, more = trees
+    return few_seconds + (more_seconds - few_seconds) * (TREES - few) / (more - few)
 
 
-def prediction(forest: Any, peers: list[Any], X: Any) -> None:
-    """Compare the time of our consensus of averaged shares with that of the peer's averaged class probabilities."""
-    ours, *measured = (
-        best([wall_and_processor_seconds(call, X) for _ in range(TURNS)])
-        for call in (forest.predict, *(peer.predict_proba for peer in peers))
+class PredictionSeconds(NamedTuple):
+    """Best processor times of predictions of the same rows; those of the peer are extrapolated to all trees."""
+
+    ours: float
+    peer: float
+    peer_in_parts: float
+    """The peer asked for `PART_ROWS` rows at a time."""
+    peer_turns: tuple[float, float]
+    """Smallest and largest time of `peer` if it is extrapolated from single turns."""
+
+
+def prediction_seconds(forest: Any, X: Any, codes: Any) -> PredictionSeconds:
+    """Time our consensus of averaged shares, and the peer's averaged class probabilities of each pair.
+
+    One thread. Every turn calls ours and both sizes of the peer once, after one call of each that is not timed.
+    """
+    peer = RandomForestClassifier(
+        PREDICTING_TREES[1],
+        criterion="entropy",
+        max_features="sqrt",
+        n_jobs=THREADS,
+        random_state=0,
+    ).fit(X, codes)
+    peers = [first_trees(peer.set_params(n_jobs=1), trees) for trees in PREDICTING_TREES]
+    rows = X[:PREDICTED_ROWS]
+
+    def in_parts(model: Any) -> None:
+        for start in range(0, len(rows), PART_ROWS):
+            model.predict_proba(rows[start : start + PART_ROWS])
+
+    def turn() -> list[float]:
+        return [
+            processor_seconds(forest.predict, rows),
+            *(processor_seconds(model.predict_proba, rows) for model in peers),
+            *(processor_seconds(in_parts, model) for model in peers),
+        ]
+
+    turn()
+    turns = [turn() for _ in range(PREDICTION_TURNS)]
+    ours, few, more, few_in_parts, more_in_parts = map(min, zip(*turns, strict=True))
+    single = [all_trees(t[1], t[2]) for t in turns]
+    return PredictionSeconds(
+        ours=ours,
+        peer=all_trees(few, more),
+        peer_in_parts=all_trees(few_in_parts, more_in_parts),
+        peer_turns=(min(single), max(single)),
     )
-    theirs = extrapolated(measured)
-    ratios = [peer_seconds / own for peer_seconds, own in zip(theirs, ours, strict=True)]
+
+
+def first_trees(peer: Any, trees: int) -> Any:
+    """The forest of the first trees of a fitted forest."""
+    forest = copy.copy(peer)
+    forest.estimators_ = peer.estimators_[:trees]
+    forest.n_estimators = trees
+    return forest
+
+
+def prediction(forest: Any, X: Any, codes: Any) -> None:
+    """Report the times of predictions."""
+    seconds = prediction_seconds(forest, X, codes)
+    few, more = PREDICTING_TREES
     print(
-        f"    {f'predict {len(X)} rows':<36}{ours[0]:>9.2f} ({ours[1]:.2f}) "
-        f"{ratios[0]:>8.1f}x ({ratios[1]:.1f}x), scikit-learn {theirs[0]:.2f} ({theirs[1]:.2f})"
+        f"    predict {PREDICTED_ROWS} rows, one thread, processor time, best of {PREDICTION_TURNS} alternating turns: "
+        f"{seconds.ours:.3f}, scikit-learn's predict_proba from {few} and {more} trees {seconds.peer:.3f} "
+        f"(single turns {seconds.peer_turns[0]:.3f} to {seconds.peer_turns[1]:.3f}), "
+        f"{seconds.peer / seconds.ours:.1f}x; asked for {PART_ROWS} rows at a time {seconds.peer_in_parts:.3f}, "
+        f"{seconds.peer_in_parts / seconds.ours:.1f}x"
     )
 
 

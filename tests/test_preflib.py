@@ -140,7 +140,7 @@ def test_rankings_that_a_file_type_cannot_store_are_refused(tmp_path: Path) -> N
 
 
 def test_ballots_are_counted_with_their_weights(tmp_path: Path) -> None:
-    found = br.read_preflib(written(tmp_path, HEADER + "5: 1,{2,3}\n3: 2\n"))
+    found = br.read_preflib(write_file(tmp_path, HEADER + "5: 1,{2,3}\n3: 2\n"))
     counts = br.PairCounts.of(found)
     assert counts.labels == found.labels
     assert counts.table.tolist() == [[5, 0, 0], [5, 0, 0], [0, 5, 0]]

@@ -120,9 +120,9 @@ class PairCounts:
 
         Parameters
         ----------
-        data : Comparisons, PairCounts, LabelledRankings, WeightedRankings, or array-like or DataFrame of shape (n_rankings, n_labels)
-            Comparisons, counts (which are copied), or positions with NaN for missing labels, also those of
-            :func:`bucketrank.read_preflib`.
+        data : Comparisons, PairCounts, LabelledRankings, WeightedRankings, array-like or DataFrame
+            Comparisons, counts (which are copied), or positions of shape (n_rankings, n_labels) with NaN for missing
+            labels, also those of :func:`bucketrank.read_preflib`.
         sample_weight : array-like of shape (n_rankings,), optional
             Non-negative weights of rankings, by default their own; comparisons carry theirs.
         labels : sequence, optional

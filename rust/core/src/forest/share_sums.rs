@@ -65,7 +65,12 @@ impl ShareSums {
         self.after.fill(0);
         self.coarse.fill(0);
         let (sums, count) = anchors.row(row);
-        self.anchored.copy_from_slice(sums);
+        if count > 0 {
+            self.anchored.copy_from_slice(sums);
+        } else {
+            // The memory of the row's sums was never touched.
+            self.anchored.fill(0);
+        }
         self.total = count * self.unit as i32;
     }
 
@@ -110,14 +115,13 @@ impl ShareSums {
         codes.add_complete(rankings, [&mut self.before, &mut self.after]);
     }
 
-    /// Adds complete rankings with their weights, as parts of a tree's shares.
+    /// As [`Self::add_rankings`], for compact rankings.
     pub(super) fn add_compact(
         &mut self,
         compact: &CompactRankings,
-        rankings: impl Iterator<Item = (u32, f32)>,
+        rankings: impl Iterator<Item = (u32, i32)>,
     ) {
         for (ranking, weight) in rankings {
-            let weight = self.fixed(weight);
             self.total += weight;
             self.rankings.push(ranking, weight);
         }

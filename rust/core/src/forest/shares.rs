@@ -114,21 +114,27 @@ impl PairModel for ForestPredictor<'_> {
         shares: &mut [f64],
         interrupt: &Interrupt,
     ) -> Result<()> {
-        let mut anchors = AnchorSums::new(self.labels(), block.rows);
-        let trees = self.index.trees.len();
-        let mut starts = vec![NO_START; block.rows * trees * usize::from(self.index.has_tails)];
-        self.find_leaves(block, interrupt, &mut anchors, &mut starts)?;
-        let mut sums = ShareSums::new(&self.index, self.labels());
-        let mut tails = TailSums::new(&self.index, self.forest.rankings.is_complete());
-        let by_row = shares.chunks_exact_mut(3 * pair_count(self.labels()));
-        for (row, shares) in by_row.enumerate() {
-            sums.start(&anchors, row);
-            if self.index.has_tails {
-                tails.add(&starts[row * trees..][..trees], &mut sums, interrupt)?;
+        let mut by_row = shares.chunks_exact_mut(3 * pair_count(self.labels()));
+        self.for_each_row(block, interrupt, |sums| {
+            if let Some(shares) = by_row.next() {
+                sums.write(shares);
             }
-            sums.write(shares);
-        }
-        Ok(())
+            Ok(())
+        })
+    }
+
+    fn visit_shares(
+        &self,
+        block: RowBlock<'_>,
+        buffer: &mut Vec<f64>,
+        interrupt: &Interrupt,
+        visit: &mut dyn FnMut(&[f64]) -> Result<()>,
+    ) -> Result<()> {
+        buffer.resize(3 * pair_count(self.labels()), 0.0);
+        self.for_each_row(block, interrupt, |sums| {
+            sums.write(buffer);
+            visit(buffer)
+        })
     }
 }
 
@@ -185,6 +191,29 @@ impl<'a> BlockLeaves<'a> {
 }
 
 impl ForestPredictor<'_> {
+    /// Calls `visit` with the sums of each row, in order.
+    fn for_each_row(
+        &self,
+        block: RowBlock<'_>,
+        interrupt: &Interrupt,
+        mut visit: impl FnMut(&ShareSums) -> Result<()>,
+    ) -> Result<()> {
+        let mut anchors = AnchorSums::new(self.labels(), block.rows);
+        let trees = self.index.trees.len();
+        let mut starts = vec![NO_START; block.rows * trees * usize::from(self.index.has_tails)];
+        self.find_leaves(block, interrupt, &mut anchors, &mut starts)?;
+        let mut sums = ShareSums::new(&self.index, self.labels());
+        let mut tails = TailSums::new(&self.index, self.forest.rankings.is_complete());
+        for row in 0..block.rows {
+            sums.start(&anchors, row);
+            if self.index.has_tails {
+                tails.add(&starts[row * trees..][..trees], &mut sums, interrupt)?;
+            }
+            visit(&sums)?;
+        }
+        Ok(())
+    }
+
     /// Adds the leaves that are anchors, and writes where the others start: row by row, one number per tree.
     fn find_leaves(
         &self,

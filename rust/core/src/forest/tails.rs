@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::run::Interrupt;
 use crate::simd::{dispatch, Kernel};
-use crate::tree::{ClimbEnd, ClimbedNode, NEGLIGIBLE};
+use crate::tree::{ClimbEnd, ClimbedNode, NEGLIGIBLE, TAIL_ONE};
 
 use super::share_index::ShareIndex;
 use super::share_sums::ShareSums;
@@ -70,9 +70,8 @@ pub(super) struct CompleteTails<'a> {
 
 /// Weights of the distinct rankings in a sum.
 struct RankingWeights {
-    /// Per distinct ranking; all 0 before and after the sum of a row. In double precision, because the same ranking may
-    /// have a large weight in some trees and a tiny one in many others.
-    weights: Vec<f64>,
+    /// Per distinct ranking, as multiples of 1/[`TAIL_ONE`]; all 0 before and after the sum of a row.
+    weights: Vec<u64>,
     /// The rankings whose weight is not 0 come first; there is room for all and one more.
     touched: Vec<u32>,
     /// Number of rankings whose weight is not 0.
@@ -80,24 +79,24 @@ struct RankingWeights {
 }
 
 impl RankingWeights {
+    /// Adds a weight that is not 0.
     #[inline(always)]
-    fn add(&mut self, ranking: u32, weight: f32) {
+    fn add(&mut self, ranking: u32, weight: u32) {
         let sum = &mut self.weights[ranking as usize];
         // Branch-free: the ranking is written always, and kept if it is new.
         self.touched[self.count] = ranking;
-        self.count += usize::from(*sum == 0.0) * usize::from(weight > 0.0);
-        *sum += f64::from(weight);
+        self.count += usize::from(*sum == 0);
+        *sum += u64::from(weight);
     }
 
-    /// The rankings and their weights, which become 0.
-    fn drain(&mut self) -> impl Iterator<Item = (u32, f32)> + '_ {
+    /// The rankings and their weights, rounded to multiples of 1/`unit`, which become 0.
+    fn drain(&mut self, unit: i32) -> impl Iterator<Item = (u32, i32)> + '_ {
         let touched = &self.touched[..std::mem::take(&mut self.count)];
         let weights = &mut self.weights;
-        touched.iter().map(|&ranking| {
-            (
-                ranking,
-                std::mem::take(&mut weights[ranking as usize]) as f32,
-            )
+        // No overflow: a weight is at most 2³² per tree, and the units of all trees together are at most 2³⁰.
+        touched.iter().map(move |&ranking| {
+            let weight = std::mem::take(&mut weights[ranking as usize]) * unit as u64;
+            (ranking, ((weight + (1 << 31)) >> 32) as i32)
         })
     }
 }
@@ -108,7 +107,7 @@ impl<'a> CompleteTails<'a> {
             index,
             strength: index.strength as f32,
             weights: RankingWeights {
-                weights: vec![0.0; index.distinct_rankings],
+                weights: vec![0; index.distinct_rankings],
                 touched: vec![0; index.distinct_rankings + 1],
                 count: 0,
             },
@@ -135,13 +134,12 @@ impl<'a> CompleteTails<'a> {
             }
         }
         sums.add_coarse(&self.coarse);
+        let fixed = self.weights.drain(self.index.unit);
         if let Some(compact) = &self.index.compact {
-            return sums.add_compact(compact, self.weights.drain());
+            return sums.add_compact(compact, fixed);
         }
         self.weighted.clear();
-        let fixed = self.weights.drain();
-        self.weighted
-            .extend(fixed.map(|(ranking, weight)| (ranking, sums.fixed(weight))));
+        self.weighted.extend(fixed);
         sums.add_rankings(&self.index.codes, &self.weighted);
     }
 
@@ -151,7 +149,12 @@ impl<'a> CompleteTails<'a> {
         let anchored = &self.index.trees[tree];
         let weights = &mut self.weights;
         let Some(tail) = anchored.tail(start) else {
-            let add = |ranking, weight| weights.add(ranking, weight);
+            let add = |ranking, weight| {
+                let weight: f32 = weight * TAIL_ONE;
+                if weight >= 1.0 {
+                    weights.add(ranking, weight as u32);
+                }
+            };
             return anchored.compute_tail(start, self.strength, add);
         };
         tail.for_each(|ranking, weight| weights.add(ranking, weight));

@@ -10,6 +10,9 @@ pub(crate) const MAX_LABELS: usize = 32;
 /// Weights below this are summed in 16 bits, which takes half the instructions; the sum of any 16 of them fits.
 const SMALL_WEIGHT: i32 = 1 << 12;
 
+/// Smallest number of rankings for which memory is allocated.
+const LEAST_ROOM: usize = 256;
+
 /// Complete rankings of at most [`MAX_LABELS`] labels.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct CompactRankings {
@@ -64,9 +67,42 @@ pub(crate) struct RankingSums {
     /// Sums of small weights, to be added to `sums`.
     small_sums: Vec<Lanes<u16>>,
     /// Indices of the rankings with small weights, and their weights.
-    small: Vec<(u32, u16)>,
+    small: PendingRankings<u16>,
     /// The same for the rankings with large weights.
-    large: Vec<(u32, i32)>,
+    large: PendingRankings<i32>,
+}
+
+/// Rankings to be added, with their weights.
+struct PendingRankings<T> {
+    /// The first `count` are to be added; the others are room for more.
+    rankings: Vec<(u32, T)>,
+    count: usize,
+}
+
+impl<T: Copy + Default> PendingRankings<T> {
+    const fn new() -> Self {
+        Self {
+            rankings: Vec::new(),
+            count: 0,
+        }
+    }
+
+    /// Adds a ranking on a condition that is hard to predict: it is written always, and kept if the condition holds.
+    #[inline(always)]
+    fn push_if(&mut self, condition: bool, ranking: u32, weight: T) {
+        if self.count == self.rankings.len() {
+            let room = (2 * self.count).max(LEAST_ROOM);
+            self.rankings.resize(room, (0, T::default()));
+        }
+        self.rankings[self.count] = (ranking, weight);
+        self.count += usize::from(condition);
+    }
+
+    /// The pending rankings, which are forgotten.
+    #[inline(always)]
+    fn take(&mut self) -> &[(u32, T)] {
+        &self.rankings[..std::mem::take(&mut self.count)]
+    }
 }
 
 type Lanes<T> = [T; MAX_LABELS];
@@ -77,19 +113,18 @@ impl RankingSums {
         Self {
             sums: vec![[0; MAX_LABELS]; labels],
             small_sums: vec![[0; MAX_LABELS]; labels],
-            small: Vec::new(),
-            large: Vec::new(),
+            small: PendingRankings::new(),
+            large: PendingRankings::new(),
         }
     }
 
     /// Includes a ranking, given by its index, in the next call of [`Self::drain`]. The weight is not negative.
     #[inline]
     pub(crate) fn push(&mut self, ranking: u32, weight: i32) {
-        if weight < SMALL_WEIGHT {
-            self.small.push((ranking, weight as u16));
-        } else {
-            self.large.push((ranking, weight));
-        }
+        let is_small = weight < SMALL_WEIGHT;
+        self.small
+            .push_if(is_small && weight > 0, ranking, weight as u16);
+        self.large.push_if(!is_small, ranking, weight);
     }
 
     /// Adds the rankings to the planes before and after, and forgets them.
@@ -98,8 +133,6 @@ impl RankingSums {
             sums: self,
             rankings,
         });
-        self.small.clear();
-        self.large.clear();
         let [before, after] = planes.map(|plane| &mut plane[..pair_count(rankings.labels)]);
         let mut pair = 0;
         for u in 0..rankings.labels {
@@ -130,15 +163,16 @@ impl Kernel for AddRankings<'_> {
             large,
         } = self.sums;
         let rankings = self.rankings;
+        let (small, large) = (small.take(), large.take());
         // Prefetch: these reads do not wait for each other, and later find the rankings in the cache.
         let touch =
             |all, &(ranking, _): &(u32, u16)| all | rankings.rankings[ranking as usize].0[0];
         std::hint::black_box(small.iter().fold(0, touch));
-        for &(ranking, weight) in large.iter() {
+        for &(ranking, weight) in large {
             add_ranking(sums, rankings, ranking, weight);
         }
         let mut total = 0_u16;
-        for &(ranking, weight) in small.iter() {
+        for &(ranking, weight) in small {
             // No small sum exceeds the total of the small weights since the last move.
             if let Some(sum) = total.checked_add(weight) {
                 total = sum;

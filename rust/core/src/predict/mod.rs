@@ -121,6 +121,24 @@ pub trait PairModel: Sync {
         interrupt: &Interrupt,
     ) -> Result<()>;
 
+    /// Calls `visit` with the shares of each row of the block, in order; `buffer` is scratch memory. A model that
+    /// computes shares row by row overrides this, so that they are used while they are in the cache.
+    ///
+    /// # Errors
+    /// As [`Self::write_shares`], and errors of `visit`.
+    fn visit_shares(
+        &self,
+        block: RowBlock<'_>,
+        buffer: &mut Vec<f64>,
+        interrupt: &Interrupt,
+        visit: &mut dyn FnMut(&[f64]) -> Result<()>,
+    ) -> Result<()> {
+        let numbers = 3 * pair_count(self.labels());
+        buffer.resize(block.rows * numbers, 0.0);
+        self.write_shares(block, buffer, interrupt)?;
+        buffer.chunks_exact(numbers).try_for_each(visit)
+    }
+
     /// The shares that [`Self::write_shares`] writes, or scores that determine them.
     ///
     /// # Errors
@@ -164,7 +182,7 @@ pub fn map_shares<S, T: Send>(
         jobs,
         Work::new(blocks, nanoseconds),
         scratch,
-        |(state, shares, row_shares), block| {
+        |(state, buffer, row_shares), block| {
             let row_shares = row_shares.as_mut().map_err(|error| error.clone())?;
             let first = block * block_rows;
             let rows = block_rows.min(values.nrows() - first);
@@ -176,13 +194,13 @@ pub fn map_shares<S, T: Send>(
                 first,
                 rows,
             };
-            shares.resize(rows * numbers, 0.0);
-            model.write_shares(block, shares, jobs.interrupt)?;
-            let each = shares.chunks_exact(numbers).map(|numbers| {
-                row_shares.as_mut_slice().copy_from_slice(numbers);
-                f(state, row_shares)
-            });
-            each.collect::<Result<Vec<T>>>()
+            let mut results = Vec::with_capacity(rows);
+            model.visit_shares(block, buffer, jobs.interrupt, &mut |shares| {
+                row_shares.as_mut_slice().copy_from_slice(shares);
+                results.push(f(state, row_shares)?);
+                Ok(())
+            })?;
+            Ok(results)
         },
     )?;
     Ok(blocks.into_iter().flatten().collect())

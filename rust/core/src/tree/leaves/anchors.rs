@@ -41,6 +41,9 @@ const STOPPED: u32 = ROOT | 1;
 /// The byte that represents a share of 1 in a coarse anchor.
 pub(crate) const COARSE_ONE: u8 = u8::MAX;
 
+/// Largest error of a share in a coarse anchor.
+const COARSE_ERROR: f32 = 0.5 / COARSE_ONE as f32;
+
 /// The shares of an exact anchor are padded to a multiple of this, in numbers.
 pub(crate) const ANCHOR_LANES: usize = 16;
 
@@ -202,7 +205,12 @@ impl AnchoredTree {
             };
             let add = |ranking, weight| builder.add(ranking, weight);
             let (mark, fraction) = self.climb_rankings(start, plan.strength as f32, add);
-            match builder.finish_leaf(mark, fraction) {
+            let error = match mark {
+                STOPPED => fraction,
+                _ if mark & EXACT != 0 => 0.0,
+                _ => fraction * COARSE_ERROR,
+            };
+            match builder.finish_leaf(mark, fraction, error) {
                 Some(tail) => starts[leaf] = tail,
                 None => return,
             }

@@ -12,15 +12,30 @@ const LINES_AHEAD: usize = 2;
 /// Words of a tail before its rankings.
 const HEADER: usize = 3;
 
-/// Weights below 2¹⁶ of this unit are stored in 16 bits. Rounding changes the shares of a leaf by at most half a unit per
-/// ranking: 2e-7 for 27 rankings.
-const SMALL_UNIT: f32 = 1.0 / (1 << 26) as f32;
+/// The weight that represents 1 in the weights that [`Tail::for_each`] passes.
+pub(crate) const TAIL_ONE: f32 = (1_u64 << 32) as f32;
+
+/// Weights below 2¹⁶ units of 2⁻²⁶ are stored in 16 bits: these are the shifts from the unit of [`TAIL_ONE`].
+const SMALL_SHIFT: u32 = 6;
+
+/// The unit of the weights that are stored in 16 bits, in the unit of [`TAIL_ONE`].
+const SMALL_ONE: f32 = (1 << SMALL_SHIFT) as f32;
+
+/// Small weights are sorted into bins of this width. The last bin holds all larger weights: each is above
+/// [`TAIL_ERROR`].
+const BIN_WIDTH: u32 = 4;
+
+/// Number of bins.
+const BINS: usize = 16;
+
+/// Most that the tail of a leaf may change its shares: by rankings and anchors left out and by rounded numbers.
+const TAIL_ERROR: f32 = 8e-7;
 
 /// The tails of the leaves of a tree.
 ///
 /// A tail is the mark of a [`ClimbEnd`], the fraction that it contributes, a word with the numbers of rankings with large
 /// and small weights, two words per ranking with a large weight and one word per ranking with a small weight. All words
-/// are in one stream, so that a tail takes few cache lines.
+/// are in one stream, so that a tail takes few cache lines. The rankings with the smallest weights are left out.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct LeafTails {
     words: Vec<u32>,
@@ -28,7 +43,7 @@ pub(super) struct LeafTails {
 
 /// The tail of one leaf.
 pub(crate) struct Tail<'a> {
-    /// Rankings, as indices among the distinct rankings, and the bits of their weights.
+    /// Rankings, as indices among the distinct rankings, and their weights.
     large: &'a [[u32; 2]],
     /// Rankings in the upper half, weights in the lower half.
     small: &'a [u32],
@@ -39,14 +54,14 @@ pub(crate) struct Tail<'a> {
 }
 
 impl Tail<'_> {
-    /// Calls `add` with each ranking and its weight.
+    /// Calls `add` with each ranking and its weight, which is not 0, as a multiple of 1/[`TAIL_ONE`].
     #[inline(always)]
-    pub(crate) fn for_each(&self, mut add: impl FnMut(u32, f32)) {
+    pub(crate) fn for_each(&self, mut add: impl FnMut(u32, u32)) {
         for &[ranking, weight] in self.large {
-            add(ranking, f32::from_bits(weight));
+            add(ranking, weight);
         }
         for word in self.small {
-            add(word >> 16, (word & 0xffff) as f32 * SMALL_UNIT);
+            add(word >> 16, (word & 0xffff) << SMALL_SHIFT);
         }
     }
 }
@@ -113,22 +128,26 @@ impl TailBuilder {
         *sum += weight;
     }
 
-    /// Appends the current tail and returns its start, or `None` if there are too many words.
-    pub(super) fn finish_leaf(&mut self, mark: u32, fraction: f32) -> Option<u32> {
+    /// Appends the current tail and returns its start, or `None` if there are too many words. `mark` and `fraction` are
+    /// those of the end of the climb, and `error` is how much it may change the shares of the leaf.
+    pub(super) fn finish_leaf(&mut self, mark: u32, fraction: f32, mut error: f32) -> Option<u32> {
         let words = &mut self.tails.words;
         let start = words.len();
         words.extend([mark, fraction.to_bits(), 0]);
         self.small.clear();
         for ranking in self.rankings.drain(..) {
-            let weight = std::mem::take(&mut self.weights[ranking as usize]);
-            let small = (weight / SMALL_UNIT).round();
-            if small > f32::from(u16::MAX) || ranking > u32::from(u16::MAX) {
-                words.extend([ranking, weight.to_bits()]);
-            } else if small > 0.0 {
-                self.small.push(ranking << 16 | small as u32);
+            let weight = std::mem::take(&mut self.weights[ranking as usize]) * TAIL_ONE;
+            let small = (weight / SMALL_ONE + 0.5) as u32;
+            let fits_one_word = (small | ranking) >> 16 == 0;
+            if fits_one_word {
+                error += (weight - small as f32 * SMALL_ONE).abs() / TAIL_ONE;
+                self.small.push(ranking << 16 | small);
+            } else if weight >= 1.0 {
+                words.extend([ranking, weight as u32]);
             }
         }
         let large = (words.len() - start - HEADER) / 2;
+        keep_largest(&mut self.small, TAIL_ERROR - error);
         words[start + 2] = (large << 16 | self.small.len()) as u32;
         words.extend_from_slice(&self.small);
         let fits = words.len() <= self.limit && large.max(self.small.len()) <= 0xffff;
@@ -139,4 +158,30 @@ impl TailBuilder {
         self.tails.words.shrink_to_fit();
         self.tails
     }
+}
+
+/// Removes words of small weights that add up to at most `error`, and all weights of 0. Equal weights are all kept or
+/// all removed, so that opposite rankings of equal weights cancel.
+fn keep_largest(small: &mut Vec<u32>, error: f32) {
+    let error = (error * (TAIL_ONE / SMALL_ONE)) as u32;
+    let weight = |word: u32| word & 0xffff;
+    let mut sums = [0; BINS];
+    for &word in small.iter() {
+        sums[(weight(word) / BIN_WIDTH).min(BINS as u32 - 1) as usize] += weight(word);
+    }
+    let mut removed = 0;
+    let exceeds = |&sum: &u32| {
+        removed += sum;
+        removed > error
+    };
+    let bins = sums.iter().position(exceeds).unwrap_or(BINS - 1) as u32;
+    let least = (bins * BIN_WIDTH).max(1);
+    let mut kept = 0;
+    for index in 0..small.len() {
+        // Branch-free: every word is written, and overwritten by the next unless it is kept.
+        let word = small[index];
+        small[kept] = word;
+        kept += usize::from(weight(word) >= least);
+    }
+    small.truncate(kept);
 }

@@ -15,6 +15,7 @@ pub(crate) use anchors::{
     anchor_stride, coarse_stride, AnchoredTree, ClimbEnd, ClimbedNode, LeafStart, ANCHOR_LANES,
     COARSE_LANES, COARSE_ONE, NEGLIGIBLE,
 };
+pub(crate) use leaf_tails::TAIL_ONE;
 pub(crate) use walk::ShareWalk;
 
 pub use predict::{Routing, TreePredictor};
