@@ -1,8 +1,7 @@
 //! [`GeneralSearch`]: split search for every criterion, every splitter and any weights.
 //!
 //! Counts are never subtracted, which would be inexact for fractional weights. The search of all binary splits counts
-//! left sides in ascending order of the values and right sides in descending order; other splitters count each child in
-//! ascending order.
+//! left sides in sorted order and right sides in reverse order; other splitters count each child in sorted order.
 
 use crate::error::Result;
 use crate::features::{Features, MISSING_RANK};
