@@ -15,7 +15,8 @@ pub(super) enum Curvature {
 
 impl Curvature {
     /// Factorises one matrix per output, plus `ridge(input)` on its diagonal. `blocks` holds the lower triangles,
-    /// inputs (0, 0), (1, 0), (1, 1), …, with all outputs side by side. `None` if a matrix is not positive definite.
+    /// inputs (0, 0), (1, 0), (1, 1), …; the entries of all outputs for the same two inputs are adjacent. `None` if a
+    /// matrix is not positive definite.
     pub(super) fn factorise(
         blocks: &[f64],
         inputs: usize,

@@ -22,9 +22,9 @@ use super::strips::{RowMoments, StripSums};
 pub struct LinearInformation {
     /// Second derivatives H, at the fitted coefficients, of the penalty minus the log-likelihood of the training data.
     pub second_derivatives: Array2<f64>,
-    /// M = G/(G − 1) Σ s sᵀ + the second derivatives of the penalty, where s is the gradient of each of G rankings:
-    /// H⁻¹ M H⁻¹ is the covariance of the coefficients even if the pairs of a ranking depend on each other. `None`
-    /// if no ranking has more than two labels.
+    /// M = G/(G − 1) Σ s sᵀ + the second derivatives of the penalty. The sum is over G rankings, and s is the gradient
+    /// of the log-likelihood of one of them. H⁻¹ M H⁻¹ estimates the covariance of the coefficients even if the pairs
+    /// of a ranking depend on each other. `None` if no ranking has more than two labels.
     ///
     /// If all weights are whole numbers, a row of weight w counts as w rankings; otherwise each row is one ranking,
     /// whose gradient is multiplied by its weight. The penalty counts as information: a coefficient that the data do
@@ -117,17 +117,17 @@ impl RowMoments for PairMoments<'_> {
     ///
     /// These are the second derivatives of the negative log-likelihood of a pair, because the scores enter the
     /// log-likelihood as `y (f_u − f_v) / 2 + t (h_u + h_v)`. Pairs that the row does not rank get 0.
-    fn write(&self, row: usize, planes: &mut [f64]) {
+    fn write(&self, row: usize, values: &mut [f64]) {
         let n = self.rankings.labels();
         let pairs = pair_count(n);
-        let (first, rest) = planes.split_at_mut(pairs);
+        let (first, rest) = values.split_at_mut(pairs);
         let (second, third) = rest.split_at_mut(pairs);
         let scores = self.scores.row(row).to_vec();
         LatentRow::new(&scores).write_shares([&mut *first, &mut *second, &mut *third]);
         let positions = self.rankings.row(row);
         let each = (0..n).flat_map(|u| (u + 1..n).map(move |v| (u, v)));
-        let planes = first.iter_mut().zip(second).zip(third);
-        for ((u, v), ((first, second), third)) in each.zip(planes) {
+        let moments = first.iter_mut().zip(second).zip(third);
+        for ((u, v), ((first, second), third)) in each.zip(moments) {
             let (before, tied, after) = (*first, *second, *third);
             if positions[u] == MISSING || positions[v] == MISSING {
                 (*first, *second, *third) = (0.0, 0.0, 0.0);
@@ -212,14 +212,14 @@ impl RowMoments for RankingGradients<'_> {
         }
     }
 
-    fn write(&self, row: usize, planes: &mut [f64]) {
+    fn write(&self, row: usize, values: &mut [f64]) {
         let n = self.rankings.labels();
         let scores = self.scores.row(row).to_vec();
         let mut derivatives = Derivatives::new(n);
         let positions = self.rankings.row(row);
         LatentRow::new(&scores).add_derivatives(positions, 1.0, &mut derivatives);
         let gradient = &derivatives.gradient;
-        for (products, a) in planes.chunks_exact_mut(2 * n).zip(gradient) {
+        for (products, a) in values.chunks_exact_mut(2 * n).zip(gradient) {
             for (product, b) in products.iter_mut().zip(gradient) {
                 *product = a * b;
             }
@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn products_are_those_of_the_gradients_of_single_rankings() {
         let (x, _) = data();
-        // Whole weights are copies; others multiply the gradient of the one ranking.
+        // A whole weight is a number of copies; any other weight multiplies the gradient of one ranking.
         let whole: Vec<f64> = (0..11).map(|i| f64::from(i % 3)).collect();
         let halves: Vec<f64> = whole.iter().map(|w| w / 2.0).collect();
         for (weights, copies) in [(&whole, true), (&halves, false)] {

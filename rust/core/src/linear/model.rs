@@ -23,8 +23,8 @@ const LARGEST_SCORE: f64 = 25.0;
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinearModel {
     pub(crate) scale: Standardiser,
-    /// For each feature, each indicator of missing values and of categories, then for the intercept: n utilities, n tie
-    /// terms.
+    /// Per input n utilities, then n tie terms. Inputs are the features, the indicators of missing values, the
+    /// indicators of categories, and the intercept.
     pub(crate) coefficients: Vec<f64>,
     /// Per label: whether the training rankings compare it with another label.
     pub(crate) compared: Vec<bool>,

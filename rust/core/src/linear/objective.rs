@@ -34,10 +34,10 @@ pub(super) struct ObjectiveValue {
     pub(super) gradient: Vec<f64>,
 }
 
-/// Above this many second derivatives in all blocks together, inputs are treated as uncorrelated.
+/// Largest number of second derivatives in the blocks of all outputs; with more, only the diagonal is used.
 const MAX_BLOCK_ENTRIES: usize = 1 << 18;
 
-/// Estimated time per row for a value and its gradient: the pairs of its labels, and its scores.
+/// Estimated time, in nanoseconds, per row of a value and its gradient: for the pairs of labels and for the scores.
 pub(super) fn nanoseconds_per_row(inputs: usize, labels: usize) -> usize {
     4 * pair_count(labels) + inputs * labels
 }
@@ -59,7 +59,7 @@ impl<'a> Objective<'a> {
         }
     }
 
-    /// Number of coefficients: 2n for each column of the inputs.
+    /// Number of coefficients: 2n per column of the inputs, for n labels.
     pub(super) fn len(&self) -> usize {
         self.inputs.ncols() * 2 * self.rankings.labels()
     }
@@ -72,9 +72,9 @@ impl<'a> Objective<'a> {
             <= MAX_BLOCK_ENTRIES
     }
 
-    /// Curvature from second derivatives and the penalty: from the blocks if they can be factorised, else from
-    /// the diagonal.
-    fn add_penalty(
+    /// Curvature of the objective, penalty included: from the `blocks` of second derivatives if they are given and
+    /// can be factorised, else from the `diagonal`.
+    fn penalised_curvature(
         &self,
         blocks: Option<Vec<f64>>,
         diagonal: impl FnOnce() -> Option<Vec<f64>>,
@@ -160,7 +160,7 @@ impl ConvexFunction for Objective<'_> {
         let (_, diagonal) = self.sum_rows(coefficients, DerivativeKind::Diagonal)?;
         let outputs = 2 * self.rankings.labels();
         let sums = self.has_small_blocks().then(|| {
-            // The input of the intercept is 1: its sums are the total curvatures.
+            // The intercept's input is 1, so its sums are the curvatures of the outputs, summed over the rows.
             let curvatures = &diagonal[diagonal.len() - outputs..];
             let total = self.rankings.weights().total();
             let moments = sum_moments(self.inputs, self.rankings.weights());
@@ -169,7 +169,7 @@ impl ConvexFunction for Objective<'_> {
                 .flat_map(|m| curvatures.iter().map(move |c| m * c / total));
             blocks.collect()
         });
-        self.add_penalty(sums, || Some(diagonal))
+        self.penalised_curvature(sums, || Some(diagonal))
     }
 
     fn curvature(&self, coefficients: &[f64]) -> Option<Curvature> {
@@ -178,12 +178,12 @@ impl ConvexFunction for Objective<'_> {
         } else {
             None
         };
-        self.add_penalty(sums, || {
+        self.penalised_curvature(sums, || {
             Some(self.sum_rows(coefficients, DerivativeKind::Diagonal)?.1)
         })
     }
 
-    /// The cost of a precise estimate relative to a gradient grows with the number of inputs.
+    /// Grows with the number of inputs, as does the cost of a precise estimate relative to a gradient.
     fn steps_per_estimate(&self) -> usize {
         (self.inputs.ncols() / 4).max(4)
     }

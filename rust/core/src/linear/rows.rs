@@ -9,8 +9,8 @@ use crate::simd::Kernel;
 use super::derivatives::DerivativeKind;
 use super::objective::Objective;
 
-/// A step that leads to a larger score is rejected as too long.
-const LARGEST_SCORE: f64 = 250.0;
+/// A trial step of the fit that leads to a score of larger magnitude is rejected as too long.
+const LARGEST_TRIAL_SCORE: f64 = 250.0;
 
 /// Sums over a block of rows.
 pub(super) struct RowSums {
@@ -19,7 +19,7 @@ pub(super) struct RowSums {
     pub(super) derivatives: Vec<f64>,
 }
 
-/// Adds up a block of rows; `None` where a score is larger than [`LARGEST_SCORE`] or when interrupted.
+/// Adds up a block of rows; `None` where the magnitude of a score exceeds [`LARGEST_TRIAL_SCORE`] or when interrupted.
 pub(super) struct RowSumsKernel<'a> {
     pub(super) objective: &'a Objective<'a>,
     pub(super) coefficients: &'a [f64],
@@ -60,7 +60,10 @@ impl Kernel for RowSumsKernel<'_> {
                 }
                 add_inputs(inputs.row(first + lane), self.coefficients, scores);
                 // False for NaN, too.
-                if !scores.iter().all(|score| score.abs() <= LARGEST_SCORE) {
+                if !scores
+                    .iter()
+                    .all(|score| score.abs() <= LARGEST_TRIAL_SCORE)
+                {
                     return None;
                 }
                 let positions = rankings.row(first + lane);
@@ -116,7 +119,7 @@ impl Kernel for RowSumsKernel<'_> {
     }
 }
 
-/// Rows or inputs whose products are added to a sum before it is stored.
+/// Number of rows or inputs whose products are added to a sum before it is stored.
 const TERMS: usize = 4;
 
 /// Adds the scores of a row: Σ over inputs of input · coefficients.

@@ -58,7 +58,7 @@ enum InputKind {
     Value,
     /// 1 if the value is missing, else 0.
     Missing,
-    /// 1 if the value is this category, else 0; missing if the value is.
+    /// 1 if the value is this category, else 0; missing if the value is missing.
     Category(u32),
 }
 
@@ -155,7 +155,7 @@ impl Standardiser {
 
     /// Appends the mean and the deviation of weighted values with this total weight; 0 without values.
     fn add_column(&mut self, column: impl Iterator<Item = (f64, f64)> + Clone, total: f64) {
-        // Divide by the largest value, because squares of large floats overflow.
+        // Divide by the largest absolute value, because squares of large floats overflow.
         let unit = column
             .clone()
             .fold(0.0_f64, |unit, (_, value)| unit.max(value.abs()));
@@ -243,7 +243,8 @@ mod tests {
             (scale.features(), scale.indicators.clone()),
             (3, vec![0, 1])
         );
-        // The values 1 and 3 with equal weights; no value; all values; half of the weight is missing; all of it.
+        // Means of the values 1 and 3, with equal weights, of no values, of all values, and of the two indicators: half
+        // of the weight is missing in the first feature, all of it in the second.
         assert_eq!(scale.means, [2.0, 0.0, 6.0, 0.5, 1.0]);
         assert_eq!(scale.deviations, [1.0, 0.0, 2.0_f64.sqrt(), 0.5, 0.0]);
         let z = scale.apply(array![[nan, 7.0, nan], [3.0, nan, 6.0]].view()) * 5.0_f64.sqrt();
@@ -265,7 +266,8 @@ mod tests {
         let scale = Standardiser::new(x.view(), &categorical, &weights);
         assert_eq!(scale.features(), 2);
         assert_eq!(scale.owners(), [0, 1, 0, 0, 0, 0]);
-        // The value itself, a number, missing, and three categories: 60 %, 0 % and 40 % of the known weight.
+        // The categorical feature, the other feature, the indicator of missing values, and the indicators of three
+        // categories, which have 60 %, 0 % and 40 % of the known weight.
         let means = [0.0, 40.0 / 6.0, 1.0 / 6.0, 0.6, 0.0, 0.4];
         for (found, expected) in scale.means.iter().zip(means) {
             assert!((found - expected).abs() < 1e-14);

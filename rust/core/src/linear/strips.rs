@@ -18,8 +18,8 @@ pub(super) trait RowMoments: Sync {
     /// Factor of a row.
     fn weight(&self, row: usize) -> f64;
 
-    /// Writes the moments of a row.
-    fn write(&self, row: usize, planes: &mut [f64]);
+    /// Writes the moments of a row to `values`.
+    fn write(&self, row: usize, values: &mut [f64]);
 
     /// Expands the summed moments of two inputs to the 2n × 2n matrix of their outputs: calls `add(row, column, value)`
     /// for each entry.
@@ -74,19 +74,19 @@ impl StripSums<'_> {
     fn sum_strip<M: RowMoments>(&self, moments: &M, j: usize) -> Result<Vec<f64>> {
         let size = moments.size();
         let mut sums = vec![0.0; (j + 1) * size];
-        let mut planes = vec![0.0; BLOCK_ROWS * size];
+        let mut values = vec![0.0; BLOCK_ROWS * size];
         for first in (0..self.rankings.len()).step_by(BLOCK_ROWS) {
             self.interrupt.check()?;
             let last = self.rankings.len().min(first + BLOCK_ROWS);
-            for (row, planes) in (first..last).zip(planes.chunks_exact_mut(size)) {
-                moments.write(row, planes);
+            for (row, values) in (first..last).zip(values.chunks_exact_mut(size)) {
+                moments.write(row, values);
             }
             dispatch(StripKernel {
                 inputs: self.inputs,
                 moments,
                 rows: first..last,
                 j,
-                planes: &planes,
+                values: &values,
                 sums: &mut sums,
             });
         }
@@ -100,7 +100,7 @@ struct StripKernel<'a, M> {
     moments: &'a M,
     rows: std::ops::Range<usize>,
     j: usize,
-    planes: &'a [f64],
+    values: &'a [f64],
     sums: &'a mut [f64],
 }
 
@@ -111,10 +111,10 @@ impl<M: RowMoments> Kernel for StripKernel<'_, M> {
     fn run(self) {
         let size = self.moments.size();
         for (k, sums) in self.sums.chunks_exact_mut(size).enumerate() {
-            for (row, planes) in self.rows.clone().zip(self.planes.chunks_exact(size)) {
+            for (row, values) in self.rows.clone().zip(self.values.chunks_exact(size)) {
                 let inputs = self.inputs.row(row);
                 let factor = self.moments.weight(row) * inputs[self.j] * inputs[k];
-                for (sum, value) in sums.iter_mut().zip(planes) {
+                for (sum, value) in sums.iter_mut().zip(values) {
                     *sum += factor * value;
                 }
             }

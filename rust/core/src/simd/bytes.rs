@@ -1,4 +1,4 @@
-//! [`ByteVectors`]: vector instructions on bytes that the compiler does not find in portable code.
+//! [`ByteVectors`]: vector instructions on bytes that the compiler does not generate from portable code.
 
 /// Bytes per vector.
 pub(crate) const VECTOR_BYTES: usize = 32;
@@ -25,8 +25,8 @@ pub(crate) trait ByteVectors: Copy {
     fn load_sums(self, sums: &[i32; 8]) -> Self::Sums;
     /// Writes sums.
     fn store_sums(self, sums: Self::Sums, to: &mut [i32; 8]);
-    /// Adds the products of bytes and weights to sums. The first weights are those of bytes 0 to 7 and 16 to 23. Which
-    /// products are added to which sum is not specified.
+    /// Adds the products of bytes and weights to sums. `weights[0]` belongs to bytes 0 to 7 and 16 to 23, `weights[1]`
+    /// to the others. Which products are added to which sum is not specified.
     fn add_products(
         self,
         sums: Self::Sums,
@@ -43,7 +43,8 @@ pub(crate) trait ByteKernel {
     fn run(self, vectors: impl ByteVectors) -> Self::Output;
 }
 
-/// Runs the kernel; `None` on machines without these instructions, and if the environment asks for the baseline ones.
+/// Runs the kernel; `None` on machines without these instructions, and if the environment asks for the baseline
+/// instruction set.
 #[inline]
 pub(crate) fn dispatch_bytes<K: ByteKernel>(kernel: K) -> Option<K::Output> {
     if super::is_portable() {
@@ -117,7 +118,8 @@ mod avx2 {
 
         #[inline(always)]
         fn look_up_long(self, tables: [__m256i; 2], indices: __m256i) -> __m256i {
-            // An index with the highest bit set yields 0. Adding 0x70 sets it from 16 on, subtracting 16 below 16.
+            // An index with the highest bit set yields 0. Adding 0x70 sets this bit for indices of at least 16,
+            // subtracting 16 sets it for smaller ones.
             let in_first = self.add(indices, self.splat(0x70));
             let in_second = self.subtract(indices, self.splat(16));
             let first = self.look_up(tables[0], in_first);

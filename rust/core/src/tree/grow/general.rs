@@ -1,7 +1,7 @@
 //! [`GeneralSearch`]: split search for every criterion, every splitter and any weights.
 //!
-//! Left sides are counted in ascending order and right sides in descending order, so that counts are never subtracted,
-//! which would be inexact for fractional weights.
+//! Counts are never subtracted, which would be inexact for fractional weights. The search of all binary splits counts
+//! left sides in sorted order and right sides in reverse order; other splitters count each child in sorted order.
 
 use crate::error::Result;
 use crate::features::{Features, MISSING_RANK};
@@ -235,8 +235,8 @@ impl<'a> GeneralSearch<'a> {
         Ok(())
     }
 
-    /// Weight and cost of each range of `sorted`, in ascending order. A range with the same start as the previous one
-    /// extends its counts.
+    /// Computes the weight and cost of each range (start, end) of positions in `sorted`, adding rows in the order of
+    /// `sorted`. A range with the same start as the previous one continues from its counts.
     fn score_ranges(
         &mut self,
         sorted: &[u32],

@@ -31,7 +31,7 @@ pub(crate) struct PreorderNode {
     pub(crate) impurity: f64,
     /// [`LEAF`] for a leaf.
     pub(crate) feature: u32,
-    /// Number of thresholds: one fewer than children.
+    /// Number of thresholds: one fewer than children; 0 for a leaf.
     pub(crate) thresholds: u32,
     /// Unused for a leaf.
     pub(crate) missing: MissingSide,

@@ -19,7 +19,7 @@ impl BitsetGrower<'_> {
         if self.is_random {
             let cuts = self.random_cuts.iter().map(|&(at, _)| at as u32);
             self.candidates
-                .extend(cuts.filter(|&at| is_drawn(self.cuts[at as usize].column.feature())));
+                .extend(cuts.filter(|&at| is_drawn(self.cuts[at as usize].feature_side.feature())));
         } else if all {
             self.candidates
                 .extend(node.cuts as u32..self.cut_count as u32);
@@ -52,10 +52,12 @@ impl BitsetGrower<'_> {
         }
         let mut end = node.cuts as u32;
         self.feature_ends.clear();
-        let same_feature = |a: &RowCut, b: &RowCut| a.column.feature() == b.column.feature();
+        let same_feature =
+            |a: &RowCut, b: &RowCut| a.feature_side.feature() == b.feature_side.feature();
         for cuts in self.cuts[node.cuts..self.cut_count].chunk_by(same_feature) {
             end += cuts.len() as u32;
-            self.feature_ends.push((cuts[0].column.feature(), end));
+            self.feature_ends
+                .push((cuts[0].feature_side.feature(), end));
         }
         self.drawn_features.clear();
         self.drawn_features
@@ -74,8 +76,10 @@ impl BitsetGrower<'_> {
         let first_only = node.rows.count_ones() == 2 && self.options.max_features.is_none();
         self.random_cuts.clear();
         let mut start = node.cuts;
-        for cuts in self.cuts[node.cuts..self.cut_count].chunk_by(|a, b| a.column == b.column) {
-            let feature = cuts[0].column.feature();
+        for cuts in
+            self.cuts[node.cuts..self.cut_count].chunk_by(|a, b| a.feature_side == b.feature_side)
+        {
+            let feature = cuts[0].feature_side.feature();
             // The cut between all values and the missing ones is the first or the last.
             let skipped = usize::from(cuts[0].lower == MISSING_RANK);
             let ends_missing = usize::from(cuts[cuts.len() - 1].upper == MISSING_RANK);

@@ -19,7 +19,7 @@ use crate::run::WorkMeter;
 
 use self::pair_sets::{bits_of_rows, ColumnMerger, PairSets, RowSetIndex};
 use self::partition_scores::PromisingPartitions;
-use self::row_cut::{restrict_cuts, CutColumn, RowCut};
+use self::row_cut::{restrict_cuts, FeatureSide, RowCut};
 use self::small_score_tables::SmallScoreTables;
 use crate::random::child_seed;
 use crate::tree::draw::TOLERANCE;
@@ -69,7 +69,7 @@ pub(crate) struct BitsetGrower<'a> {
     promising: PromisingPartitions,
     /// Per row of the pair codes its bits in the current subtree; stale for rows outside the subtree.
     row_bits: Vec<u64>,
-    /// The lowest bit of each row.
+    /// The lowest bit of each row of the current subtree.
     first_bits: u64,
     /// The features with missing values in the current subtree, ascending, and the rows in which they are missing.
     missing_rows: Vec<(u32, u64)>,
@@ -168,23 +168,23 @@ impl<'a> BitsetGrower<'a> {
         self.missing_rows.clear();
         for (index, &feature) in node.features.iter().enumerate() {
             let sorted = node.sorted(index);
-            self.read_column_cuts(CutColumn::new(feature, false), sorted.iter());
+            self.read_feature_cuts(FeatureSide::new(feature, false), sorted.iter());
             let present = sorted.partition_point(|&entry| rank(entry) != MISSING_RANK);
             let (present, missing) = sorted.split_at(present);
             if !missing.is_empty() {
                 let rows = missing.iter().map(|&entry| self.row_bits[row(entry)]);
                 self.missing_rows
                     .push((feature, rows.fold(0, |all, bits| all | bits)));
-                let column = CutColumn::new(feature, true);
-                self.read_column_cuts(column, missing.iter().chain(present));
+                let feature_side = FeatureSide::new(feature, true);
+                self.read_feature_cuts(feature_side, missing.iter().chain(present));
             }
         }
     }
 
-    /// Lists the cuts of a column, given the rows in its order.
-    fn read_column_cuts<'e>(
+    /// Lists the cuts of a feature with missing values on one side, given the rows in that order.
+    fn read_feature_cuts<'e>(
         &mut self,
-        column: CutColumn,
+        feature_side: FeatureSide,
         mut sorted: impl Iterator<Item = &'e u64>,
     ) {
         let Some(&first) = sorted.next() else {
@@ -202,7 +202,7 @@ impl<'a> BitsetGrower<'a> {
             // Branch-free: a cut is written before each row, and overwritten by the next unless the value changes.
             cuts[found % MAX_ROWS] = RowCut {
                 left,
-                column,
+                feature_side,
                 lower,
                 upper,
             };
@@ -216,10 +216,10 @@ impl<'a> BitsetGrower<'a> {
     /// The side of missing values at a cut of a node.
     fn missing_side(&self, node: &SmallNode, cut: &RowCut) -> MissingSide {
         let is_missing = |&(feature, rows): &(u32, u64)| {
-            feature == cut.column.feature() && rows & node.rows != 0
+            feature == cut.feature_side.feature() && rows & node.rows != 0
         };
         if self.missing_rows.iter().any(is_missing) {
-            MissingSide::learnt(cut.column.missing_left())
+            MissingSide::learnt(cut.feature_side.missing_left())
         } else {
             MissingSide::Heavier
         }
@@ -256,7 +256,7 @@ impl<'a> BitsetGrower<'a> {
             rows: rows as u32,
             weight: rows as f64,
             impurity: self.scores.impurity(rows, node_score),
-            feature: split.map_or(LEAF, |(cut, _)| cut.column.feature()),
+            feature: split.map_or(LEAF, |(cut, _)| cut.feature_side.feature()),
             thresholds: u32::from(split.is_some()),
             missing: split.map_or(MissingSide::Heavier, |(cut, _)| {
                 self.missing_side(node, &cut)
@@ -276,7 +276,7 @@ impl<'a> BitsetGrower<'a> {
             .find(|cut| self.is_random && cut.0 == at);
         out.thresholds.push(drawn.map_or_else(
             || {
-                let feature = split.column.feature() as usize;
+                let feature = split.feature_side.feature() as usize;
                 self.features.threshold(feature, split.lower, split.upper)
             },
             |&(_, threshold)| threshold,

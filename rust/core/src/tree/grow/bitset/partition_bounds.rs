@@ -1,7 +1,7 @@
 //! [`PartitionBounds`]: upper bounds on the improvements of the partitions of a small node, for complete rankings.
 //!
 //! Scoring a partition takes population counts and table lookups per column. Most partitions are clearly worse than
-//! the best one, and the bound of [`crate::tree::grow::coded`], computed with vector instructions, proves it.
+//! the best one, and the bound of `coded/upper_bound.rs`, computed with vector instructions, proves it.
 //!
 //! The node has n rows, of which l are on the left and r = n - l on the right. An outcome occurs in C rows of the node
 //! and in O rows on the left. With u = O·n/C - l its bound is `C·u²/2 · (1/(l·r) + max(-u/(n·l²), u/(n·r²)))`.
@@ -131,7 +131,7 @@ impl<'a> ColumnBlock<'a> {
             let (before, after) = (column.before.count_ones(), column.after.count_ones());
             let counts = [before, after, n - before - after];
             for (outcome, count) in outcomes.iter_mut().zip(counts) {
-                // Without rows the weight is 0, so that the share does not matter.
+                // An outcome without rows has weight 0, so that its share does not matter.
                 outcome.inverse_share[lane] = n as f32 / count.max(1) as f32;
                 outcome.weight[lane] = count as f32 * column.multiplicity as f32;
             }

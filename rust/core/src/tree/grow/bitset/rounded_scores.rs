@@ -1,9 +1,9 @@
 //! Upper bounds on the scores of the partitions of a node of at most 32 rows, for complete rankings.
 //!
-//! The improvement of a partition grows with the sum of `F[c] = c·log2 c` over the counts c of the three outcomes of all
-//! columns on both sides. In a node of n rows, the six terms of a column sum to n·log2 n minus the six entropy terms
-//! c·log2(n/c), which are small. Here these are rounded down to whole units that fit in a byte, so that 32 columns are
-//! one vector: the bounds cost a quarter of those of [`super::partition_bounds`] for larger nodes.
+//! The improvement of a partition grows with the sum of `F[c] = c·log2 c` over the counts c of the three outcomes of
+//! all columns on both sides. In a node of n rows, the six terms of a column sum to n·log2 n minus the six entropy
+//! terms c·log2(n/c), which are small. Here these are rounded down to whole units that fit in a byte, so that 32
+//! columns are one vector: the bounds cost a quarter of those of [`super::partition_bounds`] for larger nodes.
 
 use super::row_codes::{RowCodes, BLOCK};
 use super::small_score_tables::CountedPair;
@@ -12,22 +12,23 @@ use crate::simd::{dispatch_bytes, ByteKernel, ByteVectors};
 /// Rows of the largest node whose counts are rounded.
 pub(super) const MAX_ROUNDED_ROWS: usize = 32;
 
-/// Numbers of rows up to which one vector contains all entries: the counts of an impure column are smaller.
+/// Rows of the largest node that needs only the first 16 table entries, because the counts of an impure column are
+/// below the number of rows.
 const MAX_SHORT_ROWS: usize = 16;
 
-/// Largest sum of multiplicities: the sums of all columns fit in 32 bits.
+/// Largest sum of multiplicities: each multiplicity fits in 16 bits, and the sums of all columns fit in 32 bits.
 const MAX_PAIRS: i64 = i16::MAX as i64;
 
 /// Sums of one partition, in the lanes of a vector.
 type Sums = [i32; 8];
 
-/// Outcomes on both sides.
+/// Number of entropy terms per column: three outcomes on two sides.
 const TERMS: f64 = 6.0;
 
 /// Entropy terms in units, rounded down, for nodes with one number of rows.
 #[derive(Clone)]
 pub(super) struct RoundedTable {
-    /// `F` of all rows: the sum of the terms of a column with entropy 0.
+    /// `F` of the node's number of rows: the sum of `F` over the counts of a column whose entropy terms are all 0.
     all_rows: i64,
     /// Size of the unit, in units of the exact table.
     unit: i64,
@@ -36,7 +37,7 @@ pub(super) struct RoundedTable {
 }
 
 impl RoundedTable {
-    /// Rounds the terms, given the values of `F` from `F[0]` to that of all rows of the node. The largest entropy, that of
+    /// Rounds the terms, given the values of `F` from 0 to the node's number of rows. The largest entropy, that of
     /// equal counts, is at most 255 units, so that the terms of a column sum to at most 255.
     pub(super) fn new(values: &[i64]) -> Self {
         let rows = values.len() - 1;
@@ -135,7 +136,7 @@ impl ByteKernel for AddRoundedEntropies<'_> {
 struct ColumnBlock<'a, V: ByteVectors> {
     vectors: V,
     codes: &'a RowCodes,
-    /// The two halves of the table.
+    /// The two halves of the table of entropy terms, each as a vector for look-ups.
     tables: [V::Bytes; 2],
     /// Numbers of rows before, after and tied.
     totals: [V::Bytes; 3],
@@ -156,7 +157,7 @@ impl<'a, V: ByteVectors> ColumnBlock<'a, V> {
             before[lane] = column.before.count_ones() as u8;
             after[lane] = column.after.count_ones() as u8;
             tied[lane] = rows.count_ones() as u8 - before[lane] - after[lane];
-            // The first weights are those of lanes 0 to 7 and 16 to 23.
+            // `weights[0]` has the weights of lanes 0 to 7 and 16 to 23, `weights[1]` those of the others.
             let at = lane % 8 + lane / 16 * 8;
             weights[lane / 8 % 2][at] = column.multiplicity as i16;
         }
@@ -173,8 +174,8 @@ impl<'a, V: ByteVectors> ColumnBlock<'a, V> {
         }
     }
 
-    /// Adds the entropies of all columns, keeping the counts of the previous left side in registers. `SHORT` if one table
-    /// contains all entries.
+    /// Adds the entropies of all columns, keeping the counts of the previous left side in registers. `SHORT` if the
+    /// first half of the table contains all entries, `TIES` if a column has ties.
     #[inline(always)]
     fn add_entropies<const SHORT: bool, const TIES: bool>(
         &self,
@@ -217,7 +218,7 @@ impl<'a, V: ByteVectors> ColumnBlock<'a, V> {
         }
     }
 
-    /// Entropy terms of one outcome on both sides, given its counts on the left side and in all rows.
+    /// Sum of the entropy terms of one outcome on both sides, given its counts on the left side and in all rows.
     #[inline(always)]
     fn terms_of_sides<const SHORT: bool>(&self, left: V::Bytes, all: V::Bytes) -> V::Bytes {
         let vectors = self.vectors;

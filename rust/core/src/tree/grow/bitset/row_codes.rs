@@ -11,7 +11,7 @@ pub(super) type OutcomeBytes = [[u8; BLOCK]; 2];
 
 /// Codes of up to [`BLOCK`] columns.
 pub(super) struct RowCodes {
-    /// Per row 1 where it has the outcome; stale for rows outside the node.
+    /// Per row, outcome and column 1 if the row has the outcome, else 0; stale for rows outside the node.
     codes: [OutcomeBytes; MAX_ROWS],
 }
 
@@ -24,7 +24,7 @@ impl Default for RowCodes {
 }
 
 impl RowCodes {
-    /// Sets the codes of the node's rows, given the sets of rows before and after per column.
+    /// Sets the codes of the node's rows, given per column the sets of rows with outcome before and after.
     #[inline(always)]
     pub(super) fn read(&mut self, rows: u64, columns: impl Iterator<Item = [u64; 2]>) {
         let mut sets = [[0_u64; BLOCK]; 2];

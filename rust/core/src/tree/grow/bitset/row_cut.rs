@@ -7,20 +7,20 @@ use crate::features::MISSING_RANK;
 pub(super) struct RowCut {
     /// The rows of the node on the left side.
     pub(super) left: u64,
-    pub(super) column: CutColumn,
+    pub(super) feature_side: FeatureSide,
     /// Rank of the largest value on the left side; [`MISSING_RANK`] if it has no value.
     pub(super) lower: u32,
     /// Rank of the smallest value on the right side; [`MISSING_RANK`] if it has no value.
     pub(super) upper: u32,
 }
 
-/// A feature and the side of its missing values. A feature without missing values has only the column with missing
-/// values on the right; the columns of a feature are adjacent.
+/// A feature and the side of its missing values. A feature without missing values has only the right side. The cuts of
+/// the two sides of a feature are adjacent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct CutColumn(u32);
+pub(super) struct FeatureSide(u32);
 
-impl CutColumn {
-    /// No feature has this column.
+impl FeatureSide {
+    /// Differs from the sides of all features.
     const NONE: Self = Self(u32::MAX);
 
     pub(super) fn new(feature: u32, missing_left: bool) -> Self {
@@ -38,9 +38,9 @@ impl CutColumn {
 
 /// Writes the cuts of a child with these rows to `child_cuts` and returns their number.
 ///
-/// The first cut of a column with missing values on the left separates them from all other values. A child without
-/// missing values of the feature needs one column only: the one with missing values on the right. With `FIRST_ONLY`,
-/// only the first cut is written.
+/// With missing values on the left, the first cut of a feature separates them from all other values. If no value of the
+/// feature is missing in the child, only the cuts with missing values on the right are kept. With `FIRST_ONLY`, only
+/// the first cut is written.
 #[inline(always)]
 pub(super) fn restrict_cuts<const HAS_MISSING: bool, const FIRST_ONLY: bool>(
     parent_cuts: &[RowCut],
@@ -50,7 +50,7 @@ pub(super) fn restrict_cuts<const HAS_MISSING: bool, const FIRST_ONLY: bool>(
     let mut found = 0;
     let mut is_redundant = false;
     let mut last = RowCut {
-        column: CutColumn::NONE,
+        feature_side: FeatureSide::NONE,
         ..RowCut::default()
     };
     for cut in parent_cuts {
@@ -59,11 +59,11 @@ pub(super) fn restrict_cuts<const HAS_MISSING: bool, const FIRST_ONLY: bool>(
         if HAS_MISSING {
             let is_start = cut.lower == MISSING_RANK;
             is_redundant =
-                cut.column.missing_left() & if is_start { left == 0 } else { is_redundant };
+                cut.feature_side.missing_left() & if is_start { left == 0 } else { is_redundant };
             separates &= !is_redundant;
         }
         // Several cuts of the parent can partition the child in the same way: they become one cut with a wider gap.
-        let same = left == last.left && cut.column == last.column;
+        let same = left == last.left && cut.feature_side == last.feature_side;
         if FIRST_ONLY && found > 0 && !same {
             break;
         }

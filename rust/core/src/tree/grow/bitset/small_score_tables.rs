@@ -11,8 +11,8 @@ use super::MAX_ROWS;
 use crate::tree::grow::coded::score_tables::{RoundedEntropyTables, ScoreTables};
 use crate::tree::split::entropy::IntegerEntropy;
 
-/// Entries of the largest table of sums: one per count c and part i of it. The counts of an impure pair are below the
-/// number of rows of the node.
+/// Number of entries of the largest table of sums: one per count c and part i of it. Both are below [`MAX_ROWS`],
+/// because the counts of an impure pair are below the number of rows of the node.
 const SUM_TABLE_LEN: usize = MAX_ROWS * MAX_ROWS;
 
 /// `F[c] = c·log2 c` as scaled integers, for nodes of up to `2^bits` rows.
@@ -39,7 +39,7 @@ struct SumTables {
 impl SumTables {
     fn new(entropy: &IntegerEntropy) -> Self {
         let (mut sizes, mut sums) = (Vec::new(), Vec::new());
-        // The given entropies may be those of fewer rows, without the tables of larger nodes.
+        // The given `entropy` may have been built for fewer rows and then has no tables for larger nodes.
         let entropy = IntegerEntropy::new(entropy.pairs(), MAX_ROWS as u64);
         for (bits, table) in (0..).zip(entropy.tables()) {
             let size = 1 << bits;
@@ -79,7 +79,7 @@ impl SumTables {
 
 /// Score tables of small nodes, and the prepared columns of the current node.
 pub(crate) struct SmallScoreTables {
-    /// Without sizes if labels are missing.
+    /// Empty if labels are missing.
     tables: Arc<SumTables>,
     /// The columns of the current node: first the `two_outcomes` columns without ties, then the others.
     prepared: Vec<CountedPair>,
@@ -94,7 +94,7 @@ pub(super) struct CountedPair {
     pub(super) before: u64,
     pub(super) after: u64,
     pub(super) multiplicity: i64,
-    /// Start of the table rows for the numbers of rows before, after and tied.
+    /// Where, in the table of sums, the entries for its counts of before, after and tied start.
     pub(super) starts: [u16; 3],
 }
 
@@ -183,8 +183,8 @@ impl SmallScoreTables {
         sum
     }
 
-    /// Improvement of a split of the current node of `n` rows and this score, given the number of rows on the left and
-    /// the sum of `F` over the counts of all columns on both sides.
+    /// Returns a function that computes the improvement of a split of the current node, of `n` rows and this score,
+    /// from the number of rows on the left and the sum of `F` over the counts of all columns on both sides.
     #[inline(always)]
     fn improvement<'a>(
         &'a self,
@@ -199,9 +199,9 @@ impl SmallScoreTables {
         }
     }
 
-    /// Close upper bounds on the improvements of splits of the current node, for complete rankings, as
-    /// [`Self::improvements`]. Returns false without bounds if the node has too many rows or the machine no suitable
-    /// instructions.
+    /// Appends close upper bounds on what [`Self::improvements`] computes to `out`, for complete rankings. Returns
+    /// false and appends nothing if the node has too many rows, the rankings have too many pairs, or the machine has no
+    /// suitable instructions.
     pub(super) fn bound_improvements(
         &self,
         entropy: &IntegerEntropy,
@@ -259,7 +259,8 @@ impl SmallScoreTables {
     }
 }
 
-/// Sums over the columns for N left sides with these numbers of rows. Each column is read once for all N.
+/// For each of N left sides with these numbers of rows, the sum of `F` over the counts of all columns on both sides.
+/// Each column is read once for all N.
 #[inline(always)]
 fn sum_columns<const N: usize>(
     two_outcomes: &[CountedPair],

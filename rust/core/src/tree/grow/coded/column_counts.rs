@@ -18,10 +18,10 @@ trait Combine: Fn(u32, u32) -> u32 + Copy {}
 
 impl<F: Fn(u32, u32) -> u32 + Copy> Combine for F {}
 
-/// Rows whose codes can be summed in the two halves of a byte.
+/// Largest number of rows whose codes can be summed in the two halves of a byte.
 const NIBBLE_ROWS: usize = 15;
 
-/// Rows whose counts fit in one byte each; a multiple of [`NIBBLE_ROWS`].
+/// Largest number of rows whose counts fit in one byte each; a multiple of [`NIBBLE_ROWS`].
 const BYTE_ROWS: usize = 17 * NIBBLE_ROWS;
 
 impl ColumnCounts {
@@ -122,13 +122,13 @@ impl ColumnCounts {
         self.combine_rows(pair_codes, entries, u32::wrapping_add);
     }
 
-    /// Sets the counts to `other` plus the rows in `entries`, at least one.
+    /// Sets the counts to `other` plus the rows in `entries`.
     #[inline(always)]
     pub(crate) fn set_to_sum(&mut self, other: &Self, pair_codes: &PairCodes, entries: &[u64]) {
         self.combine_from(other, pair_codes, entries, u32::wrapping_add);
     }
 
-    /// Sets the counts to `other` minus the rows in `entries`, at least one.
+    /// Sets the counts to `other` minus the rows in `entries`.
     #[inline(always)]
     pub(crate) fn set_to_difference(
         &mut self,

@@ -11,15 +11,16 @@ use crate::run::WorkMeter;
 use crate::tree::missing_side::MissingSide;
 use crate::tree::split::best_split::{BestSplit, MARGIN};
 
-/// The first and the last number of rows that may go left.
+/// The smallest and the largest number of rows that may go left.
 type LeftRange = (usize, usize);
 
 /// Scores that bound the splits of an interval of cuts, per side of the missing values: the score of the left side at
 /// the lower end, and of the right side at the upper end.
 pub(super) type EndScores<const SIDES: usize> = [SideScores; SIDES];
 
-/// The splits at the cuts of a feature. A cut of a feature with missing values is two splits (`SIDES` = 2), with them
-/// on the right and on the left; only the rows with a value are sorted and counted.
+/// The splits at the cuts of a feature. If the feature has missing values (`SIDES` = 2), each cut stands for two
+/// splits: side 0 sends missing values to the right, side 1 to the left. Cuts are positions among the rows with a
+/// value.
 pub(super) struct CutSplits<'a, const SIDES: usize> {
     search: &'a SplitSearch<'a>,
     order: SortedFeature<'a>,
@@ -29,9 +30,9 @@ pub(super) struct CutSplits<'a, const SIDES: usize> {
     /// Counts of the rows with a value; unused without missing values.
     of_present: ColumnCounts,
     of_missing: ColumnCounts,
-    /// Buffer for counts.
+    /// Buffer for the counts of the left side with the missing values.
     left_and_missing: ColumnCounts,
-    /// Scores at the ends of all cuts.
+    /// End scores of the interval of all cuts.
     pub(super) end_scores: EndScores<SIDES>,
     /// Divisor that turns a difference of scores into an improvement.
     denominator: f64,
@@ -95,7 +96,8 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
         }
     }
 
-    /// Counts the rows with a value and the others, if values are missing, and adds the split between them.
+    /// If values are missing, counts the rows with a value and the others, adds the split between them to `best`, and
+    /// sets the end scores of all cuts.
     #[inline(always)]
     pub(super) fn separate_missing(&mut self, best: &mut BestSplit) {
         if SIDES == 1 {
@@ -166,16 +168,17 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
         scores.any(|&scores| self.side_may_improve(scores, best))
     }
 
-    /// Adding rows never decreases a score, so the end scores bound the improvement in the interval.
+    /// As [`Self::may_improve`] for one side of the missing values. Adding rows never decreases a score, so the end
+    /// scores bound the improvement in the interval.
     #[inline(always)]
     fn side_may_improve(&self, end_scores: SideScores, best: &BestSplit) -> bool {
         let gain = self.search.node_score - end_scores.0 - end_scores.1;
         gain as f64 >= (best.improvement() - MARGIN) * self.denominator
     }
 
-    /// Adds the splits at a cut to `best`, given the counts of the rows before it, and returns their scores. A split
-    /// that cannot be the best, by the end scores of the interval around the cut or, if `may_prune`, by a cheap bound,
-    /// is not scored: these end scores are returned instead.
+    /// Adds the splits at a cut to `best`, given the counts of the rows before it, and returns their scores. A split is
+    /// not scored if the end scores of the interval around the cut or, if `may_prune`, a cheap bound show that it
+    /// cannot be the best; its end scores are returned instead.
     #[inline(always)]
     pub(super) fn score_cut(
         &mut self,

@@ -15,7 +15,7 @@ use crate::tree::split::best_split::SplitCandidate;
 /// A node that is not yet split, with its rows in the sorted order of every feature.
 pub(crate) struct LargeNode {
     pub(crate) pair_codes: Arc<PairCodes>,
-    /// Rows of `pair_codes` that belong to the node, ascending, repeated by their weight.
+    /// Rows of `pair_codes` that belong to the node, ascending. The coded engine repeats each by its integer weight.
     pub(crate) members: Vec<u64>,
     /// Indices of the features that are not constant in the node, ascending.
     pub(crate) features: Vec<u32>,

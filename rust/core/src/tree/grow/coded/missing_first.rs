@@ -1,8 +1,9 @@
 //! [`SortedFeature`]: the order of a feature, with missing values last or first.
 //!
-//! The orders of a node have missing values last. For complete rankings the rows with a value are searched once, and
-//! every cut is evaluated with missing values on both sides. Otherwise the order is searched as it is, with missing
-//! values on the right, and again with missing values first.
+//! The orders of a node have missing values last. If all thresholds are candidates and rankings are complete, the coded
+//! engine searches the rows with a value once and evaluates every cut twice, with missing values on the right and on
+//! the left. Otherwise the order is searched as it is, with missing values on the right, and again with missing values
+//! first.
 
 use crate::error::Result;
 use crate::features::MISSING_RANK;
@@ -67,7 +68,8 @@ impl<'a> SortedFeature<'a> {
 }
 
 impl SplitSearch<'_> {
-    /// Evaluates the cuts of a feature with missing values on the left side, after those on the right side.
+    /// Evaluates the cuts of a feature with missing values on the left side; those with missing values on the right
+    /// side must have been evaluated before.
     ///
     /// # Errors
     /// [`crate::error::Error::Interrupted`].

@@ -26,8 +26,8 @@ pub(crate) const MAX_GROUPING_ROWS: usize = 1000;
 const BEFORE: u8 = 1;
 const AFTER: u8 = 16;
 
-/// A matrix rows × columns of pair codes: [`BEFORE`], [`AFTER`], or 0 for tied or unseen. With missing labels, a second
-/// matrix has 1 where the row ranks both labels of the pair.
+/// A matrix of pair codes, rows × columns. Codes are [`BEFORE`], [`AFTER`], or 0 for tied or unseen. With missing
+/// labels, a second matrix has 1 where the row ranks both labels of the pair.
 ///
 /// A column represents `multiplicity` pairs of labels that are equal or mirrored in all rows: such pairs have the same
 /// entropy in every subset of the rows.
@@ -97,8 +97,9 @@ impl PairCodes {
         }
     }
 
-    /// Groups the `kept` columns that are equal or mirrored in the given rows: the first column of each group, with the
-    /// sum of the multiplicities. Groups are found by fingerprint and verified by comparing all rows.
+    /// Groups the `kept` columns that are equal or mirrored in the given rows, and returns the first column of each
+    /// group with the sum of the multiplicities. Groups are found by fingerprint and verified by comparing all rows.
+    /// With more than [`MAX_GROUPING_ROWS`] rows, each column is its own group.
     pub(crate) fn group_equal_columns(&self, order: &[u32], kept: &[u32]) -> Vec<(u32, i64)> {
         if order.len() > MAX_GROUPING_ROWS {
             let ungrouped = |&column: &u32| (column, self.multiplicity[column as usize]);
@@ -177,8 +178,8 @@ impl Kernel for EncodePairs<'_> {
     }
 }
 
-/// Kernel that computes two hashes per column from one pseudo-random number per row: the sum over the rows with before
-/// minus the sum over the rows with after, and the sum over the rows that rank both labels.
+/// Kernel that computes two hashes per column from one pseudo-random number per row: the sum over the rows with code
+/// [`BEFORE`] minus the sum over the rows with code [`AFTER`], and the sum over the rows that rank both labels.
 struct Fingerprints<'a> {
     pair_codes: &'a PairCodes,
     order: &'a [u32],

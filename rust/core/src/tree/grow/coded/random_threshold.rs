@@ -52,7 +52,7 @@ pub(crate) fn random_cut(
 }
 
 impl SplitSearch<'_> {
-    /// Evaluates the random threshold of a sorted feature and keeps the best in `best`.
+    /// Evaluates the split at the random threshold of a sorted feature and adds it to `best`.
     pub(crate) fn search_random_threshold(
         &self,
         features: &Features,

@@ -93,7 +93,7 @@ impl ScoreTables {
                 let entries = entropy.table_for(rows as u64);
                 let table = entries.values();
                 let counts = ((rows, totals), (left_rows, left));
-                // A table whose length covers the whole index type is read without bounds checks.
+                // A table with an entry for every possible index is read without bounds checks.
                 if let Ok(table) = <&[i64; 256]>::try_from(table) {
                     score_complete_sides(
                         |count| table[usize::from(count as u8)],

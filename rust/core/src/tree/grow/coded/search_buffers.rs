@@ -73,7 +73,7 @@ impl SearchBuffers {
     }
 
     /// Counts the rows before each checkpoint: upwards from 0 by adding rows, and downwards from the totals, if given,
-    /// by subtracting rows. The rows of the widest gap between checkpoints, or of the last gap without totals, are
+    /// by subtracting rows. The rows of the widest gap between checkpoints or, without totals, of the last gap are
     /// never read.
     #[inline(always)]
     pub(super) fn count_checkpoints(
@@ -103,7 +103,7 @@ impl SearchBuffers {
         };
         let widest = widest.unwrap_or(0);
         let (low, high) = counts[..checkpoints.len()].split_at_mut(widest + 1);
-        // Always 0: no other function writes to these counts.
+        // The counts at checkpoint 0 are never written to, so they stay 0.
         low[0].resize(pair_codes);
         for index in 0..widest {
             meter.add(estimated_work(pair_codes, rows(index).len()))?;

@@ -63,7 +63,7 @@ impl SplitSearch<'_> {
     ) -> Result<()> {
         let order = self.node.sorted_feature(feature);
         if self.random_thresholds.is_none() && matches!(self.scores, ScoreTables::Complete(_)) {
-            return self.search_by_bisection(order, buffers, best, meter);
+            return self.search_with_bounds(order, buffers, best, meter);
         }
         self.search_order(order, buffers, best, meter)?;
         if order.missing == MissingSide::Heavier {
@@ -72,7 +72,7 @@ impl SplitSearch<'_> {
         self.search_missing_left(order, buffers, best, meter)
     }
 
-    /// Evaluates the cuts of a sorted feature with missing values on one side: at a random threshold, or all of them.
+    /// Evaluates a sorted feature with missing values on one side: the cut at its random threshold, or all cuts.
     pub(super) fn search_order(
         &self,
         order: SortedFeature<'_>,
@@ -96,8 +96,9 @@ impl SplitSearch<'_> {
         self.dispatch_search::<0>(order, buffers, best, meter)
     }
 
-    /// Evaluates the cuts of a sorted feature with missing values on both sides, for complete rankings.
-    fn search_by_bisection(
+    /// Evaluates the cuts of a sorted feature, each with missing values on the right and on the left, for complete
+    /// rankings.
+    fn search_with_bounds(
         &self,
         order: SortedFeature<'_>,
         buffers: &mut SearchBuffers,
@@ -307,8 +308,8 @@ fn find_middle_cut(sorted: &[u64], low: usize, high: usize) -> Option<usize> {
     }
 }
 
-/// Kernel that searches the cuts of a feature: for complete rankings by their bounds or by bisection, with missing
-/// values on `SIDES` sides; otherwise (`SIDES` = 0) the cuts in the buffers, one after the other.
+/// Kernel that searches the cuts of a feature. With bounds, `SIDES` is the number of splits per cut: 2 if values are
+/// missing, else 1. Without bounds, `SIDES` is 0, and the cuts in the buffers are scored one after the other.
 struct SearchOrder<'a, const SIDES: usize> {
     search: &'a SplitSearch<'a>,
     order: SortedFeature<'a>,

@@ -5,10 +5,10 @@
 //!
 //! A pair has three outcomes: before, after and tied. Consider one outcome, with C of the node's n rows, O of them
 //! among the l rows on the left, and r = n - l rows on the right. Under independence, E = C·l/n of them would be on the
-//! left. The improvement of the pair is `Σ E·φ(δ) / ln 2` bits, summed over both sides and the three outcomes, with
-//! δ = O/E - 1 and `φ(δ) = (1+δ)·ln(1+δ) - δ`. The Taylor series of φ gives `φ(δ) <= δ²/2` for δ >= 0 and
-//! `φ(δ) <= δ²/2 + |δ|³/2` for -1 <= δ <= 0. With the exact integer D = O·n - C·l, the left side has δ = D/(C·l) and
-//! the right side δ = -D/(C·r), and the bound of the outcome is `D²/(2C) · (1/(l·r) + max(-D/(n·l²), D/(n·r²))/C)`.
+//! left. The improvement of the pair, times n, is `Σ E·φ(δ) / ln 2` bits, summed over both sides and the three
+//! outcomes, with δ = O/E - 1 and `φ(δ) = (1+δ)·ln(1+δ) - δ`. The Taylor series of φ gives `φ(δ) <= δ²/2` for δ >= 0
+//! and `φ(δ) <= δ²/2 + |δ|³/2` for -1 <= δ <= 0. With the exact integer D = O·n - C·l, the left side has δ = D/(C·l)
+//! and the right side δ = -D/(C·r), and the bound of the outcome is `D²/(2C) · (1/(l·r) + max(-D/(n·l²), D/(n·r²))/C)`.
 
 use super::column_counts::ColumnCounts;
 use super::pair_codes::PairCodes;
@@ -91,10 +91,11 @@ impl UpperBound {
     /// Split 0 has `left_rows[0]` rows and the counts `left` on its left side, split 1 the rows in `missing` in
     /// addition.
     ///
-    /// Per outcome, the improvement of a split with the share π of the rows on the left is C·KL(O/C, π), where KL is
-    /// the divergence of two shares. KL(p, π)/(p - π)² is a mean of the convex function 1/(x(1 - x)) between π and p,
-    /// so it is convex in p and largest at p = 0 or p = 1, where it is at most -ln(1 - π)/π² for π <= 1/2. The sum of
-    /// C·(O/C - π)² over the outcomes of a column is Σ O²/C - l²/n.
+    /// Per outcome, n times the improvement (in nats) of a split with the share π of the rows on the left is
+    /// C·KL(O/C, π), where KL is the Kullback–Leibler divergence of two shares. KL(p, π)/(p - π)² is half a weighted
+    /// mean of the convex function 1/(x(1 - x)) between π and p, so it is convex in p and largest at p = 0 or p = 1,
+    /// where it is at most -ln(1 - π)/π² for π <= 1/2. The sum of C·(O/C - π)² over the outcomes of a column is
+    /// Σ O²/C - l²/n.
     #[inline(always)]
     pub(super) fn quadratic<const SIDES: usize>(
         &self,

@@ -17,8 +17,8 @@ use crate::tree::split::best_split::{BestSplit, SplitCandidate};
 use crate::tree::split::criterion::EntropyScore;
 
 /// Bound on the difference between an estimated and an exact improvement, for sums of weights whose logarithms are at
-/// most `magnitude` in absolute value. Both use the same sums; only terms w·log2 w are rounded differently, by a few units
-/// in the last place.
+/// most `magnitude` in absolute value. Both use the same sums; only terms w·log2 w are rounded differently, by a few
+/// units in the last place.
 pub(super) fn estimate_error(magnitude: f64) -> f64 {
     16.0 * f64::EPSILON * (16.0 + magnitude)
 }
@@ -83,7 +83,7 @@ impl WeightedSearch<'_> {
         Ok(best.choose_confirmed(self.error, |split| self.score_exactly(split)))
     }
 
-    /// Estimates the cuts of a feature with missing values on one side.
+    /// Estimates the improvement of each cut of a feature with missing values on one side, and adds each to `best`.
     fn search_order(
         &self,
         order: SortedFeature<'_>,
@@ -148,7 +148,7 @@ impl WeightedSearch<'_> {
         self.task.options.splitter == Splitter::RandomBinary
     }
 
-    /// The general engine adds the rows on the right of a random cut in ascending order.
+    /// Direction for the right side: ascending for a random cut, as in the general engine.
     fn right_direction(&self) -> Direction {
         if self.is_random() {
             Direction::RightAscending
@@ -206,7 +206,8 @@ enum Direction {
     RightAscending,
 }
 
-/// Kernel that scores one side of each cut: ascending cuts for the left side, descending cuts for the right side.
+/// Kernel that scores one side of each cut, in ascending order of the cuts for the left side and in descending order
+/// for the right side.
 struct ScoreSides<'a> {
     pair_codes: &'a PairCodes,
     weights: &'a [f64],

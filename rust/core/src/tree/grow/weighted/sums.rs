@@ -3,9 +3,9 @@
 use crate::tree::grow::coded::large_node::row;
 use crate::tree::grow::coded::pair_codes::PairCodes;
 
-/// Per column the weights of the rows before, tied and after, added in a given order, and the weight of all rows.
+/// Per column the sums of the weights of the rows with outcome before, tied and after, and the weight of all rows.
 ///
-/// The general engine adds the same numbers in the same order, so the sums of both are bit-identical.
+/// The callers add rows in the order of the general engine, so the sums of both are bit-identical.
 #[derive(Debug, Clone, Default)]
 pub(super) struct WeightedSums {
     pub(super) weight: f64,
@@ -107,7 +107,8 @@ fn fast_log2(x: f64) -> f64 {
     /// Bits of 1.0 and of √½: mantissas are taken from [√½, √2).
     const ONE: u64 = 0x3FF0_0000_0000_0000;
     const LEAST: u64 = 0x3FE6_A09E_667F_3BCD;
-    /// Bits of 2^52, whose mantissa is an integer, and its value plus the bias of exponents.
+    /// Bits of 2^52: with an integer in its mantissa bits, the float is 2^52 plus the integer. `OFFSET` is 2^52 plus
+    /// the exponent bias.
     const INTEGER: u64 = 0x4330_0000_0000_0000;
     const OFFSET: f64 = 4_503_599_627_370_496.0 + 1023.0;
     let shifted = x.to_bits().wrapping_add(ONE - LEAST);
