@@ -181,7 +181,7 @@ def test_arrays_have_generated_names(data: tuple[Array, Array]) -> None:
     assert list(tree.set_output(transform="pandas").predict(data[0]).columns) == [0, 1, 2, 3]
 
 
-def test_plain_arrays_give_the_same_result(data: tuple[Array, Array]) -> None:
+def test_lists_and_memory_layouts_give_the_same_result(data: tuple[Array, Array]) -> None:
     X, Y = data
     tree = PartialLabelRankingTree(min_samples_split=2).fit(X.tolist(), Y.tolist())
     expected = tree.predict(X.tolist())

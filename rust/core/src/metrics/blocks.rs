@@ -1,4 +1,5 @@
-//! Disagreements for up to a thousand labels: compares all pairs, in blocks of rows, as small integers.
+//! [`disagreements`] for up to [`MAX_LABELS`] labels: compares all pairs of labels, with positions as 8-bit or 16-bit
+//! integers, in blocks of [`LANES`] rows.
 
 use crate::error::Result;
 use crate::rankings::Rankings;

@@ -44,7 +44,7 @@ impl<T: From<i16> + Copy> Kernel for RelationsKernel<'_, T> {
                 if own == MISSING {
                     continue;
                 }
-                // A label is not paired with itself.
+                // `tied_count` starts at −1, because the loop also compares the label with itself.
                 let (mut net_count, mut tied_count) = (0_i16, -1_i16);
                 for &other in positions {
                     let after = i16::from(other > own) + i16::from(other == MISSING);

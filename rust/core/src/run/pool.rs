@@ -24,7 +24,8 @@ pub const NANOSECONDS_PER_THREAD: u64 = if cfg!(test) { 1 } else { 500_000 };
 /// Estimated time of a chunk, the work that a thread fetches at once. The interrupt is checked between chunks.
 const NANOSECONDS_PER_CHUNK: u64 = 1_000_000;
 
-/// Smallest number of chunks per thread: at the end of a loop, the other threads wait for one chunk at most.
+/// Least number of chunks per thread, if there are enough items. At the end of a loop, threads without work wait for
+/// the last chunk; with many chunks it is a small part of the loop.
 const CHUNKS_PER_THREAD: usize = 32;
 
 /// Interval at which the calling thread checks the interrupt while other threads work.
@@ -205,8 +206,8 @@ pub fn scope<T: Send>(
     result
 }
 
-/// The threads that a computation in [`scope`] runs on. Its loops follow the rule of the module: a loop that is too
-/// short runs on the thread that starts it.
+/// The threads that a computation in [`scope`] runs on. Each of its loops uses all of them, or only the thread that
+/// starts the loop, if the loop has too little work for two threads.
 #[derive(Debug, Clone, Copy)]
 pub struct Pool {
     threads: usize,
@@ -265,7 +266,8 @@ impl Pool {
 }
 
 /// Runs `work` on `workers` threads of a new pool and passes the messages they send to `receive` on the calling thread.
-/// That thread also checks the interrupt, because a host can be polled for signals only there.
+/// That thread also checks the interrupt, because the host program, such as Python, can be polled for signals only
+/// there.
 ///
 /// # Errors
 /// [`Error::Interrupted`], after all threads have ended; [`Error::Threads`].
@@ -292,7 +294,7 @@ fn drive<T: Send>(
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            // The workers check the token themselves and end.
+            // Polls the host. The result is not needed here: interrupted workers end by their own checks.
             let _ = interrupt.check();
         }
     });
