@@ -55,7 +55,7 @@ def test_methods_are_columns_in_the_order_of_their_ranks_with_a_mean_row() -> No
     assert table.to_html().count("<tfoot>") == 1
 
 
-def test_methods_are_rows_when_they_are_more_than_datasets() -> None:
+def test_methods_are_rows_when_there_are_more_methods_than_datasets() -> None:
     table = first_table(synthetic_study(leading(2, [0.03 * j for j in range(5)][::-1])))
     assert [column.name for column in table.columns] == [
         *("method", "average rank", "mean", "d0", "d1"),
@@ -92,7 +92,7 @@ def test_methods_that_are_not_the_paper_s_are_explained() -> None:
     assert methods_section(synthetic_study(leading(2, [0]), methods=["mc4"])) is None
 
 
-def test_methods_of_another_shared_model_are_not_said_to_use_a_tree() -> None:
+def test_methods_that_share_a_forest_are_not_said_to_use_a_tree() -> None:
     study = synthetic_study(leading(2, [0]), methods=["tau_x"])
     forest = "bucketrank.estimators.forest.PartialLabelRankingForest(n_estimators=3)"
     study.settings["learners"] = {
@@ -102,7 +102,8 @@ def test_methods_of_another_shared_model_are_not_said_to_use_a_tree() -> None:
     assert section is not None
     (text,) = section.tables[0].columns[1].values
     assert text.endswith("Applied to the predictions of the shared model.")
-    assert section.paragraphs == ()  # The study has no other methods.
+    # No paragraph about the paper's methods, because the study has none of them.
+    assert section.paragraphs == ()
 
 
 def test_few_folds_and_few_datasets_cause_a_warning() -> None:

@@ -11,8 +11,13 @@ Scores: TypeAlias = list[float]
 """n utilities, then n tie terms."""
 
 CONSTANT_STEPS = 3
+"""Newton steps of the scores shared by all rows, before the first tree."""
+
 CONSTANT_RATE = 0.7
+"""Fraction of each of these steps that is taken."""
+
 CLIP = 2.0
+"""Largest change of a score in one step."""
 
 
 def pair_shares(scores: Sequence[float], u: int, v: int) -> tuple[float, float, float]:
@@ -84,14 +89,14 @@ def sums(derived: list[tuple[Scores, Scores]], rows: list[int]) -> tuple[Scores,
 def newton_step(
     derived: list[tuple[Scores, Scores]], rows: list[int], rate: float, ridge: float
 ) -> Scores:
-    """Return the clipped step for all rows."""
+    """Return the change of the scores that `rows` share: a Newton step times `rate`, clipped."""
     gradient, curvature = sums(derived, rows)
     steps = [rate * g / (h + ridge) for g, h in zip(gradient, curvature, strict=True)]
     return [max(-CLIP, min(CLIP, step)) for step in steps]
 
 
 def worth(derived: list[tuple[Scores, Scores]], rows: list[int], ridge: float) -> float:
-    """Return the sum of G²/(H + ridge)."""
+    """Return the score of a node: the sum over all outputs of G²/(H + ridge), with G and H from `sums`."""
     gradient, curvature = sums(derived, rows)
     return sum(g * g / (h + ridge) for g, h in zip(gradient, curvature, strict=True))
 

@@ -135,7 +135,7 @@ def from_classification(
         )
     drop = _threshold(tie_threshold)
     seed = as_seed(random_state, "random_state")
-    model = _seeded(estimator, seed)
+    model = _clone_with_seeds(estimator, seed)
     probabilities = np.zeros((len(features), len(classes)))
     # Keep a data frame as it is, because a pipeline may select columns by name.
     rows = X.iloc if is_pandas(X) else features
@@ -218,7 +218,7 @@ def _folds(
     return list(splitter.split(codes, codes))
 
 
-def _seeded(estimator: Any, seed: int) -> Any:
+def _clone_with_seeds(estimator: Any, seed: int) -> Any:
     """Return an unfitted copy of the classifier with every unset ``random_state`` derived from `seed`."""
     from sklearn.base import clone
     from sklearn.ensemble import RandomForestClassifier

@@ -99,7 +99,7 @@ fn shares_are_averaged_over_the_voting_trees() {
     let counts = whole.out_of_bag_counts();
     assert!(counts.iter().all(|&count| count <= 6));
     let total: usize = counts.iter().sum();
-    // A bootstrap sample omits a row with probability 1/e.
+    // Six of the twelve trees have a bootstrap sample, which omits a row with probability 1/e.
     let expected = 6.0 * 60.0 * (-1.0_f64).exp();
     assert!((total as f64 - expected).abs() < 40.0, "{total}");
     let outside = shares(&whole, &x, Voters::OutOfBag, 1);
@@ -129,13 +129,13 @@ fn halves_vote_like_forests_of_their_trees() {
     }
     let second = of_half(ForestHalf::Second);
     let outside = shares(&whole, &x, Voters::OutOfBag, 1);
-    let (counts, all) = (half.out_of_bag_counts(), whole.out_of_bag_counts());
+    let (first_counts, counts) = (half.out_of_bag_counts(), whole.out_of_bag_counts());
     for row in rows {
-        let (left, all) = (counts[row] as f64, all[row] as f64);
+        let (first_count, count) = (first_counts[row] as f64, counts[row] as f64);
         let halves = first[row].as_slice().iter().zip(second[row].as_slice());
         for ((a, b), expected) in halves.zip(outside[row].as_slice()) {
-            let sum = left * a + (all - left) * b;
-            assert!((sum - all * expected).abs() < 1e-5, "{row}");
+            let sum = first_count * a + (count - first_count) * b;
+            assert!((sum - count * expected).abs() < 1e-5, "{row}");
         }
     }
 }

@@ -19,7 +19,7 @@ const ROWS: usize = 150;
 const FEATURES: usize = 5;
 const LABELS: usize = 4;
 
-/// Features, weighted rankings and rows to explain: 21 rows, not a multiple of the lanes.
+/// Features, weighted rankings, and rows to explain: 21, not a multiple of `LANES`, the rows explained together.
 fn data() -> (Array2<f64>, Rankings, Array2<f64>) {
     let mut generator = Generator::new(5);
     let x = Array2::from_shape_fn((ROWS, FEATURES), |_| (generator.unit() * 12.0).floor());
