@@ -48,7 +48,7 @@ class AverageRanks(TabularResult):
 
     def __getitem__(self, method: str) -> float:
         if method not in self.methods:
-            raise KeyError(f"{method!r}; known: {', '.join(self.methods)}")
+            raise KeyError(f"method {method!r} is unknown; known: {', '.join(self.methods)}")
         return float(self.ranks[self.methods.index(method)])
 
     @property

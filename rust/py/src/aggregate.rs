@@ -36,7 +36,7 @@ pub fn aggregate<'py>(
     let order = apply(
         py,
         &spec,
-        read_evidence(&y, &weights)?,
+        prepare_evidence(&y, &weights)?,
         Aggregator::aggregate,
     )?;
     Ok(positions_of(py, &order))
@@ -50,7 +50,12 @@ pub fn explain<'py>(
     y: Positions<'py>,
     weights: MaybeWeights<'py>,
 ) -> Result<Bound<'py, PyDict>> {
-    let explanation = apply(py, &spec, read_evidence(&y, &weights)?, Aggregator::explain)?;
+    let explanation = apply(
+        py,
+        &spec,
+        prepare_evidence(&y, &weights)?,
+        Aggregator::explain,
+    )?;
     Ok(to_dict(py, explanation)?)
 }
 
@@ -68,8 +73,9 @@ pub fn apply<T: Send>(
     })
 }
 
-/// Reads the evidence of weighted rankings.
-fn read_evidence<'a>(
+/// Returns a closure that reads weighted rankings and computes their evidence; [`apply`] calls it while detached from
+/// the interpreter.
+fn prepare_evidence<'a>(
     y: &'a Positions<'_>,
     weights: &MaybeWeights<'_>,
 ) -> Result<impl FnOnce(Needs, &Interrupt) -> error::Result<Evidence> + Send + use<'a>> {

@@ -5,7 +5,8 @@ use super::poisson::PoissonDraw;
 use crate::comparisons::{Tallies, Units, OUTCOMES};
 use crate::random::Generator;
 
-/// Largest number of copies for which a unit is drawn from a table: all tables together take at most 3 MB.
+/// Largest number of copies of a unit that [`PoissonDraw`] draws. It has a table per distinct number of copies;
+/// together they take at most 3 MB.
 const MAX_TABLE_COPIES: u64 = 1024;
 
 /// Draws a resample: as many units, with replacement, as there are copies in total. The cost grows with the number of
@@ -13,8 +14,8 @@ const MAX_TABLE_COPIES: u64 = 1024;
 #[derive(Debug, Clone)]
 pub(super) struct UnitDraw {
     total: u64,
-    /// Units with many copies, and the binomial distribution of each: its probability is its share of the copies that
-    /// remain after the large units before it.
+    /// Units with many copies, each with the binomial distribution of how often it is drawn. The probability of success
+    /// is the unit's share of all copies except those of the large units before it.
     large: Vec<(usize, Binomial)>,
     /// Units with few copies; `None` if there are none.
     small: Option<(Vec<usize>, PoissonDraw)>,

@@ -23,7 +23,7 @@ pub(super) struct Objective<'a> {
     pub(super) relations: Vec<f64>,
     options: &'a LinearOptions,
     pool: Pool,
-    /// Checked between blocks of rows; sums are not defined when interrupted.
+    /// Checked every [`LANES`] rows; when interrupted, sums over the rows are `None`.
     pub(super) interrupt: &'a Interrupt,
 }
 
@@ -34,10 +34,12 @@ pub(super) struct ObjectiveValue {
     pub(super) gradient: Vec<f64>,
 }
 
-/// Largest number of second derivatives in the blocks of all outputs; with more, only the diagonal is used.
+/// Largest number of entries of all blocks of second derivatives, with one block per output; with more entries, only
+/// the diagonal is used.
 const MAX_BLOCK_ENTRIES: usize = 1 << 18;
 
-/// Estimated time, in nanoseconds, per row of a value and its gradient: for the pairs of labels and for the scores.
+/// Estimated nanoseconds per row to compute the value and its gradient: 4 per pair of labels, and 1 per input and label
+/// for the scores.
 pub(super) fn nanoseconds_per_row(inputs: usize, labels: usize) -> usize {
     4 * pair_count(labels) + inputs * labels
 }
@@ -64,7 +66,7 @@ impl<'a> Objective<'a> {
         self.inputs.ncols() * 2 * self.rankings.labels()
     }
 
-    /// Whether the second derivatives within each output fit in [`MAX_BLOCK_ENTRIES`].
+    /// Whether the blocks of second derivatives of all outputs together have at most [`MAX_BLOCK_ENTRIES`] entries.
     fn has_small_blocks(&self) -> bool {
         DerivativeKind::OutputBlocks.sums_per_output(self.inputs.ncols())
             * 2
@@ -105,8 +107,8 @@ impl<'a> Objective<'a> {
 
     /// Log-likelihood and its derivatives, or `None` if a score is too large or when interrupted.
     ///
-    /// The partition into blocks depends on the number of rows only, and blocks are added in order: the result does not
-    /// depend on the number of threads.
+    /// The division of the rows into blocks depends only on their number and on `kind`, and the sums of the blocks are
+    /// added in order: the result does not depend on the number of threads.
     fn sum_rows(&self, coefficients: &[f64], kind: DerivativeKind) -> Option<(f64, Vec<f64>)> {
         let rows = self.rankings.len();
         let outputs = 2 * self.rankings.labels();
@@ -154,8 +156,8 @@ impl ConvexFunction for Objective<'_> {
         Some(ObjectiveValue { value, gradient })
     }
 
-    /// Estimate that replaces the second derivatives of the rows by their mean. Exact for coefficients of 0 and
-    /// complete rankings.
+    /// Estimate in which each row's second derivatives with respect to its scores are replaced by their mean over all
+    /// rows. Exact for coefficients of 0 and complete rankings.
     fn rough_curvature(&self, coefficients: &[f64]) -> Option<Curvature> {
         let (_, diagonal) = self.sum_rows(coefficients, DerivativeKind::Diagonal)?;
         let outputs = 2 * self.rankings.labels();

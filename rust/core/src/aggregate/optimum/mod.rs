@@ -104,8 +104,8 @@ pub(super) struct Solution {
 
 /// The best permitted bucket order, or the best one found within the limits of the search.
 ///
-/// Among optimal bucket orders one with the most ties is returned, then the one that the searches meet first, which
-/// depends on the numbers of the labels only.
+/// Among optimal bucket orders, only those with the most ties are considered, and the first one that the searches meet
+/// is returned. Which one this is depends only on how the labels are numbered.
 ///
 /// # Errors
 /// [`Error::Interrupted`].
@@ -138,7 +138,8 @@ pub(super) fn solve(
     Ok(Solution { bound, ..found })
 }
 
-/// The best cut of the labels in their order, with the bound of single pairs.
+/// Divides the labels, in the order of their numbers, into the best buckets. The bound assumes the best relation of
+/// every pair.
 ///
 /// # Errors
 /// [`Error::Interrupted`].
@@ -152,7 +153,7 @@ pub(super) fn cut_only(
     Ok(heuristic_solution(values, limits, bucket_of))
 }
 
-/// A local search from the best cut of the labels in their order, with the bound of single pairs.
+/// Improves the result of [`cut_only`] by a local search. The bound is the same.
 ///
 /// # Errors
 /// [`Error::Interrupted`].
@@ -257,15 +258,15 @@ fn solve_component(
     budget: &mut Budget,
 ) -> Result<Solution> {
     let m = values.n;
-    let limits_buckets = limits != BucketLimits::ANY && !limits.forbid_ties(m);
-    if m <= subsets::MAX_LABELS && !limits_buckets {
-        let known = if m < MIN_IMPROVED_LABELS {
+    let is_bucket_count_limited = limits != BucketLimits::ANY && !limits.forbid_ties(m);
+    if m <= subsets::MAX_LABELS && !is_bucket_count_limited {
+        let start = if m < MIN_IMPROVED_LABELS {
             start
         } else {
             values.improve(start, limits, &mut budget.meter)?
         };
-        let known = values.value(&known);
-        let found = subsets::find_best(values, limits, known, &mut budget.meter)?;
+        let known_value = values.value(&start);
+        let found = subsets::find_best(values, limits, known_value, &mut budget.meter)?;
         return Ok(Solution {
             bound: values.value(&found.bucket_of),
             bucket_of: found.bucket_of,
@@ -286,11 +287,11 @@ fn search_prefixes(
     budget: &mut Budget,
 ) -> Result<Solution> {
     let m = values.n;
-    let best_relations = values.upper_bound(limits);
-    let incumbent = best_relations - values.value(&bucket_of);
+    let pair_bound = values.upper_bound(limits);
+    let incumbent_loss = pair_bound - values.value(&bucket_of);
     let mut solution = Solution {
         bucket_of,
-        bound: best_relations,
+        bound: pair_bound,
         optimal: false,
         unique: None,
         components: vec![m],
@@ -300,14 +301,14 @@ fn search_prefixes(
         let triples = TripleBound::new(values, limits);
         least_loss = triples.total();
         if m <= prefixes::MAX_LABELS {
-            let found = PrefixSearch::new(values, limits, &triples, incumbent).run(budget)?;
+            let found = PrefixSearch::new(values, limits, &triples, incumbent_loss).run(budget)?;
             solution.bucket_of = found.bucket_of.unwrap_or(solution.bucket_of);
             solution.optimal = found.finished;
             least_loss = found.least_loss.max(least_loss);
         }
     }
     let value = values.value(&solution.bucket_of);
-    solution.bound = (best_relations - least_loss).max(value);
+    solution.bound = (pair_bound - least_loss).max(value);
     solution.optimal |= solution.bound - value <= NOISE;
     if solution.optimal {
         solution.bound = value;
