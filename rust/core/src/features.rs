@@ -198,30 +198,29 @@ pub(crate) fn midpoint(lower: f64, upper: f64) -> f64 {
 }
 
 impl RankedColumn {
-    /// Ranks a column without infinite values.
+    /// Ranks a column without infinite values; missing values have the rank [`MISSING_RANK`].
     fn new(column: &[f64]) -> Self {
-        let rank = |column: &[f64]| {
-            Self::from_few_values(column).unwrap_or_else(|| Self::by_sorting(column))
-        };
-        if !column.iter().any(|value| value.is_nan()) {
-            return rank(column);
-        }
-        let is_present = |value: &&f64| !value.is_nan();
-        let present: Vec<f64> = column.iter().filter(is_present).copied().collect();
-        let Self { values, ranks, .. } = rank(&present);
-        let mut ranks = ranks.into_iter();
-        let next_rank = |value: &f64| {
-            if value.is_nan() {
-                MISSING_RANK
-            } else {
-                ranks.next().unwrap_or(MISSING_RANK)
+        Self::from_few_values(column).unwrap_or_else(|| {
+            if !column.iter().any(|value| value.is_nan()) {
+                return Self::by_sorting(column);
             }
-        };
-        Self {
-            ranks: column.iter().map(next_rank).collect(),
-            values,
-            has_missing: true,
-        }
+            let is_present = |value: &&f64| !value.is_nan();
+            let present: Vec<f64> = column.iter().filter(is_present).copied().collect();
+            let Self { values, ranks, .. } = Self::by_sorting(&present);
+            let mut ranks = ranks.into_iter();
+            let next_rank = |value: &f64| {
+                if value.is_nan() {
+                    MISSING_RANK
+                } else {
+                    ranks.next().unwrap_or(MISSING_RANK)
+                }
+            };
+            Self {
+                ranks: column.iter().map(next_rank).collect(),
+                values,
+                has_missing: true,
+            }
+        })
     }
 
     /// Ranks a column through a table of its distinct values; `None` if there are more than [`FEW_VALUES`].
@@ -229,7 +228,11 @@ impl RankedColumn {
         let mut table = ValueTable::new();
         let mut numbers = Vec::with_capacity(column.len());
         for &value in column {
-            numbers.push(table.index_of(value)?);
+            numbers.push(if value.is_nan() {
+                MISSING_RANK
+            } else {
+                table.index_of(value)?
+            });
         }
         let order = sort_rows(&table.values);
         let mut rank_of = vec![0; order.len()];
@@ -238,8 +241,16 @@ impl RankedColumn {
         }
         Some(Self {
             values: order.iter().map(|&n| table.values[n as usize]).collect(),
-            ranks: numbers.iter().map(|&n| rank_of[n as usize]).collect(),
-            has_missing: false,
+            ranks: numbers
+                .iter()
+                .map(|&number| {
+                    rank_of
+                        .get(number as usize)
+                        .copied()
+                        .unwrap_or(MISSING_RANK)
+                })
+                .collect(),
+            has_missing: numbers.contains(&MISSING_RANK),
         })
     }
 

@@ -6,6 +6,7 @@ use super::repeated_rows::cut_range;
 use super::score_tables::SideScores;
 use super::search_buffers::SearchBuffers;
 use super::split_search::SplitSearch;
+use super::upper_bound::MissingTerms;
 use crate::error::Result;
 use crate::run::WorkMeter;
 use crate::tree::missing_side::MissingSide;
@@ -30,6 +31,8 @@ pub(super) struct CutSplits<'a, const SIDES: usize> {
     /// Counts of the rows with a value; unused without missing values.
     of_present: ColumnCounts,
     of_missing: ColumnCounts,
+    /// The rows with a missing value in bounds; used only while cuts are listed.
+    missing_terms: MissingTerms,
     /// Buffer for the counts of the left side with the missing values.
     left_and_missing: ColumnCounts,
     /// End scores of the interval of all cuts.
@@ -62,6 +65,7 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
             ranges: [(0, usize::MAX); SIDES],
             of_present,
             of_missing,
+            missing_terms: std::mem::take(&mut buffers.missing_terms),
             left_and_missing,
             end_scores: [(0, 0); SIDES],
             denominator: search.scores.denominator(order.entries.len()),
@@ -72,6 +76,7 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
 
     /// Returns the buffers for reuse.
     pub(super) fn release(self, buffers: &mut SearchBuffers) {
+        buffers.missing_terms = self.missing_terms;
         if SIDES == 2 {
             buffers.groups = [self.of_present, self.of_missing, self.left_and_missing];
         }
@@ -236,16 +241,21 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
         Some(self.score_split((cut, missing), split, best))
     }
 
+    /// Prepares the bounds of the splits with missing values on the left side.
+    #[inline(always)]
+    pub(super) fn prepare_bounds(&mut self) {
+        if let (2, Some(bound)) = (SIDES, &self.search.upper_bound) {
+            let rows = self.missing_rows();
+            bound.set_missing_terms(rows, &self.of_missing, &mut self.missing_terms);
+        }
+    }
+
     /// Upper bounds on the improvements of the splits at a cut, given the counts of the rows before it; infinite
     /// without a bound.
     #[inline(always)]
     pub(super) fn bound_cut(&self, cut: usize, left: &ColumnCounts) -> [f64; SIDES] {
-        let mut left_rows = [cut; SIDES];
-        if let Some(rows) = left_rows.get_mut(1) {
-            *rows += self.missing_rows();
-        }
         match &self.search.upper_bound {
-            Some(bound) => bound.quadratic(left_rows, left, &self.of_missing),
+            Some(bound) => bound.quadratic(cut, left, &self.missing_terms),
             None => [f64::INFINITY; SIDES],
         }
     }
@@ -254,7 +264,10 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
     #[inline(always)]
     pub(super) fn bound_missing_split(&self) -> f64 {
         match &self.search.upper_bound {
-            Some(bound) => bound.quadratic([self.present], &self.of_present, &self.of_missing)[0],
+            Some(bound) => {
+                let [bound] = bound.quadratic(self.present, &self.of_present, &self.missing_terms);
+                bound
+            }
             None => f64::INFINITY,
         }
     }

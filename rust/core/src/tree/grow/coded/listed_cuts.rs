@@ -27,6 +27,7 @@ impl<const SIDES: usize> CutSplits<'_, SIDES> {
         meter: &mut WorkMeter,
     ) -> Result<()> {
         self.count_cuts(buffers, meter)?;
+        self.prepare_bounds();
         if SIDES == 2 && self.bound_missing_split() >= best.improvement() - MARGIN {
             self.score_missing_split(best);
         }

@@ -5,6 +5,7 @@ use super::cut_splits::EndScores;
 use super::large_node::rank;
 use super::pair_codes::PairCodes;
 use super::repeated_rows::cut_range;
+use super::upper_bound::MissingTerms;
 use crate::error::Result;
 use crate::run::WorkMeter;
 
@@ -25,6 +26,7 @@ pub(crate) struct SearchBuffers {
     pub(super) rotated: Vec<u64>,
     /// Buffers of [`super::cut_splits::CutSplits`].
     pub(super) groups: [ColumnCounts; 3],
+    pub(super) missing_terms: MissingTerms,
 }
 
 /// Approximate number of checkpoints per feature.
