@@ -1,5 +1,5 @@
-//! [`BinCounts`]: the rows of a node per bin of a feature, and the groups of these bins. An edge between two groups is
-//! a candidate boundary.
+//! [`BinCounts`]: number of rows of a node per bin of a feature, and the division of these bins into groups. An edge
+//! between two groups is a candidate boundary.
 
 use std::ops::AddAssign;
 
@@ -53,9 +53,9 @@ impl<T: RowCount> BinCounts<T> {
         (counts.rows[first].into() < counts.total).then_some(counts)
     }
 
-    /// Assigns the bins that have rows to groups, and returns the last group. No value is missing in the node.
+    /// Assigns the bins that have rows to groups, and returns the last group. No value may be missing in the node.
     ///
-    /// There are at most 256 bins and no edge before the first, so `u8` suffices.
+    /// Groups are numbered from 0 and none is empty, so with at most 256 bins `u8` suffices.
     #[inline(always)]
     pub(super) fn assign_groups(
         &self,

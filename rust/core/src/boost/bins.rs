@@ -121,8 +121,9 @@ impl Bins {
         }
     }
 
-    /// The cut between two bins, if the node has no rows in the bins between them: the midpoint of the adjacent values.
-    /// If the midpoint falls into a bin, the cut moves to the gap before that bin, so that bins and values agree.
+    /// The cut between two bins, if the node has no rows in the bins between them: the midpoint of the largest value of
+    /// `lower` and the smallest value of `upper`. If the midpoint falls into a bin, the cut moves to the gap before that
+    /// bin, so that bins and values agree.
     pub(super) fn cut(&self, feature: usize, lower: u8, upper: u8) -> BinCut {
         let ranges = &self.columns[feature].ranges;
         let (from, to) = (usize::from(lower), usize::from(upper));

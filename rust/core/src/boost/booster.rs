@@ -13,14 +13,14 @@ use super::model::{add_trees, ScoreTree, FEW_ROWS};
 const ROWS_AT_ONCE: usize = 512;
 
 /// From this many rows on, coding the rows by the ranks of their values saves more time than it takes. So does coding
-/// fewer than [`FEW_ROWS`] rows, each of which passes many trees at once.
+/// fewer than [`FEW_ROWS`] rows, each of which is walked through many trees at once.
 const MANY_ROWS: usize = 64;
 
 /// A constant plus a sum of trees.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Booster {
     pub(crate) features: usize,
-    /// n utilities, n tie terms.
+    /// Constant scores: n utilities, then n tie terms.
     pub(crate) start: Vec<f32>,
     pub(crate) trees: Vec<ScoreTree>,
     /// Per label: whether the training rankings compare it with another label.
@@ -29,7 +29,7 @@ pub struct Booster {
     pub(crate) gains: Vec<f64>,
     /// Mean log-likelihood per validation pair after each round; empty without early stopping.
     pub(crate) validation: Vec<f64>,
-    /// The trees in the layout for many rows.
+    /// The trees in the layout for many or very few rows.
     pub(crate) coded: CodedCache,
 }
 
@@ -108,7 +108,7 @@ impl Booster {
         }
         let has_missing = check_values(values)?;
         let outputs = self.start.len();
-        // Single precision here, double precision for the caller.
+        // Each score is stored in single precision here and in double precision by the caller.
         require_memory::<[f32; 3]>("the scores", &[rows, outputs, rounds.len() + 1])?;
         let mut scores: Vec<f32> = self.start.repeat(rows);
         let mut stages = Vec::with_capacity(rounds.len());

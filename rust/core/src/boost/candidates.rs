@@ -66,7 +66,7 @@ impl CandidateFeatures {
                     order.swap(at, other);
                 }
             }
-            // Indices are sorted before the much larger candidates are made.
+            // Sorting indices is cheaper than sorting candidates, which is needed only after a second draw.
             order[next..end].sort_unstable();
             dispatch(AddFeatures {
                 candidates: &mut self.0,
@@ -92,8 +92,8 @@ impl CandidateFeatures {
         self.0.iter().map(CandidateFeature::boundaries).sum()
     }
 
-    /// A boundary. Boundaries are numbered feature by feature; those of a feature with missing values on the right side
-    /// come before those with missing values on the left side.
+    /// The boundary with this number; `None` if there are not as many. Boundaries are numbered feature by feature; those
+    /// of a feature with missing values on the right side come before those with missing values on the left side.
     pub(super) fn boundary(
         &self,
         sample: &RowSample<'_>,
@@ -191,7 +191,7 @@ impl CandidateFeature {
         let enough = |left: usize, right: usize| left.min(right) >= min_samples_leaf;
         let is_right = |left: usize| enough(left, present + missing - left);
         let is_left = |left: usize| enough(left + missing, present - left);
-        // Rows with a value before each edge.
+        // Per edge: number of rows with a value before it.
         let mut edges = Vec::new();
         let mut left = 0;
         for (bin, &count) in counts.iter().enumerate() {
@@ -328,7 +328,7 @@ mod tests {
         let rows: Vec<u32> = (0..20).filter(|row| row % 10 != 5).collect();
         let bins = bins();
         let sample = RowSample::new(&bins, &rows, Pool::SERIAL);
-        // Values 0, 4 and 9 of the first feature, by their index in the sample.
+        // Rows with the values 0, 4 and 9 of the first feature, as indices into the sample.
         let node = [0, 4, 8];
         let candidates = candidates(&sample, &node, draw(4, 1, 0));
         let found = [0, 1].map(|number| candidates.boundary(&sample, &node, number));

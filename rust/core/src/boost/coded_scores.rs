@@ -12,11 +12,11 @@ use crate::tree::{ColumnCodes, ShallowTrees};
 
 use super::model::{add_leaves_to_row, ScoreTree, FEW_ROWS};
 
-/// Trees whose values are added together: each score is read and written once for all of them, and their values fit in
-/// the first-level cache.
+/// Number of trees whose leaf values are added together: each score is read and written once for all of them, and
+/// their values fit in the first-level cache.
 const TREES_AT_ONCE: usize = 4;
 
-/// The coded trees of a booster, computed when they are first needed.
+/// The trees of a booster with ranks in place of thresholds, computed when they are first needed.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CodedCache(OnceLock<Option<ShallowTrees>>);
 
@@ -45,14 +45,14 @@ pub(super) struct CodedBlocks<'a> {
 }
 
 impl<'a> CodedBlocks<'a> {
-    /// Blocks without codes; they are never coded without coded trees.
+    /// Blocks that are not coded yet; without coded trees they are never coded.
     pub(super) fn new(trees: Option<&'a ShallowTrees>, blocks: usize) -> Self {
         let codes = (0..blocks).map(|_| OnceLock::new()).collect();
         Self { trees, codes }
     }
 
-    /// Adds trees, the first of which has the index `first` in its booster, to the scores of a block, given its values.
-    /// Without coded trees, adds nothing and returns false.
+    /// Adds consecutive trees to the scores of a block, given the feature values of its rows. `first` is the index of the
+    /// first of these trees in the booster. Without coded trees, adds nothing and returns false.
     pub(super) fn add_trees(
         &self,
         (trees, first): (&[ScoreTree], usize),
@@ -94,8 +94,8 @@ impl<'a> CodedBlocks<'a> {
     }
 }
 
-/// Adds trees, the first of which has the index `first` in its booster, to the scores of coded rows, in order:
-/// bit-identical to adding them one after the other.
+/// Adds consecutive trees to the scores of coded rows. `first` is the index of the first of these trees in the booster.
+/// The result is bit-identical to adding the trees one after the other.
 pub(super) fn add_coded_trees(
     (trees, first): (&[ScoreTree], usize),
     (shallow, codes): (&ShallowTrees, &ColumnCodes),
@@ -141,7 +141,7 @@ pub(super) fn add_coded_trees_to_row(
 /// Adds the values of the leaves of each row to its scores.
 struct AddTrees<'a> {
     trees: &'a [ScoreTree],
-    /// Tree by tree: the numbers of the leaves.
+    /// Tree by tree: per row the number of its leaf.
     leaves: &'a [u32],
     outputs: usize,
     scores: &'a mut [f32],
@@ -183,7 +183,7 @@ impl Kernel for AddTrees<'_> {
     }
 }
 
-/// Adds the values of leaves from `first` on to scores that stay in registers.
+/// Adds `LANES` values of each leaf, starting at index `first`, to scores that stay in registers meanwhile.
 #[inline(always)]
 fn add_values<const LANES: usize>(scores: &mut [f32; LANES], leaves: &[&[f32]], first: usize) {
     let mut lanes = *scores;

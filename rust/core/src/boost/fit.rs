@@ -33,7 +33,7 @@ const CONSTANT_CLIP: f64 = 2.0;
 
 /// Progress callback and interrupt of a fit.
 pub struct Observer<'a> {
-    /// Checked before each round.
+    /// Checked before each round and before each level of a tree.
     pub interrupt: &'a Interrupt,
     /// Called after each round with its number, from 1, and the mean log-likelihood per validation pair.
     pub on_round: &'a (dyn Fn(usize, Option<f64>) + Sync),
@@ -54,9 +54,9 @@ impl Booster {
     /// Fits a booster. Rows of weight 0 are left out. The result does not depend on the number of threads.
     ///
     /// # Errors
-    /// Infinite features, a different number of rows, too many labels for counting pairs, [`Error::NoPairs`]
-    /// with early stopping when the validation rows or the training rows rank no pair, [`Error::Interrupted`],
-    /// [`Error::Memory`], or threads that cannot be started.
+    /// Infinite features, different numbers of rows in features and rankings, too many labels for counting pairs,
+    /// [`Error::NoPairs`] with early stopping when the validation rows or the training rows rank no pair,
+    /// [`Error::Interrupted`], [`Error::Memory`], or threads that cannot be started.
     pub fn fit(
         values: ArrayView2<'_, f64>,
         rankings: &Rankings,
@@ -107,7 +107,7 @@ fn fit_weighted(
 }
 
 /// Refuses a fit whose scores, derivatives or trees cannot be allocated. With early stopping the number of trees is
-/// not known in advance, and not checked.
+/// not known in advance, so their memory is not checked.
 fn check_memory(rankings: &Rankings, options: &BoostOptions) -> Result<()> {
     const BYTES_PER_OUTPUT: usize = 32;
     const BYTES_PER_TREE: usize = 64;

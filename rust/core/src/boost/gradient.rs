@@ -70,8 +70,8 @@ pub(super) struct RowDerivatives<'a> {
     relations: Vec<[i16; OUTPUTS]>,
 }
 
-/// If the largest weight is outside this range, all weights are divided by it, because their sums would exceed
-/// single precision.
+/// If the largest weight is outside this range, all weights are divided by the largest, because their sums could leave
+/// the range of single precision.
 const PLAIN_WEIGHTS: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
 
 impl<'a> RowDerivatives<'a> {
@@ -193,7 +193,7 @@ impl Kernel for DerivativesKernel<'_> {
     }
 }
 
-/// Numbers of a line of outputs.
+/// One number per output of a group.
 type Outputs = [f32; OUTPUTS];
 
 /// Sums over pairs by output, for all rows of a block; padded with 0 to whole lines.
@@ -226,7 +226,7 @@ impl OutputSums {
         }
     }
 
-    /// Takes the relations of one row. Reading all rows of a block together, before they are needed, overlaps their cache
+    /// Sets the relations of one row. Reading all rows of a block together, before they are needed, overlaps their cache
     /// misses.
     #[inline(always)]
     fn set_relations(&mut self, lane: usize, relations: &[[i16; OUTPUTS]]) {
@@ -237,7 +237,7 @@ impl OutputSums {
         }
     }
 
-    /// Takes the sums of a block, given per label.
+    /// Sets the sums of a block, given per label.
     #[inline(always)]
     fn set(&mut self, sums: &[PairSums<f32>]) {
         let [gradient, curvature] = &mut self.sums;

@@ -7,7 +7,7 @@ use crate::tree::walker::{
     find_leaves, goes_right, walk_trees_together, FlatNode, FlatTree, WalkDepth, BATCH_ROWS, LANES,
 };
 
-/// Below this many rows, walking through many trees at once is faster than many rows at once.
+/// Below this many rows, walking one row through many trees at once is faster than many rows through one tree.
 pub(super) const FEW_ROWS: usize = 8;
 
 /// A tree whose leaves hold values to add to the scores.
@@ -105,7 +105,7 @@ pub(super) fn add_trees(
 /// Adds the values of the leaf of each row to its scores.
 struct AddLeafValues<'a> {
     tree: &'a ScoreTree,
-    /// Indices of the nodes.
+    /// Per row: index of the node that is its leaf.
     leaves: &'a [u32],
     outputs: usize,
     scores: &'a mut [f32],
@@ -148,7 +148,7 @@ fn add_trees_to_row(trees: &[ScoreTree], row: &[f64], has_missing: bool, scores:
     }
 }
 
-/// Adds the values of leaves, given by their numbers in a few trees, to the scores of one row, in order.
+/// Adds the values of one leaf per tree to the scores of one row, in order. `leaves` holds the numbers of the leaves.
 pub(super) fn add_leaves_to_row(
     trees: &[ScoreTree],
     leaves: &[u32],

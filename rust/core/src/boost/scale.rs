@@ -1,10 +1,11 @@
 //! [`Scale`]: the unit of derivatives, chosen so that products of their sums stay within single precision.
 
-/// Smallest ridge for comparing splits, relative to the largest possible sum: a smaller one would be lost in rounding.
+/// Smallest ridge for comparing splits, relative to the largest possible sum. A smaller ridge is raised to it, so that
+/// products of sums stay within single precision.
 const LEAST_RIDGE: f64 = 1.0 / (1_u64 << 40) as f64;
 
-/// Unit of derivatives and ridge. It multiplies the scores of splits by a constant and does not change the steps. It is
-/// a power of two, so it causes no rounding.
+/// Unit of derivatives and ridge. The unit multiplies the scores of all splits by the same constant and does not change
+/// the Newton steps of the leaves. It is a power of two, so dividing by it causes no rounding.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scale {
     pub(super) unit: f64,

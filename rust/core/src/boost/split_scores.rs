@@ -17,7 +17,7 @@ pub(super) const GROUPS: usize = 4;
 /// Groups of outputs whose scores are added as [`Fractions`], so that they share one floating-point division.
 const SCORED_GROUPS: usize = 2;
 
-/// Lines of sums that are added to at once: as many as stay in the second-level cache.
+/// Largest number of lines of sums that a batch of features fills, so that they stay in the second-level cache.
 const LINES_IN_CACHE: usize = 4096;
 
 /// Largest number of boundaries of a feature: each edge, with missing values on either side.
@@ -221,7 +221,7 @@ impl<const N: usize> SplitScoreKernel<'_, N> {
     }
 }
 
-/// Number of features, at least 1, whose sums together take at most [`LINES_IN_CACHE`] lines.
+/// Number of leading features whose sums together take at most [`LINES_IN_CACHE`] lines; 1 if the first takes more.
 fn batch_size(features: &[CandidateFeature], lines_per_group: usize) -> usize {
     let mut lines = 0;
     let fits = |candidate: &&CandidateFeature| {
@@ -238,7 +238,8 @@ fn add_lines<const N: usize>(sum: &mut [DerivativeLine; N], lines: &[DerivativeL
     }
 }
 
-/// Scores of both sides of a boundary, from sums of the left side and node: entry `i` adds output `i` of `N` groups.
+/// Score of both sides of a boundary together, given the sums of the left side and of the node. Entry `i` is the sum
+/// over output `i` of all `N` groups.
 #[inline(always)]
 fn score_sides<const N: usize>(
     left: &[DerivativeLine; N],

@@ -11,7 +11,7 @@ use super::Booster;
 pub struct BoosterStage<'a> {
     /// The booster.
     pub booster: &'a Booster,
-    /// Number of rounds; a larger number than the booster has stands for all rounds.
+    /// Number of rounds; all rounds if the booster has fewer.
     pub rounds: usize,
 }
 
