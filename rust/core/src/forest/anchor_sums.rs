@@ -1,4 +1,5 @@
-//! [`AnchorSums`]: shares of the leaves that are anchors, summed over trees for all rows of a block.
+//! [`AnchorSums`]: shares of the leaves that are anchors, summed over trees for all rows of a block. Anchors are the
+//! nodes whose shares are stored; see [`AnchoredTree`](crate::tree::AnchoredTree).
 
 use crate::aligned::AlignedBuffer;
 use crate::simd::{dispatch, Kernel};
@@ -162,7 +163,7 @@ impl AddAnchorsKernel<'_> {
     }
 }
 
-/// Adds the lines of anchors from `first` on to sums that stay in registers.
+/// Adds `LINES` lines of each anchor, starting at line `first`, to sums that stay in registers meanwhile.
 #[inline(always)]
 fn add_lines<const LINES: usize>(sums: &mut [Line; LINES], anchors: &[&[Line]], first: usize) {
     let mut lines = *sums;

@@ -160,7 +160,7 @@ impl Forest {
         Ok(())
     }
 
-    /// Refuses features of other data, and more trees than can be allocated.
+    /// Refuses a number of features that differs from the forest's, and more trees than can be allocated.
     pub(crate) fn check_growth(&self, features: &Features, trees: usize) -> Result<()> {
         if features.columns() != self.features {
             return Err(Error::FeatureCount {

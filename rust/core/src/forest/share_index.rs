@@ -1,4 +1,8 @@
-//! [`ShareIndex`]: anchored trees of a forest, which predict without counting its training rows again; and its cache.
+//! [`ShareIndex`]: anchored trees of a forest, which predict without counting the training rows again; and
+//! [`IndexCache`], which keeps the last index.
+//!
+//! Anchors are nodes whose shares are stored. The tail of a leaf is the weighted sum of the rankings between the leaf
+//! and its anchor; see [`AnchoredTree`].
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU32;
@@ -27,8 +31,8 @@ const TAIL_BUDGET: usize = 192 << 20;
 /// Fraction of the budget that coarse anchors may take: numerator and denominator.
 const COARSE_PART: [usize; 2] = [3, 4];
 
-/// Possible fractions of coarse anchors, largest first. One byte per share has an error of at most 1/510, so the
-/// largest fraction adds at most 4e-7 to the error of a share; smaller ones take fewer anchors.
+/// Candidates for [`AnchorSizes::coarse_fraction`], largest first. One byte per share has an error of at most 1/510, so the
+/// largest fraction adds at most 4e-7 to the error of a share. Smaller fractions need fewer anchors.
 const COARSE_FRACTIONS: [f32; 5] = [2e-4, 5e-5, 1.25e-5, 3e-6, 8e-7];
 
 /// Weights and strengths for which the path from a leaf to its anchor can be computed in single precision.
@@ -52,7 +56,7 @@ pub(super) struct ShareIndex {
     pub(super) trees: Vec<AnchoredTree>,
     /// Largest fraction that a coarse anchor contributes to the shares of a leaf; 0 without coarse anchors.
     pub(super) coarse_fraction: f32,
-    /// The distinct training rankings; none if every leaf is an anchor, or if they are compact.
+    /// The distinct training rankings; none if every leaf is an anchor, or if they are stored in `compact`.
     pub(super) codes: PackedPairCodes,
     /// The distinct training rankings, if they rank all labels and there are few labels.
     pub(super) compact: Option<CompactRankings>,
@@ -121,7 +125,8 @@ impl ShareIndex {
         })
     }
 
-    /// The trees of the forest with ranks in place of thresholds, computed by the first call, if they can be coded.
+    /// The trees of the forest with ranks in place of thresholds, computed by the first call; `None` if they cannot be
+    /// coded.
     pub(super) fn coded_trees(&self, features: usize, trees: &[&Tree]) -> Option<&CodedTrees> {
         let code = || CodedTrees::new(features, trees);
         build_once(&self.coded, &self.coder, code).as_ref()
@@ -157,8 +162,9 @@ impl AnchorSizes {
         }
     }
 
-    /// Chooses the sizes for a budget in bytes: all leaves if they fit; otherwise the largest fraction of coarse
-    /// anchors that fits its part of the budget, and the smallest `least`, a power of two, that fits the rest.
+    /// Chooses the sizes for a budget in bytes. Every leaf is an anchor if all leaves fit, or if single precision does
+    /// not suffice. Otherwise chooses the largest `coarse_fraction` whose anchors fit in [`COARSE_PART`] of the budget,
+    /// and the smallest power of two for `least` whose anchors fit in the rest.
     fn choose(forest: &Forest, strength: f64, budget: usize, jobs: Jobs<'_>) -> Result<Self> {
         if !is_moderate(forest, strength) {
             return Ok(Self::LEAVES);

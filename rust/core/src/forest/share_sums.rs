@@ -7,10 +7,10 @@ use crate::tree::{anchor_stride, coarse_stride, COARSE_LANES, COARSE_ONE};
 use super::anchor_sums::AnchorSums;
 use super::share_index::ShareIndex;
 
-/// Fixed-point one of the mean over all trees. Sums of all trees stay below 2³¹.
+/// Fixed-point value of 1.0 in the shares summed over all trees, so that these sums stay below 2³¹.
 const ONE: usize = 1 << 30;
 
-/// Fixed-point one of a single tree.
+/// Fixed-point value of 1.0 in the shares of one of `trees` trees.
 pub(super) fn unit(trees: usize) -> i32 {
     (ONE / trees.max(1)) as i32
 }
@@ -19,7 +19,7 @@ pub(super) fn unit(trees: usize) -> i32 {
 /// the two labels of a pair exchanges its sums.
 pub(super) struct ShareSums {
     unit: f32,
-    /// Sums of rankings, padded to whole code words.
+    /// Per pair: sums of all contributions but those of anchors, padded to whole code words.
     before: Vec<i32>,
     after: Vec<i32>,
     /// Rankings to be added to `before` and `after`.
@@ -28,7 +28,7 @@ pub(super) struct ShareSums {
     anchored: Vec<i32>,
     /// Sums of coarse anchors, in the same layout with other padding; empty without coarse anchors.
     coarse: Vec<i32>,
-    /// Fixed-point one of the fractions of coarse anchors.
+    /// Fixed-point value of 1.0 in the fractions of coarse anchors.
     coarse_one: f32,
     /// Sum of before, tied and after, the same for all pairs.
     total: i32,
@@ -53,7 +53,7 @@ impl ShareSums {
         }
     }
 
-    /// A part of a tree's shares in fixed point.
+    /// Converts a share of one tree, or a fraction of it, to fixed point.
     #[inline]
     pub(super) fn fixed(&self, share: f32) -> i32 {
         to_fixed(share, self.unit)
@@ -84,7 +84,7 @@ impl ShareSums {
         });
     }
 
-    /// The fraction of a coarse anchor in fixed point; counts it in the total.
+    /// Adds the fraction of a coarse anchor to the total, and returns it in fixed point for [`Self::add_coarse`].
     pub(super) fn start_coarse(&mut self, fraction: f32) -> i32 {
         self.total += self.fixed(fraction);
         to_fixed(fraction, self.coarse_one)
@@ -150,7 +150,7 @@ fn to_fixed(share: f32, unit: f32) -> i32 {
     (share * unit + 0.5) as i32
 }
 
-/// Adds to the sums 32 numbers at a time, which stay in registers while all anchors are read.
+/// Adds fractions of coarse anchors to 32 sums at a time, which stay in registers while all anchors are read.
 struct AddCoarseKernel<'a> {
     sums: &'a mut [i32],
     anchors: &'a [(&'a [u8], i32)],
@@ -228,7 +228,7 @@ impl Kernel for WriteSharesKernel<'_> {
         let (anchor_before, rest) = self.sums.anchored.split_at(pairs);
         let anchor_after = &rest[..pairs];
         let total = self.sums.total;
-        // Without coarse anchors any numbers of the right length do, times 0.
+        // Without coarse anchors, other numbers take their place and are multiplied by 0.
         let has_coarse = !self.sums.coarse.is_empty();
         let coarse = if has_coarse {
             &self.sums.coarse
@@ -243,7 +243,7 @@ impl Kernel for WriteSharesKernel<'_> {
             let b =
                 before[pair] + anchor_before[pair] + to_fixed(coarse_before[pair] as f32, scale);
             let a = after[pair] + anchor_after[pair] + to_fixed(coarse_after[pair] as f32, scale);
-            // Rounding of before and after can exceed the total.
+            // Rounding can make the sum of before and after larger than the total.
             let tied = if total > b + a { total - b - a } else { 0 };
             let sum = f64::from(b + a + tied);
             let divisor = if sum > 0.0 { sum } else { 1.0 };

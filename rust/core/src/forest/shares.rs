@@ -142,7 +142,7 @@ impl PairModel for ForestPredictor<'_> {
 struct BlockLeaves<'a> {
     trees: Vec<&'a Tree>,
     block: RowBlock<'a>,
-    /// Row by row, for blocks of few rows.
+    /// For blocks of few rows: row by row, the leaf in each tree.
     of_few_rows: Vec<u32>,
     /// For blocks of many rows: the coded trees and the ranks of the rows.
     coded: Option<(&'a CodedTrees, RowCodes)>,
@@ -214,7 +214,8 @@ impl ForestPredictor<'_> {
         Ok(())
     }
 
-    /// Adds the leaves that are anchors, and writes where the others start: row by row, one number per tree.
+    /// Adds the shares of the leaves that are anchors to `anchors`. For the other leaves, writes the start of the climb
+    /// to the anchor to `starts`: row by row, one number per tree.
     fn find_leaves(
         &self,
         block: RowBlock<'_>,
@@ -265,7 +266,7 @@ impl ForestPredictor<'_> {
         (0..rows).map(count).collect()
     }
 
-    /// Whether a tree that [`Voters`] include votes for a row.
+    /// Whether a tree votes for a row, if [`Voters::include`] holds for the tree.
     fn votes(&self, tree: usize, row: usize) -> bool {
         let Some(training_row) = self.voters.training_row(row) else {
             return true;

@@ -1,4 +1,5 @@
-//! Shares of one row from its leaves, by the training rows between each leaf and its anchor.
+//! Shares of one row, summed over its leaves that are not anchors. The shares of such a leaf come from the training rows
+//! between the leaf and its anchor, and from the anchor; see [`AnchoredTree`](crate::tree::AnchoredTree).
 
 use crate::error::Result;
 use crate::run::Interrupt;
@@ -12,7 +13,7 @@ use super::share_sums::ShareSums;
 pub(super) const NO_START: u32 = u32::MAX;
 
 /// The trees whose shares need a climb towards the root, with the start of the climb.
-fn started(starts: &[u32]) -> impl Iterator<Item = (usize, &u32)> {
+fn trees_to_climb(starts: &[u32]) -> impl Iterator<Item = (usize, &u32)> {
     let starts = starts.iter().enumerate();
     starts.filter(|(_, &start)| start != NO_START)
 }
@@ -49,7 +50,7 @@ impl<'a> TailSums<'a> {
                 tails.add(starts, sums);
             }
             Self::Incomplete(tails) => {
-                for (tree, &start) in started(starts) {
+                for (tree, &start) in trees_to_climb(starts) {
                     interrupt.check()?;
                     tails.add(tree, start, sums);
                 }
@@ -89,7 +90,7 @@ impl RankingWeights {
         *sum += u64::from(weight);
     }
 
-    /// The rankings and their weights, rounded to multiples of 1/`unit`, which become 0.
+    /// Returns the rankings with their weights, rounded to multiples of 1/`unit`, and resets the weights to 0.
     fn drain(&mut self, unit: i32) -> impl Iterator<Item = (u32, i32)> + '_ {
         let touched = &self.touched[..std::mem::take(&mut self.count)];
         let weights = &mut self.weights;
@@ -120,9 +121,9 @@ impl<'a> CompleteTails<'a> {
         let trees = &self.index.trees;
         // These reads do not wait for each other; the tails are then in the cache.
         let touch = |all, (tree, &start): (usize, &u32)| all | trees[tree].touch_tail(start);
-        std::hint::black_box(started(starts).fold(0, touch));
+        std::hint::black_box(trees_to_climb(starts).fold(0, touch));
         self.coarse.clear();
-        for (tree, &start) in started(starts) {
+        for (tree, &start) in trees_to_climb(starts) {
             let (end, fraction) = self.add_tail(tree, start);
             match end {
                 ClimbEnd::Exact(anchor) => sums.add_fraction(anchor, fraction),

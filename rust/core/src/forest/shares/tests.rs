@@ -41,7 +41,7 @@ fn data(missing: f64, weight: impl Fn(usize) -> f64) -> (Array2<f64>, Rankings) 
     )
 }
 
-fn grown(x: &Array2<f64>, y: &Rankings, max_depth: Option<usize>) -> Forest {
+fn grow_forest(x: &Array2<f64>, y: &Rankings, max_depth: Option<usize>) -> Forest {
     let options = ForestOptions {
         variant: ForestVariant::Mixed,
         tree: TreeOptions {
@@ -149,7 +149,7 @@ fn complete_rankings_match_the_exact_shares() {
     for weight in [|_| 1.0, |row| (row % 3) as f64, |row| 0.1 + row as f64] {
         let (x, y) = data(0.0, weight);
         for max_depth in [None, Some(2)] {
-            assert_shares_match(&grown(&x, &y, max_depth), &x, &[0.5, 1e-3, 64.0]);
+            assert_shares_match(&grow_forest(&x, &y, max_depth), &x, &[0.5, 1e-3, 64.0]);
         }
     }
 }
@@ -159,7 +159,7 @@ fn missing_labels_match_the_exact_shares() {
     for missing in [0.3, 0.7] {
         for weight in [|_| 1.0, |row| 0.1 + (row % 4) as f64] {
             let (x, y) = data(missing, weight);
-            assert_shares_match(&grown(&x, &y, None), &x, &[0.5, 64.0]);
+            assert_shares_match(&grow_forest(&x, &y, None), &x, &[0.5, 64.0]);
         }
     }
 }
@@ -168,7 +168,7 @@ fn missing_labels_match_the_exact_shares() {
 fn extreme_weights_and_strengths_match_the_exact_shares() {
     for missing in [0.0, 0.4] {
         let (x, y) = data(missing, |row| 10.0_f64.powi(row as i32 % 81 - 40));
-        let forest = grown(&x, &y, None);
+        let forest = grow_forest(&x, &y, None);
         for strength in [0.5, 1e-60, 1e60] {
             let expected = exact_shares(&forest, &x, strength, Voters::All);
             let index = ShareIndex::new(&forest, strength, jobs(1)).unwrap();
@@ -181,7 +181,7 @@ fn extreme_weights_and_strengths_match_the_exact_shares() {
 #[test]
 fn growing_replaces_the_prepared_index() {
     let (x, y) = data(0.0, |_| 1.0);
-    let mut forest = grown(&x, &y, None);
+    let mut forest = grow_forest(&x, &y, None);
     let copy = |(): &mut (), shares: &PairShares| Ok(shares.as_slice().to_vec());
     let predict = |forest: &Forest, strength: f64| {
         forest
@@ -206,7 +206,7 @@ fn growing_replaces_the_prepared_index() {
 #[test]
 fn concurrent_predictions_share_one_index() {
     let (x, y) = data(0.2, |_| 1.0);
-    let forest = grown(&x, &y, None);
+    let forest = grow_forest(&x, &y, None);
     let indices: Vec<Arc<ShareIndex>> = std::thread::scope(|scope| {
         let ask = || forest.predictor(0.5, Voters::All, jobs(1)).unwrap().index;
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(ask)).collect();
