@@ -4,8 +4,8 @@ use crate::features::{midpoint, Features, MISSING_RANK};
 
 use super::params::MAX_BINS;
 
-/// Binned features. Bins are in the order of the values, and none is empty. Missing values have a bin of their own after
-/// the bins of the values.
+/// Binned features. Bins are in the order of the values, and none is empty. Missing values have a bin of their own
+/// after the bins of the values.
 pub(super) struct Bins {
     columns: Vec<BinnedColumn>,
 }
@@ -122,8 +122,8 @@ impl Bins {
     }
 
     /// The cut between two bins, if the node has no rows in the bins between them: the midpoint of the largest value of
-    /// `lower` and the smallest value of `upper`. If the midpoint falls into a bin, the cut moves to the gap before that
-    /// bin, so that bins and values agree.
+    /// `lower` and the smallest value of `upper`. If the midpoint falls into a bin, the cut moves to the gap before
+    /// that bin, so that bins and values agree.
     pub(super) fn cut(&self, feature: usize, lower: u8, upper: u8) -> BinCut {
         let ranges = &self.columns[feature].ranges;
         let (from, to) = (usize::from(lower), usize::from(upper));

@@ -92,8 +92,8 @@ impl CandidateFeatures {
         self.0.iter().map(CandidateFeature::boundaries).sum()
     }
 
-    /// The boundary with this number; `None` if there are not as many. Boundaries are numbered feature by feature; those
-    /// of a feature with missing values on the right side come before those with missing values on the left side.
+    /// The boundary with this number; `None` if there are not as many. Boundaries are numbered feature by feature;
+    /// those of a feature with missing values on the right side come before those with missing values on the left side.
     pub(super) fn boundary(
         &self,
         sample: &RowSample<'_>,

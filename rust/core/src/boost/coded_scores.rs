@@ -51,8 +51,8 @@ impl<'a> CodedBlocks<'a> {
         Self { trees, codes }
     }
 
-    /// Adds consecutive trees to the scores of a block, given the feature values of its rows. `first` is the index of the
-    /// first of these trees in the booster. Without coded trees, adds nothing and returns false.
+    /// Adds consecutive trees to the scores of a block, given the feature values of its rows. `first` is the index of
+    /// the first of these trees in the booster. Without coded trees, adds nothing and returns false.
     pub(super) fn add_trees(
         &self,
         (trees, first): (&[ScoreTree], usize),

@@ -226,8 +226,8 @@ impl OutputSums {
         }
     }
 
-    /// Sets the relations of one row. Reading all rows of a block together, before they are needed, overlaps their cache
-    /// misses.
+    /// Sets the relations of one row. Reading all rows of a block together, before they are needed, overlaps their
+    /// cache misses.
     #[inline(always)]
     fn set_relations(&mut self, lane: usize, relations: &[[i16; OUTPUTS]]) {
         let groups = self.factors[0].len();

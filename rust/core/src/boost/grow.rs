@@ -73,8 +73,8 @@ struct ScoreSplit {
 }
 
 impl ScoreSplit {
-    /// Whether missing values go left. If values are missing in the node, their side is learnt. Otherwise they go to the
-    /// side with more rows, and right if both sides are equal: `left` of the node's `rows` rows go left.
+    /// Whether missing values go left. If values are missing in the node, their side is learnt. Otherwise they go to
+    /// the side with more rows, and right if both sides are equal: `left` of the node's `rows` rows go left.
     fn sends_missing_left(&self, left: usize, rows: usize) -> bool {
         self.boundary.missing_left.unwrap_or(2 * left > rows)
     }

@@ -31,8 +31,8 @@ const TAIL_BUDGET: usize = 192 << 20;
 /// Fraction of the budget that coarse anchors may take: numerator and denominator.
 const COARSE_PART: [usize; 2] = [3, 4];
 
-/// Candidates for [`AnchorSizes::coarse_fraction`], largest first. One byte per share has an error of at most 1/510, so the
-/// largest fraction adds at most 4e-7 to the error of a share. Smaller fractions need fewer anchors.
+/// Candidates for [`AnchorSizes::coarse_fraction`], largest first. One byte per share has an error of at most 1/510, so
+/// the largest fraction adds at most 4e-7 to the error of a share. Smaller fractions need fewer anchors.
 const COARSE_FRACTIONS: [f32; 5] = [2e-4, 5e-5, 1.25e-5, 3e-6, 8e-7];
 
 /// Weights and strengths for which the path from a leaf to its anchor can be computed in single precision.

@@ -1,5 +1,5 @@
-//! Shares of one row, summed over its leaves that are not anchors. The shares of such a leaf come from the training rows
-//! between the leaf and its anchor, and from the anchor; see [`AnchoredTree`](crate::tree::AnchoredTree).
+//! Shares of one row, summed over its leaves that are not anchors. The shares of such a leaf come from the training
+//! rows between the leaf and its anchor, and from the anchor; see [`AnchoredTree`](crate::tree::AnchoredTree).
 
 use crate::error::Result;
 use crate::run::Interrupt;

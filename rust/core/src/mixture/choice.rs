@@ -14,7 +14,7 @@ use super::COMPONENTS;
 /// Weights of forest, booster and linear model with which the boosting rounds are chosen.
 const ROUNDS_WEIGHTS: [f64; COMPONENTS] = [0.4, 0.4, 0.2];
 
-/// Initial weights, which act as a prior.
+/// Without a refit: the initial weights, which act as a prior.
 const START: [f64; COMPONENTS] = [0.25, 0.25, 0.5];
 
 /// With a refit: the initial weight of the linear model with many comparisons, and with none.
@@ -23,7 +23,7 @@ const LINEAR_START: [f64; 2] = [0.4, 0.8];
 /// With a refit: the number of comparisons with which the initial weight is halfway between the two.
 const HALFWAY: f64 = 40.0;
 
-/// With a refit: the forest's share of what the linear model leaves.
+/// With a refit: the forest's part of the initial weight that the linear model leaves to forest and booster.
 const FOREST_START: f64 = 0.7;
 
 /// Smallest share of an observed relation, which keeps the likelihood positive.
@@ -42,12 +42,13 @@ pub(super) struct HeldOutEvidence<'a> {
 /// Boosting rounds, weights and pool chosen from the evidence.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct RoundsAndWeights {
-    /// Index of the booster's number of rounds; `None` without booster or evidence.
+    /// Index of the chosen number of rounds among the stages of the boosters; `None` without boosters or observed
+    /// pairs.
     pub(super) stage: Option<usize>,
     /// Weights of the components, with sum 1; 0 for a component that is missing or whose predictions are not finite. If
     /// this is true of all components, the sum is 0.
     pub(super) weights: [f64; COMPONENTS],
-    /// The log-linear pool, with numbers for all components; `None` without evidence rows.
+    /// The log-linear pool, with numbers for all components; `None` if the fit has no parts.
     pub(super) pool: Option<LogLinearPool>,
 }
 
@@ -117,11 +118,11 @@ impl HeldOutEvidence<'_> {
         }
         let (counts, row_weights) = (self.observed.counts(), self.observed.row_weights());
         let start = if self.has_refit {
-            start_of_few(total_evidence(counts, row_weights))
+            refit_start(total_evidence(counts, row_weights))
         } else {
             START
         };
-        let weights = self.weights(&shares, &of_sound(start, sound));
+        let weights = self.weights(&shares, &normalise_sound(start, sound));
         Ok(RoundsAndWeights {
             stage,
             pool: Some(self.pool(&shares, &weights, jobs)?),
@@ -131,9 +132,9 @@ impl HeldOutEvidence<'_> {
 
     /// Weights of the linear pool.
     ///
-    /// The mean over many models is better than the few models that were evaluated on a row. The forest always predicts
-    /// such a mean, boosters and linear models only without a refit. With a refit, the evidence therefore underrates
-    /// the forest alone, which is corrected.
+    /// A component predicts better than its evidence says if a prediction averages more models than were evaluated on a
+    /// held-out row. The forest always averages more models; boosters and linear models do so only without a refit.
+    /// With a refit, the evidence therefore underrates only the forest, and its shares are corrected.
     fn weights(
         &self,
         shares: &[Option<&[Shares]>; COMPONENTS],
@@ -191,7 +192,7 @@ impl HeldOutEvidence<'_> {
         sound: [bool; COMPONENTS],
         jobs: Jobs<'_>,
     ) -> Result<(usize, Vec<Shares>)> {
-        let weights = of_sound(ROUNDS_WEIGHTS, sound);
+        let weights = normalise_sound(ROUNDS_WEIGHTS, sound);
         let mut others = vec![0.0; self.observed.len()];
         for (shares, weight) in shares.iter().zip(weights) {
             let observed = shares.map(|shares| self.floored(shares));
@@ -223,17 +224,17 @@ impl HeldOutEvidence<'_> {
     }
 }
 
-/// Initial weights with few comparisons: with next to no evidence the linear model is the safest of the three, and the
-/// booster is rarely the best.
-fn start_of_few(comparisons: f64) -> [f64; COMPONENTS] {
+/// Initial weights with a refit, given the number of comparisons. With next to no evidence the linear model is the
+/// safest of the three, and the booster is rarely the best.
+fn refit_start(comparisons: f64) -> [f64; COMPONENTS] {
     let [many, none] = LINEAR_START;
     let linear = many + (none - many) * HALFWAY / (HALFWAY + comparisons);
     let others = 1.0 - linear;
     [FOREST_START * others, (1.0 - FOREST_START) * others, linear]
 }
 
-/// The weights of the sound components, with sum 1.
-fn of_sound(weights: [f64; COMPONENTS], sound: [bool; COMPONENTS]) -> [f64; COMPONENTS] {
+/// Sets the weights of unsound components to 0 and divides the others by their sum.
+fn normalise_sound(weights: [f64; COMPONENTS], sound: [bool; COMPONENTS]) -> [f64; COMPONENTS] {
     let kept: [f64; COMPONENTS] =
         std::array::from_fn(|kind| if sound[kind] { weights[kind] } else { 0.0 });
     let total: f64 = kept.iter().sum();

@@ -1,4 +1,5 @@
-//! The components of a mixture, fitted concurrently: every tree, booster and linear model is one item of the scheduler.
+//! The components of a mixture, fitted concurrently. An item of the scheduler is a tree, a booster, or the linear
+//! models of all parts together.
 
 use ndarray::{Array2, ArrayView2, Axis};
 

@@ -58,8 +58,8 @@ pub struct FailedComponent {
 /// not finite, has weight 0 and is reported in [`FittedMixture::failed`].
 ///
 /// # Errors
-/// Infinite features, a different number of rows, parameters that do not fit the data, too many labels,
-/// [`Error::Interrupted`], [`Error::Memory`], or threads that cannot be started.
+/// Infinite features, different numbers of rows in features and rankings, parameters that do not fit the data, too many
+/// labels, [`Error::Interrupted`], [`Error::Memory`], or threads that cannot be started.
 pub fn fit_mixture(
     values: ArrayView2<'_, f64>,
     rankings: Rankings,

@@ -23,8 +23,9 @@ const FLOOR: f64 = 0.001;
 /// Logarithms of weights are clipped to ± this, so that the square of a weight is finite.
 const LARGEST_LOG: f64 = 300.0;
 
-/// A pair whose pooled logarithms are smaller than this has uniform shares in all components: no training row compares
-/// its labels. Forests predict shares to an accuracy of 1e-6.
+/// If the absolute pooled logarithms of a pair add up to less than this, the shares of the pair count as uniform in all
+/// components: no training row compares its labels. The logarithms are not exactly 0, because the shares of a forest
+/// are accurate to 1e-6 only.
 const UNIFORM: f64 = 1e-5;
 
 /// The numbers of a pool.
@@ -108,7 +109,7 @@ pub(super) fn pooled_shares(half: PairLanes, tie: PairLanes) -> ([PairLanes; 3],
         |logs: PairLanes| -> PairLanes { from_fn(|l| logs[l].clamp(-LARGEST_LOG, LARGEST_LOG)) };
     let before = exponentials(clip(half));
     let tied = exponentials(clip(tie));
-    // All weights times that of before.
+    // All weights are multiplied by that of before.
     let before_squared: PairLanes = from_fn(|l| before[l] * before[l]);
     let tied: PairLanes = from_fn(|l| tied[l] * before[l]);
     let sum: PairLanes = from_fn(|l| before_squared[l] + tied[l] + 1.0);

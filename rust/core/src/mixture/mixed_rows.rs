@@ -111,8 +111,8 @@ impl ComponentSums {
         }
     }
 
-    /// Sums latent models that compare all labels and have moderate scores, pair by pair. Returns false
-    /// if the models are not like that.
+    /// Sums latent models pair by pair. Returns false if a model is not latent, does not compare all labels or has
+    /// extreme scores.
     fn sum_latent_models(&mut self, models: &[BlockShares<'_>], row: usize) -> bool {
         self.strengths.clear();
         for model in models {

@@ -1,9 +1,10 @@
 //! Mixtures of a forest, boosters and linear models: the fit by held-out likelihood, and the prediction.
 //!
-//! The forest is grown on all rows and evaluated out-of-bag. Boosters and linear models are cross-fitted: one per part of
-//! the rows, fitted without the part and evaluated on it. The observed relations of at most a few thousand rows decide
-//! the number of boosting rounds and the weights of the three components. Predictions are a weighted mean of two pools
-//! of the components' shares: the linear pool, a weighted mean, and the log-linear pool, a weighted geometric mean.
+//! The forest is grown on all rows and evaluated out-of-bag. Boosters and linear models are cross-fitted: one per part
+//! of the rows, fitted without the part and evaluated on it. The observed relations of at most a few thousand rows
+//! decide the number of boosting rounds and the weights of the three components. Predictions are a weighted mean of two
+//! pools of the components' shares: the linear pool, a weighted mean, and the log-linear pool, a weighted geometric
+//! mean.
 
 mod choice;
 mod components;

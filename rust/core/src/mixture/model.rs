@@ -1,4 +1,4 @@
-//! [`Mixture`]: the prediction of several components together.
+//! [`Mixture`]: the pair model that mixes the shares of several components.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -24,8 +24,8 @@ pub struct Component<'a> {
     pub weight: f64,
 }
 
-/// Mixes the shares of several components: their weighted mean or, with a pool, a weighted mean of the weighted mean
-/// and the log-linear pool.
+/// Mixes the shares of several components. Without a pool, the mixed shares are the weighted mean of the components'
+/// shares. With a pool, they are a weighted mean of this mean and of the log-linear pool.
 ///
 /// A model whose shares of a row are not finite is left out of this row.
 pub struct Mixture<'a> {
@@ -39,9 +39,9 @@ impl<'a> Mixture<'a> {
     /// A mixture of components.
     ///
     /// # Errors
-    /// [`Error::NoComponents`] without components or models; [`Error::LabelCount`] or [`Error::FeatureCount`] if they
-    /// differ in labels or features; [`Error::Parameter`] for a weight that is not above 0, or for a pool with another
-    /// number of components or numbers that are not finite.
+    /// [`Error::NoComponents`] without components or models; [`Error::LabelCount`] or [`Error::FeatureCount`] if the
+    /// models differ in labels or features; [`Error::Parameter`] for a weight that is not finite and above 0, or for a
+    /// pool with another number of components, a number that is not finite, or a share outside 0 to 1.
     pub fn new(components: Vec<Component<'a>>, pool: Option<LogLinearPool>) -> Result<Self> {
         let first = components.first().and_then(|c| c.models.first());
         let first = first.ok_or(Error::NoComponents)?;
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn components_that_are_not_finite_are_left_out_of_the_row() {
-        // 0 times infinity is NaN, and so is infinity minus infinity.
+        // The shares of the first component are not finite: 0 times infinity is NaN.
         let broken = mixture(&[f64::INFINITY, 0.25]);
         assert_eq!(before(&broken).unwrap(), [0.0, 0.25, 0.5]);
         assert_eq!(broken.left_out(), [0]);
@@ -227,7 +227,7 @@ mod tests {
         };
         let two = Mixture::new(vec![group(&[0.5, 0.25], 0.5), group(&[0.125], 0.5)], None).unwrap();
         assert_eq!(before(&two).unwrap(), [0.0, 0.25, 0.5]);
-        // The other model of the component keeps its weight.
+        // The component keeps its weight, and its shares are those of the other model.
         for slopes in [[f64::NAN, 0.375], [0.375, f64::NAN]] {
             let broken =
                 Mixture::new(vec![group(&slopes, 0.5), group(&[0.125], 0.5)], None).unwrap();

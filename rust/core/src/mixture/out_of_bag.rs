@@ -1,8 +1,8 @@
 //! Out-of-bag evidence of a forest, with the noise that comes from few voting trees.
 //!
 //! A training row is out of bag for a fraction of the trees only, so its shares are a mean over fewer trees than a
-//! prediction. The difference of the means of two halves of these trees estimates the variance of their mean, and the
-//! part of it that a prediction with all trees does not have.
+//! prediction. The means of two halves of these trees differ by noise; their difference yields an estimate of
+//! the excess noise of the evidence: the variance that a prediction with all trees does not have.
 
 use ndarray::{ArrayView2, Axis};
 
@@ -28,7 +28,7 @@ pub(super) type LogNoise = [f64; 3];
 pub(super) struct ForestEvidence {
     /// Shares of each observed pair. A row that is in every bootstrap sample has uniform shares.
     pub(super) shares: Vec<Shares>,
-    /// Estimated noise of each observed pair; 0 for a row that is out of bag in only one half of the forest.
+    /// Estimated noise of each observed pair; 0 for a row that is out of bag in at most one half of the forest.
     pub(super) noise: Vec<LogNoise>,
 }
 
@@ -90,9 +90,10 @@ impl ForestEvidence {
     /// Raises the out-of-bag shares of the observed relations, because a prediction with all trees is better; results
     /// are at most 1.
     ///
-    /// Noise with the variance v of ln p lowers the mean of ln p by v / 2. In addition, the trees without bootstrap,
-    /// which are half of the forest, predict but have no out-of-bag votes. The fewer rows there are, the better are
-    /// these trees than the others. The factor exp(3 v), which accounts for both, was chosen by measurement.
+    /// Noise that gives ln p the variance v lowers the mean of ln p by v / 2. In addition, the trees without bootstrap,
+    /// which are half of the forest, predict but have no out-of-bag votes. The fewer rows there are, the more
+    /// accurate these trees are compared with the others. The factor exp(3 v), which accounts for both effects, was
+    /// chosen by measurement.
     pub(super) fn correct_noise(&self, relations: &[u8], observed: &mut [f64]) {
         let pairs = self.shares.iter().zip(&self.noise).zip(relations);
         for (share, ((shares, noise), &relation)) in observed.iter_mut().zip(pairs) {
@@ -153,7 +154,8 @@ mod tests {
         for (share, expected) in shares.iter().zip([0.5, 4.0 / 15.0, 7.0 / 30.0]) {
             assert!((share - expected).abs() < 1e-15);
         }
-        // ln 3 − ln 1 and ln (0.2 / √0.12) − ln (0.4 / 0.3), with variance 50 / 225 and 45 of 60 voters missing.
+        // The log ratios differ by ln 3 − ln 1 and ln (0.2 / √0.12) − ln (0.4 / 0.3). The variance of the mean is 50 /
+        // 225 of the squared difference, and 45 of 60 trees do not vote.
         let (x, y) = (3_f64.ln(), (0.15 / 0.12_f64.sqrt()).ln());
         let excess = 2.0 / 9.0 * 0.75;
         for (noise, expected) in noise.iter().zip([x * x, x * y, y * y]) {
@@ -166,7 +168,7 @@ mod tests {
         let shares = [0.5, 0.2, 0.3];
         let noise = [0.04, -0.01, 0.09];
         let step = 1e-6;
-        // Shares of the log ratios x and y plus small steps.
+        // Logarithms of the shares with the log ratios x + dx and y + dy.
         let moved = |dx: f64, dy: f64| {
             let [x, y] = log_ratios_of_pair(shares);
             let half = 0.5 * (x + dx);

@@ -1,4 +1,4 @@
-//! [`MixtureParams`]: options of the components and all random draws of a fit.
+//! [`MixtureParams`]: options of the components, and the rows that they are fitted and evaluated on.
 
 use crate::boost::BoostParams;
 use crate::error::{Error, Result};
@@ -54,7 +54,7 @@ impl MixtureParams {
             .map_or(0, |params| params.options().rounds)
     }
 
-    /// Checks that the draws belong to data of `rows` rows.
+    /// Checks that the boosters and the held-out rows fit data of `rows` rows.
     ///
     /// # Errors
     /// [`Error::Parameter`].
@@ -106,7 +106,7 @@ mod tests {
     type RowChange = fn(&mut HeldOutRows);
 
     #[test]
-    fn draws_must_fit_the_data() {
+    fn held_out_rows_must_fit_the_data() {
         let held_out = HeldOutRows {
             part_of: vec![0, 1, 0, 1],
             evidence: vec![0, 2],

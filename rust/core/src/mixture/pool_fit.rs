@@ -20,8 +20,8 @@ const POOL_SHARE: f64 = 0.75;
 /// Largest number of halvings of a step.
 const HALVINGS: usize = 20;
 
-/// The fit ends when the next step is expected to decrease the objective by less than this, relative to its value; smaller
-/// decreases are lost in rounding.
+/// The fit ends when the next step is expected to decrease the objective by less than this, relative to its value;
+/// smaller decreases are lost in rounding.
 const TOLERANCE: f64 = 1e-13;
 
 /// A step must achieve at least this fraction of the decrease predicted by the slope.
@@ -201,7 +201,7 @@ mod tests {
             let pool = fit_pool(&evidence, &[0.4, 0.4, 0.2], &Interrupt::never());
             pool.unwrap().order[0]
         };
-        // Adds ± spread to x = ln before − ln after, which keeps before · after and with it the y of the weights.
+        // Adds ± spread to x = ln before − ln after, and keeps y = ln tied − ½ (ln before + ln after).
         let spread = 1.0_f64;
         let noisy = |(i, &[b, t, a]): (usize, &Shares)| {
             let factor = (if i % 2 == 0 { spread } else { -spread } / 2.0).exp();

@@ -111,9 +111,10 @@ impl PoolObjective {
 
     /// Removes the attenuation by the noise of the first component, to first order at a point whose value is `here`.
     ///
-    /// Noise of the covariance C in the log ratios z of a component increases the expected negative log-likelihood of a
-    /// pair by ½ θᵀ (C ∘ H) θ, where θ = (α₁, β₁) and H is the second derivative in (α₁ x, β₁ y): it pulls θ towards 0.
-    /// The gradient of this term at the point is subtracted, as a constant, so that the objective stays convex.
+    /// Noise with covariance C in the log ratios (x, y) of a component increases the expected negative log-likelihood
+    /// of a pair by ½ θᵀ (C ∘ H) θ, where θ = (α₁, β₁) and H is the second derivative in (α₁ x, β₁ y): it pulls θ
+    /// towards 0. The gradient of this term at the point is subtracted, as a constant, so that the objective stays
+    /// convex.
     pub(super) fn correct_noise(&mut self, point: &Point, here: &PoolValue) {
         let [order, both, tie] = here.noise;
         let (alpha, beta) = (point[0], point[COMPONENTS]);
@@ -238,7 +239,7 @@ impl Kernel for SumPairs<'_> {
 pub(super) mod tests {
     use super::*;
 
-    /// Shares of pairs and relations drawn from the first component, by a fixed formula.
+    /// Shares of three components, relations drawn from the first of them, and weights, all by fixed formulas.
     pub(in crate::mixture) fn evidence(pairs: usize) -> (Vec<Vec<Shares>>, Vec<u8>, Vec<f64>) {
         let shares = |k: usize| -> Vec<Shares> {
             let raw = |i: usize| {

@@ -10,9 +10,9 @@ const PRIOR_EVIDENCE: f64 = 10.0;
 
 /// Weights of the components of a mixture by 60 steps of expectation–maximisation from `start`.
 ///
-/// `shares` holds, per component, the share of each observed relation; `counts` is the number of pairs per row of the
-/// data. Responsibilities are averaged within a row; a row that ranks k labels counts by its weight in `row_weights` times
-/// k − 1. The start counts like 10 such comparisons; a component that starts at 0 stays at 0.
+/// `shares` holds, per component, the share of each observed relation; `counts` holds the number of observed pairs per
+/// row. Responsibilities are averaged within a row. A row that ranks k labels counts as k − 1 comparisons, times its
+/// weight in `row_weights`. The start counts as 10 comparisons; a component that starts at 0 stays at 0.
 pub(super) fn mixture_weights(
     shares: &[Vec<f64>],
     counts: &[usize],
@@ -40,7 +40,7 @@ pub(super) fn mixture_weights(
     weights
 }
 
-/// Weight of each pair: the evidence of its row divided by the number of pairs of the row.
+/// Weight of each pair: the weighted comparisons of its row divided by the number of pairs of the row.
 pub(super) fn pair_weights<'a>(
     counts: &'a [usize],
     row_weights: &'a [f64],
@@ -52,14 +52,15 @@ pub(super) fn pair_weights<'a>(
     })
 }
 
-/// Total evidence of some rows.
+/// Number of comparisons of all rows, weighted.
 pub(super) fn total_evidence(counts: &[usize], row_weights: &[f64]) -> f64 {
     let rows = counts.iter().zip(row_weights);
     rows.map(|(&count, weight)| weight * comparisons(count))
         .sum()
 }
 
-/// k − 1 for a row that ranks k labels, which are k (k − 1) / 2 pairs; k − 1 comparisons determine all of them.
+/// Number of comparisons of a row with `pairs` = k (k − 1) / 2 pairs: k − 1, because k − 1 comparisons of neighbours
+/// determine the ranking of k labels.
 fn comparisons(pairs: usize) -> f64 {
     (((1 + 8 * pairs) as f64).sqrt() - 1.0) / 2.0
 }
