@@ -27,8 +27,8 @@ impl MissingSide {
 }
 
 impl Tree {
-    /// Whether any node sends missing values to another side than [`MissingSide::Heavier`]; only trees grown with
-    /// missing values have such nodes. A learnt side that equals this default does not count.
+    /// Whether any node sends missing values to another side than the heavier one, which is the default; only trees grown with
+    /// missing values have such nodes. A learnt side that equals the default does not count.
     #[must_use]
     pub fn has_learnt_missing_sides(&self) -> bool {
         let sides = vec![MissingSide::Heavier; self.nodes.len()];

@@ -235,7 +235,7 @@ impl Tree {
         self.fitted.soft_routing().is_some()
     }
 
-    /// Whether any node sends missing values to its lighter side; only trees grown with missing values have such nodes.
+    /// Whether any node sends missing values to another side than the heavier one.
     #[getter]
     fn learnt_missing(&self) -> bool {
         self.fitted.tree().has_learnt_missing_sides()
