@@ -185,7 +185,7 @@ def test_categories_of_a_linear_model_are_indicators() -> None:
     X = X.fillna({"city": "Bern", "age": 40.0})
     linear = PartialLabelRankingLinear(tolerance=1e-9).fit(X, Y)
     indicators = [X["city"] == name for name in linear.categories_[0]]
-    # The linear model keeps the categorical feature itself as an input without influence; a constant stands for it.
+    # The linear model keeps the categorical feature itself as an input without influence: here, the column of zeros.
     by_hand = np.column_stack([np.zeros(len(X)), X["age"], *indicators]).astype(float)
     other = PartialLabelRankingLinear(tolerance=1e-9).fit(by_hand, Y)
     assert np.abs(linear.category_coef_ - other.coef_[:, 2:]).max() < 1e-5
@@ -240,7 +240,7 @@ def test_bad_input(X: Any, chosen: Any, error: type[Exception], message: str) ->
     assert vars(tree) == vars(PartialLabelRankingTree(categorical_features=chosen))
 
 
-def test_other_types_in_predict() -> None:
+def test_mismatched_types_names_and_lengths() -> None:
     X, y = survey()
     tree = PartialLabelRankingTree().fit(X, y)
     with pytest.raises(

@@ -18,8 +18,8 @@ pub(crate) fn get_or_build<T>(cell: &OnceLock<T>, build: impl FnOnce() -> T) -> 
     cell.get_or_init(|| value)
 }
 
-/// As [`get_or_build`], but other threads of the process wait while the value is built, which may take much memory.
-/// `builder` is that of a [`BuildTurn`].
+/// As [`get_or_build`], but only one thread of the process builds the value while the others wait: for values that
+/// take much memory. `builder` is passed to [`BuildTurn::take`].
 pub(crate) fn build_once<'a, T>(
     cell: &'a OnceLock<T>,
     builder: &AtomicU32,
@@ -41,9 +41,11 @@ pub(crate) fn build_once<'a, T>(
 pub(crate) struct BuildTurn<'a>(&'a AtomicU32);
 
 impl<'a> BuildTurn<'a> {
-    /// Takes the turn, unless another thread of this process has it. `builder` is the process of that thread, or 0.
+    /// Takes the turn, unless a thread of this process has it. `builder` holds the id of the process that has the turn,
+    /// or 0.
     ///
-    /// The builder of another process is ignored: this process was forked meanwhile and does not have its thread.
+    /// The id of another process is ignored: it was copied by a fork during a build, and the thread that builds exists
+    /// only in that other process.
     pub(crate) fn take(builder: &'a AtomicU32) -> Option<Self> {
         let process = std::process::id();
         let found = builder.load(Ordering::Relaxed);

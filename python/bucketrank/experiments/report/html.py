@@ -22,7 +22,7 @@ def to_html(document: Document) -> str:
 
     It follows the light or dark mode of the browser; tables can be sorted and copied.
     """
-    numbers = count(1)
+    figure_numbers = count(1)
     names = [f"section-{number}" for number in range(1, len(document.sections) + 1)]
     links = "".join(
         f'<li><a href="#{name}">{escape_html(section.title)}</a></li>'
@@ -56,7 +56,7 @@ def to_html(document: Document) -> str:
         f'<nav aria-label="Sections"><ul>{links}</ul></nav>',
     ]
     for name, section in zip(names, document.sections, strict=True):
-        parts.append(_section(name, section, numbers))
+        parts.append(_section(name, section, figure_numbers))
     parts += [
         "</main>",
         f"<footer>Written by bucketrank {__version__}.</footer>",
@@ -67,10 +67,10 @@ def to_html(document: Document) -> str:
     return "\n".join(filter(None, parts)) + "\n"
 
 
-def _section(name: str, section: Section, numbers: count[int]) -> str:
+def _section(name: str, section: Section, figure_numbers: count[int]) -> str:
     parts = [f'<section id="{name}">', f"<h2>{escape_html(section.title)}</h2>"]
     parts += [f"<p>{escape_html(paragraph)}</p>" for paragraph in section.paragraphs]
-    parts += [_figure(figure, f"f{next(numbers)}") for figure in section.figures]
+    parts += [_figure(figure, f"f{next(figure_numbers)}") for figure in section.figures]
     parts += map(_table, section.tables)
     if section.more:
         word = "table" if len(section.more) == 1 else "tables"

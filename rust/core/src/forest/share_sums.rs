@@ -1,4 +1,7 @@
 //! [`ShareSums`]: shares of one row, summed over trees in fixed point, so that equal shares stay equal.
+//!
+//! Anchors are the nodes whose shares are stored: those of exact anchors in fixed point, those of coarse anchors as one
+//! byte per share; see [`AnchoredTree`](crate::tree::AnchoredTree).
 
 use crate::pairs::{CompactRankings, PackedPairCodes, RankingSums};
 use crate::simd::{dispatch, Kernel};
@@ -39,7 +42,7 @@ impl ShareSums {
     pub(super) fn new(index: &ShareIndex, labels: usize) -> Self {
         let has_coarse = index.coarse_fraction > 0.0;
         let coarse = coarse_stride(labels) * usize::from(has_coarse);
-        // Fractions of all trees times a byte stay below 2³¹.
+        // Scales the fractions so that fraction × byte, summed over all trees, stays below 2³¹.
         let largest = index.coarse_fraction * index.trees.len() as f32 * f32::from(COARSE_ONE);
         Self {
             unit: index.unit as f32,
@@ -68,7 +71,7 @@ impl ShareSums {
         if count > 0 {
             self.anchored.copy_from_slice(sums);
         } else {
-            // The memory of the row's sums was never touched.
+            // The sums are 0. Reading them would be slower: nothing may have been written to their memory yet.
             self.anchored.fill(0);
         }
         self.total = count * self.unit as i32;
@@ -144,7 +147,7 @@ impl ShareSums {
     }
 }
 
-/// Rounds a number that is not negative.
+/// `share * unit`, rounded to the nearest integer; neither factor is negative.
 #[inline(always)]
 fn to_fixed(share: f32, unit: f32) -> i32 {
     (share * unit + 0.5) as i32

@@ -6,8 +6,9 @@ use crate::random::Generator;
 /// Standard deviations by which the sum of the Poisson numbers is expected to fall short of the number of draws.
 const SLACK: f64 = 3.0;
 
-/// Attempts to stay within the number of draws; each succeeds with a probability above 0.98 unless the number is
-/// improbably small.
+/// Attempts to stay within the number of draws, before all units are drawn one by one. An attempt succeeds with a
+/// probability above 0.998 if that number is the sum of the copies, and of about ½ if it is [`SLACK`] standard
+/// deviations smaller.
 const ATTEMPTS: usize = 8;
 
 /// Probabilities below this share of the largest one are left out of a table.
@@ -18,7 +19,7 @@ const NEGLIGIBLE: f64 = 1e-18;
 /// Independent Poisson numbers, given their sum, are a multinomial draw of that many units. Means slightly below the
 /// copies keep the sum below the wanted number, and the rest is drawn one by one: the result is a multinomial draw of
 /// the wanted number. A leaderboard of 100,000 comparisons of 40 labels takes 0.41 times as long as with one
-/// binomial number per cell.
+/// binomial number per unit.
 #[derive(Debug, Clone)]
 pub(super) struct PoissonDraw {
     /// Per distinct number of copies: the smallest Poisson number, and the table of the numbers from there on.

@@ -107,25 +107,25 @@ impl<'a> Objective<'a> {
 
     /// Log-likelihood and its derivatives, or `None` if a score is too large or when interrupted.
     ///
-    /// The division of the rows into blocks depends only on their number and on `kind`, and the sums of the blocks are
-    /// added in order: the result does not depend on the number of threads.
+    /// The rows are split into parts, which may run in parallel. The size of a part depends only on the number of rows
+    /// and on `kind`, and the sums of the parts are added in order: the number of threads does not change the result.
     fn sum_rows(&self, coefficients: &[f64], kind: DerivativeKind) -> Option<(f64, Vec<f64>)> {
         let rows = self.rankings.len();
         let outputs = 2 * self.rankings.labels();
-        let max_blocks = if kind == DerivativeKind::OutputBlocks {
+        let max_parts = if kind == DerivativeKind::OutputBlocks {
             16
         } else {
             256
         };
-        let block = rows.div_ceil(max_blocks).max(64).next_multiple_of(LANES);
+        let part_rows = rows.div_ceil(max_parts).max(64).next_multiple_of(LANES);
         let nanoseconds = rows * nanoseconds_per_row(self.inputs.ncols(), self.rankings.labels());
         let parts = self
             .pool
-            .map(nanoseconds, 0..rows.div_ceil(block), |number| {
+            .map(nanoseconds, 0..rows.div_ceil(part_rows), |number| {
                 dispatch(RowSumsKernel {
                     objective: self,
                     coefficients,
-                    rows: number * block..rows.min((number + 1) * block),
+                    rows: number * part_rows..rows.min((number + 1) * part_rows),
                     kind,
                 })
             });
