@@ -44,7 +44,7 @@ print(read - start, end - read, (status("VmHWM") - before) / 1024 if is_linux el
 
 
 def boards() -> None:
-    """Print the times of two leaderboards: a medium one and the peers' bootstraps of the same data, and a large one."""
+    """Print the time of a medium leaderboard against the peers' bootstraps, and the time and memory of a large one."""
     data = br.datasets.make_battles(100_000, 40, random_state=0).comparisons
     for name, bootstrap in (
         ("evalica", evalica_bootstrap(data)),
@@ -83,7 +83,7 @@ def fastest_turns(data: Any, bootstrap: Callable[[int], Any]) -> tuple[float, fl
 
 
 def measured_large_board() -> tuple[float, float, float]:
-    """Seconds of reading and of a leaderboard in a separate process, and its peak memory in MB above its inputs."""
+    """Seconds of `from_comparisons` and of the large leaderboard, and their peak memory in MB above the inputs."""
     result = subprocess.run(
         [sys.executable, "-c", LARGE, str(RESAMPLES)],
         cwd=Path(__file__).resolve().parent,

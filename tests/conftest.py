@@ -89,8 +89,8 @@ def shared_dir() -> Path:
 
 
 @pytest.fixture(scope="session")
-def comparisons(request: pytest.FixtureRequest) -> Callable[[str, int], None]:
-    """Count comparisons with golden files or data: ``comparisons("aggregators", 1234)``."""
+def count_comparisons(request: pytest.FixtureRequest) -> Callable[[str, int], None]:
+    """Count comparisons with golden files or data: ``count_comparisons("aggregators", 1234)``."""
     counter = request.config.stash[COMPARED]
 
     def count(what: str, number: int) -> None:

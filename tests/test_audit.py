@@ -26,6 +26,7 @@ def test_unchecked_packages_are_named() -> None:
 
 
 def test_no_answer_at_all_is_not_a_clean_report() -> None:
+    # The audited package itself is not counted.
     lines, found, complete = summarise([SKIPPED, {**SKIPPED, "name": "bucketrank"}])
     assert (found, complete) == (False, False)
     assert lines[0] == "Python packages: 0 of 1 checked"

@@ -54,8 +54,8 @@ def test_bad_input() -> None:
         Baseline(aggregator=br.Borda("auto")).fit(X, Y)
 
 
-def test_ties_are_hard_to_beat_on_movies(shared_dir: Path, comparisons: Any) -> None:
+def test_ties_are_hard_to_beat_on_movies(shared_dir: Path, count_comparisons: Any) -> None:
     values, truth = load(shared_dir, "movies")
     score = Baseline("all_tied").fit(values, truth).score(values, truth)
     assert score == pytest.approx(0.443, abs=0.001)
-    comparisons("rows of movies", len(truth))
+    count_comparisons("rows of movies", len(truth))

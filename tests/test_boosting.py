@@ -109,7 +109,7 @@ def test_any_profile_can_be_learned(Y: list[list[float]], seed: int) -> None:
 
 
 def test_boosting_reaches_known_scores(
-    shared_dir: Path, comparisons: Callable[[str, int], None]
+    shared_dir: Path, count_comparisons: Callable[[str, int], None]
 ) -> None:
     count = 0
     for name, least in (("iris", 0.88), ("wine", 0.85), ("glass", 0.78)):
@@ -119,7 +119,7 @@ def test_boosting_reaches_known_scores(
         booster = PartialLabelRankingBooster(random_state=0).fit(X[train], Y[train])
         assert booster.score(X[test], Y[test]) > least
         count += len(test)
-    comparisons("boosted test rows", count)
+    count_comparisons("boosted test rows", count)
 
 
 def test_staged_predictions_equal_those_of_shorter_boosters() -> None:

@@ -9,10 +9,10 @@ import pytest
 pytest_plugins = ["pytester"]
 
 COMPARES = """
-def test_golden(shared_dir, comparisons):
-    comparisons("aggregators", 1200)
-    comparisons("aggregators", 34)
-    comparisons("trees", 4)
+def test_golden(shared_dir, count_comparisons):
+    count_comparisons("aggregators", 1200)
+    count_comparisons("aggregators", 34)
+    count_comparisons("trees", 4)
     assert shared_dir.is_dir()
 """
 SKIPS_ITSELF = """

@@ -252,7 +252,7 @@ def test_tables_of_descriptions() -> None:
 
 
 def test_descriptions_are_those_of_the_paper(
-    shared_dir: Path, comparisons: Callable[[str, int], None]
+    shared_dir: Path, count_comparisons: Callable[[str, int], None]
 ) -> None:
     paper = pd.read_csv(shared_dir / "paper" / "datasets.csv", index_col="dataset")
     found = datasets.describe(datasets.read_folder(shared_dir / "data")).to_pandas()
@@ -268,11 +268,11 @@ def test_descriptions_are_those_of_the_paper(
             assert found.loc[name, column] == row[column], (name, column)
         assert round(found.loc[name, "mean_buckets"], 3) == pytest.approx(row["mean_buckets"])
     assert (found["missing"] == 0).all()
-    comparisons("dataset table", 5 * len(paper))
+    count_comparisons("dataset table", 5 * len(paper))
 
 
 def test_sizes_listed_for_the_paper_datasets_equal_the_files(
-    shared_dir: Path, comparisons: Callable[[str, int], None]
+    shared_dir: Path, count_comparisons: Callable[[str, int], None]
 ) -> None:
     paper = pd.read_csv(shared_dir / "paper" / "datasets.csv", index_col="dataset")
     for entry in datasets.PAPER_DATASETS:
@@ -280,7 +280,7 @@ def test_sizes_listed_for_the_paper_datasets_equal_the_files(
         size = (data.n_samples, data.n_features, data.n_labels)
         assert size == (entry.instances, entry.features, entry.labels)
         assert entry.openml_id == paper.loc[entry.name, "openml_id"]
-    comparisons("dataset sizes", 4 * len(paper))
+    count_comparisons("dataset sizes", 4 * len(paper))
 
 
 # `published` is the mean number of buckets of the paper's dataset with the same name. For digits it is that of

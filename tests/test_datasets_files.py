@@ -219,7 +219,7 @@ def test_fast_parser_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_numbers_are_parsed_as_by_float(
-    shared_dir: Path, comparisons: Callable[[str, int], None]
+    shared_dir: Path, count_comparisons: Callable[[str, int], None]
 ) -> None:
     cells = 0
     for file in sorted((shared_dir / "data").glob("*.csv")):
@@ -229,4 +229,4 @@ def test_numbers_are_parsed_as_by_float(
         assert header.split(",") == [*data.feature_names, *data.label_names]
         assert np.array_equal(np.hstack([data.X, data.Y]), expected)
         cells += expected.size
-    comparisons("cells of CSV files", cells)
+    count_comparisons("cells of CSV files", cells)

@@ -107,7 +107,7 @@ def test_out_of_bag_predictions_come_from_trees_without_the_row(variant: str) ->
     assert forest.oob_score_ == pytest.approx(br.tau_x(Y, predicted))
     training_score = br.tau_x(Y, br.TauX().aggregate_pair_shares(inside))
     assert forest.oob_score_ < training_score - 0.1
-    # Weights affect the score; rows of weight 0 have no effect.
+    # The score is weighted; rows of weight 0 have no out-of-bag votes and do not enter it.
     weights = (np.arange(len(X)) % 2).astype(float)
     weighted = clone(forest).fit(X, Y, weights)
     kept = weighted.forest_.out_of_bag_counts() > 0
@@ -271,7 +271,7 @@ def test_a_child_forked_during_the_first_prediction_predicts() -> None:
     assert statuses == [0] * len(statuses) != [], "14 is SIGALRM: the child waits for ever"
 
 
-def test_a_forest_beats_a_tree(shared_dir: Path, comparisons: Any) -> None:
+def test_a_forest_beats_a_tree(shared_dir: Path, count_comparisons: Any) -> None:
     X, Y = load(shared_dir, "vehicle")
     test = np.arange(len(X)) % 5 == 0
     for missing, least in ((0.0, 0.82), (0.6, 0.74)):
@@ -280,7 +280,7 @@ def test_a_forest_beats_a_tree(shared_dir: Path, comparisons: Any) -> None:
         tree = br.PartialLabelRankingTree.paper().fit(X[~test], train)
         score = forest.score(X[test], Y[test])
         assert score > max(least, tree.score(X[test], Y[test]) + 0.02)
-    comparisons("rows of vehicle", int(test.sum()))
+    count_comparisons("rows of vehicle", int(test.sum()))
 
 
 def test_compare_includes_forests_and_shrunk_trees() -> None:

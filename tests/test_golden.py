@@ -13,14 +13,16 @@ import pytest
 import bucketrank as br
 
 
-def test_pair_order_matrices(shared_dir: Path, comparisons: Callable[[str, int], None]) -> None:
+def test_pair_order_matrices(
+    shared_dir: Path, count_comparisons: Callable[[str, int], None]
+) -> None:
     cases = json.loads((shared_dir / "golden" / "aggregators.json").read_text())["cases"]
     for case in cases:
         Y = np.array(case["Y"], dtype=float)
         C = br.pair_order_matrix(Y, case["weights"])
         # The golden matrices are printed with twelve decimals.
         np.testing.assert_allclose(C, case["C"], atol=6e-13, err_msg=f"case {case['id']}")
-    comparisons("pair order matrices", len(cases))
+    count_comparisons("pair order matrices", len(cases))
 
 
 def aggregator_of(configuration: str) -> br.Aggregator:
@@ -33,7 +35,7 @@ def aggregator_of(configuration: str) -> br.Aggregator:
     )
 
 
-def test_aggregators(shared_dir: Path, comparisons: Callable[[str, int], None]) -> None:
+def test_aggregators(shared_dir: Path, count_comparisons: Callable[[str, int], None]) -> None:
     compared = 0
     for case in json.loads((shared_dir / "golden" / "aggregators.json").read_text())["cases"]:
         Y = np.array(case["Y"], dtype=float)
@@ -43,11 +45,11 @@ def test_aggregators(shared_dir: Path, comparisons: Callable[[str, int], None]) 
                 assert consensus.tolist() == expected, (case["id"], configuration)
                 compared += 1
     assert compared > 2000
-    comparisons("aggregators", compared)
+    count_comparisons("aggregators", compared)
 
 
 def test_datasets_are_rankings_with_the_published_number_of_buckets(
-    shared_dir: Path, comparisons: Callable[[str, int], None]
+    shared_dir: Path, count_comparisons: Callable[[str, int], None]
 ) -> None:
     with (shared_dir / "paper" / "datasets.csv").open() as file:
         described = {row["dataset"]: row for row in csv.DictReader(file)}
@@ -63,4 +65,4 @@ def test_datasets_are_rankings_with_the_published_number_of_buckets(
         # The published table gives 109 rows for breast; the data have 106.
         tolerance = 0.05 if path.stem == "breast" else 6e-4
         assert mean_buckets == pytest.approx(float(expected["mean_buckets"]), abs=tolerance)
-        comparisons("datasets", 1)
+        count_comparisons("datasets", 1)

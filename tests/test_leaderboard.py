@@ -362,7 +362,7 @@ def test_bad_battles(options: dict[str, Any], message: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_dask_data_frame_of_comparisons_gives_the_leaderboard_of_one_pass(
+def test_counts_of_dask_partitions_give_the_same_leaderboard(
     battles: datasets.Battles, board: Leaderboard, tmp_path: Path
 ) -> None:
     import dask.dataframe as dd

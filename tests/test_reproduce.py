@@ -55,7 +55,7 @@ def test_terminal_output_fits_80_columns(
 
 
 def test_the_paper_compared_with_itself_has_no_differences(
-    paper_study: Study, published: Published, comparisons: Callable[[str, int], None]
+    paper_study: Study, published: Published, count_comparisons: Callable[[str, int], None]
 ) -> None:
     cells = list(published.cells(paper_study))
     assert len(cells) == 17 * 8 * 3
@@ -67,7 +67,7 @@ def test_the_paper_compared_with_itself_has_no_differences(
     assert len(scores.more[0].columns[0].texts) == 408
     assert len(times.tables) + len(times.more) == 3
     assert len(times.figures) == 3
-    comparisons("the paper's tables compared with themselves", len(cells))
+    count_comparisons("the paper's tables compared with themselves", len(cells))
     by_name = {column.name: column for column in tests.tables[2].columns}
     place = by_name["method"].texts.index("mc3")
     assert by_name["rank"].texts[place] == by_name["paper's rank"].texts[place] == "4.26"
@@ -86,7 +86,7 @@ def test_the_report_has_the_papers_tables(paper_study: Study, published: Publish
 
 
 def test_thresholds_of_the_real_datasets(
-    shared_dir: Path, published: Published, comparisons: Callable[[str, int], None]
+    shared_dir: Path, published: Published, count_comparisons: Callable[[str, int], None]
 ) -> None:
     real = [read_csv(shared_dir / "data" / f"{name}.csv") for name in ("algae", "movies")]
     rules = {name: BetaRecommender.default(name) for name in SCORING}
@@ -103,7 +103,7 @@ def test_thresholds_of_the_real_datasets(
     for recommended, best in zip(columns["τ_X"], columns["τ_X at best"], strict=True):
         # The sweep includes values close to every recommendation.
         assert recommended <= best + 0.01
-    comparisons("the paper's thresholds", 3 * len(columns["case"]))
+    count_comparisons("the paper's thresholds", 3 * len(columns["case"]))
 
 
 def test_missing_tables_are_empty(tmp_path: Path, paper_study: Study) -> None:

@@ -21,7 +21,7 @@ CELL_BOUND = {0: 0.035, 30: 0.05, 60: 0.07}
 
 
 @pytest.mark.slow
-def test_small_datasets(shared_dir: Path, comparisons: Callable[[str, int], None]) -> None:
+def test_small_datasets(shared_dir: Path, count_comparisons: Callable[[str, int], None]) -> None:
     with (shared_dir / "paper" / "accuracy.csv").open(encoding="utf-8") as lines:
         published = {
             (row["dataset"], int(row["missing"]), row["aggregator"]): float(row["tau_x_mean"])
@@ -41,4 +41,4 @@ def test_small_datasets(shared_dir: Path, comparisons: Callable[[str, int], None
             assert abs(difference.mean()) < MEAN_BOUND[missing], (missing, method)
             assert np.abs(difference).max() < CELL_BOUND[missing], (missing, method)
             compared += len(paper)
-    comparisons("published accuracies", compared)
+    count_comparisons("published accuracies", compared)

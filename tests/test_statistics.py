@@ -73,7 +73,7 @@ def paper_holm(shared_dir: Path, missing: int) -> dict[str, dict[str, str]]:
 
 
 def test_the_papers_holm_table_at_60_percent(
-    shared_dir: Path, comparisons: Callable[[str, int], None]
+    shared_dir: Path, count_comparisons: Callable[[str, int], None]
 ) -> None:
     scores = paper_scores(shared_dir, 60)
     assert scores.shape == (17, 8)
@@ -92,12 +92,12 @@ def test_the_papers_holm_table_at_60_percent(
         counts = tuple(int(printed[method][name]) for name in ("win", "tie", "loss"))
         assert test.counts.against("borda", method) == counts, method
     assert set(test.not_different) == {"bucket_pivot", "copeland"}
-    comparisons("the paper's Holm table", len(determined) + 4 + 3 * len(test.methods))
+    count_comparisons("the paper's Holm table", len(determined) + 4 + 3 * len(test.methods))
 
 
 @pytest.mark.parametrize("missing", [0, 30, 60])
 def test_the_papers_conclusions_follow_from_its_scores(
-    shared_dir: Path, comparisons: Callable[[str, int], None], missing: int
+    shared_dir: Path, count_comparisons: Callable[[str, int], None], missing: int
 ) -> None:
     test = holm(paper_scores(shared_dir, missing))
     printed = paper_holm(shared_dir, missing)
@@ -108,7 +108,7 @@ def test_the_papers_conclusions_follow_from_its_scores(
         assert test.friedman.ranks[name] == pytest.approx(float(row["mean_rank"]), abs=0.18)
     assert test.friedman.rejected
     assert test.friedman.p_value < 1e-12
-    comparisons("the paper's Holm table", 2 * len(printed))
+    count_comparisons("the paper's Holm table", 2 * len(printed))
 
 
 @given(score_lists())

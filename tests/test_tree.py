@@ -294,11 +294,11 @@ def test_splits_are_as_good_as_sklearns() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DATASETS)
 def test_splits_are_as_good_as_sklearns_on_the_datasets(
-    name: str, shared_dir: Path, comparisons: Callable[[str, int], None]
+    name: str, shared_dir: Path, count_comparisons: Callable[[str, int], None]
 ) -> None:
     # All nodes of small trees; the top five and a sample of larger trees, because all would take minutes.
     X, Y = load(shared_dir, name)
-    comparisons("nodes with scikit-learn", assert_best_of_sklearn(X, Y, nodes=300))
+    count_comparisons("nodes with scikit-learn", assert_best_of_sklearn(X, Y, nodes=300))
 
 
 def test_whole_trees_equal_sklearns_where_no_split_has_a_rival() -> None:
@@ -335,7 +335,7 @@ def has_rivals(tree: PartialLabelRankingTree, X: Array, Y: Array) -> bool:
     return False
 
 
-def test_golden_trees(shared_dir: Path, comparisons: Callable[[str, int], None]) -> None:
+def test_golden_trees(shared_dir: Path, count_comparisons: Callable[[str, int], None]) -> None:
     golden = json.loads((shared_dir / "golden" / "trees.json").read_text())["trees"]
     for case in golden:
         X, Y = load(shared_dir, case["dataset"])
@@ -355,7 +355,7 @@ def test_golden_trees(shared_dir: Path, comparisons: Callable[[str, int], None])
             else:
                 assert nodes["feature"][index] == node["feature"]
                 assert nodes["thresholds"][index] == pytest.approx([node["threshold"]], abs=1e-9)
-        comparisons("nodes of golden trees", len(found))
+        count_comparisons("nodes of golden trees", len(found))
         golden_predictions = case["predict_train"]
         borda, pivot = tree.predict_many(X, [Borda(0.9), BucketPivot(0.25)])
         np.testing.assert_array_equal(borda, golden_predictions["borda_0.9"])
@@ -363,7 +363,7 @@ def test_golden_trees(shared_dir: Path, comparisons: Callable[[str, int], None])
         expected = np.array(golden_predictions["bucket_pivot_0.25"])
         assert decided.sum() > 0.1 * len(X)
         np.testing.assert_array_equal(pivot[decided], expected[decided])
-        comparisons("predictions of golden trees", len(X) + int(decided.sum()))
+        count_comparisons("predictions of golden trees", len(X) + int(decided.sum()))
 
 
 def leaves_with_a_pivot_tie(tree: PartialLabelRankingTree) -> list[int]:

@@ -204,7 +204,7 @@ def test_the_papers_tree_has_a_constructor() -> None:
     assert tree.get_params() == {**br.PartialLabelRankingTree("mc3").get_params(), "n_jobs": 2}
 
 
-def test_shrinkage_helps_where_leaves_are_small(shared_dir: Path, comparisons: Any) -> None:
+def test_shrinkage_helps_where_leaves_are_small(shared_dir: Path, count_comparisons: Any) -> None:
     X, Y = load(shared_dir, "vowel")
     test = np.arange(len(X)) % 5 == 0
     train = br.drop_labels(Y[~test], 0.6, seed=1)
@@ -214,7 +214,7 @@ def test_shrinkage_helps_where_leaves_are_small(shared_dir: Path, comparisons: A
         tree = br.PartialLabelRankingTree("tau_x", min_samples_split=2, **params)
         scores.append(tree.fit(X[~test], train).score(X[test], Y[test]))
     assert scores[0] + 0.02 < scores[1] < scores[2]
-    comparisons("rows of vowel", int(test.sum()))
+    count_comparisons("rows of vowel", int(test.sum()))
 
 
 def test_pairs_are_in_the_order_of_their_labels() -> None:

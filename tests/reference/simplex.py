@@ -86,9 +86,9 @@ def feasible_tableau(program: Program) -> Tableau:
 
 
 def without_artificial(tableau: Tableau, real: int) -> Tableau:
-    """Pivot artificial variables, all 0, out of the basis and drop their columns.
+    """Pivot artificial variables, all 0, out of the basis and drop their columns: all but the first `real`.
 
-    An equation without any remaining real column is 0 = 0 and is dropped, too.
+    An equation whose first `real` coefficients are all 0 is redundant and is dropped, too.
     """
     kept = []
     for i in range(len(tableau.rows)):

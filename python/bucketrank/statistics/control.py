@@ -144,9 +144,9 @@ def holm(
 ) -> HolmTest:
     r"""Compare a control with every other method by Holm's step-down procedure.
 
-    The difference of two average ranks, divided by :math:`\sqrt{k (k + 1) / (6 N)}`, is compared with the standard
-    normal distribution, two-sided; the p-values are adjusted so that the probability of any false
-    rejection is at most `alpha`.
+    The difference of two average ranks, divided by :math:`\sqrt{k (k + 1) / (6 N)}` for k methods on N datasets, is
+    compared with the standard normal distribution, two-sided; the p-values are adjusted so that the probability of any
+    false rejection is at most `alpha`.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def holm(
 
 
 def holm_adjusted(p_values: Any) -> NDArray[np.float64]:
-    """Adjust p-values for their number by Holm's procedure.
+    """Adjust p-values for multiple comparisons by Holm's procedure.
 
     Parameters
     ----------

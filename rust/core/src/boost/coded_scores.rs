@@ -1,5 +1,5 @@
-//! Scores of many or very few rows without missing values: their features are coded once, and several trees are added
-//! together.
+//! Scores of rows without missing values: the features of each row are coded once, and the values of several trees are
+//! added together. Used for fewer than [`FEW_ROWS`] or at least `MANY_ROWS` rows; in between, coding does not pay.
 
 use std::sync::OnceLock;
 
@@ -16,12 +16,13 @@ use super::model::{add_leaves_to_row, ScoreTree, FEW_ROWS};
 /// their values fit in the first-level cache.
 const TREES_AT_ONCE: usize = 4;
 
-/// The trees of a booster with ranks in place of thresholds, computed when they are first needed.
+/// The coded trees of a booster: each threshold is replaced by its rank among the thresholds of its feature. Coded when
+/// first needed.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CodedCache(OnceLock<Option<ShallowTrees>>);
 
 impl CodedCache {
-    /// The coded trees, unless they are too deep.
+    /// The coded trees; `None` if [`ShallowTrees::new`] cannot code them.
     pub(super) fn get(&self, features: usize, trees: &[ScoreTree]) -> Option<&ShallowTrees> {
         let code = || {
             let nodes: Vec<_> = trees.iter().map(FlatTree::flat_nodes).collect();
@@ -153,45 +154,45 @@ impl Kernel for AddTrees<'_> {
     #[inline(always)]
     fn run(self) {
         let rows = self.scores.len() / self.outputs;
-        let mut found: [&[f32]; TREES_AT_ONCE] = [&[]; TREES_AT_ONCE];
-        let found = &mut found[..self.trees.len()];
+        let mut leaf_values: [&[f32]; TREES_AT_ONCE] = [&[]; TREES_AT_ONCE];
+        let leaf_values = &mut leaf_values[..self.trees.len()];
         for (row, scores) in self.scores.chunks_exact_mut(self.outputs).enumerate() {
             let leaves = self.leaves.iter().skip(row).step_by(rows);
-            for ((found, tree), &leaf) in found.iter_mut().zip(self.trees).zip(leaves) {
-                *found = tree.leaf_values(leaf as usize, self.outputs);
+            for ((values, tree), &leaf) in leaf_values.iter_mut().zip(self.trees).zip(leaves) {
+                *values = tree.leaf_values(leaf as usize, self.outputs);
             }
             let (wide, rest) = scores.as_chunks_mut::<32>();
             for (chunk, scores) in wide.iter_mut().enumerate() {
-                add_values(scores, found, chunk * 32);
+                add_values(scores, leaf_values, chunk * 32);
             }
             let mut first = wide.len() * 32;
             let (middle, rest) = rest.as_chunks_mut::<16>();
             for scores in middle {
-                add_values(scores, found, first);
+                add_values(scores, leaf_values, first);
                 first += 16;
             }
             let (narrow, rest) = rest.as_chunks_mut::<4>();
             for scores in narrow {
-                add_values(scores, found, first);
+                add_values(scores, leaf_values, first);
                 first += 4;
             }
             for scores in rest.as_chunks_mut::<1>().0 {
-                add_values(scores, found, first);
+                add_values(scores, leaf_values, first);
                 first += 1;
             }
         }
     }
 }
 
-/// Adds `LANES` values of each leaf, starting at index `first`, to scores that stay in registers meanwhile.
+/// Adds `WIDTH` values of one leaf per tree, from output `first` on, to scores that stay in registers meanwhile.
 #[inline(always)]
-fn add_values<const LANES: usize>(scores: &mut [f32; LANES], leaves: &[&[f32]], first: usize) {
+fn add_values<const WIDTH: usize>(scores: &mut [f32; WIDTH], leaf_values: &[&[f32]], first: usize) {
     let mut lanes = *scores;
-    for leaf in leaves {
-        let Some(values) = leaf[first..].first_chunk::<LANES>() else {
+    for values in leaf_values {
+        let Some(values) = values[first..].first_chunk::<WIDTH>() else {
             continue;
         };
-        for lane in 0..LANES {
+        for lane in 0..WIDTH {
             lanes[lane] += values[lane];
         }
     }

@@ -31,7 +31,7 @@ pub trait SavedModel: Sized {
     /// [`crate::error::Error::SavedModel`] for arrays that [`Self::write`] cannot have written.
     fn read(section: &mut Section<'_, '_>) -> Result<Self>;
 
-    /// The model as a separate container.
+    /// Serialises the model into a new container.
     fn to_bytes(&self) -> Vec<u8> {
         let mut container = ContainerWriter::new(Self::NAME);
         self.write(&mut container.root());
@@ -91,8 +91,8 @@ mod damage {
         assert_eq!(M::from_bytes(&repair(newer)).unwrap_err(), expected);
     }
 
-    /// Changes each byte after the version and repairs the checksum. Some changes give another valid model; `use_model`
-    /// checks that its methods are safe. Returns the number of models that were read.
+    /// Changes each byte after the version and repairs the checksum. Some changes give another valid model: `use_model`
+    /// checks that its methods neither panic nor fail. Returns the number of these models.
     pub(super) fn check_repaired<M: SavedModel>(model: &M, use_model: impl Fn(&M)) -> usize {
         let bytes = model.to_bytes();
         let mut read = 0;
