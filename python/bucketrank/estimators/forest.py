@@ -65,7 +65,8 @@ class PartialLabelRankingForest(ScoreRanker):
     max_depth : int, optional
         Largest depth of the trees.
     min_samples_split : "paper", int or float, default 2
-        Nodes with fewer rows are not split. Values other than 2 make bootstrap trees slower to grow.
+        Nodes with fewer rows are not split. ``"paper"`` is twice the number of labels; a float is a share of the
+        training rows. Values other than 2 make bootstrap trees slower to grow.
     min_samples_leaf : int or float, default 1
         Smallest number of rows of a child.
     shrinkage_strength : float, default 0.5
@@ -101,7 +102,8 @@ class PartialLabelRankingForest(ScoreRanker):
     feature_importances_ : ndarray of shape (n_features,)
         Mean share of each feature in the decrease of impurity.
     categories_ : dict
-        For each categorical feature, by index, its categories in the learnt order; empty without categories.
+        For each categorical feature, by index, its categories in the order learnt in fit; a split sends the first
+        ones left. Empty without categories.
     n_features_in_, n_labels_in_ : int
         Numbers of features and labels.
     feature_names_in_, label_names_in_ : ndarray
@@ -109,10 +111,10 @@ class PartialLabelRankingForest(ScoreRanker):
 
     Notes
     -----
-    Trees store no shares. The first prediction prepares the forest for fast predictions and keeps at most 64 MB of
-    shares, 192 MB of weighted rankings, and a few bytes per node and training row in memory, not in the saved model;
-    predicted shares differ from the exact ones by at most 1e-6. Weights are compared with `shrinkage_strength` as
-    numbers of rows: weights that add up to 1 are weak evidence, and leave the shares near ⅓.
+    Fitted trees store no shares. The first prediction computes tables for fast predictions, which stay in memory and
+    are not saved with the model: at most 64 MB of shares, 192 MB of weighted rankings, and a few bytes per node and per
+    training row. Predicted shares differ from the exact ones by at most 1e-6. Weights are compared with
+    `shrinkage_strength` as numbers of rows: weights that add up to 1 are weak evidence, and leave the shares near ⅓.
 
     Examples
     --------
@@ -235,7 +237,7 @@ class PartialLabelRankingForest(ScoreRanker):
         return self.forest_.pair_shares(values, self.shrinkage_strength_, False, n_jobs)
 
     def predict_oob_pair_shares(self, X: Any) -> NDArray[np.float64]:
-        """Predict the shares of the training rows, each by the trees that are out-of-bag for it.
+        """Predict the shares of the training rows, each by the trees whose bootstrap sample does not contain it.
 
         Parameters
         ----------
@@ -370,8 +372,8 @@ class PartialLabelRankingForest(ScoreRanker):
         has_pairs = (~np.isnan(truth.astype(float))).sum(axis=1) > 1
         if not has_pairs.any():
             warnings.warn(
-                "no training row with two labels is out-of-bag for any tree, so there is no out-of-bag score; "
-                "more trees leave out more rows",
+                "no training row that ranks two or more labels is out-of-bag for any tree, so there is no out-of-bag "
+                "score; more trees leave out more rows",
                 stacklevel=3,
             )
             return math.nan, strength

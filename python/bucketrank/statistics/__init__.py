@@ -1,7 +1,8 @@
 """Statistical tests of differences between methods.
 
-Every function takes scores of methods on datasets, as a :class:`ScoreTable` or in a form that :meth:`ScoreTable.of`
-accepts, and returns a result that prints as a table and has the methods ``to_pandas``, ``to_latex`` and ``to_dict``.
+The functions take scores of methods on datasets, as a :class:`ScoreTable` or in a form that :meth:`ScoreTable.of`
+accepts, and return a result that prints as a table and has the methods ``to_pandas``, ``to_latex`` and ``to_dict``.
+Only :func:`holm_adjusted` takes an array of p-values and returns an array.
 
 Examples
 --------

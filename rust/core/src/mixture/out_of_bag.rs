@@ -21,7 +21,8 @@ const VARIANCE_FACTOR: f64 = 3.0;
 /// Largest correction of the logarithm of a share: the variance is known to first order only.
 const LARGEST_CORRECTION: f64 = 3.0;
 
-/// Excess variance of the log ratio x of a pair, covariance of x and y, and variance of y.
+/// Excess noise of the log ratios of a pair, x of before to after and y of tied to not tied: variance of x,
+/// covariance of x and y, and variance of y. See [`log_ratios_of_pair`].
 pub(super) type LogNoise = [f64; 3];
 
 /// Out-of-bag shares of the observed pairs.
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_of_a_log_share_is_that_of_its_log_ratios() {
+    fn noise_of_a_log_share_follows_from_that_of_the_log_ratios() {
         let shares = [0.5, 0.2, 0.3];
         let noise = [0.04, -0.01, 0.09];
         let step = 1e-6;

@@ -77,7 +77,8 @@ impl SumTables {
     }
 }
 
-/// Score tables of small nodes, and the prepared columns of the current node.
+/// Score tables of small nodes, and the prepared columns of the current node. A column stands for one pair of labels,
+/// or several equivalent ones; see [`PairSets`].
 pub(crate) struct SmallScoreTables {
     /// Empty if labels are missing.
     tables: Arc<SumTables>,
@@ -131,8 +132,8 @@ impl SmallScoreTables {
         })
     }
 
-    /// Improvement of each split of the current node, given by its rows and its score, into one of `left_sets` and the
-    /// other rows.
+    /// Improvement of each split of the current node into one of `left_sets` and the other rows. `node` holds the set
+    /// of the node's rows and the node's score.
     pub(crate) fn improvements(
         &self,
         scores: &ScoreTables,
@@ -199,9 +200,9 @@ impl SmallScoreTables {
         }
     }
 
-    /// Appends close upper bounds on what [`Self::improvements`] computes to `out`, for complete rankings. Returns
-    /// false and appends nothing if the node has too many rows, the rankings have too many pairs, or the machine has no
-    /// suitable instructions.
+    /// Appends to `out` close upper bounds on the improvements that [`Self::improvements`] computes, for complete
+    /// rankings. Returns false and appends nothing if the node has too many rows, the rankings have too many pairs, or
+    /// the machine has no suitable instructions.
     pub(super) fn bound_improvements(
         &self,
         entropy: &IntegerEntropy,
@@ -231,7 +232,7 @@ impl SmallScoreTables {
     fn score_complete_splits(
         &self,
         entropy: &IntegerEntropy,
-        (rows, sum): (u64, i64),
+        (rows, node_score): (u64, i64),
         left_sets: &[u64],
         out: &mut Vec<f64>,
     ) {
@@ -242,7 +243,7 @@ impl SmallScoreTables {
         };
         // The remainder never changes the index; it avoids a bounds check.
         let f = |start: u16, part: u32| sums[(usize::from(start) + part as usize) % SUM_TABLE_LEN];
-        let improvement = self.improvement(entropy, (n, sum));
+        let improvement = self.improvement(entropy, (n, node_score));
         let (two_outcomes, three_outcomes) = self.prepared.split_at(self.two_outcomes);
         let (chunks, last) = left_sets.as_chunks::<2>();
         for left_sets in chunks {
@@ -335,12 +336,13 @@ impl Kernel for ScoreSplits<'_> {
                     .score_complete_splits(entropy, self.node, self.left_sets, self.out);
             }
             ScoreTables::Incomplete(tables) => {
-                let (rows, sum) = self.node;
+                let (rows, node_score) = self.node;
                 let n = rows.count_ones() as usize;
                 for &left_set in self.left_sets {
                     let sums = score_incomplete_sides(tables, self.columns, left_set);
                     let left = left_set.count_ones() as usize;
-                    self.out.push(self.scores.improvement(n, sum, left, sums));
+                    self.out
+                        .push(self.scores.improvement(n, node_score, left, sums));
                 }
             }
         }
