@@ -85,10 +85,7 @@ def _names(count: str, *, only_strings: bool = False) -> _Field:
 
 
 def _fitted(kind: Any, positive: str = "") -> _Field:
-    """Return the field of a fitted core model with the features and labels of the estimator.
-
-    `positive` is an attribute of the core model that must be above 0.
-    """
+    """Return the field of a fitted core model of the estimator's shape, whose attribute `positive` is above 0."""
 
     def accepts(value: Any, state: _State) -> bool:
         shape = (state["n_features_in_"], state["n_labels_in_"])

@@ -89,10 +89,9 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
     max_depth : int, default 6
         Depth of the boosted trees.
     n_parts : int, optional
-        Number of folds: each is held out by one booster and one linear model. None means 2000 divided by the number
-        of comparisons, but at least 5 and at most 20; with at most 100 comparisons, the models of the folds only serve
-        to choose rounds and weights, and predictions use one booster and one linear model that are fitted on all
-        rows. A row that ranks k labels holds k - 1 comparisons.
+        Number of folds: each is held out by one booster and one linear model. None means 2000 divided by the number of
+        comparisons (a row that ranks k labels holds k - 1), but at least 5 and at most 20. With at most 100, models of
+        folds only choose rounds and weights; one booster and one linear model that are fitted on all rows predict.
     random_state : int, RandomState instance, optional
         Seed of all draws.
     n_jobs : int, optional
@@ -140,8 +139,7 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
     `sample_weight` divided by the mean over these rows; the initial weights act as a prior worth 10 comparisons: 0.25,
     0.25 and 0.5, or more than 0.5 for the linear model if predictions use models fitted on all rows. The parameters of
     the geometric mean start at the weights of the mean, with a ridge penalty of 3 on the distance from them; its share
-    of the mixed shares is 0.75. With more than 65 labels, fewer rows are used: about four million pairs, but at least
-    50 rows.
+    of the mixed shares is 0.75. More than 65 labels use fewer rows: about four million pairs, but at least 50 rows.
 
     Examples
     --------

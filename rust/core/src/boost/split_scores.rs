@@ -238,8 +238,7 @@ fn add_lines<const N: usize>(sum: &mut [DerivativeLine; N], lines: &[DerivativeL
     }
 }
 
-/// Score of both sides of a boundary together, given the sums of the left side and of the node. Entry `i` is the sum
-/// over output `i` of all `N` groups.
+/// Score of both sides of a boundary, given the sums of its left side and node; entry `i` adds output `i` of `N` groups.
 #[inline(always)]
 fn score_sides<const N: usize>(
     left: &[DerivativeLine; N],

@@ -1,9 +1,8 @@
 //! [`AnchoredTree`]: a tree prepared for many predictions of shares that are smoothed by the m-estimate.
 //!
 //! Some nodes, the anchors, store their smoothed shares. The shares of a leaf are those of the anchor above it,
-//! corrected by the few training rows between both. The climb from the leaf to its anchor starts with the fraction
-//! f = 1: each node on the way up contributes its weights times q = f / (N + m) and leaves the fraction f = q · m to
-//! its parent, where N is the weight of the node and m the strength.
+//! corrected by the few training rows between both. A climb to the anchor starts with the fraction f = 1: each node of
+//! weight N contributes its weights times q = f / (N + m) and leaves f = q · m to its parent; m is the strength.
 //!
 //! For complete rankings the weights of a node are the same for all pairs, so these corrections are a weighted sum of
 //! rankings, the tail of the leaf. It is computed once per leaf and stored.
@@ -63,8 +62,7 @@ pub(crate) fn coarse_stride(labels: usize) -> usize {
 /// A tree with anchors.
 #[derive(Debug)]
 pub(crate) struct AnchoredTree {
-    /// In preorder, so that the nodes on the way up from a leaf are near each other; empty if every leaf is an anchor
-    /// or `tails` is present.
+    /// In preorder, so that a climb reads near nodes; empty if every leaf is an anchor or `tails` is present.
     nodes: Vec<ClimbNode>,
     /// Per node of the tree: for a leaf that is an anchor, [`EXACT`] and its slot; otherwise the index of the node in
     /// `nodes`, or for a leaf with a stored tail the start of that tail.
@@ -271,8 +269,8 @@ impl AnchoredTree {
         }
     }
 
-    /// Calls `visit` with each node from a leaf, given by [`LeafStart::Climb`], up to its anchor. The anchor itself is
-    /// not visited. The climb stops early when `visit` returns false.
+    /// Calls `visit` with each node from a leaf, given by [`LeafStart::Climb`], up to the last one below its anchor. The
+    /// climb stops early when `visit` returns false.
     pub(crate) fn climb(&self, start: u32, visit: impl FnMut(ClimbedNode) -> bool) -> ClimbEnd<'_> {
         self.end(self.climb_to_mark(start, visit))
     }
@@ -367,8 +365,7 @@ impl AnchoredTree {
     }
 }
 
-/// The nodes for climbs, if there are any, and the start of each leaf. `marks` holds, per node, the mark of an anchor
-/// or 0 for other nodes.
+/// The nodes for climbs, if any, and the start of each leaf. `marks` holds the marks of anchors, and 0 for other nodes.
 fn climb_nodes(tree: &Tree, marks: &[u32], has_tails: bool) -> (Vec<ClimbNode>, Vec<u32>) {
     let mut starts = marks.to_vec();
     if !has_tails {
