@@ -238,7 +238,7 @@ fn add_lines<const N: usize>(sum: &mut [DerivativeLine; N], lines: &[DerivativeL
     }
 }
 
-/// Score of both sides of a boundary, given the sums of its left side and node; entry `i` adds output `i` of `N` groups.
+/// Score of both sides of a boundary, given the sums of its left side and node: entry `i` is output `i` of all groups.
 #[inline(always)]
 fn score_sides<const N: usize>(
     left: &[DerivativeLine; N],

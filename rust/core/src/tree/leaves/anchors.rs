@@ -269,8 +269,8 @@ impl AnchoredTree {
         }
     }
 
-    /// Calls `visit` with each node from a leaf, given by [`LeafStart::Climb`], up to the last one below its anchor. The
-    /// climb stops early when `visit` returns false.
+    /// Calls `visit` with each node from a leaf, given by [`LeafStart::Climb`], up to the last one below its anchor.
+    /// The climb stops early when `visit` returns false.
     pub(crate) fn climb(&self, start: u32, visit: impl FnMut(ClimbedNode) -> bool) -> ClimbEnd<'_> {
         self.end(self.climb_to_mark(start, visit))
     }
