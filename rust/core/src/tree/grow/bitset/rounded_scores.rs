@@ -3,7 +3,8 @@
 //! The improvement of a partition grows with the sum of `F[c] = c·log2 c` over the counts c of the three outcomes of
 //! all columns on both sides. In a node of n rows, the six terms of a column sum to n·log2 n minus the six entropy
 //! terms c·log2(n/c), which are small. Here these are rounded down to whole units that fit in a byte, so that 32
-//! columns are one vector: the bounds cost a quarter of those of [`super::partition_bounds`] for larger nodes.
+//! columns are one vector: per column, the bounds take less than half the time of [`super::partition_bounds`], which
+//! serves larger nodes (profile of trees on the letter dataset: 0.3 to 0.5 against 0.8 to 1.1 ns per partition).
 
 use super::row_codes::{RowCodes, BLOCK};
 use super::small_score_tables::CountedPair;
