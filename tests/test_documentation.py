@@ -25,7 +25,7 @@ PAGES = sorted(
     if not any(path.is_relative_to(DOCS / folder) for folder in (*BUILT, "measured"))
 )
 # Modules that are not public.
-INTERNAL = {"commands", "csv_reader", "csv_records", "estimators", "suggest"}
+INTERNAL = {"commands", "csv_reader", "csv_records", "estimators", "preflib_header", "suggest"}
 
 
 def public_modules() -> list[str]:

@@ -18,7 +18,7 @@ from strategies import profiles
 HEADER = """# FILE NAME: example.toi
 # DATA TYPE: toi
 # NUMBER ALTERNATIVES: 3
-# NUMBER VOTERS: 9
+# TITLE: drinks
 # ALTERNATIVE NAME 1: tea
 # ALTERNATIVE NAME 2: coffee
 # ALTERNATIVE NAME 3: juice
@@ -123,6 +123,39 @@ def test_bad_files_name_file_and_line(tmp_path: Path, text: str, message: str) -
     with pytest.raises(BadFileError, match=message) as caught:
         br.read_preflib(file)
     assert str(caught.value).startswith(str(file))
+
+
+@pytest.mark.parametrize(
+    ("key", "stated", "reason"),
+    [
+        ("NUMBER VOTERS", 9, "may be truncated"),
+        ("NUMBER VOTERS", 7, "may be out of date"),
+        ("NUMBER UNIQUE ORDERS", 3, "may be truncated"),
+        ("NUMBER UNIQUE PREFERENCES", 3, "may be truncated"),
+    ],
+)
+def test_counts_of_the_header_must_be_those_of_the_ballots(
+    tmp_path: Path, key: str, stated: int, reason: str
+) -> None:
+    file = write_file(tmp_path, f"# {key}: {stated}\n{HEADER}5: 1,{{2,3}}\n3: 2\n")
+    found = 8 if key == "NUMBER VOTERS" else 2
+    message = rf"line 1: {key} is {stated}, but the ballots have {found}; the (file|header) {reason}"
+    with pytest.raises(BadFileError, match=message):
+        br.read_preflib(file)
+    write_file(tmp_path, file.read_text().replace(f": {stated}", f": {found}", 1))
+    assert len(br.read_preflib(file).positions) == 2
+    write_file(tmp_path, file.read_text().replace(f": {found}", ": many", 1))
+    with pytest.raises(BadFileError, match=rf"line 1: {key} is 'many'; expected a whole number"):
+        br.read_preflib(file)
+
+
+def test_counts_of_the_header_allow_repeated_orders_and_weights(tmp_path: Path) -> None:
+    repeated = f"# NUMBER VOTERS: 9\n# NUMBER UNIQUE ORDERS: {{}}\n{HEADER}5: 1,2\n3: 2,1\n1: 1,2\n"
+    for orders in (2, 3):
+        found = br.read_preflib(write_file(tmp_path, repeated.format(orders)))
+        assert found.positions.shape == (3, 3)
+    weighted = f"# NUMBER VOTERS: 7\n# NUMBER UNIQUE ORDERS: 2\n{HEADER}2.5: 1,2\n0.5: 2,1\n"
+    assert br.read_preflib(write_file(tmp_path, weighted)).positions.shape == (2, 3)
 
 
 def test_rankings_that_a_file_type_cannot_store_are_refused(tmp_path: Path) -> None:

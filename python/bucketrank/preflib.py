@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,16 +18,10 @@ from bucketrank._files import write_file
 from bucketrank._validation import Positions, as_positions, as_weights, label_names, with_missing
 from bucketrank.csv_reader import read_text
 from bucketrank.csv_records import BadFileError
+from bucketrank.preflib_header import PREFLIB_TYPES, PreflibHeader
 
 __all__ = ["PREFLIB_TYPES", "WeightedRankings", "read_preflib", "write_preflib"]
 
-PREFLIB_TYPES = ("soc", "soi", "toc", "toi", "cat")
-"""Data types: orders that are strict (s) or with ties (t), complete (c) or incomplete (i); and categories (cat)."""
-
-_MOST_LABELS = 2**16 - 1
-"""Largest number of labels of the Rust core."""
-
-_NAME = re.compile(r"ALTERNATIVE NAME (\d+)", re.IGNORECASE | re.ASCII)
 _BALLOT = re.compile(r"\s*([^:\s]+)\s*:(.*)")
 _COUNT = re.compile(r"\+?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
 _BUCKET = re.compile(r"\s*(?:\{([\d\s,]*)\}|(\d+))\s*(?:,(?=.)|$)", re.ASCII)
@@ -82,7 +75,8 @@ def read_preflib(path: str | os.PathLike[str]) -> WeightedRankings:
     Raises
     ------
     BadFileError
-        If the file is invalid; the message names file and line.
+        If the file is invalid, or its header states other numbers of voters or of unique orders than the ballots have;
+        the message names file and line.
 
     References
     ----------
@@ -114,9 +108,9 @@ def is_preflib(path: str, text: str) -> bool:
 def parse_preflib(name: str, text: str) -> WeightedRankings:
     """Return the rankings in the text of a PrefLib file; `name` appears in messages."""
     lines = list(_numbered(text))
-    header = _read_header(name, lines)
-    labels = _labels(name, header)
-    kind = _data_type(name, header)
+    header = PreflibHeader(name, lines)
+    labels = header.labels()
+    kind = header.data_type()
     rows: list[NDArray[np.float64]] = []
     counts: list[float] = []
     for number, line in lines:
@@ -132,6 +126,7 @@ def parse_preflib(name: str, text: str) -> WeightedRankings:
         rows.append(_positions(place, ballot[2], len(labels), kind))
     if not rows:
         raise BadFileError(f"{name}: no ballots; expected lines such as '12: 3,1,2'")
+    header.check_counts(counts, rows)
     weights = np.array(counts)
     return WeightedRankings(
         with_missing(_core.parse_positions(np.array(rows))),
@@ -144,68 +139,6 @@ def _numbered(text: str) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield number, line.strip()
-
-
-def _read_header(name: str, lines: Sequence[tuple[int, str]]) -> dict[str, tuple[int, str]]:
-    """Return line number and value by key; keys are in upper case."""
-    header: dict[str, tuple[int, str]] = {}
-    for number, line in lines:
-        key, colon, value = line.removeprefix("#").partition(":")
-        if line.startswith("#") and colon and key.strip():
-            header[key.strip().upper()] = number, value.strip()
-    if "NUMBER ALTERNATIVES" not in header:
-        raise BadFileError(
-            f"{name}: no line '# NUMBER ALTERNATIVES: ...'; expected a PrefLib file with a header of lines "
-            "'# KEY: value' (files of the format before 2022 can be downloaded again from preflib.org)"
-        )
-    return header
-
-
-def _labels(name: str, header: dict[str, tuple[int, str]]) -> list[Hashable]:
-    number, value = header["NUMBER ALTERNATIVES"]
-    if not re.fullmatch(r"[0-9]{1,5}", value) or not 2 <= int(value) <= _MOST_LABELS:
-        raise BadFileError(
-            f"{name}, line {number}: {value[:60]!r} alternatives; expected a whole number from 2 to {_MOST_LABELS}"
-        )
-    labels: list[Hashable] = [str(alternative) for alternative in range(1, int(value) + 1)]
-    for key, (line, text) in header.items():
-        found = _NAME.fullmatch(key)
-        if found is None:
-            continue
-        index = int(found[1]) - 1 if len(found[1]) < 10 else -1
-        if not 0 <= index < len(labels):
-            raise BadFileError(
-                f"{name}, line {line}: alternative {found[1]:.60}; expected a number from 1 to {len(labels)}"
-            )
-        labels[index] = text or labels[index]
-    return _distinct(labels)
-
-
-def _distinct(names: list[Hashable]) -> list[Hashable]:
-    """Append the number of the alternative to repeated names, which PrefLib allows."""
-    # A numbered name may equal the name of another alternative, which is then numbered in the next pass. Each pass
-    # numbers further alternatives, and once all are numbered, all names differ.
-    labels, numbered = list(names), {name for name, count in Counter(names).items() if count > 1}
-    repeated = numbered
-    while repeated:
-        labels = [
-            f"{name} ({number})" if name in numbered else name
-            for number, name in enumerate(names, start=1)
-        ]
-        repeated = {label for label, count in Counter(labels).items() if count > 1}
-        numbered |= {name for name, label in zip(names, labels, strict=True) if label in repeated}
-    return labels
-
-
-def _data_type(name: str, header: dict[str, tuple[int, str]]) -> str:
-    number, value = header.get("DATA TYPE", (0, Path(name).suffix[1:]))
-    kind = value.lower()
-    if kind not in PREFLIB_TYPES:
-        place = f"{name}, line {number}" if number else name
-        raise BadFileError(
-            f"{place}: data type {value[:60]!r}; expected one of {', '.join(PREFLIB_TYPES)}"
-        )
-    return kind
 
 
 def _count(place: str, word: str) -> float:
