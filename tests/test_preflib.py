@@ -67,6 +67,17 @@ def test_categories_are_positions(tmp_path: Path) -> None:
     assert Y.tolist() == [[1, 1, 2]]
 
 
+def test_files_of_categories_follow_the_specification(tmp_path: Path) -> None:
+    """Each ballot names all categories, also empty ones, and the header counts preferences, not orders."""
+    file = tmp_path / "drinks.cat"
+    br.write_preflib(file, [[1, 2, 3], [1, 1, 1]], weights=[1, 2])
+    header, ballots = file.read_text().splitlines()[:-2], file.read_text().splitlines()[-2:]
+    assert "# NUMBER UNIQUE PREFERENCES: 2" in header
+    assert not any("ORDERS" in line for line in header)
+    assert ballots == ["2: {1,2,3},{},{}", "1: 1,2,3"]
+    assert br.read_preflib(file).positions.tolist() == [[1, 1, 1], [1, 2, 3]]
+
+
 @given(data=st.data())
 def test_round_trip(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     Y = np.array(data.draw(profiles()))
@@ -139,7 +150,9 @@ def test_counts_of_the_header_must_be_those_of_the_ballots(
 ) -> None:
     file = write_file(tmp_path, f"# {key}: {stated}\n{HEADER}5: 1,{{2,3}}\n3: 2\n")
     found = 8 if key == "NUMBER VOTERS" else 2
-    message = rf"line 1: {key} is {stated}, but the ballots have {found}; the (file|header) {reason}"
+    message = (
+        rf"line 1: {key} is {stated}, but the ballots have {found}; the (file|header) {reason}"
+    )
     with pytest.raises(BadFileError, match=message):
         br.read_preflib(file)
     write_file(tmp_path, file.read_text().replace(f": {stated}", f": {found}", 1))

@@ -250,7 +250,7 @@ def write_preflib(
         "DATA TYPE": kind,
         "NUMBER ALTERNATIVES": len(names),
         "NUMBER VOTERS": sum(ballots.values()),
-        "NUMBER UNIQUE ORDERS": len(ballots),
+        f"NUMBER UNIQUE {'PREFERENCES' if kind == 'cat' else 'ORDERS'}": len(ballots),
     }
     if kind == "cat":
         n_categories = int(positions.max())
@@ -285,14 +285,16 @@ def _count_ballots(
 ) -> dict[str, int]:
     """Return the number of occurrences of each ballot, by the text of the ballot; rows of weight 0 are left out."""
     ballots: dict[str, int] = {}
+    # A ballot of categories names all of them; those behind its last alternative are empty.
+    n_buckets = positions.max(axis=1) if kind != "cat" else np.full(len(positions), positions.max())
     for row, weight in enumerate(weights):
         if weight:
-            text = _ballot(positions[row], row, kind)
+            text = _ballot(positions[row], row, kind, int(n_buckets[row]))
             ballots[text] = ballots.get(text, 0) + weight
     return ballots
 
 
-def _ballot(positions: NDArray[np.int64], row: int, kind: str) -> str:
+def _ballot(positions: NDArray[np.int64], row: int, kind: str, n_buckets: int) -> str:
     if not positions.any():
         raise ValueError(f"row {row} ranks no label; expected at least one")
     if kind in ("soc", "toc") and not positions.all():
@@ -301,7 +303,7 @@ def _ballot(positions: NDArray[np.int64], row: int, kind: str) -> str:
             f"row {row}, label {label}: position missing (NaN), which a {kind} file cannot hold; use the ending "
             f".{kind[:2]}i"
         )
-    buckets = [np.flatnonzero(positions == p) + 1 for p in range(1, int(positions.max()) + 1)]
+    buckets = [np.flatnonzero(positions == p) + 1 for p in range(1, n_buckets + 1)]
     if kind in ("soc", "soi"):
         tied = next((bucket for bucket in buckets if len(bucket) > 1), None)
         if tied is not None:
