@@ -43,8 +43,7 @@ impl<P: RawPosition> Kernel for ReadRowsKernel<'_, P> {
     }
 }
 
-/// Whether a row ranks every label without gaps and with positions below 64. Also false for exactly 31 or 63 buckets,
-/// where the sum in the check overflows.
+/// Whether a row ranks every label without gaps and with positions below 64.
 #[inline(always)]
 fn is_complete_dense(positions: &[u16]) -> bool {
     let mut seen = 0_u32;
@@ -56,15 +55,15 @@ fn is_complete_dense(positions: &[u16]) -> bool {
     if all >= 32 {
         return is_complete_dense_below_64(positions, all);
     }
-    // Bits 1..k and no others; bit 0 marks a missing label.
-    seen & 1 == 0 && seen.wrapping_add(2).is_power_of_two()
+    // Bits 1..k and no others; bit 0 marks a missing label. The shift makes room for the carry of 31 buckets.
+    seen & 1 == 0 && ((seen >> 1) + 1).is_power_of_two()
 }
 
 fn is_complete_dense_below_64(positions: &[u16], all: u16) -> bool {
     let seen = positions
         .iter()
         .fold(0_u64, |seen, &position| seen | 1 << (position & 63));
-    all < 64 && seen & 1 == 0 && seen.wrapping_add(2).is_power_of_two()
+    all < 64 && seen & 1 == 0 && ((seen >> 1) + 1).is_power_of_two()
 }
 
 /// Reads rows of positions; ranks rows with gaps or fractions densely, and reports invalid positions.
@@ -171,6 +170,26 @@ impl RowReader {
             }
             out[label] = position;
             previous = Some(value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fast_path_reads_all_complete_rows_below_64_buckets() {
+        for buckets in 1..70 {
+            let row: Vec<u16> = (1..=buckets).collect();
+            assert_eq!(is_complete_dense(&row), buckets < 64, "{buckets} buckets");
+            let gap: Vec<u16> = row.iter().map(|&p| p + u16::from(p == buckets)).collect();
+            assert!(!is_complete_dense(&gap), "{buckets} buckets with a gap");
+            let missing: Vec<u16> = row.iter().copied().chain([MISSING]).collect();
+            assert!(
+                !is_complete_dense(&missing),
+                "{buckets} buckets, a missing label"
+            );
         }
     }
 }
