@@ -259,7 +259,7 @@ class TestBetaStudy:
     def test_aggregators_are_named_by_their_methods(self, given: Any) -> None:
         study = beta_study(self.data, given, betas=0.5, missing=0.4, n_repeats=1, n_folds=4)
         assert study.aggregators == ["borda"]
-        assert repr(study) == "BetaStudy(borda: 1 thresholds, 2 datasets, 1 levels)"
+        assert repr(study) == "BetaStudy(borda: 1 threshold, 2 datasets, 1 level)"
         assert study.best("borda").tolist() == [[0.5, 0.5]]
         np.testing.assert_array_equal(study.mean[0, 0, :, 0], self.study.mean[0, 1, :, 1])
         assert "best beta of borda" in str(study)

@@ -111,17 +111,17 @@ A, B, O = ["a", "b"], ["b", "c"], ["tie", "first"]  # noqa: E741
             ValueError,
             r"row 1: first is .*nan.*; expected a label",
         ),
-        ((A, ["b"], O), {}, ValueError, r"second has 1 entries for 2 comparisons"),
-        ((A, B, ["tie"]), {}, ValueError, r"outcome has 1 entries for 2 comparisons"),
+        ((A, ["b"], O), {}, ValueError, r"second has 1 entry for 2 comparisons"),
+        ((A, B, ["tie"]), {}, ValueError, r"outcome has 1 entry for 2 comparisons"),
         (([], [], []), {}, ValueError, r"found 0 comparisons; expected at least one"),
         (("a", "b", "tie"), {}, TypeError, r"first is 'a'; expected a list"),
         ((A, B, O), {"weight": [1, -1]}, RankingError, r"row 1: weight -1"),
         ((A, B, O), {"weight": [np.nan, 1]}, RankingError, r"row 0: weight NaN"),
         ((A, B, O), {"weight": [0, 0]}, RankingError, r"weight"),
-        ((A, B, O), {"weight": [1.0]}, ValueError, r"weight has 1 entries for 2"),
-        ((A, B, O), {"group": ["g"]}, ValueError, r"group has 1 entries for 2 comparisons"),
+        ((A, B, O), {"weight": [1.0]}, ValueError, r"weight has 1 entry for 2"),
+        ((A, B, O), {"group": ["g"]}, ValueError, r"group has 1 entry for 2 comparisons"),
         ((A, B, O), {"group": ["g", None]}, ValueError, r"row 1: group is None"),
-        ((A, B, O), {"covariates": [[1.0]]}, ValueError, r"covariates has 1 entries"),
+        ((A, B, O), {"covariates": [[1.0]]}, ValueError, r"covariates has 1 entry"),
         ((A, B, O), {"covariates": [1.0, np.inf]}, ValueError, r"row 1: covariate 0 is inf"),
         ((A, B, O), {"covariates": {"x": [2, 2]}}, ValueError, r"covariate 'x' is 2 in every row"),
         ((A, B, O), {"outcomes": {"tie": "equal"}}, ValueError, r"outcomes maps 'tie' to 'equal'"),
@@ -157,7 +157,7 @@ def test_scores_become_rankings() -> None:
 @pytest.mark.parametrize(
     ("table", "options", "message"),
     [
-        ([[1.0, 2.0]], {}, "table has 1 items and 2 tasks"),
+        ([[1.0, 2.0]], {}, "table has 1 item and 2 tasks"),
         ([1.0, 2.0], {}, "expected 2-D"),
         ([[1.0], [np.inf]], {}, "item 1, task 0: inf"),
         ([[1.0], [2.0]], {"tie_within": -1}, "tie_within is -1.0"),
@@ -212,7 +212,7 @@ def test_numbers_close_to_an_outcome_are_unknown(number: float) -> None:
 
 @pytest.mark.parametrize("column", [[[1, 2], [3, 4]], 5])
 def test_covariates_of_a_mapping_have_one_dimension(column: Any) -> None:
-    with pytest.raises(ValueError, match=r"covariate 'z' has . dimension\(s\); expected 1"):
+    with pytest.raises(ValueError, match=r"covariate 'z' has . dimensions?; expected 1"):
         from_comparisons(["a", "b"], ["b", "a"], [1, 0], covariates={"z": column})
 
 

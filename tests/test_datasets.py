@@ -117,7 +117,7 @@ def test_infinite_positions_become_the_last_position() -> None:
             ValueError,
             r"X has the shape \(3, 0\); expected at least one row",
         ),
-        ({"X": [[1.0]]}, ValueError, "X has 1 rows but Y has 3; expected one ranking per row"),
+        ({"X": [[1.0]]}, ValueError, "X has 1 row but Y has 3; expected one ranking per row"),
         (
             {"X": pd.DataFrame({"a": ["x"] * 3})},
             TypeError,

@@ -177,7 +177,7 @@ def test_names_are_kept() -> None:
         (
             {"y": [7, 7, *SPECIES[2:]]},
             ValueError,
-            r"class 7 has 2 row\(s\); expected at least n_folds=5",
+            r"class 7 has 2 rows; expected at least n_folds=5",
         ),
         (
             {"X": [[math.nan]] * 150},
@@ -194,9 +194,9 @@ def test_names_are_kept() -> None:
         (
             {"label_names": ["a"]},
             ValueError,
-            "label_names has 1 names; expected 3, one per class: 0, 1, 2",
+            "label_names has 1 name; expected 3, one per class: 0, 1, 2",
         ),
-        ({"feature_names": ["a"]}, ValueError, "feature_names has 1 names; expected 4"),
+        ({"feature_names": ["a"]}, ValueError, "feature_names has 1 name; expected 4"),
     ],
 )
 def test_bad_input(changes: dict[str, Any], error: type[Exception], message: str) -> None:

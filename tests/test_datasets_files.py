@@ -88,7 +88,7 @@ def test_top_k_lists(tmp_path: Path, cell: str) -> None:
         ("A1,A2,A3\n1,2,3\n", "line 1: no column L1, L2, ...; expected the positions"),
         ("\nA1,A2,A3\n1,2,3\n", "line 2: no column L1"),
         ("L1,L2\n1,2\n", "line 1: no column with a feature"),
-        ("A1,L1\n1,1\n", r"line 1: 1 column\(s\) with positions; expected at least 2"),
+        ("A1,L1\n1,1\n", r"line 1: 1 column with positions; expected at least 2"),
         ("A1,L1,L2,colour\n1,1,2,3\n", r"column 4 \(colour\) is neither a feature A1, A2"),
         ("A1,A1,L1,L2\n1,1,1,2\n", "line 1, column 2: 'A1' is already the name of column 1"),
         ("A1,,L1,L2\n1,1,1,2\n", "line 1, column 2: no name"),
@@ -127,7 +127,7 @@ def test_bad_files(tmp_path: Path, content: str | bytes, message: str) -> None:
     [
         ({"label_columns": ["a", "x"]}, ValueError, "no column 'x', which label_columns names"),
         ({"label_columns": ["a", "a"]}, ValueError, "label_columns names column 'a' twice"),
-        ({"label_columns": ["a"]}, ValueError, r"1 column\(s\) with positions"),
+        ({"label_columns": ["a"]}, ValueError, r"1 column with positions"),
         ({"label_columns": "ab"}, TypeError, "label_columns is the string 'ab'"),
         ({"feature_columns": ["x"]}, ValueError, "no column 'x', which feature_columns names"),
         ({"feature_columns": []}, ValueError, "no column with a feature"),

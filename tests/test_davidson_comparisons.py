@@ -293,7 +293,7 @@ def test_input_that_cannot_be_fitted() -> None:
     with pytest.raises(ValueError, match="unknown label 'x'"):
         Davidson().explain([[1, 2]]).contrast("x", 1)
     one_group = from_comparisons(["a", "b"], ["b", "a"], ["tie", "tie"], group=["g", "g"])
-    with pytest.raises(ValueError, match="found 1 units to estimate robust errors from"):
+    with pytest.raises(ValueError, match="the number of units to estimate robust errors from is 1"):
         Davidson(errors="robust").explain(one_group)
 
 

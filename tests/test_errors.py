@@ -92,16 +92,16 @@ CASES: dict[str, Case] = {
         None,
         None,
         None,
-        "all 1 weights are zero",
+        "the only weight is zero",
     ),
     "no rows": (lambda: aggregate(np.empty((0, 3))), None, None, 0, "found 0 rows"),
-    "few labels": (lambda: aggregate([[1]]), None, None, 1, "found 1 label(s)"),
+    "few labels": (lambda: aggregate([[1]]), None, None, 1, "found 1 label"),
     "nothing to compare": (
         lambda: tau_x([[1, NAN]], [[1, 2]], missing="ignore"),
         None,
         None,
         None,
-        "none of 1 rows has",
+        "none of 1 row has",
     ),
     "text": (
         lambda: from_text(["a > b", "a >"]),
@@ -125,7 +125,7 @@ CASES: dict[str, Case] = {
         "unknown label 'c'; expected one of 'a', 'b'",
     ),
     "empty bucket": (lambda: from_buckets([[["a"], []]]), 0, None, None, "a bucket is empty"),
-    "one label as text": (lambda: from_text("a"), None, None, 1, "found 1 label(s)"),
+    "one label as text": (lambda: from_text("a"), None, None, 1, "found 1 label"),
 }
 
 

@@ -75,7 +75,7 @@ def test_numbers_that_can_be_compared_exactly_are_ranked(values: Any, expected: 
 
 def test_masked_rows_of_different_lengths_are_reported() -> None:
     rows = [np.ma.MaskedArray([1, 2], mask=False), np.ma.MaskedArray([1], mask=False)]
-    with pytest.raises(ValueError, match="row 1: 1 entries, but row 0 has 2"):
+    with pytest.raises(ValueError, match="row 1: 1 entry, but row 0 has 2"):
         br.to_dense_ranks(rows)
 
 

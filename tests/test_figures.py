@@ -246,14 +246,14 @@ def test_pair_order_follows_the_consensus() -> None:
         (
             lambda: plot_bucket_differences([[1, 2], [3, 4]], {"dataset 1": 2}),
             ValueError,
-            "lacks the dataset.s. dataset 2",
+            "has no value for dataset 2; expected",
         ),
         (
             lambda: plot_training_times([[1, 2], [3, 0]]),
             ValueError,
             "method 2 on dataset 2 takes 0.0 seconds",
         ),
-        (lambda: plot_critical_difference([[1, 2]]), ValueError, "found 1 datasets"),
+        (lambda: plot_critical_difference([[1, 2]]), ValueError, "found 1 dataset;"),
         (lambda: plot_pair_order([[0.5, 0.7], [0.7, 0.5]]), ValueError, "expected 1"),
         (
             lambda: plot_pair_order([[0.5, 0.7], [0.3, 0.5]], [1, 2, 3]),

@@ -184,7 +184,7 @@ def test_the_feature_that_matters_is_important() -> None:
         ({"n_estimators": 2.5}, TypeError, r"n_estimators is 2.5; expected a whole number"),
         ({"variant": "rotated"}, ValueError, r"variant is 'rotated'; expected one of 'mixed'"),
         ({"shrinkage_strength": 0}, ValueError, r"shrinkage_strength is 0.0; expected a finite"),
-        ({"max_features": 9}, ValueError, r"max_features is 9; expected at most the 3"),
+        ({"max_features": 9}, ValueError, r"max_features is 9; expected at most 3"),
         ({"oob_score": True, "variant": "extra_trees"}, ValueError, r"whose trees use all rows"),
         ({"aggregator": br.Borda("auto")}, ValueError, r"expected a number for a forest"),
     ],
@@ -204,7 +204,7 @@ def test_bad_input() -> None:
     with pytest.raises(ValueError, match=r"X has 59 rows but y has 60"):
         Forest(n_estimators=2).fit(X[1:], Y)
     warm = Forest(n_estimators=3, warm_start=True).fit(X, Y)
-    with pytest.raises(ValueError, match=r"n_estimators is 2, but there are 3 trees already"):
+    with pytest.raises(ValueError, match=r"n_estimators is 2, but the forest already has 3 trees"):
         warm.set_params(n_estimators=2).fit(X, Y)
     with pytest.raises(ValueError, match=r"expected the same data with warm_start"):
         warm.set_params(n_estimators=5).fit(X[:30], Y[:30])

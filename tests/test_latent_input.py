@@ -33,7 +33,7 @@ kinds = pytest.mark.parametrize(("kind", "quick"), QUICK)
         (X[:, :0], Y, r"Found array with 0 feature\(s\)"),
         (X[:, 0], Y, "Expected 2D array, got 1D array instead"),
         (X, Y[:, 0], "y has 1 dimension.*expected 2-D: one row per ranking"),
-        (X, Y[:, :1], r"found 1 label\(s\); expected at least 2"),
+        (X, Y[:, :1], r"found 1 label; expected at least 2"),
         (X, changed(Y, 7, 2, 0), "row 7, label 2: position 0; positions start at 1"),
         (X, changed(Y, 7, 2, -1.5), "row 7, label 2: position -1.5; positions start at 1"),
         (X, None, "requires y to be passed, but the target y is None"),

@@ -140,7 +140,7 @@ def test_labels_of_arrays_are_saved(tmp_path: Path, labels: list[Any]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((["a"], np.zeros((0, 3)), [0]), r"found 1 label\(s\)"),
+        ((["a"], np.zeros((0, 3)), [0]), r"found 1 label"),
         ((["a", "b"], np.zeros((2, 3)), [0, 0]), r"expected \(1, 3\)"),
         ((["a", "b"], [[1, -1, 0]], [0, 0]), r"table, entry \[0, 1\]: -1"),
         ((["a", "b"], [[1, np.nan, 0]], [0, 0]), r"table, entry \[0, 1\]: nan"),

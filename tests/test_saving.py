@@ -258,7 +258,7 @@ def test_predict_with_closed_standard_output(
         ),
         ("hour,note\n", "new.csv: a header but no rows"),
         ("hour,note\n3,high\n", r"new.csv, line 2, column 2 \(note\): 'high' is not a finite"),
-        ("hour,note\n3\n", "new.csv, line 2, column 2: a cell is missing: 1 cells; expected 2"),
+        ("hour,note\n3\n", "new.csv, line 2, column 2: a cell is missing: 1 cell; expected 2"),
     ],
 )
 def test_invalid_rows(

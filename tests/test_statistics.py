@@ -367,8 +367,8 @@ def test_scores_cannot_be_changed_from_outside() -> None:
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: ScoreTable([[1], [2]]), ValueError, "found 1 methods; expected at least 2"),
-        (lambda: ScoreTable([[1, 2]]), ValueError, "found 1 datasets; expected at least 2"),
+        (lambda: ScoreTable([[1], [2]]), ValueError, "found 1 method; expected at least 2"),
+        (lambda: ScoreTable([[1, 2]]), ValueError, "found 1 dataset; expected at least 2"),
         (lambda: ScoreTable([]), ValueError, "1 dimension"),
         (lambda: ScoreTable([1, 2]), ValueError, "expected 2-D: one row per dataset"),
         (lambda: ScoreTable([[1, 2], [3]]), ValueError, "rows differ in length"),
@@ -376,7 +376,7 @@ def test_scores_cannot_be_changed_from_outside() -> None:
         (
             lambda: ScoreTable([[1, np.nan], [2, 3]], ["iris", "wine"], ["a", "b"]),
             ValueError,
-            "1 cell.s. without a finite score: b on iris is nan",
+            "1 cell without a finite score: b on iris is nan",
         ),
         (lambda: ScoreTable([[1, np.inf], [2, 3]]), ValueError, "method 2 on dataset 1 is inf"),
         (lambda: ScoreTable([[1, None], [2, 3]]), ValueError, "method 2 on dataset 1 is nan"),
@@ -389,7 +389,11 @@ def test_scores_cannot_be_changed_from_outside() -> None:
         (lambda: ScoreTable.of({"iris": 3}), TypeError, "dataset 'iris' maps to 3"),
         (lambda: ScoreTable.of({}), ValueError, "found 0 methods"),
         (lambda: ScoreTable([[1, 2], [3, 4]], ["x", "x"]), ValueError, "'x' appears 2 times"),
-        (lambda: ScoreTable([[1, 2], [3, 4]], ["x"]), ValueError, "found 1 dataset names for 2"),
+        (
+            lambda: ScoreTable([[1, 2], [3, 4]], ["x"]),
+            ValueError,
+            "found 1 dataset name for 2 datasets",
+        ),
         (lambda: ScoreTable([[1, 2], [3, 4]], "xy"), TypeError, "expected a list of names"),
         (
             lambda: ScoreTable([[1, 2], [3, 4]], higher_is_better=1),  # type: ignore[arg-type]
@@ -414,7 +418,7 @@ def test_scores_cannot_be_changed_from_outside() -> None:
                 {"dataset": list("xxyyx"), "method": list("ababa"), "score": [1, 2, 3, 4, 5]}
             ),
             ValueError,
-            r"3 cell\(s\) lack rows: b on x \(1 of 2 rows\)",
+            r"3 cells without rows: b on x \(1 of 2 rows\)",
         ),
         (lambda: holm([[1, 2], [3, 4]], "borda"), ValueError, "control 'borda' is not among"),
         (lambda: holm([[1, 2], [3, 4]], alpha=0), ValueError, "alpha is 0.0"),

@@ -128,7 +128,7 @@ def test_bad_arguments(tree: PartialLabelRankingTree, export: object) -> None:
     assert callable(export)
     with pytest.raises(NotFittedError):
         export(PartialLabelRankingTree())
-    with pytest.raises(ValueError, match="feature_names has 1 names; expected 2"):
+    with pytest.raises(ValueError, match="feature_names has 1 name; expected 2"):
         export(tree, feature_names=["s"])
     with pytest.raises(TypeError, match="label_names is the string 'abc'"):
         export(tree, label_names="abc")

@@ -223,7 +223,9 @@ class _Reader:
     def finish(self) -> None:
         """Check that all parts were used."""
         if self._parts:
-            raise ValueError(f"{len(self._parts)} parts belong to no attribute")
+            raise ValueError(
+                f"the number of parts that belong to no attribute is {len(self._parts)}"
+            )
 
     def _values_by_name(self, described: dict[str, Any], depth: int) -> dict[str, Any]:
         return {name: self.value(item, depth + 1) for name, item in described.items()}

@@ -22,6 +22,7 @@ from bucketrank._exact_numbers import (
     columns_to_array,
     unmasked,
 )
+from bucketrank._phrases import pluralize
 
 Positions: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 
@@ -86,7 +87,7 @@ def as_positions(Y: Any, name: str = "Y") -> Positions:
     if array.ndim != 2:
         hint = "; for one ranking pass [y]" if array.ndim == 1 else ""
         raise ValueError(
-            f"{name} has {array.ndim} dimension(s), shape {array.shape}; "
+            f"{name} has {pluralize(array.ndim, 'dimension')}, shape {array.shape}; "
             f"expected 2-D: one row per ranking, one column per label{hint}"
         )
     return array
@@ -183,7 +184,7 @@ def as_weights(sample_weight: ArrayLike | None) -> NDArray[np.float64] | None:
     weights = as_number_array(sample_weight, "sample_weight", WEIGHTS)
     if weights.ndim != 1:
         raise ValueError(
-            f"sample_weight has {weights.ndim} dimension(s), shape {weights.shape}; "
+            f"sample_weight has {pluralize(weights.ndim, 'dimension')}, shape {weights.shape}; "
             "expected 1-D: one weight per row"
         )
     return np.asarray(weights, dtype=np.float64)
@@ -285,7 +286,9 @@ def as_names(names: Any, argument: str) -> list[Any]:
         raise TypeError(f"{argument} is {describe_value(names)}; expected a list of names")
     dimensions = getattr(names, "ndim", 1)
     if dimensions != 1:
-        raise ValueError(f"{argument} has {dimensions} dimension(s); expected 1: a list of names")
+        raise ValueError(
+            f"{argument} has {pluralize(dimensions, 'dimension')}; expected 1: a list of names"
+        )
     return list(names)
 
 
@@ -338,7 +341,9 @@ def label_names(values: Any, labels: Sequence[Hashable] | None, expected: int) -
         return list(range(expected))
     names = check_labels(labels)
     if len(names) != expected:
-        raise ValueError(f"found {len(names)} label names for {expected} labels")
+        raise ValueError(
+            f"found {pluralize(len(names), 'label name')} for {pluralize(expected, 'label')}"
+        )
     return names
 
 
@@ -386,6 +391,6 @@ def _ragged_message(values: Any, name: str) -> str:
             f"{name} is not a table of numbers; expected one row per ranking, one column per label"
         )
     return (
-        f"{name}, row {odd}: {lengths[odd]} entries, but row 0 has {lengths[0]}; "
+        f"{name}, row {odd}: {pluralize(lengths[odd], 'entry', 'entries')}, but row 0 has {lengths[0]}; "
         "expected rows of equal length, with NaN for missing labels"
     )

@@ -326,7 +326,7 @@ def kendall_w(
         positions = positions[:, (positions > 0).all(axis=0)]
         if positions.shape[1] < 2:
             raise ValueError(
-                f"{positions.shape[1]} label(s) are ranked by all rankings; expected at least 2 to compare"
+                f"the number of labels that all rankings rank is {positions.shape[1]}; expected at least 2 to compare"
             )
     ranks, tied = _mean_ranks(positions)
     n = positions.shape[1]

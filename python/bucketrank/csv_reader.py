@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from bucketrank import _core
 from bucketrank._exact_numbers import MAX_EXACT_INTEGER, is_rounded_integer
+from bucketrank._phrases import pluralize
 from bucketrank.csv_records import BadFileError, decode, records
 from bucketrank.errors import RankingError
 
@@ -313,8 +314,8 @@ def _check_width(name: str, line: int, cells: Sequence[str], expected: int) -> N
     if found != expected:
         problem = "a cell is missing" if found < expected else "an extra cell"
         raise BadFileError(
-            f"{name}, line {line}, column {min(found, expected) + 1}: {problem}: {found} cells; expected {expected}, "
-            "one for each column of the header"
+            f"{name}, line {line}, column {min(found, expected) + 1}: {problem}: {pluralize(found, 'cell')}; "
+            f"expected {expected}, one for each column of the header"
         )
 
 

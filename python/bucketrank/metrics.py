@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bucketrank import _core
+from bucketrank._phrases import pluralize
 from bucketrank._validation import Positions, as_positions, as_weights, check_same_labels, is_plain
 
 __all__ = [
@@ -156,7 +157,7 @@ def mean_of_defined(values: NDArray[np.float64], sample_weight: ArrayLike | None
     defined = ~np.isnan(values) & (weights > 0)
     if not defined.any():
         raise ValueError(
-            f"none of {len(values)} rows has a positive weight and a defined value; nothing to compare"
+            f"none of {pluralize(len(values), 'row')} has a positive weight and a defined value; nothing to compare"
         )
     # Only the ratios of weights matter: the largest becomes 1.
     kept = weights[defined] / weights[defined].max()

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bucketrank import _core
+from bucketrank._phrases import pluralize
 from bucketrank._validation import (
     Positions,
     as_number_array,
@@ -168,7 +169,9 @@ def from_buckets(
                     raise _row_error(row, f"label {name!r} appears twice in the ranking", name)
                 positions[row, index] = position
     if len(names) < 2:
-        raise RankingError(f"found {len(names)} label(s); expected at least 2", found=len(names))
+        raise RankingError(
+            f"found {pluralize(len(names), 'label')}; expected at least 2", found=len(names)
+        )
     return LabelledRankings(with_missing(positions), names)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from bucketrank import _core
+from bucketrank._phrases import pluralize
 from bucketrank._validation import (
     as_number_array,
     as_positions,
@@ -75,7 +76,7 @@ def to_dense_ranks(values: Any) -> Any:
     array = as_number_array(values, "values")
     if array.ndim != 2:
         raise ValueError(
-            f"values has {array.ndim} dimension(s), shape {array.shape}; "
+            f"values has {pluralize(array.ndim, 'dimension')}, shape {array.shape}; "
             "expected 2-D: one row per ranking, one column per label"
         )
     return _like(values, with_missing(_core.to_dense_ranks(array)))

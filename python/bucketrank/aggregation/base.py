@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bucketrank import _core
+from bucketrank._phrases import pluralize
 from bucketrank._validation import (
     NUMBERS,
     Positions,
@@ -131,7 +132,7 @@ class Aggregator:
             ) from None
         if positions.ndim != 1:
             raise ValueError(
-                f"it returned an array of {positions.ndim} dimensions; expected one number per label"
+                f"it returned an array of {pluralize(positions.ndim, 'dimension')}; expected one number per label"
             )
         return positions
 
@@ -249,7 +250,7 @@ class Aggregator:
             return _core.aggregate_pair_orders(self._spec(), matrix, resolve_n_jobs(n_jobs))
         if matrix.ndim != 2:
             raise ValueError(
-                f"C has {matrix.ndim} dimension(s), shape {matrix.shape}; expected 2, or 3 for many matrices"
+                f"C has {pluralize(matrix.ndim, 'dimension')}, shape {matrix.shape}; expected 2, or 3 for many matrices"
             )
         return labelled(_core.aggregate_pair_order(self._spec(), matrix), C)
 
@@ -278,7 +279,7 @@ class Aggregator:
         tables = np.asarray(as_number_array(shares, "shares", NUMBERS), dtype=np.float64)
         if tables.ndim not in (2, 3):
             raise ValueError(
-                f"shares has {tables.ndim} dimension(s), shape {tables.shape}; "
+                f"shares has {pluralize(tables.ndim, 'dimension')}, shape {tables.shape}; "
                 "expected 2: one row per pair, or 3 for many tables"
             )
         if tables.ndim == 3 and len(tables) == 0:
@@ -357,7 +358,7 @@ class Aggregator:
 def _as_sets(sets: Any) -> Iterable[Any]:
     if isinstance(sets, np.ndarray) and sets.ndim != 3:
         raise ValueError(
-            f"sets has {sets.ndim} dimension(s), shape {sets.shape}; expected 3, or a list of 2-D arrays"
+            f"sets has {pluralize(sets.ndim, 'dimension')}, shape {sets.shape}; expected 3, or a list of 2-D arrays"
         )
     if isinstance(sets, (str, Mapping)) or is_frame(sets) or not isinstance(sets, Iterable):
         raise TypeError(
@@ -379,7 +380,7 @@ def _read_sets(sets: list[Any]) -> list[Positions]:
         array = Y if is_plain(Y) else as_positions(Y, f"set {index}")
         if array.shape[1] != (arrays[0] if arrays else array).shape[1]:
             raise ValueError(
-                f"set {index} has {array.shape[1]} labels but set 0 has {arrays[0].shape[1]}; "
+                f"set {index} has {pluralize(array.shape[1], 'label')} but set 0 has {arrays[0].shape[1]}; "
                 "expected the same labels in every set"
             )
         if array is not Y:

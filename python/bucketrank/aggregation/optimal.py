@@ -10,6 +10,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from bucketrank._phrases import pluralize
 from bucketrank._validation import as_flag, as_real, as_whole
 from bucketrank.aggregation.base import Aggregator, SearchOptions, Spec
 from bucketrank.aggregation.explanation import Explanation
@@ -158,7 +159,8 @@ class Kemeny(Aggregator):
         weights = self.label_weights
         if weights is not None and len(weights) != n_labels:
             raise ValueError(
-                f"label_weights has {len(weights)} weights for {n_labels} labels; expected one weight per label"
+                f"label_weights has {pluralize(len(weights), 'weight')} for {n_labels} labels; "
+                "expected one weight per label"
             )
 
     def aggregate(self, Y: Any, sample_weight: ArrayLike | None = None) -> Any:

@@ -33,7 +33,7 @@ def describe_board(board: Leaderboard) -> str:
     sizes = np.bincount(board.components)
     parts = [
         pluralize(len(board.labels), "label"),
-        f"{total:,.10g} comparisons",
+        pluralize(total, "comparison", spec=",.10g"),
         pluralize(int(board.tier[board.components == 0].max()), "tier"),
     ]
     if (sizes > 1).sum() > 1:

@@ -43,10 +43,8 @@ def board_document(board: Leaderboard, title: str) -> Document:
 
 
 def _subtitle(board: Leaderboard) -> str:
-    total = f"{board.counts.table.sum():,.10g}"
-    return (
-        f"{pluralize(len(board.labels), 'label')}, {total} comparisons, {board.settings['method']}"
-    )
+    total = pluralize(board.counts.table.sum(), "comparison", spec=",.10g")
+    return f"{pluralize(len(board.labels), 'label')}, {total}, {board.settings['method']}"
 
 
 def _summary(board: Leaderboard) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bucketrank._files import check_writable
+from bucketrank._phrases import pluralize
 from bucketrank.commands.estimators import ESTIMATORS, make_estimator
 from bucketrank.tables import escape_text
 
@@ -67,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     model.label_names_in_ = np.array([table.header[i] for i in roles.labels], dtype=object)
     save_model(model, out)
     print(
-        f"{type(model).__name__} of {len(X)} rows, {X.shape[1]} features and "
-        f"{Y.shape[1]} labels saved to {escape_text(str(options.out))}"
+        f"{type(model).__name__} of {pluralize(len(X), 'row')}, {pluralize(X.shape[1], 'feature')} and "
+        f"{pluralize(Y.shape[1], 'label')} saved to {escape_text(str(options.out))}"
     )
     return 0

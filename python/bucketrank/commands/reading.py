@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bucketrank import _core
+from bucketrank._phrases import pluralize
 from bucketrank._validation import with_missing
 from bucketrank.csv_reader import CsvTable, is_position_row, read_input
 from bucketrank.csv_records import BadFileError
@@ -105,7 +106,7 @@ def _from_csv(
             raise table.header_error(f"{weights!r} is both a label and the column of the weights")
     if len(columns) < 2:
         raise table.header_error(
-            f"{len(columns)} column; expected a column for each of 2 or more labels"
+            f"{pluralize(len(columns), 'column')}; expected a column for each of 2 or more labels"
         )
     try:
         X, Y = table.read(weight_columns, columns, row="ranking", value="a weight")

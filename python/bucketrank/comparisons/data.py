@@ -78,7 +78,7 @@ class Comparisons(ReadOnlyArrays):
             parts.append(pluralize(len(self.groups), "group"))
         if self.covariate_names:
             parts.append(pluralize(len(self.covariate_names), "covariate"))
-        return f"Comparisons({len(self):,} rows, {', '.join(parts)})"
+        return f"Comparisons({pluralize(len(self), 'row', spec=',')}, {', '.join(parts)})"
 
     def to_pandas(self) -> DataFrame:
         """Return one row per comparison, with names instead of indices; needs pandas."""

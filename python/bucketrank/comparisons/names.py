@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bucketrank._exact_numbers import unmasked
+from bucketrank._phrases import pluralize
 from bucketrank._validation import describe_value, is_missing, is_pandas
 
 __all__ = ["factorise", "is_sorted", "sort_names"]
@@ -28,7 +29,7 @@ def factorise(
     array: Any = values if is_pandas(values) else _as_array(unmasked(values))
     if getattr(array, "ndim", 1) != 1:
         raise ValueError(
-            f"{argument} has {array.ndim} dimension(s); expected 1: {expected} per row"
+            f"{argument} has {pluralize(array.ndim, 'dimension')}; expected 1: {expected} per row"
         )
     codes, distinct = _number(array)
     missing = [index for index, value in enumerate(distinct) if is_missing(value)]

@@ -86,7 +86,7 @@ class PairCounts:
         weights = np.array(as_number_array(ranked, "ranked", WEIGHTS), dtype=np.float64)
         pairs = len(names) * (len(names) - 1) // 2
         if len(names) < 2:
-            raise ValueError(f"found {len(names)} label(s); expected at least 2")
+            raise ValueError(f"found {pluralize(len(names), 'label')}; expected at least 2")
         if counts.shape != (pairs, 3) or weights.shape != (len(names),):
             raise ValueError(
                 f"table has shape {counts.shape} and ranked {weights.shape}; expected ({pairs}, 3) and "

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bucketrank import _core
+from bucketrank._phrases import pluralize
 from bucketrank._validation import NUMBERS, WEIGHTS, as_number_array, is_frame
 from bucketrank.comparisons.data import Comparisons
 from bucketrank.comparisons.names import factorise, sort_names
@@ -149,7 +150,9 @@ def _read_weights(weight: Any, rows: int) -> NDArray[np.float64] | None:
         return None
     weights = as_number_array(weight, "weight", WEIGHTS)
     if weights.ndim != 1:
-        raise ValueError(f"weight has {weights.ndim} dimension(s); expected 1: one weight per row")
+        raise ValueError(
+            f"weight has {pluralize(weights.ndim, 'dimension')}; expected 1: one weight per row"
+        )
     _check_length("weight", len(weights), rows)
     numbers = np.array(weights, dtype=np.float64)
     _core.check_weights(numbers, rows)
@@ -178,7 +181,7 @@ def _read_covariates(covariates: Any, rows: int) -> tuple[NDArray[np.float64], l
         for name, column in zip(names, columns, strict=True):
             if column.ndim != 1:
                 raise ValueError(
-                    f"covariate {name!r} has {column.ndim} dimension(s); expected 1: one number per row"
+                    f"covariate {name!r} has {pluralize(column.ndim, 'dimension')}; expected 1: one number per row"
                 )
             _check_length(f"covariate {name!r}", len(column), rows)
         numbers = np.column_stack(columns) if columns else np.empty((rows, 0))
@@ -187,7 +190,7 @@ def _read_covariates(covariates: Any, rows: int) -> tuple[NDArray[np.float64], l
         numbers = array[:, np.newaxis] if array.ndim == 1 else array
         if numbers.ndim != 2:
             raise ValueError(
-                f"covariates has {numbers.ndim} dimension(s); expected 2-D: one row per comparison"
+                f"covariates has {pluralize(numbers.ndim, 'dimension')}; expected 2-D: one row per comparison"
             )
         _check_length("covariates", len(numbers), rows)
         is_named = is_frame(covariates)
@@ -210,5 +213,6 @@ def _read_covariates(covariates: Any, rows: int) -> tuple[NDArray[np.float64], l
 def _check_length(name: str, found: int, rows: int) -> None:
     if found != rows:
         raise ValueError(
-            f"{name} has {found} entries for {rows} comparisons; expected one per comparison"
+            f"{name} has {pluralize(found, 'entry', 'entries')} for {pluralize(rows, 'comparison')}; "
+            "expected one per comparison"
         )

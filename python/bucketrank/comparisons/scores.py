@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bucketrank._phrases import pluralize
 from bucketrank._validation import (
     NUMBERS,
     as_flag,
@@ -86,12 +87,13 @@ def _read(table: Any) -> tuple[NDArray[np.float64], list[Any]]:
     array = np.asarray(as_number_array(table, "table", NUMBERS), dtype=np.float64)
     if array.ndim != 2:
         raise ValueError(
-            f"table has {array.ndim} dimension(s), shape {array.shape}; expected 2-D: one row per item, "
+            f"table has {pluralize(array.ndim, 'dimension')}, shape {array.shape}; expected 2-D: one row per item, "
             "one column per task"
         )
     if array.shape[0] < 2 or array.shape[1] < 1:
         raise ValueError(
-            f"table has {array.shape[0]} items and {array.shape[1]} tasks; expected at least 2 items and 1 task"
+            f"table has {pluralize(array.shape[0], 'item')} and {pluralize(array.shape[1], 'task')}; "
+            "expected at least 2 items and 1 task"
         )
     names = check_labels(list(table.index)) if hasattr(table, "index") and is_frame(table) else None
     return array, list(range(len(array))) if names is None else list(names)
@@ -120,5 +122,5 @@ def _read_long(table: Any) -> tuple[NDArray[np.float64], list[Any]]:
         )
     scores[items, tasks] = values
     if len(labels) < 2:
-        raise ValueError(f"table has {len(labels)} item; expected at least 2")
+        raise ValueError(f"table has {pluralize(len(labels), 'item')}; expected at least 2")
     return scores, labels

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bucketrank._exact_numbers import as_exact_floats, unmasked
+from bucketrank._phrases import pluralize
 from bucketrank._validation import (
     as_number_array,
     as_real,
@@ -52,7 +53,7 @@ def rank_scores(scores: Any, tie_threshold: float = 0.0) -> NDArray[np.int64]:
     values = as_exact_floats(as_number_array(scores, "scores"), "scores")
     if values.ndim != 2:
         raise ValueError(
-            f"scores has {values.ndim} dimension(s), shape {values.shape}; "
+            f"scores has {pluralize(values.ndim, 'dimension')}, shape {values.shape}; "
             "expected 2-D: one row per ranking, one column per label"
         )
     if not np.isfinite(values).all():
@@ -130,7 +131,7 @@ def from_classification(
     label_names = tuple(label_names)
     if len(label_names) not in (0, len(classes)):
         raise ValueError(
-            f"label_names has {len(label_names)} names; expected {len(classes)}, one per class: "
+            f"label_names has {pluralize(len(label_names), 'name')}; expected {len(classes)}, one per class: "
             f"{_first_classes(classes)}"
         )
     drop = _threshold(tie_threshold)
@@ -185,7 +186,7 @@ def _classes(y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[np.intp]]
         raise ValueError(f"y has the shape {target.shape}; expected one class per row, ({n_rows},)")
     if len(target) != n_rows:
         raise ValueError(
-            f"X has {n_rows} rows but y has {len(target)}; expected a class for each row"
+            f"X has {pluralize(n_rows, 'row')} but y has {len(target)}; expected a class for each row"
         )
     missing = next((row for row, value in enumerate(target.tolist()) if is_missing(value)), None)
     if missing is not None:
@@ -211,7 +212,7 @@ def _folds(
     rarest = int(counts.argmin())
     if counts[rarest] < number:
         raise ValueError(
-            f"class {classes[rarest].item()!r} has {counts[rarest]} row(s); "
+            f"class {classes[rarest].item()!r} has {pluralize(int(counts[rarest]), 'row')}; "
             f"expected at least n_folds={number} of each class, or fewer folds"
         )
     splitter = StratifiedKFold(number, shuffle=True, random_state=_small_seed(seed, 0))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from bucketrank import _core
 from bucketrank._exact_numbers import unmasked
 from bucketrank._optional import pandas
+from bucketrank._phrases import pluralize
 from bucketrank._read_only import ReadOnlyArrays
 from bucketrank._validation import (
     NUMBERS,
@@ -100,7 +101,8 @@ class Dataset(ReadOnlyArrays):
         positions = _checked_positions(Y, name)
         if len(features) != len(positions):
             raise ValueError(
-                f"X has {len(features)} rows but Y has {len(positions)}; expected one ranking per row of features"
+                f"X has {pluralize(len(features), 'row')} but Y has {len(positions)}; "
+                "expected one ranking per row of features"
             )
         self.__setstate__(
             {
@@ -176,7 +178,10 @@ class Dataset(ReadOnlyArrays):
         return hash(self.content_hash)
 
     def __repr__(self) -> str:
-        parts = [_count(self.n_samples, "row"), _count(self.n_features, "feature")]
+        parts = [
+            pluralize(self.n_samples, "row", spec=","),
+            pluralize(self.n_features, "feature", spec=","),
+        ]
         missing = np.isnan(self.Y).mean()
         parts.append(f"{self.n_labels} labels" + (f", {missing:.0%} missing" if missing else ""))
         return f"Dataset({self.name!r}: {', '.join(parts)})"
@@ -261,14 +266,12 @@ def column_names(values: Any, given: Sequence[str], letter: str, number: int) ->
     if not names:
         return tuple(f"{letter}{index}" for index in range(1, number + 1))
     if len(names) != number:
-        raise ValueError(f"{argument} has {len(names)} names; expected {number}, one per column")
+        raise ValueError(
+            f"{argument} has {pluralize(len(names), 'name')}; expected {number}, one per column"
+        )
     if len(set(names)) < number:
         repeated = next(name for name in names if names.count(name) > 1)
         raise ValueError(
             f"{argument} contains {repeated!r} twice; expected a different name for each column"
         )
     return tuple(names)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

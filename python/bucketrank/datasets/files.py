@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from bucketrank._phrases import pluralize
 from bucketrank.csv_reader import CsvColumn, CsvTable, read_text
 from bucketrank.csv_records import BadFileError
 from bucketrank.datasets.dataset import Dataset
@@ -179,7 +180,9 @@ def choose_columns(
     if both:
         raise ValueError(f"column {header[both[0]]!r} is in both label_columns and feature_columns")
     if len(labels) < 2:
-        raise ValueError(f"{len(labels)} column(s) with positions; expected at least 2 labels")
+        raise ValueError(
+            f"{pluralize(len(labels), 'column')} with positions; expected at least 2 labels"
+        )
     if not features:
         raise ValueError("no column with a feature; expected at least one")
     return Roles(features, labels)

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from bucketrank._estimator_state import pack_state, unpack_state
+from bucketrank._phrases import pluralize
 from bucketrank._validation import (
     Positions,
     as_feature_table,
@@ -134,7 +135,7 @@ class LabelRanker(BaseEstimator):
             )
         if positions.shape[1] != self.n_labels_in_:
             raise ValueError(
-                f"y has {positions.shape[1]} labels, but the estimator was fitted on {self.n_labels_in_}; "
+                f"y has {pluralize(positions.shape[1], 'label')}, but the estimator was fitted on {self.n_labels_in_}; "
                 "expected the same labels in the same order"
             )
         return tau_x(positions, predicted, sample_weight, missing="ignore")

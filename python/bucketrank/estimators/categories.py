@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bucketrank import _core
+from bucketrank._phrases import pluralize
 from bucketrank._validation import Positions, as_weights, describe_value, is_frame, is_pandas
 
 Categories: TypeAlias = dict[int, list[Any]]
@@ -117,7 +118,8 @@ def find_categorical(columns: FeatureColumns, chosen: Any) -> list[int]:
     if entries and all(isinstance(entry, (bool, np.bool_)) for entry in entries):
         if len(entries) != columns.count:
             raise ValueError(
-                f"categorical_features has {len(entries)} booleans; expected {columns.count}, one per feature"
+                f"categorical_features has {pluralize(len(entries), 'boolean')}; "
+                f"expected {columns.count}, one per feature"
             )
         return [column for column, entry in enumerate(entries) if entry]
     return sorted({_column_of(columns, entry) for entry in entries})
@@ -199,7 +201,8 @@ def order_categories(
         return categories
     if len(values) != len(positions):
         raise ValueError(
-            f"X has {len(values)} rows but y has {len(positions)}; expected one ranking per row of features"
+            f"X has {pluralize(len(values), 'row')} but y has {len(positions)}; "
+            "expected one ranking per row of features"
         )
     codes = encode(values, categories, place)
     whole = np.where(np.isnan(codes), -1, codes).astype(np.int64)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from bucketrank import _core
+from bucketrank._phrases import pluralize
 from bucketrank._validation import (
     as_flag,
     as_positions,
@@ -349,7 +350,7 @@ class PartialLabelRankingForest(ScoreRanker):
                 )
         if n_trees < started.n_trees:
             raise ValueError(
-                f"n_estimators is {n_trees}, but there are {started.n_trees} trees already; "
+                f"n_estimators is {n_trees}, but the forest already has {pluralize(started.n_trees, 'tree')}; "
                 "expected at least as many with warm_start"
             )
 

@@ -261,7 +261,7 @@ def _names(given: Sequence[Any] | None, name: str, default: list[Any], expected:
         return default
     names = as_names(given, name)
     if len(names) != expected:
-        raise ValueError(f"{name} has {len(names)} names; expected {expected}")
+        raise ValueError(f"{name} has {pluralize(len(names), 'name')}; expected {expected}")
     return names
 
 

@@ -77,7 +77,8 @@ class BetaRecommender(BaseEstimator):
                     targets.append(best[i, j])
         if len(targets) < 2:
             raise ValueError(
-                f"found {len(targets)} pairs of a dataset and a level; expected at least 2 to fit the regression"
+                f"the number of pairs of a dataset and a level is {len(targets)}; "
+                "expected at least 2 to fit the regression"
             )
         model = LinearRegression().fit(np.array(features), np.array(targets))
         self.coef_ = model.coef_

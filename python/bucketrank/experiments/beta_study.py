@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bucketrank import _core
 from bucketrank._optional import pandas
+from bucketrank._phrases import pluralize
 from bucketrank._validation import as_positions, as_real
 from bucketrank.aggregation import Aggregator, WithBeta, get_aggregator
 from bucketrank.datasets import Dataset
@@ -49,12 +50,12 @@ class MetaFeatures:
         shape = np.shape(X)
         if len(shape) != 2:
             raise ValueError(
-                f"X has {len(shape)} dimension(s), shape {shape}; "
+                f"X has {pluralize(len(shape), 'dimension')}, shape {shape}; "
                 "expected 2-D: one row per ranking, one column per feature"
             )
         if shape[0] != n_rows or n_rows == 0:
             raise ValueError(
-                f"X has {shape[0]} rows and Y {n_rows}; expected equal numbers of rows, at least 1"
+                f"X has {pluralize(shape[0], 'row')} and Y {n_rows}; expected equal numbers of rows, at least 1"
             )
         buckets, absent = positions.max(axis=1), positions == 0
         return cls(n_rows, shape[1], n_labels, float(buckets.mean()), float(absent.mean()))
@@ -185,8 +186,9 @@ class BetaStudy:
     def __repr__(self) -> str:
         names = " and ".join(self.aggregators)
         return (
-            f"BetaStudy({names}: {len(self.betas)} thresholds, {len(self.study.datasets)} datasets, "
-            f"{len(self.study.missing)} levels)"
+            f"BetaStudy({names}: {pluralize(len(self.betas), 'threshold')}, "
+            f"{pluralize(len(self.study.datasets), 'dataset')}, "
+            f"{pluralize(len(self.study.missing), 'level')})"
         )
 
     def __str__(self) -> str:
@@ -251,7 +253,7 @@ def beta_study(
     >>> from bucketrank.experiments import beta_study
     >>> study = beta_study(["iris"], ["borda"], betas=[0, 0.5, 1], missing=[0], n_repeats=1, n_folds=5)
     >>> study
-    BetaStudy(borda: 3 thresholds, 1 datasets, 1 levels)
+    BetaStudy(borda: 3 thresholds, 1 dataset, 1 level)
     >>> study.best("borda").shape
     (1, 1)
     """

@@ -12,6 +12,7 @@ import numpy as np
 import sklearn
 
 from bucketrank import __version__
+from bucketrank._phrases import pluralize
 from bucketrank._validation import as_real, as_seed, as_whole
 from bucketrank.datasets import Dataset
 from bucketrank.experiments.learners import Learner, learners_of
@@ -115,7 +116,7 @@ def make_plan(
     for name, data in named.items():
         if data.n_samples < folds:
             raise ValueError(
-                f"dataset {name!r} has {data.n_samples} rows; expected at least n_folds = {folds}"
+                f"dataset {name!r} has {pluralize(data.n_samples, 'row')}; expected at least n_folds = {folds}"
             )
     repeats = as_whole(n_repeats, "n_repeats")
     if not 1 <= repeats < 2**32:

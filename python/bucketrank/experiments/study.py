@@ -176,7 +176,7 @@ class Study:
             pluralize(self.settings["n_repeats"], "repeat"),
             pluralize(self.settings["n_folds"], "fold"),
         ]
-        found = f"{len(self)} results"
+        found = pluralize(len(self), "result")
         if not self.is_complete:
             found += f" of {self.n_expected}, unfinished"
         return f"Study({' × '.join(parts)}: {found})"

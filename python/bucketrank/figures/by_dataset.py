@@ -154,7 +154,9 @@ def _by_dataset(given: Any, table: ScoreTable, name: str) -> NDArray[np.float64]
     if isinstance(given, Mapping):
         absent = [dataset for dataset in table.datasets if dataset not in given]
         if absent:
-            raise ValueError(f"{name} lacks the dataset(s) {', '.join(absent)}")
+            raise ValueError(
+                f"{name} has no value for {', '.join(absent)}; expected one per dataset"
+            )
         given = [given[dataset] for dataset in table.datasets]
     array = np.asarray(unmasked(given), dtype=np.float64)
     if array.shape != (len(table.datasets),):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bucketrank._phrases import pluralize
 from bucketrank._validation import NUMBERS, as_number_array, at_least, is_missing, label_names
 from bucketrank.figures.style import name_text, new_axes
 
@@ -110,7 +111,7 @@ def _numbers(values: Any, name: str, length: int) -> NDArray[np.float64]:
 def _feature_texts(features: Sequence[Hashable] | None, row: Any, count: int) -> list[str]:
     names = [name_text(name) for name in (range(count) if features is None else features)]
     if len(names) != count:
-        raise ValueError(f"features has {len(names)} names; expected {count}")
+        raise ValueError(f"features has {pluralize(len(names), 'name')}; expected {count}")
     if row is None:
         return names
     values = list(row) if np.ndim(row) == 1 else []
@@ -134,7 +135,7 @@ def _largest(effects: NDArray[np.float64], texts: list[str], limit: int) -> list
     bars = [(texts[i], float(effects[i])) for i in own]
     others = order[len(own) :]
     if len(others):
-        bars.append((f"{len(others)} other features", float(effects[others].sum())))
+        bars.append((pluralize(len(others), "other feature"), float(effects[others].sum())))
     return bars
 
 

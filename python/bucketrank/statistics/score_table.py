@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bucketrank._exact_numbers import unmasked
+from bucketrank._phrases import pluralize
 from bucketrank._read_only import ReadOnlyArrays
 from bucketrank._validation import as_flag, is_frame, is_pandas
 from bucketrank.tables import Column, Table, TabularResult
@@ -75,16 +76,18 @@ class ScoreTable(ReadOnlyArrays, TabularResult):
         array = _numbers(values, "values")
         if array.ndim != 2:
             raise ValueError(
-                f"values has {array.ndim} dimension(s), shape {array.shape}; "
+                f"values has {pluralize(array.ndim, 'dimension')}, shape {array.shape}; "
                 "expected 2-D: one row per dataset, one column per method"
             )
         as_flag(higher_is_better, "higher_is_better")
         as_flag(zero_is_best, "zero_is_best")
         row_names = _names(datasets, "dataset", array.shape[0])
         column_names = _names(methods, "method", array.shape[1])
-        for kind, names in (("methods", column_names), ("datasets", row_names)):
+        for kind, names in (("method", column_names), ("dataset", row_names)):
             if len(names) < 2:
-                raise ValueError(f"found {len(names)} {kind}; expected at least 2 to compare")
+                raise ValueError(
+                    f"found {pluralize(len(names), kind)}; expected at least 2 to compare"
+                )
         _check_finite(array, row_names, column_names)
         object.__setattr__(self, "values", array)
         object.__setattr__(self, "datasets", row_names)
@@ -174,7 +177,7 @@ class ScoreTable(ReadOnlyArrays, TabularResult):
         ]
         if short:
             raise ValueError(
-                f"incomplete results, {len(short)} cell(s) lack rows: {_some(short)}; "
+                f"incomplete results, {pluralize(len(short), 'cell')} without rows: {_some(short)}; "
                 "expected the same number of rows for every dataset and method"
             )
         return cls(totals / most, sets, names, higher_is_better=higher_is_better, measure=score)
@@ -191,7 +194,9 @@ class ScoreTable(ReadOnlyArrays, TabularResult):
         # An absent cell becomes NaN, which is reported below.
         rows = [[row.get(method, np.nan) for method in methods] for row in scores.values()]
         if not methods:
-            raise ValueError(f"found 0 methods on {len(rows)} datasets; expected at least 2")
+            raise ValueError(
+                f"found 0 methods on {pluralize(len(rows), 'dataset')}; expected at least 2"
+            )
         return cls(rows, list(scores), methods, higher_is_better=higher_is_better)
 
     @property
@@ -312,7 +317,9 @@ def _names(given: Sequence[Hashable] | None, kind: str, expected: int) -> tuple[
         raise TypeError(f"{kind}s is the string {given!r}; expected a list of names")
     names = tuple(map(str, given))
     if len(names) != expected:
-        raise ValueError(f"found {len(names)} {kind} names for {expected} {kind}s")
+        raise ValueError(
+            f"found {pluralize(len(names), f'{kind} name')} for {pluralize(expected, kind)}"
+        )
     for name, count in Counter(names).items():
         if count > 1:
             raise ValueError(f"{kind} {name!r} appears {count} times; expected different names")
@@ -326,7 +333,7 @@ def _check_finite(
     if len(bad):
         cells = [f"{methods[j]} on {datasets[i]} is {values[i, j]}" for i, j in bad.tolist()]
         raise ValueError(
-            f"incomplete results, {len(cells)} cell(s) without a finite score: {_some(cells)}; "
+            f"incomplete results, {pluralize(len(cells), 'cell')} without a finite score: {_some(cells)}; "
             "expected a score for every dataset and method"
         )
 

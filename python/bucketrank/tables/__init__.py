@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bucketrank._phrases import join_names, percent, pluralize
 from bucketrank.tables.escape import (
     escape_csv,
     escape_html,
@@ -12,7 +13,6 @@ from bucketrank.tables.escape import (
     to_json_text,
 )
 from bucketrank.tables.notebook import notebook_html
-from bucketrank.tables.phrases import join_names, percent, pluralize
 from bucketrank.tables.table import (
     Column,
     Table,

@@ -40,7 +40,7 @@ fn require_scores(found: usize, labels: usize) -> Result<()> {
     if found == expected {
         return Ok(());
     }
-    let message = format!("found {found} scores per row; expected {expected}");
+    let message = format!("the number of scores per row is {found}; expected {expected}");
     Err(BorderError::value(message))
 }
 

@@ -44,7 +44,7 @@ def contents(study: Study, title: str | None = None, sections: Sequence[Section]
     size = (
         f"{pluralize(len(study.methods), 'method')} on {pluralize(len(study.datasets), 'dataset')}, "
         f"{pluralize(len(study.missing), 'level')} of missing labels, {study.settings['n_repeats']} × "
-        f"{study.settings['n_folds']} folds, {len(study)} results"
+        f"{study.settings['n_folds']} folds, {pluralize(len(study), 'result')}"
     )
     all_sections = [
         agreement_section(study),

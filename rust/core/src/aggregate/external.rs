@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Aggregate, Details, Evidence, Explanation, Needs, Workspace};
 use crate::bucket_order::BucketOrder;
-use crate::error::{Error, Result};
+use crate::error::{pluralize, Error, Result};
 use crate::pairs::PairOrderMatrix;
 use crate::rankings::Rankings;
 
@@ -52,8 +52,8 @@ impl ExternalInput<'_> {
             }
             Self::Rankings(rankings) => {
                 format!(
-                    "{} rankings of {} labels",
-                    rankings.len(),
+                    "{} of {} labels",
+                    pluralize(rankings.len(), "ranking"),
                     rankings.labels()
                 )
             }
@@ -84,8 +84,8 @@ impl External {
         })?;
         if positions.len() != labels {
             return Err(failure(format!(
-                "it returned {} positions; expected one position per label",
-                positions.len()
+                "it returned {}; expected one position per label",
+                pluralize(positions.len(), "position")
             )));
         }
         if let Some(label) = positions.iter().position(|position| position.is_nan()) {
@@ -211,7 +211,7 @@ mod tests {
         );
         let error = run(Some(vec![1.0]), false).unwrap_err().to_string();
         assert!(
-            error.contains("on 2 rankings of 3 labels: it returned 1 positions"),
+            error.contains("on 2 rankings of 3 labels: it returned 1 position;"),
             "{error}"
         );
         let error = run(Some(vec![1.0, f64::NAN, 2.0]), true).unwrap_err();

@@ -249,7 +249,7 @@ pub(crate) mod tests {
         assert_eq!(bad(&[], &[], &[], 2), Error::NoRows);
         assert_eq!(bad(&[0], &[1], &[0], 1), Error::TooFewLabels { found: 1 });
         let length = bad(&[0, 1], &[1], &[0, 0], 2).to_string();
-        assert!(length.contains("second has 1 entries"), "{length}");
+        assert!(length.contains("second has 1 entry for"), "{length}");
         assert_eq!(
             bad(&[0, 1], &[1, 1], &[0, 0], 2),
             Error::Comparison(ComparisonError::SelfComparison { row: 1, label: 1 })

@@ -2,14 +2,17 @@
 
 use thiserror::Error;
 
-use super::display::format_number;
+use super::display::{format_number, pluralize};
 
 /// Error in comparisons, their covariates, or the units to resample.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum ComparisonError {
     /// An array whose number of entries differs from the number of comparisons.
-    #[error("{name} has {found} entries for {expected} comparisons; expected one per comparison")]
+    #[error(
+        "{name} has {} for {}; expected one per comparison",
+        entries(*found), pluralize(*expected, "comparison")
+    )]
     ArrayLength {
         /// Name of the array.
         name: &'static str,
@@ -70,7 +73,7 @@ pub enum ComparisonError {
     )]
     UnidentifiedOrder,
     /// Too few units to resample or to estimate errors from.
-    #[error("found {found} {unit}; expected at least 2")]
+    #[error("the number of {unit} is {found}; expected at least 2")]
     TooFewUnits {
         /// Number of units.
         found: u64,
@@ -102,4 +105,10 @@ pub enum ComparisonError {
         "the comparisons have no groups; expected a group per comparison to draw whole groups"
     )]
     NoGroups,
+}
+
+/// Formats a number of entries.
+fn entries(number: usize) -> String {
+    let noun = if number == 1 { "entry" } else { "entries" };
+    format!("{number} {noun}")
 }

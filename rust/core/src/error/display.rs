@@ -1,4 +1,4 @@
-//! Numbers and hints in the messages of [`Error`](super::Error).
+//! Numbers, counts and hints in the messages of [`Error`](super::Error).
 
 /// Formats a number, in scientific notation if it would have very many digits.
 pub(super) fn format_number(number: f64) -> String {
@@ -7,6 +7,19 @@ pub(super) fn format_number(number: f64) -> String {
         format!("{number:e}")
     } else {
         number.to_string()
+    }
+}
+
+/// Formats a number with its noun in singular or plural.
+pub(crate) fn pluralize(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Says that all of these weights are zero.
+pub(super) fn describe_zero_weights(number: usize) -> String {
+    match number {
+        1 => "the only weight is zero".into(),
+        _ => format!("all {number} weights are zero"),
     }
 }
 
@@ -52,5 +65,39 @@ mod tests {
             error.to_string(),
             "row 3: weight -1.5; expected a finite number that is not negative"
         );
+    }
+
+    #[test]
+    fn nouns_agree_with_their_numbers() {
+        for (error, start) in [
+            (Error::TooFewLabels { found: 0 }, "found 0 labels;"),
+            (Error::TooFewLabels { found: 1 }, "found 1 label;"),
+            (
+                Error::WeightCount { found: 1, rows: 2 },
+                "found 1 weight for 2 rows;",
+            ),
+            (
+                Error::WeightCount { found: 2, rows: 1 },
+                "found 2 weights for 1 row;",
+            ),
+            (Error::NoWeight { rows: 1 }, "the only weight is zero;"),
+            (Error::NoWeight { rows: 2 }, "all 2 weights are zero;"),
+            (Error::NothingToCompare { rows: 1 }, "none of 1 row has"),
+            (
+                Error::RowCounts {
+                    features: 1,
+                    rankings: 2,
+                },
+                "X has 1 row but y has 2;",
+            ),
+            (
+                Error::Folds { found: 1, rows: 1 },
+                "found 1 fold for 1 row;",
+            ),
+            (Error::Threads { n_jobs: 1 }, "cannot start 1 thread"),
+        ] {
+            let message = error.to_string();
+            assert!(message.starts_with(start), "{message}");
+        }
     }
 }

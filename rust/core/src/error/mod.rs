@@ -8,7 +8,8 @@ mod pair_statistic;
 mod problem;
 
 pub use comparison::ComparisonError;
-use display::{describe_position, format_number};
+pub(crate) use display::pluralize;
+use display::{describe_position, describe_zero_weights, format_number};
 pub use input_part::InputPart;
 pub use pair_statistic::PairStatisticError;
 pub use problem::WeightProblem;
@@ -22,7 +23,7 @@ pub enum Error {
     #[error("found 0 rows; expected at least one ranking")]
     NoRows,
     /// Fewer than two labels.
-    #[error("found {found} label(s); expected at least 2, because a ranking compares labels")]
+    #[error("found {}; expected at least 2, because a ranking compares labels", pluralize(*found, "label"))]
     TooFewLabels {
         /// The number of columns found.
         found: usize,
@@ -60,7 +61,8 @@ pub enum Error {
     },
     /// Two sets of rankings without a pair of rows that can be compared.
     #[error(
-        "none of {rows} rows has a positive weight and two labels that both rankings rank; nothing to compare"
+        "none of {} has a positive weight and two labels that both rankings rank; nothing to compare",
+        pluralize(*rows, "row")
     )]
     NothingToCompare {
         /// Number of rows.
@@ -95,7 +97,10 @@ pub enum Error {
         right_shape: (usize, usize),
     },
     /// The number of weights differs from the number of rows.
-    #[error("found {found} weights for {rows} rows; expected one weight per row")]
+    #[error(
+        "found {} for {}; expected one weight per row",
+        pluralize(*found, "weight"), pluralize(*rows, "row")
+    )]
     WeightCount {
         /// Number of weights.
         found: usize,
@@ -113,7 +118,7 @@ pub enum Error {
         problem: WeightProblem,
     },
     /// All weights are zero.
-    #[error("all {rows} weights are zero; expected at least one positive weight")]
+    #[error("{}; expected at least one positive weight", describe_zero_weights(*rows))]
     NoWeight {
         /// Number of rows.
         rows: usize,
@@ -173,7 +178,8 @@ pub enum Error {
     NoFeatures,
     /// The numbers of rows of features and rankings differ.
     #[error(
-        "X has {features} rows but y has {rankings}; expected one ranking per row of features"
+        "X has {} but y has {rankings}; expected one ranking per row of features",
+        pluralize(*features, "row")
     )]
     RowCounts {
         /// Rows of the feature matrix.
@@ -182,7 +188,7 @@ pub enum Error {
         rankings: usize,
     },
     /// The number of features differs from that of the training data.
-    #[error("found {found} features; the model was fitted on {expected}")]
+    #[error("found {}; the model was fitted on {expected}", pluralize(*found, "feature"))]
     FeatureCount {
         /// Columns found.
         found: usize,
@@ -231,7 +237,7 @@ pub enum Error {
         labels: usize,
     },
     /// The number of label weights differs from the number of labels.
-    #[error("found {found} label weights for {labels} labels; expected one weight per label")]
+    #[error("found {} for {labels} labels; expected one weight per label", pluralize(*found, "label weight"))]
     LabelWeightCount {
         /// Number of weights.
         found: usize,
@@ -245,7 +251,7 @@ pub enum Error {
         method: &'static str,
     },
     /// Rankings with an unexpected number of labels.
-    #[error("found rankings of {found} labels; expected {expected} labels")]
+    #[error("found rankings of {}; expected {expected} labels", pluralize(*found, "label"))]
     LabelCount {
         /// The number of labels found.
         found: usize,
@@ -301,7 +307,10 @@ pub enum Error {
         newest: u32,
     },
     /// No row ranks two labels, where pairs are required.
-    #[error("none of the {rows} {part} rows ranks two labels; expected at least one pair of labels to compare")]
+    #[error(
+        "none of the {} ranks two labels; expected at least one pair of labels to compare",
+        pluralize(*rows, &format!("{part} row"))
+    )]
     NoPairs {
         /// The role of the rows, such as training.
         part: &'static str,
@@ -310,7 +319,8 @@ pub enum Error {
     },
     /// An invalid number of folds.
     #[error(
-        "found {found} folds for {rows} rows; expected at least 2 folds and at most one per row"
+        "found {} for {}; expected at least 2 folds and at most one per row",
+        pluralize(*found, "fold"), pluralize(*rows, "row")
     )]
     Folds {
         /// The number of folds requested.
@@ -337,7 +347,7 @@ pub enum Error {
         limit: usize,
     },
     /// The requested threads could not be started.
-    #[error("cannot start {n_jobs} threads")]
+    #[error("cannot start {}", pluralize(*n_jobs, "thread"))]
     Threads {
         /// The number of threads requested.
         n_jobs: usize,

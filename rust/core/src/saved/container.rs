@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use super::element::{Element, ElementType};
 use super::SavedModel;
-use crate::error::{Error, Result};
+use crate::error::{pluralize, Error, Result};
 
 pub(super) const MAGIC: [u8; 8] = *b"BRKSAVED";
 pub(super) const VERSION: u32 = 1;
@@ -332,7 +332,8 @@ impl<'a> Section<'_, 'a> {
         if found == expected {
             return Ok(());
         }
-        let text = format!("the array {name} has {found} dimensions; expected {expected}");
+        let found = pluralize(found, "dimension");
+        let text = format!("the array {name} has {found}; expected {expected}");
         Err(self.problem(&text))
     }
 }

@@ -252,7 +252,9 @@ impl<'a, 'py> Parameter<'a, 'py> {
     fn feature_count(&self, n_features: usize) -> Result<usize> {
         match self.count(1, &format!(", or {FRACTION}, or 'sqrt', 'log2' or None"))? {
             count if count <= n_features => Ok(count),
-            _ => Err(self.value_error(&format!("at most the {n_features} features of X"))),
+            _ => Err(self.value_error(&format!(
+                "at most {n_features}, the number of features of X"
+            ))),
         }
     }
 

@@ -133,7 +133,7 @@ fn robust_errors_need_two_units_and_treat_weights_as_copies() {
     assert!(errors(&one)
         .unwrap_err()
         .to_string()
-        .contains("found 1 units"));
+        .contains("errors from is 1"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-"""Phrases of generated sentences: lists of names, shares and counts."""
+"""Phrases of messages and generated sentences: lists of names, shares and counts."""
 
 from __future__ import annotations
 
@@ -31,12 +31,14 @@ def percent(share: float) -> str:
     return f"{100 * share:g} %"
 
 
-def pluralize(number: int, noun: str) -> str:
-    """Format a number with its noun in singular or plural.
+def pluralize(number: float, noun: str, plural: str = "", *, spec: str = "") -> str:
+    """Format a number, by a format specification, with its noun in singular or plural.
 
     Examples
     --------
-    >>> pluralize(1, "dataset"), pluralize(2, "dataset")
-    ('1 dataset', '2 datasets')
+    >>> pluralize(1, "dataset"), pluralize(2, "dataset"), pluralize(0, "entry", "entries")
+    ('1 dataset', '2 datasets', '0 entries')
+    >>> pluralize(2000, "row", spec=",")
+    '2,000 rows'
     """
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{number:{spec}} {noun if number == 1 else plural or noun + 's'}"
