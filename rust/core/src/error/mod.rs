@@ -12,7 +12,7 @@ pub(crate) use display::pluralize;
 use display::{describe_position, describe_zero_weights, format_number};
 pub use input_part::InputPart;
 pub use pair_statistic::PairStatisticError;
-pub use problem::WeightProblem;
+pub use problem::{RowListProblem, WeightProblem};
 use thiserror::Error;
 
 /// Error of a fallible function of this crate.
@@ -204,6 +204,14 @@ pub enum Error {
         found: f64,
         /// The expected values.
         expected: &'static str,
+    },
+    /// An invalid list of rows.
+    #[error("{name}{problem}")]
+    RowList {
+        /// Name of the list.
+        name: String,
+        /// Why it is invalid.
+        problem: RowListProblem,
     },
     /// Evidence without a statistic that the method needs.
     #[error(

@@ -1,7 +1,7 @@
 //! [`MixtureParams`]: options of the components, and the rows that they are fitted and evaluated on.
 
 use crate::boost::BoostParams;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, RowListProblem};
 use crate::forest::ForestOptions;
 use crate::linear::{CategoricalFeature, LinearParams};
 
@@ -57,7 +57,7 @@ impl MixtureParams {
     /// Checks that the boosters and the held-out rows fit data of `rows` rows.
     ///
     /// # Errors
-    /// [`Error::Parameter`].
+    /// [`Error::Parameter`] and [`Error::RowList`].
     pub(super) fn check(&self, rows: usize) -> Result<()> {
         let parts = self.boosters.len();
         let require = |holds: bool, name, found: usize, expected| {
@@ -71,30 +71,73 @@ impl MixtureParams {
             })
         };
         let Some(held_out) = &self.held_out else {
-            return require(parts == 1, "boosters", parts, "1 without held-out rows");
+            return require(
+                parts == 1,
+                "the number of boosters",
+                parts,
+                "1 without held-out rows",
+            );
         };
-        require(parts > 0, "boosters", parts, "one booster per part")?;
+        require(
+            parts > 0,
+            "the number of boosters",
+            parts,
+            "one booster per part",
+        )?;
         let HeldOutRows {
             part_of,
             evidence,
             linear,
         } = held_out;
         let found = part_of.len();
-        require(found == rows, "part_of", found, "one part per row")?;
+        require(
+            found == rows,
+            "the length of part_of",
+            found,
+            "one part per row",
+        )?;
         let largest = part_of.iter().copied().max().unwrap_or(0);
         require(largest < parts, "part_of", largest, "an index of a booster")?;
         let found = linear.len();
-        require(found == parts, "linear", found, "one list of rows per part")?;
-        for (name, chosen) in std::iter::once(("evidence", evidence))
-            .chain(linear.iter().map(|chosen| ("linear", chosen)))
-        {
-            let is_ascending = chosen.is_sorted_by(|a, b| a < b);
-            require(is_ascending, name, chosen.len(), "rows in ascending order")?;
-            let last = chosen.last().copied().unwrap_or(rows);
-            require(last < rows, name, last, "an index of a row")?;
+        require(
+            found == parts,
+            "the length of linear",
+            found,
+            "one list of rows per part",
+        )?;
+        check_rows("evidence", evidence, rows)?;
+        for (part, chosen) in linear.iter().enumerate() {
+            check_rows(&format!("linear, part {part}"), chosen, rows)?;
         }
         Ok(())
     }
+}
+
+/// Checks that a list names at least one row, in ascending order and each at most once.
+///
+/// # Errors
+/// [`Error::RowList`].
+fn check_rows(name: &str, chosen: &[usize], rows: usize) -> Result<()> {
+    let problem = match chosen.windows(2).position(|pair| pair[0] >= pair[1]) {
+        Some(index) => RowListProblem::NotAscending {
+            index: index + 1,
+            previous: chosen[index],
+            found: chosen[index + 1],
+        },
+        None => match chosen.last() {
+            None => RowListProblem::Empty,
+            Some(&found) if found >= rows => RowListProblem::NoSuchRow {
+                index: chosen.len() - 1,
+                found,
+                rows,
+            },
+            Some(_) => return Ok(()),
+        },
+    };
+    Err(Error::RowList {
+        name: name.into(),
+        problem,
+    })
 }
 
 #[cfg(test)]
@@ -130,20 +173,37 @@ mod tests {
         assert!(params(None, 2).check(4).is_err());
         assert!(params(Some(held_out.clone()), 1).check(4).is_err());
         assert!(params(Some(held_out.clone()), 2).check(5).is_err());
-        let changes: [(&str, RowChange); 5] = [
-            ("part_of", |rows| rows.part_of[3] = 2),
-            ("evidence", |rows| rows.evidence = vec![2, 0]),
-            ("evidence", |rows| rows.evidence = vec![0, 4]),
-            ("linear", |rows| rows.linear.truncate(1)),
-            ("linear", |rows| rows.linear[1].clear()),
+        let changes: [(&str, RowChange); 7] = [
+            ("part_of is 2; expected an index of a booster", |rows| {
+                rows.part_of[3] = 2;
+            }),
+            (
+                "evidence, entry 2: row 0 after row 2; expected rows in ascending order",
+                |rows| rows.evidence = vec![1, 2, 0],
+            ),
+            ("evidence, entry 1: row 2 after row 2", |rows| {
+                rows.evidence = vec![2, 2];
+            }),
+            (
+                "evidence, entry 1: row 4; expected an index below the 4 rows",
+                |rows| rows.evidence = vec![0, 4],
+            ),
+            (
+                "the length of linear is 1; expected one list of rows per part",
+                |rows| rows.linear.truncate(1),
+            ),
+            ("linear, part 1, entry 1: row 0 after row 2", |rows| {
+                rows.linear[1].reverse();
+            }),
+            ("linear, part 1: no rows; expected at least one", |rows| {
+                rows.linear[1].clear();
+            }),
         ];
         for (expected, change) in changes {
             let mut held_out = held_out.clone();
             change(&mut held_out);
-            match params(Some(held_out), 2).check(4) {
-                Err(Error::Parameter { name, .. }) => assert_eq!(name, expected),
-                other => panic!("{expected}: {other:?}"),
-            }
+            let error = params(Some(held_out), 2).check(4).unwrap_err();
+            assert!(error.to_string().starts_with(expected), "{error}");
         }
     }
 }
