@@ -27,8 +27,15 @@ def written(folder: Path, text: str, name: str = "games.csv") -> Path:
         # pandas takes the first column as an index, and the others move to the left.
         (HEADER + "1,a,b,model_a\n2,b,c,tie\n", r"more cells than the header; expected 3 cells"),
         (HEADER + "a,b,model_a\nb,a,tie,9\n", r"Expected 3 fields in line 3, saw 4"),
-        (HEADER + "a,b,model_a\nb,a\n", r"row 1: outcome is nan; expected an outcome"),
-        (HEADER + "a,b,model_a\n  ,a,tie\n", r"row 1: first is nan; expected a label"),
+        (
+            HEADER + "a,b,model_a\nb,a\n",
+            r"line 3, column 3 \(winner\): outcome is nan; expected an outcome",
+        ),
+        (
+            HEADER + "a,b,model_a\n  ,a,tie\n",
+            r"line 3, column 1 \(model_a\): first is nan; expected a label",
+        ),
+        (HEADER + "a,b,model_a\n\na,a,tie\n", r"line 4: 'a' is compared with itself"),
         (
             "model_a,model_b,winner,model_a\na,b,model_a,c\n",
             r"column 4: 'model_a' is already the name of column 1; expected a different name",
@@ -38,7 +45,7 @@ def written(folder: Path, text: str, name: str = "games.csv") -> Path:
     ],
 )
 def test_bad_tables_are_refused(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(BadFileError, match=rf"games\.csv: .*{message}"):
+    with pytest.raises(BadFileError, match=rf"games\.csv[:,] .*{message}"):
         read_battles(written(tmp_path, text))
 
 
@@ -99,6 +106,28 @@ def test_json_with_numbers_and_columns(tmp_path: Path) -> None:
 
 
 GROUPS = ["001", "1", "1e3", "1000", "9007199254740993", "9007199254740992"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "problem"),
+    [
+        ("-3", r"weight -3; expected a finite number"),
+        ("x", r"weight 'x'; expected a number"),
+        ("", r"weight NaN; expected"),
+    ],
+)
+def test_errors_of_numbers_name_line_and_column(tmp_path: Path, cell: str, problem: str) -> None:
+    text = f'{HEADER.strip()}, n \na,b,tie,1\n\n"a\nc",b,tie,2\nb,a,tie,{cell}\n'
+    with pytest.raises(BadFileError, match=rf"games\.csv, line 6, column 4 \(n\): {problem}"):
+        read_battles(written(tmp_path, text), weight="n")
+    with pytest.raises(BadFileError, match=r"games\.csv, line 6, column 4 \(n\): covariate 'n' "):
+        read_battles(written(tmp_path, text.replace("-3", "inf")), covariates=["n"])
+
+
+def test_errors_of_json_lines_name_the_line(tmp_path: Path) -> None:
+    lines = '{"model_a": "a", "model_b": "b", "winner": 1}\n\n{"model_a": "a", "model_b": "b"}\n'
+    with pytest.raises(BadFileError, match=r"games\.jsonl, line 3: outcome is nan"):
+        read_battles(written(tmp_path, lines, "games.jsonl"))
 
 
 @pytest.mark.parametrize("column", ["voter", "date"])

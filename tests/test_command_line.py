@@ -55,6 +55,28 @@ def test_as_a_program() -> None:
         assert result.stdout.endswith("a > b\n")
 
 
+@pytest.mark.parametrize(
+    ("weights", "problem"),
+    [
+        ("3,-4", "line 4, column 3 (n): weight -4; expected a finite number that is not negative"),
+        ("1e300,1e-300", "line 4, column 3 (n): weight 1e-300 is too small"),
+        ("0,0", "column 3 (n): all 2 weights are zero"),
+        ("3,x", "line 4, column 3 (n): 'x' is not a finite number; expected a weight"),
+    ],
+)
+def test_errors_of_weights_name_line_and_column(tmp_path: Path, weights: str, problem: str) -> None:
+    file = tmp_path / "votes.csv"
+    first, second = weights.split(",")
+    file.write_text(f"tea,milk,n\n1,2,{first}\n\n2,1,{second}\n")
+    for arguments in (
+        ("aggregate", str(file), "--weights", "n"),
+        ("leaderboard", str(file), "--labels", "tea", "milk", "--weight", "n"),
+    ):
+        result = run(*arguments)
+        assert result.returncode == 2
+        assert f"votes.csv, {problem}" in result.stderr
+
+
 def test_version_and_help() -> None:
     assert run("--version").stdout == f"bucketrank {br.__version__}\n"
     assert "aggregate" in run("--help").stdout

@@ -338,7 +338,7 @@ def test_command(battles: datasets.Battles, tmp_path: Path, capsys: Any) -> None
     frame.loc[7, "winner"] = "other"
     frame.to_csv(path, index=False)
     assert main(arguments) == 2
-    assert "row 7: outcome 'other'" in capsys.readouterr().err
+    assert "line 9, column 3 (winner): outcome 'other'" in capsys.readouterr().err
 
 
 def test_battles_of_json_files(tmp_path: Path) -> None:

@@ -74,6 +74,15 @@ class CsvTable:
         """Return an error about the header."""
         return BadFileError(f"{self.name}, line {self._header_line}: {reason}")
 
+    def weight_error(self, error: RankingError, column: int) -> BadFileError:
+        """Return an error about the weights in a column, with the line of the file instead of the row."""
+        line = ""
+        if error.row is not None:
+            rows = itertools.islice(records(self.name, self._text), 1, None)
+            line = f", line {next(itertools.islice(rows, error.row, None))[0]}"
+        place = CsvColumn(column + 1, self.header[column])
+        return BadFileError(f"{self.name}{line}, {place}: {error.reason}")
+
     def read(
         self,
         features: Sequence[int],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
@@ -113,4 +113,12 @@ def _from_csv(
     except BadFileError as error:
         hint = "; --labels names the columns with positions if the table also has other columns"
         raise BadFileError(f"{error}{hint if labels is None else ''}") from None
-    return WeightedRankings(Y, [header[i] for i in columns], X[:, 0] if weight_columns else None)
+    names: list[Hashable] = [header[i] for i in columns]
+    if not weight_columns:
+        return WeightedRankings(Y, names, None)
+    numbers = np.ascontiguousarray(X[:, 0])
+    try:
+        _core.check_weights(numbers, len(Y))
+    except RankingError as error:
+        raise table.weight_error(error, weight_columns[0]) from None
+    return WeightedRankings(Y, names, numbers)

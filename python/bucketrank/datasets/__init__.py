@@ -12,7 +12,8 @@ wine           178        13       3  ...
 from __future__ import annotations
 
 from bucketrank.csv_records import BadFileError
-from bucketrank.datasets.battles import Battles, make_battles, read_battles
+from bucketrank.datasets.battle_reader import read_battles
+from bucketrank.datasets.battles import Battles, make_battles
 from bucketrank.datasets.conversion import from_classification, rank_scores
 from bucketrank.datasets.dataset import Dataset
 from bucketrank.datasets.description import Description, DescriptionTable, describe

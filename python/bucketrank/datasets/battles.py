@@ -1,21 +1,17 @@
-"""Generator of comparisons with known utilities, tiers and effects, and the reader of arena battles."""
+"""Generator of comparisons with known utilities, tiers and effects."""
 
 from __future__ import annotations
 
-import json
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bucketrank._validation import as_real, as_seed, at_least, is_missing
+from bucketrank._validation import as_real, as_seed, at_least
 from bucketrank.comparisons import Comparisons, from_comparisons
-from bucketrank.csv_reader import read_text
-from bucketrank.csv_records import BadFileError
 
-__all__ = ["Battles", "make_battles", "read_battles"]
+__all__ = ["Battles", "make_battles"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,162 +145,6 @@ def _draw_outcomes(
     draws = rng.random(len(gap)) * (before + tied + after)
     codes = np.where(draws < before, 0, np.where(draws < before + tied, 1, 2))
     return np.array(["first", "tie", "second"])[codes]
-
-
-def read_battles(
-    path: Any,
-    *,
-    first: str = "model_a",
-    second: str = "model_b",
-    outcome: str = "winner",
-    weight: str | None = None,
-    group: str | None = None,
-    covariates: Any = None,
-    outcomes: Any = None,
-) -> Comparisons:
-    r"""Read comparisons from a CSV or JSON file, such as the published battles of chatbot arenas; needs pandas.
-
-    Parameters
-    ----------
-    path : str or Path
-        A CSV file, a JSON file with a list of records, or a file with one JSON record per line (``.jsonl``).
-    first, second, outcome : str
-        Names of the columns; the defaults are those of the arena files.
-    weight, group : str, optional
-        Names of the columns with weights and groups.
-    covariates : list of str, optional
-        Names of the columns with covariates: the value of the first label minus that of the second.
-    outcomes : mapping, optional
-        See :func:`bucketrank.from_comparisons`.
-
-    Returns
-    -------
-    Comparisons
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from bucketrank.datasets import read_battles
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "games.csv")
-    ...     _ = path.write_text("model_a,model_b,winner\nada,bob,model_a\nbob,ada,tie\n")
-    ...     len(read_battles(path))
-    2
-    """
-    from bucketrank._optional import pandas
-
-    pd = pandas("read_battles")
-    name = str(path)
-    # Groups are texts: 001 and 1 are two of them.
-    texts = [column for column in (first, second, group) if column is not None]
-    try:
-        if name.endswith((".json", ".jsonl")):
-            frame = pd.DataFrame(_read_json(name, texts), dtype=object).infer_objects()
-        else:
-            frame = _read_csv(pd, path, texts)
-    except BadFileError:
-        raise
-    except OSError as error:
-        raise BadFileError(f"{name}: {error.strerror or error}") from None
-    except (ValueError, pd.errors.ParserError) as error:
-        raise BadFileError(f"{name}: {str(error).strip()}") from None
-    try:
-        return from_comparisons(
-            first,
-            second,
-            outcome,
-            data=frame,
-            weight=weight,
-            group=group,
-            covariates=covariates,
-            outcomes=outcomes,
-        )
-    except (TypeError, ValueError) as error:
-        raise BadFileError(f"{name}: {error}") from error
-
-
-def _read_json(name: str, texts: list[str]) -> dict[str, list[Any]]:
-    """Read records as columns; numbers in the columns `texts` become texts."""
-    text = read_text(name)
-    if name.endswith(".jsonl"):
-        lines = enumerate(text.split("\n"), start=1)
-        records = [_parse_json(line, f"line {number}: ") for number, line in lines if line.strip()]
-    else:
-        records = _parse_json(text, "")
-    columns = _columns(records)
-    for column in columns.keys() & texts:
-        columns[column] = [
-            str(cell) if isinstance(cell, (int, float)) and not is_missing(cell) else cell
-            for cell in columns[column]
-        ]
-    return columns
-
-
-def _columns(records: Any) -> dict[str, list[Any]]:
-    """Return the cells of records by column."""
-    if isinstance(records, dict) and all(isinstance(cells, dict) for cells in records.values()):
-        # pandas writes columns with an index.
-        return {column: list(cells.values()) for column, cells in records.items()}
-    if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
-        raise ValueError("expected a list of records, or one record per line in a .jsonl file")
-    names = dict.fromkeys(column for record in records for column in record)
-    return {column: [record.get(column) for record in records] for column in names}
-
-
-def _parse_json(text: str, place: str) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{place}{error}") from None
-    except RecursionError:
-        raise ValueError(f"{place}the values are nested too deeply") from None
-
-
-def _as_texts(values: list[Any]) -> list[Any]:
-    return [value if value is None or isinstance(value, str) else str(value) for value in values]
-
-
-def _read_csv(pd: Any, path: Any, texts: list[str]) -> Any:
-    """Read a CSV table; cells of the columns `texts` are texts without the spaces around them, or missing."""
-    header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0]
-    columns = [cell.strip() or f"column {place}" for place, cell in enumerate(header, start=1)]
-    for place, column in enumerate(columns):
-        if column in columns[:place]:
-            raise ValueError(
-                f"column {place + 1}: {column!r} is already the name of column {columns.index(column) + 1}; expected a "
-                "different name for each column"
-            )
-    with warnings.catch_warnings():
-        # pandas warns when it leaves out the cells of rows that are longer than the header.
-        warnings.simplefilter("error", pd.errors.ParserWarning)
-        try:
-            frame = pd.read_csv(
-                path,
-                header=0,
-                names=columns,
-                index_col=False,
-                dtype=dict.fromkeys(texts, str),
-                # An empty cell is missing, but a label may be called "NA".
-                keep_default_na=False,
-                na_values=[""],
-                skipinitialspace=True,
-            )
-        except pd.errors.ParserWarning:
-            raise ValueError(
-                f"a row has more cells than the header; expected {len(columns)} cells per row"
-            ) from None
-    for column in texts:
-        if column in columns and any(
-            cell != cell.strip() for cell in _distinct_texts(frame[column])
-        ):
-            stripped = frame[column].str.strip()
-            frame[column] = stripped.mask(stripped == "")
-    return frame
-
-
-def _distinct_texts(column: Any) -> list[str]:
-    return [cell for cell in column.unique() if isinstance(cell, str)]
 
 
 def _finite(value: Any, name: str) -> float:
