@@ -17,6 +17,12 @@ import bucketrank as br
 from bucketrank.__main__ import main
 
 CSV = "tea,coffee,juice\n1,2,2\n1,3,2\n2,,1\n"
+TABLE = "hour,tea,milk\n8,1,2\n15,2,1\n9,1,2\n20,2,1\n"
+BALLOTS = "# DATA TYPE: toc\n# NUMBER ALTERNATIVES: 2\n2: 1,2\n3: {1,2}\n"
+GAMES = "model_a,model_b,winner\na,b,model_a\nb,a,tie\nb,a,model_b\n"
+JSON = json.dumps([{"model_a": "a", "model_b": "b", "winner": winner} for winner in (1, 0.5)])
+AS_CSV = ("--format", "csv")
+ONE_FOLD = ("--aggregators", "borda", "--folds", "2", "--repeats", "1", "--missing", "0")
 
 
 @dataclass
@@ -75,6 +81,52 @@ def test_errors_of_weights_name_line_and_column(tmp_path: Path, weights: str, pr
         result = run(*arguments)
         assert result.returncode == 2
         assert f"votes.csv, {problem}" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "arguments"),
+    [
+        ("drinks.csv", TABLE, ("datasets", "{}", "--labels", "tea", "milk", *AS_CSV)),
+        (
+            "drinks.csv",
+            TABLE,
+            ("compare", "--datasets", "{}", "--labels", "tea", "milk", *ONE_FOLD),
+        ),
+        ("drinks.csv", TABLE, ("leaderboard", "{}", "--labels", "tea", "milk", "--resamples", "9")),
+        ("drinks.csv", TABLE, ("aggregate", "{}", "--labels", "tea", "milk")),
+        ("votes.toc", BALLOTS, ("datasets", "{}", *AS_CSV)),
+        ("votes.toc", BALLOTS, ("leaderboard", "{}", "--resamples", "9")),
+        ("votes.toc", BALLOTS, ("aggregate", "{}")),
+        ("games.csv", GAMES, ("leaderboard", "{}", "--resamples", "9")),
+        ("games.json", JSON, ("leaderboard", "{}", "--resamples", "9")),
+        ("games.json", JSON.replace("}, {", "},\n{"), ("leaderboard", "{}", "--resamples", "9")),
+        (
+            "games.jsonl",
+            JSON[1:-1].replace(", {", "\n{"),
+            ("leaderboard", "{}", "--resamples", "9"),
+        ),
+    ],
+)
+def test_standard_input_is_read_like_a_file(
+    tmp_path: Path, name: str, text: str, arguments: tuple[str, ...]
+) -> None:
+    file = tmp_path / name
+    file.write_text(text, encoding="utf-8-sig" if name.endswith("csv") else "utf-8")
+    expected = run(*(argument.format(file) for argument in arguments))
+    found = run(*(argument.format("-") for argument in arguments), stdin=file.read_text("utf-8"))
+    assert (expected.returncode, expected.stderr) == (found.returncode, found.stderr) == (0, "")
+    shown = found.stdout.replace("standard input", file.stem)
+    # The columns of a text are as wide as the name of the dataset.
+    assert shown.split() == expected.stdout.split()
+
+
+def test_a_model_is_fitted_to_standard_input(tmp_path: Path) -> None:
+    file, model = tmp_path / "drinks.csv", tmp_path / "model.bin"
+    file.write_text(TABLE)
+    arguments = ("--labels", "tea", "milk", "--method", "tree", "--out", str(model))
+    fitted = run("fit", str(file), *arguments), model.read_bytes()
+    assert (run("fit", "-", *arguments, stdin=TABLE), model.read_bytes()) == fitted
+    assert fitted[0].returncode == 0
 
 
 def test_version_and_help() -> None:

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from bucketrank.commands.reading import read_rankings
+from bucketrank.commands.reading import parse_rankings
+from bucketrank.csv_reader import read_input
 from bucketrank.datasets import (
     EMBEDDED_DATASETS,
     PAPER_DATASETS,
@@ -25,8 +26,8 @@ from bucketrank.datasets import (
 )
 from bucketrank.datasets import names as known_names
 from bucketrank.datasets.embedded import unknown_dataset_message
-from bucketrank.datasets.files import csv_files
-from bucketrank.preflib import PREFLIB_TYPES
+from bucketrank.datasets.files import csv_files, parse_table, table_dataset
+from bucketrank.preflib import PREFLIB_TYPES, is_preflib
 from bucketrank.suggest import nearest_first
 from bucketrank.tables import Column, Table, to_json_text
 
@@ -56,7 +57,10 @@ def add_parser(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", help="a dataset, CSV file or PrefLib file"
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help="a dataset, CSV file or PrefLib file; - reads standard input",
     )
     place = parser.add_mutually_exclusive_group()
     place.add_argument("--data", metavar="DIR", help="folder with one CSV file per dataset")
@@ -98,12 +102,15 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _describe(name: str, labels: Sequence[str] | None) -> Description:
-    """Describe a dataset or a PrefLib file, which has no features."""
-    if not _is_preflib(name):
+    """Describe a dataset or a PrefLib file, which has no features; ``-`` is the file on standard input."""
+    if name != "-" and not _is_preflib(name):
         return find_datasets([name], labels=labels)[0].describe()
-    ballots = read_rankings(name, labels)
+    shown, text = read_input(name)
+    if not is_preflib(shown, text):
+        return table_dataset(*parse_table(shown, text, labels), shown).describe()
+    ballots = parse_rankings(shown, text, labels)
     positions = np.asarray(ballots.positions, dtype=np.float64)
-    return Description.of(Path(name).stem, 0, positions, ballots.weights)
+    return Description.of(Path(shown).stem, 0, positions, ballots.weights)
 
 
 def find_datasets(
@@ -115,13 +122,16 @@ def find_datasets(
 ) -> list[Dataset]:
     """Return the datasets that the options of a command select.
 
-    `names` are datasets of the folder `data`, datasets on OpenML, or embedded datasets and paths of CSV files. If
+    `names` are datasets of the folder `data`, datasets on OpenML, or embedded datasets and paths of CSV files, with
+    ``-`` for standard input. If
     `names` is empty, all datasets of the folder, the paper's datasets on OpenML, or all embedded datasets are returned.
     `labels` are the columns with positions in CSV files; all other columns are features.
     """
     if data is not None:
         return _from_folder(names, data, labels)
-    if labels is not None and not any(_is_csv(name) or _is_preflib(name) for name in names):
+    if labels is not None and not any(
+        name == "-" or _is_csv(name) or _is_preflib(name) for name in names
+    ):
         raise ValueError(
             "--labels names columns of CSV files; expected a dataset whose name ends in .csv, or --data"
         )
@@ -140,6 +150,9 @@ def _is_preflib(name: str) -> bool:
 
 
 def _load(name: str, labels: Sequence[str] | None) -> Dataset:
+    if name == "-":
+        shown, text = read_input(name)
+        return table_dataset(*parse_table(shown, text, labels), shown)
     if _is_csv(name) or _is_preflib(name):
         return read_csv(name, label_columns=labels)
     if Path(name).is_dir():

@@ -11,6 +11,7 @@ import numpy as np
 from bucketrank._files import check_writable
 from bucketrank._phrases import pluralize
 from bucketrank.commands.estimators import ESTIMATORS, make_estimator
+from bucketrank.csv_reader import read_input
 from bucketrank.tables import escape_text
 
 EPILOG = """\
@@ -34,7 +35,7 @@ def add_parser(commands: Any) -> None:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("file", help="CSV of features and positions")
+    parser.add_argument("file", help="CSV of features and positions; - reads standard input")
     parser.add_argument("--out", required=True, metavar="FILE", help="file to save the model to")
     parser.add_argument(
         "--labels", nargs="+", metavar="NAME", help="columns with positions (default L1 L2 ...)"
@@ -54,13 +55,16 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read the data, fit the model and save it."""
-    from bucketrank.datasets.files import open_table
+    from bucketrank.datasets.files import open_table, parse_table
     from bucketrank.saving import save_model
 
     estimator = make_estimator(options.method, random_state=options.seed, n_jobs=options.jobs)
     # Check first that the model can be saved, because a fit may take long.
     out = check_writable(options.out, [options.file])
-    table, roles = open_table(Path(options.file), options.labels)
+    if options.file == "-":
+        table, roles = parse_table(*read_input("-"), options.labels)
+    else:
+        table, roles = open_table(Path(options.file), options.labels)
     X, Y = table.read_with_text(roles.features, roles.labels)
     model = estimator.fit(X, Y)
     # bucketrank predict finds the feature columns by name and writes the label names as header.

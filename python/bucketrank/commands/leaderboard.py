@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from bucketrank._files import check_writable
-from bucketrank.commands.reading import read_rankings
+from bucketrank.commands.reading import parse_rankings, read_rankings
 from bucketrank.commands.writing import print_or_write, report_missing_package
+from bucketrank.csv_reader import read_input
 from bucketrank.csv_records import BadFileError
-from bucketrank.preflib import PREFLIB_TYPES
+from bucketrank.preflib import is_preflib
 from bucketrank.tables import to_json_text
 
 EPILOG = """\
@@ -29,6 +29,7 @@ examples:
   bucketrank leaderboard battles.csv --method borda --format csv
   bucketrank leaderboard election.soi
   bucketrank leaderboard survey.csv --labels tea coffee juice --weight people
+  zcat battles.csv.gz | bucketrank leaderboard -
 """
 
 _COLUMNS = ("first", "second", "outcome", "weight", "group")
@@ -47,7 +48,8 @@ def add_parser(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "file", help="CSV or JSON file of comparisons, or PrefLib file or CSV of rankings"
+        "file",
+        help="CSV or JSON file of comparisons, or PrefLib file or CSV of rankings; - reads standard input",
     )
     parser.add_argument(
         "--labels",
@@ -115,17 +117,23 @@ def run(options: argparse.Namespace) -> int:
 def _read(options: argparse.Namespace) -> Any:
     """Read comparisons, or the rankings of a PrefLib file or of the columns that --labels names."""
     from bucketrank.comparisons.reading import MissingColumnError
-    from bucketrank.datasets import read_battles
+    from bucketrank.datasets.battle_reader import BattleFile
 
-    if options.labels is not None or Path(options.file).suffix.lower()[1:] in PREFLIB_TYPES:
+    is_piped = options.file == "-"
+    # The text of a file is not read here, because pandas also reads compressed files.
+    name, text = read_input("-") if is_piped else (options.file, "")
+    if options.labels is not None or is_preflib(name, text):
         if options.group is not None or options.order_effect:
             raise ValueError(
-                f"--group and --order-effect are options of comparisons; {options.file} has rankings"
+                f"--group and --order-effect are options of comparisons; {name} has rankings"
             )
-        return read_rankings(options.file, options.labels, options.weight)
+        if is_piped:
+            return parse_rankings(name, text, options.labels, options.weight)
+        return read_rankings(name, options.labels, options.weight)
     columns = {name: getattr(options, name) for name in _COLUMNS}
+    file = BattleFile(name, path=name, text=text if is_piped else None)
     try:
-        return read_battles(options.file, **columns)
+        return file.read(**columns, covariates=None)
     except BadFileError as error:
         if not isinstance(error.__cause__, MissingColumnError):
             raise

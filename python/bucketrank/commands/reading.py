@@ -25,13 +25,19 @@ def read_rankings(
     `labels` are the labels to read, in this order; by default all. `weights` is the column of a CSV table with the
     weights of the rows; all other columns are labels by default.
     """
-    name, text = read_input(path)
+    return parse_rankings(*read_input(path), labels, weights)
+
+
+def parse_rankings(
+    name: str, text: str, labels: Sequence[str] | None = None, weights: str | None = None
+) -> WeightedRankings:
+    """Return the rankings in a text as :func:`read_rankings` does; `name` is the name of the file, for messages."""
     # Not `splitlines`, which also splits at characters that a name may contain.
     lines = [line.rstrip("\r") for line in text.split("\n")]
     filled = [line for line in lines if line.strip()]
     if not filled:
         raise BadFileError(f"{name}: the file is empty; expected rankings")
-    if is_preflib(path, text):
+    if is_preflib(name, text):
         found = parse_preflib(name, text)
     elif _is_text(filled):
         found = _from_lines(name, lines)

@@ -72,16 +72,21 @@ def read_csv(
     """
     file = Path(path)
     table, roles = open_table(file, label_columns, feature_columns)
+    return table_dataset(table, roles, file.stem if name is None else name)
+
+
+def table_dataset(table: CsvTable, roles: Roles, name: str) -> Dataset:
+    """Read the dataset in the columns of a CSV table."""
     header = table.header
     X, Y = table.read(roles.features, roles.labels, allow_missing=True)
     X.flags.writeable = False
     return Dataset(
-        name=file.stem if name is None else name,
+        name=name,
         X=X,
         Y=Y,
         feature_names=tuple(header[column] for column in roles.features),
         label_names=tuple(header[column] for column in roles.labels),
-        source=str(file),
+        source=table.name,
     )
 
 
@@ -99,7 +104,17 @@ def open_table(
             f"{shown}: a PrefLib file has rankings but no features; expected a CSV file with both, or use "
             f"read_preflib, bucketrank aggregate {shown} or bucketrank leaderboard {shown}"
         )
-    table = CsvTable(shown, read_text(file))
+    return parse_table(shown, read_text(file), label_columns, feature_columns)
+
+
+def parse_table(
+    name: str,
+    text: str,
+    label_columns: Sequence[str] | None = None,
+    feature_columns: Sequence[str] | None = None,
+) -> tuple[CsvTable, Roles]:
+    """Decide which columns of a CSV text are features and which are labels; `name` appears in messages."""
+    table = CsvTable(name, text)
     try:
         return table, choose_columns(table.header, label_columns, feature_columns)
     except ValueError as error:
