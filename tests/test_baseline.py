@@ -43,6 +43,23 @@ def test_all_tied() -> None:
     assert list(fitted.predict(X).columns) == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame({"colour": ["red", "blue", None], "width": [1.0, 2.0, 3.0]}),
+        pd.DataFrame({"colour": pd.Categorical(["red", "blue", "red"])}),
+        np.array([["red"], ["blue"], ["red"]]),
+    ],
+)
+def test_categories_are_ignored_like_numbers(table: Any, tmp_path: Path) -> None:
+    baseline = Baseline(aggregator=br.Borda(0)).fit(table, Y)
+    expected = np.tile(br.aggregate(Y, br.Borda(0)), (3, 1))
+    np.testing.assert_array_equal(baseline.predict(table), expected)
+    assert sorted(baseline.get_params(deep=False)) == ["aggregator", "strategy"]
+    br.save_model(baseline, tmp_path / "model.bin")
+    np.testing.assert_array_equal(br.load_model(tmp_path / "model.bin").predict(table), expected)
+
+
 def test_bad_input() -> None:
     with pytest.raises(ValueError, match=r"strategy is 'mean'; expected one of 'consensus'"):
         Baseline("mean").fit(X, Y)

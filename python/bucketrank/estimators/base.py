@@ -237,7 +237,8 @@ class LabelRanker(BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None; "
                 "expected rankings, one row per ranking, one column per label"
             )
-        chosen = getattr(self, "categorical_features", None)
+        # An estimator without this parameter, such as a baseline, accepts tables with categories, too.
+        chosen = getattr(self, "categorical_features", "from_dtype")
         is_default = chosen is None or (isinstance(chosen, str) and chosen == "from_dtype")
         columns = None if is_plain_features(X) and is_default else FeatureColumns(X)
         found = [] if columns is None else find_categorical(columns, chosen)

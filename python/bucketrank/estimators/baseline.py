@@ -63,7 +63,7 @@ class PartialLabelRankingBaseline(LabelRanker):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Numbers, of which only the shape matters; NaN marks a missing value.
+            Numbers or categories, of which only the shape matters; NaN marks a missing value.
         y : array-like or DataFrame of shape (n_samples, n_labels)
             Positions: 1 is best, equal positions are ties, NaN marks a missing label.
         sample_weight : array-like of shape (n_samples,), optional
@@ -74,7 +74,7 @@ class PartialLabelRankingBaseline(LabelRanker):
         PartialLabelRankingBaseline
             The fitted estimator.
         """
-        values, positions, names, _ = self._training_data(X, y)
+        values, positions, names, categories = self._training_data(X, y, sample_weight)
         strategy = one_of(self.strategy, "strategy", STRATEGIES)
         aggregator = as_aggregator(self.aggregator)
         aggregator._check_label_count(positions.shape[1])
@@ -99,7 +99,7 @@ class PartialLabelRankingBaseline(LabelRanker):
                 "soft": False,
             },
         )
-        self._remember(X, names, aggregator)
+        self._remember(X, names, aggregator, categories)
         self._root = root
         self._all_tied = strategy == ALL_TIED
         return self
