@@ -246,3 +246,16 @@ def test_copies_are_read_only(duplicate: Callable[[Any], Any]) -> None:
 def test_missing_values_of_pandas_in_a_list_name_the_row() -> None:
     with pytest.raises(ValueError, match="row 1: first is <NA>; expected a label"):
         from_comparisons(["a", pd.NA], ["b", "a"], ["tie", "tie"])
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        pd.array([1, None], dtype="Int64"),
+        pd.array(["a", None], dtype="string"),
+        pd.Categorical(["a", None]),
+    ],
+)
+def test_missing_values_in_arrays_of_pandas_name_the_row(first: Any) -> None:
+    with pytest.raises(ValueError, match=r"row 1: first is (<NA>|nan); expected a label"):
+        from_comparisons(first, [2, 1], ["tie", "tie"])

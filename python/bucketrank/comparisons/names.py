@@ -36,7 +36,8 @@ def factorise(
     absent = np.isin(codes, [-1, *missing])
     if absent.any():
         row = int(np.argmax(absent))
-        found = array.iloc[row] if is_pandas(array) else array[row]
+        # An array of pandas, unlike a Series, has no index to go by.
+        found = array.iloc[row] if hasattr(array, "iloc") else array[row]
         found = found.item() if isinstance(found, np.generic) else found
         raise ValueError(f"row {row}: {argument} is {found!r}; expected {expected}")
     return codes, distinct
