@@ -25,8 +25,14 @@ def written(folder: Path, text: str, name: str = "games.csv") -> Path:
     ("text", "message"),
     [
         # pandas takes the first column as an index, and the others move to the left.
-        (HEADER + "1,a,b,model_a\n2,b,c,tie\n", r"more cells than the header; expected 3 cells"),
-        (HEADER + "a,b,model_a\nb,a,tie,9\n", r"Expected 3 fields in line 3, saw 4"),
+        (
+            HEADER + "1,a,b,model_a\n2,b,c,tie\n",
+            r"line 2, column 4: an extra cell: 4 cells; expected 3",
+        ),
+        (
+            HEADER + "a,b,model_a\nb,a,tie,9\n",
+            r"line 3, column 4: an extra cell: 4 cells; expected 3",
+        ),
         (
             HEADER + "a,b,model_a\nb,a\n",
             r"line 3, column 3 \(winner\): outcome is nan; expected an outcome",
@@ -40,13 +46,31 @@ def written(folder: Path, text: str, name: str = "games.csv") -> Path:
             "model_a,model_b,winner,model_a\na,b,model_a,c\n",
             r"column 4: 'model_a' is already the name of column 1; expected a different name",
         ),
-        ("", r"No columns"),
+        ("", r"the file is empty; expected a header and one comparison per row"),
+        (HEADER + 'a,b,tie\n"a,b,tie\n', r"line 3, column 1: a quote is opened but never closed"),
         (HEADER, r"found 0 comparisons"),
     ],
 )
 def test_bad_tables_are_refused(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(BadFileError, match=rf"games\.csv[:,] .*{message}"):
         read_battles(written(tmp_path, text))
+
+
+def test_bytes_that_are_not_utf8_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "games.csv"
+    file.write_bytes(HEADER.encode() + b"a,b,tie\nb,\xff,tie\n")
+    with pytest.raises(BadFileError, match=r"games\.csv, line 3, column 3 .*0xff is not UTF-8"):
+        read_battles(file)
+
+
+def test_compressed_files_are_read(tmp_path: Path) -> None:
+    frame = pd.DataFrame([["a", "b", "tie"]], columns=["model_a", "model_b", "winner"])
+    file = tmp_path / "games.csv.gz"
+    frame.to_csv(file, index=False)
+    assert read_battles(file).labels == ["a", "b"]
+    frame.assign(winner="other").to_csv(file, index=False)
+    with pytest.raises(BadFileError, match=r"games\.csv\.gz: row 0: outcome 'other'"):
+        read_battles(file)
 
 
 def test_spaces_around_cells_are_no_part_of_a_label(tmp_path: Path) -> None:

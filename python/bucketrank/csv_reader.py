@@ -180,7 +180,7 @@ class CsvTable:
         columns = [CsvColumn(number, name) for number, name in enumerate(self.header, start=1)]
         numbers, X, Y = [], [], []
         for line, cells in itertools.islice(records(self.name, self._text), 1, None):
-            _check_width(self.name, line, cells, len(columns))
+            check_width(self.name, line, cells, len(columns))
             X.append(
                 [
                     math.nan
@@ -317,7 +317,7 @@ def _feature(name: str, line: int, column: CsvColumn, cell: str, expected: str) 
     raise BadFileError(f"{name}, line {line}, {column}: {found}; expected {expected}")
 
 
-def _check_width(name: str, line: int, cells: Sequence[str], expected: int) -> None:
+def check_width(name: str, line: int, cells: Sequence[str], expected: int) -> None:
     """Reject a line with more or fewer cells than the header."""
     found = len(cells)
     if found != expected:

@@ -13,10 +13,13 @@ from typing import Any
 
 from bucketrank._validation import is_missing
 from bucketrank.comparisons import Comparisons, from_comparisons
-from bucketrank.csv_reader import CsvColumn, read_text
+from bucketrank.csv_reader import CsvColumn, check_width, read_text
 from bucketrank.csv_records import BadFileError, records
 
 __all__ = ["BattleFile", "read_battles"]
+
+_COMPRESSED = (".gz", ".bz2", ".zip", ".xz", ".zst", ".tar")
+"""Endings of files that pandas decompresses."""
 
 _ROW = re.compile(r"row (\d+): (.*)", re.DOTALL)
 """Message of an error in one row, counted from 0."""
@@ -105,6 +108,9 @@ class BattleFile:
             raise
         except OSError as error:
             raise BadFileError(f"{self.name}: {error.strerror or error}") from None
+        except (UnicodeDecodeError, pd.errors.EmptyDataError, pd.errors.ParserError) as error:
+            self._check_cells()
+            raise BadFileError(f"{self.name}: {str(error).strip()}") from error
         except (TypeError, ValueError) as error:
             raise BadFileError(self._message(str(error).strip(), columns)) from error
 
@@ -123,6 +129,21 @@ class BattleFile:
 
     def _read_text(self) -> str:
         return read_text(self._path) if self._text is None else self._text
+
+    def _check_cells(self) -> None:
+        """Raise for the first problem of a CSV table, with its place, which errors of pandas do not name."""
+        if Path(self.name).suffix in _COMPRESSED:
+            return
+        rows = records(self.name, self._read_text())
+        _, header = next(rows, (0, []))
+        if not header:
+            raise BadFileError(
+                f"{self.name}: the file is empty; expected a header and one comparison per row"
+            )
+        for line, cells in rows:
+            # A comma at the end of all lines is allowed.
+            if any(cells[len(header) :]):
+                check_width(self.name, line, cells, len(header))
 
     def _message(self, message: str, columns: dict[str, Any]) -> str:
         """Return the message of an error, with the line and the column of the file instead of the row."""
@@ -248,7 +269,7 @@ def _read_csv(pd: Any, source: Callable[[], Any], texts: list[str], numbers: dic
                 skipinitialspace=True,
             )
         except pd.errors.ParserWarning:
-            raise ValueError(
+            raise pd.errors.ParserError(
                 f"a row has more cells than the header; expected {len(columns)} cells per row"
             ) from None
     _check_numbers(pd, frame, numbers)
