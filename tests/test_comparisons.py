@@ -127,6 +127,12 @@ A, B, O = ["a", "b"], ["b", "c"], ["tie", "first"]  # noqa: E741
         ((A, B, O), {"outcomes": {"tie": "equal"}}, ValueError, r"outcomes maps 'tie' to 'equal'"),
         ((A, B, O), {"outcomes": ["tie"]}, TypeError, r"expected a mapping"),
         (("a", "b", "c"), {"data": pd.DataFrame({"a": A})}, ValueError, r"data has no column 'b'"),
+        (
+            ("a", "b", "b"),
+            {"data": pd.DataFrame({"a": A, "b": B})},
+            ValueError,
+            r"second and outcome are both the column 'b'; expected different columns",
+        ),
         ((A, B, O), {"data": 3}, TypeError, r"data is of type int; expected a DataFrame"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,7 @@ def from_comparisons(
     """
     if data is not None:
         columns = _FrameColumns(data)
+        columns.check_different(first=first, second=second, outcome=outcome)
         first, second, outcome = map(columns.one, (first, second, outcome))
         weight, group = map(columns.one, (weight, group))
         covariates = columns.many(covariates)
@@ -101,6 +103,17 @@ class _FrameColumns:
         if not is_frame(data):
             raise TypeError(f"data is of type {type(data).__name__}; expected a DataFrame")
         self.data = data
+
+    def check_different(self, **names: Any) -> None:
+        """Raise if two arguments name the same column: winners that are read as labels give a wrong board."""
+        hashable = {
+            argument: name for argument, name in names.items() if isinstance(name, Hashable)
+        }
+        for (argument, name), (other, same) in combinations(hashable.items(), 2):
+            if name == same:
+                raise ValueError(
+                    f"{argument} and {other} are both the column {name!r:.60}; expected different columns"
+                )
 
     def one(self, name: Any) -> Any:
         if name is None:
