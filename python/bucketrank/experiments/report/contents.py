@@ -148,14 +148,15 @@ def _true_buckets(study: Study) -> NDArray[np.float64]:
     """Return the mean number of true buckets per level and dataset; NaN where no method has a result."""
     mean = MeanCube.of(study, "buckets_true").mean
     has_result = ~np.isnan(mean)
-    number = has_result.sum(axis=2)
+    count = has_result.sum(axis=2)
     total = np.where(has_result, mean, 0).sum(axis=2)
     result: NDArray[np.float64] = np.full(total.shape, np.nan)
-    np.divide(total, number, out=result, where=number > 0)
+    np.divide(total, count, out=result, where=count > 0)
     return result
 
 
 def _nearest(cube: MeanCube, level: int, order: Any, method: int) -> Any:
+    """Return, in the given order of the datasets, whether no other method is closer to 0 than this one."""
     distance = as_printed(np.abs(cube.mean[level, order]), 2)
     smallest = np.min(np.where(np.isnan(distance), np.inf, distance), axis=1)
     return distance[:, method] == smallest
