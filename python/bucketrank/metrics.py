@@ -1,4 +1,4 @@
-"""Metrics that compare predicted with true bucket orders."""
+"""Metrics that compare predicted with true bucket orders (rankings with ties)."""
 
 from __future__ import annotations
 
@@ -71,6 +71,7 @@ def tau_x(
     1.0
     """
     truth, predicted = checked_pair(Y_true, Y_pred)
+    # The kernel `tau_x_ranked` compares only labels that both rankings rank.
     kernel = _core.tau_x_ranked if ignores_missing(missing) else _core.tau_x
     return kernel(truth, predicted, as_weights(sample_weight))
 
@@ -158,9 +159,9 @@ def mean_of_defined(values: NDArray[np.float64], sample_weight: ArrayLike | None
         raise ValueError(
             f"none of {len(values)} rows has a positive weight and a defined value; nothing to compare"
         )
-    # Only the ratios of weights matter: the largest becomes 1.
-    kept = weights[defined] / weights[defined].max()
-    return float(np.average(values[defined], weights=kept))
+    # Only the ratios of weights matter, so they are scaled such that the largest is 1.
+    scaled = weights[defined] / weights[defined].max()
+    return float(np.average(values[defined], weights=scaled))
 
 
 def __getattr__(name: str) -> Any:
