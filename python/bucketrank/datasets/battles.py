@@ -261,10 +261,6 @@ def _parse_json(text: str, place: str) -> Any:
         raise ValueError(f"{place}the values are nested too deeply") from None
 
 
-def _as_texts(values: list[Any]) -> list[Any]:
-    return [value if value is None or isinstance(value, str) else str(value) for value in values]
-
-
 def _read_csv(pd: Any, path: Any, texts: list[str]) -> Any:
     """Read a CSV table; cells of the columns `texts` are texts without the spaces around them, or missing."""
     header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0]
