@@ -58,9 +58,9 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help="a dataset, CSV file or PrefLib file"
     )
-    place = parser.add_mutually_exclusive_group()
-    place.add_argument("--data", metavar="DIR", help="folder with one CSV file per dataset")
-    place.add_argument("--openml", action="store_true", help="download the datasets from OpenML")
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--data", metavar="DIR", help="folder with one CSV file per dataset")
+    source.add_argument("--openml", action="store_true", help="download the datasets from OpenML")
     add_labels_option(parser)
     parser.add_argument(
         "--format",
