@@ -301,7 +301,7 @@ def batches() -> None:
 
 
 def threads(sets: list[Any]) -> None:
-    """Compare two threads with one, for a list of sets and for the same sets as one array."""
+    """Compare two threads with one, for a list of sets of rankings and for the same sets as one array."""
     for name, big in (("list", sets), ("array", np.stack(sets))):
         for aggregator in (br.MarkovChain(1), br.BucketPivot(), br.MaximalLottery()):
             line(
