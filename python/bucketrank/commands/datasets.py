@@ -33,8 +33,9 @@ from bucketrank.tables import Column, Table, to_json_text
 EPILOG = """\
 Without names and options, all known datasets are listed. A name is an embedded dataset, or the path of a file that
 ends in .csv, or of a PrefLib file (.soc .soi .toc .toi .cat), whose ballots are the instances. With --data a name is a
-CSV file of the folder, without its ending; with --openml it is a dataset on OpenML (a name of the paper's datasets, or
-a number). With --data and no names, all datasets of the folder are used; with --openml, those of the paper.
+CSV file of the folder, without its ending; with --openml it is a dataset on OpenML (a number, or a name of the datasets
+of Wang, Alfaro and Bengs, 2025). With --data and no names, all datasets of the folder are used; with --openml, those of
+the paper.
 
 examples:
   bucketrank datasets
