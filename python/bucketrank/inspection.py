@@ -1,4 +1,4 @@
-"""Partial dependence of rankers: how the score of each label changes with a feature."""
+"""Partial dependence of rankers (estimators that predict rankings): how label scores depend on a feature."""
 
 from __future__ import annotations
 

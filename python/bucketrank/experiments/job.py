@@ -69,7 +69,7 @@ class TreeJobs:
         self.learner = learner
         self.n_folds = n_folds
         self.jobs: list[Job] = []
-        # Per job: indices of problem, tree and aggregators (first, fifth and last), and missing, repeat and fold.
+        # Per job: index of the problem, missing, repeat, fold, index of the tree, and index of the aggregators.
         self.tasks: list[tuple[int, float, int, int, int, int]] = []
         # Per name of a dataset: its index, and the dataset as the engine holds it.
         self.problems: dict[str, tuple[int, _core.Problem]] = {}

@@ -68,25 +68,25 @@ def _tests(study: Study, level: int) -> Section | None:
     scores = MeanCube.of(study, "tau_x").finished_scores(level)
     if scores is None:
         return None
-    against, pairs = holm(scores), nemenyi(scores)
+    control_test, pair_test = holm(scores), nemenyi(scores)
     height = _diagram_height(scores)
     share = percent(study.missing[level])
     figures = (
         Figure(
             f"Average ranks at {share} missing labels; bars join methods that are not shown to differ (Nemenyi)",
-            lambda ax: plot_critical_difference(pairs, ax=ax),
+            lambda ax: plot_critical_difference(pair_test, ax=ax),
             (11.0, height),
         ),
         Figure(
             f"Average ranks at {share} missing labels; the bar covers methods that are not shown to differ "
-            f"from {against.control} (Holm)",
-            lambda ax: plot_critical_difference(against, ax=ax),
+            f"from {control_test.control} (Holm)",
+            lambda ax: plot_critical_difference(control_test, ax=ax),
             (11.0, height),
         ),
     )
-    more = (pairs.table(), wilcoxon(scores).table(), win_tie_loss(scores).table())
+    more = (pair_test.table(), wilcoxon(scores).table(), win_tie_loss(scores).table())
     title = f"Significance at {share} missing labels"
-    return Section(title, (), (against.table(),), figures, more)
+    return Section(title, (), (control_test.table(),), figures, more)
 
 
 def _diagram_height(scores: ScoreTable) -> float:

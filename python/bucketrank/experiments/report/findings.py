@@ -99,6 +99,7 @@ def _first_few(test: HolmTest, names: list[str]) -> list[str]:
 
 
 def _which(names: tuple[str, ...], n_others: int) -> str:
+    """Return the names of methods as words; if they are all others, or more than three, they are not listed."""
     if len(names) == n_others:
         return "all others" if n_others > 1 else names[0]
     return join_names(names) if len(names) <= 3 else f"the other {len(names)} methods"
