@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::pairs::{
-    ByteCounter, FewRows, PairCounts, PairOrderMatrix, PairShares, PlaceShares, RowShares,
+    BytePairCounter, FewRows, PairCounts, PairOrderMatrix, PairShares, PlaceShares, RowShares,
     MAX_PAIR_LABELS,
 };
 use crate::rankings::Rankings;
@@ -40,7 +40,7 @@ pub struct Evidence {
     rankings: Option<Rankings>,
     /// Buffers of [`Self::fill`].
     few_rows: FewRows,
-    byte_counter: ByteCounter,
+    byte_counter: BytePairCounter,
     selected_rows: Vec<usize>,
 }
 
@@ -100,8 +100,8 @@ impl Evidence {
         Ok(evidence)
     }
 
-    /// Evidence of counted pairs. Statistics of whole rows are computed as if each row ranked two labels, so evidence of
-    /// [`Needs::RowStatistics`] is correct for comparisons only.
+    /// Evidence of counted pairs. Statistics of whole rows are computed as if each row ranked two labels, so evidence
+    /// for [`Needs::RowStatistics`] is correct for comparisons only.
     ///
     /// # Errors
     /// [`Error::TooFewLabels`] below two labels.
@@ -168,7 +168,7 @@ impl Evidence {
             keeps_rankings: false,
             rankings: None,
             few_rows: FewRows::default(),
-            byte_counter: ByteCounter::default(),
+            byte_counter: BytePairCounter::default(),
             selected_rows: Vec::new(),
         }
     }
