@@ -42,7 +42,7 @@ impl Borda {
     }
 
     fn cut_into_buckets(self, scores: &[f64], order: &mut Vec<usize>) -> BucketOrder {
-        BucketOrder::from_scores_in(scores, |drop| !exceeds(drop, self.beta), order)
+        BucketOrder::from_scores_with_buffer(scores, |drop| !exceeds(drop, self.beta), order)
     }
 }
 

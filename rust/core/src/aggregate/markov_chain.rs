@@ -119,7 +119,7 @@ impl Aggregate for MarkovChain {
     fn aggregate(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<BucketOrder> {
         self.fill_scores(evidence, workspace)?;
         let Workspace { scores, order, .. } = workspace;
-        Ok(BucketOrder::from_scores_in(
+        Ok(BucketOrder::from_scores_with_buffer(
             scores,
             |drop| drop <= TIE_TOLERANCE,
             order,

@@ -49,7 +49,7 @@ impl MaximalLottery {
 impl Aggregate for MaximalLottery {
     fn aggregate(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<BucketOrder> {
         let (lottery, _) = solve(evidence, workspace)?;
-        Ok(BucketOrder::from_scores_in(
+        Ok(BucketOrder::from_scores_with_buffer(
             &lottery.probabilities,
             |drop| drop <= TIE_TOLERANCE,
             &mut workspace.order,

@@ -69,7 +69,8 @@ impl Aggregate for ReciprocalRankFusion {
     fn explain(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<Explanation> {
         let scores = self.scores(evidence)?;
         let tie = TIE_TOLERANCE * scores.iter().copied().fold(0.0, f64::max);
-        let order = BucketOrder::from_scores_in(&scores, |drop| drop <= tie, &mut workspace.order);
+        let order =
+            BucketOrder::from_scores_with_buffer(&scores, |drop| drop <= tie, &mut workspace.order);
         Ok(Explanation {
             order,
             details: Details::Scores { scores },
