@@ -1,4 +1,6 @@
-//! Branch and bound over the labels in the first buckets, for components with too many labels for a table of all sets.
+//! Branch and bound over prefixes (sets of labels that fill the first buckets), for components with too many labels for
+//! a table of all sets. The loss of a bucket order is the sum over all pairs of the value of the best relation minus
+//! that of the chosen one.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -12,8 +14,8 @@ use crate::error::Result;
 /// Largest number of labels: sets of labels are 64-bit masks.
 pub(super) const MAX_LABELS: usize = 64;
 
-/// Largest number of states in memory, about 64 bytes each.
-const MAX_STATES: usize = 6_000_000;
+/// Largest number of prefixes in memory, about 64 bytes each.
+const MAX_PREFIXES: usize = 6_000_000;
 
 /// Result of a search that may have ended early.
 pub(super) struct PrefixResult {
@@ -29,11 +31,11 @@ pub(super) struct PrefixResult {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Prefix {
     set: u64,
-    /// Number of these buckets if it is limited, else 0.
+    /// Number of these buckets if the number of buckets is limited, else 0.
     buckets: u16,
 }
 
-/// The cheapest known path to a prefix.
+/// The cheapest known way to fill the first buckets with the labels of a prefix.
 #[derive(Debug, Clone, Copy)]
 struct PrefixPath {
     /// Loss of the pairs with at least one label in the prefix.
@@ -48,17 +50,17 @@ type Layer = HashMap<Prefix, PrefixPath, BuildHasherDefault<SetHasher>>;
 
 /// Extends prefixes by whole buckets, in the order of their number of labels.
 ///
-/// The loss of a pair is the value of its best relation minus that of its relation in the bucket order. A prefix
-/// decides every pair with at least one label in it; the other pairs lose at least their [`TripleBound`]. A prefix is
-/// pruned unless the loss of the decided pairs plus this bound is below the loss of the best known bucket order. A
-/// prefix is reached from smaller prefixes only, so it is extended once, when its cheapest path is known.
+/// A prefix decides every pair with at least one label in it; the other pairs lose at least their [`TripleBound`]. A
+/// prefix is pruned unless the loss of the decided pairs plus this bound is below the loss of the best known bucket
+/// order. A prefix is reached from smaller prefixes only, so it is extended once, when its cheapest path is known.
 pub(super) struct PrefixSearch<'a> {
     m: usize,
     limits: BucketLimits,
     /// Whether the number of buckets is limited, so that prefixes are distinguished by it.
     counted: bool,
-    /// Loss of i before j, and of a tie.
+    /// Loss of the pair i, j at `i * m + j` if i is before j.
     before: Vec<f64>,
+    /// Loss of the pair i, j at `i * m + j` if i and j are tied.
     tie: Vec<f64>,
     triples: &'a TripleBound,
     /// Loss of the best known bucket order.
@@ -66,7 +68,8 @@ pub(super) struct PrefixSearch<'a> {
     found: Option<Vec<usize>>,
     /// Prefixes by number of labels.
     layers: Vec<Layer>,
-    states: usize,
+    /// Number of prefixes in all layers.
+    prefixes: usize,
 }
 
 /// A prefix that is extended by a bucket.
@@ -111,7 +114,7 @@ impl<'a> PrefixSearch<'a> {
             incumbent,
             found: None,
             layers: vec![Layer::default(); m + 1],
-            states: 0,
+            prefixes: 0,
         }
     }
 
@@ -128,7 +131,7 @@ impl<'a> PrefixSearch<'a> {
         self.layers[0].insert(Prefix { set: 0, buckets: 0 }, start);
         for size in 0..self.m {
             let mut layer: Vec<_> = self.layers[size].iter().map(|(p, r)| (*p, *r)).collect();
-            // The most promising first: they lower the incumbent soon.
+            // The most promising prefixes first: they lower the incumbent soon.
             layer.sort_by(|(p, a), (q, b)| {
                 let bounds = (a.loss + a.ahead).total_cmp(&(b.loss + b.ahead));
                 bounds.then(p.cmp(q))
@@ -138,7 +141,7 @@ impl<'a> PrefixSearch<'a> {
                     continue;
                 }
                 self.extend(prefix, reached, budget)?;
-                if budget.is_spent() || self.states > MAX_STATES {
+                if budget.is_spent() || self.prefixes > MAX_PREFIXES {
                     let open = layer[index..].iter().map(|(_, reached)| reached);
                     return Ok(self.stop(size, open.map(|r| r.loss + r.ahead)));
                 }
@@ -268,7 +271,7 @@ impl<'a> PrefixSearch<'a> {
             |known| known.ahead,
         );
         if loss + ahead < self.incumbent - NOISE {
-            self.states += usize::from(known.is_none());
+            self.prefixes += usize::from(known.is_none());
             self.layers[size].insert(prefix, PrefixPath { loss, ahead, from });
         }
     }
