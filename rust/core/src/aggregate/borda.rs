@@ -6,7 +6,8 @@ use crate::bucket_order::BucketOrder;
 use crate::error::Result;
 use crate::pairs::PairOrderMatrix;
 
-/// Borda's rule on the pair order matrix C.
+/// Borda's rule on the pair order matrix C, where C(u,v) is the share of rankings that place u before v, ties counting
+/// half.
 ///
 /// Labels are sorted by their score S(u) = Σ_{v≠u} C(u,v), largest first. A label joins the bucket of the label before
 /// it if the drop in score is at most β, so ties cascade. O(n²).

@@ -1,4 +1,4 @@
-//! [`Evidence`]: the statistics of a set of rankings that aggregators read.
+//! [`Evidence`]: what aggregators read, statistics of a set of rankings or the rankings themselves.
 
 use crate::error::{Error, Result};
 use crate::pairs::{
@@ -14,13 +14,15 @@ use super::Aggregator;
 /// Statistics that a method needs. Each level includes the levels before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Needs {
-    /// The pair order matrix C.
+    /// The pair order matrix C: per ordered pair of labels the share of rankings that place the first before the
+    /// second, ties counting half.
     PairOrder,
     /// Also the shares of before, tied and after of each pair.
     Shares,
-    /// Also the weights of before and tied for each pair.
+    /// Also the counts: the weights of before, tied and after for each pair.
     Counts,
-    /// Also statistics of whole rows: [`RowShares`] and [`PlaceShares`].
+    /// Also statistics of whole rows: [`RowShares`] (for the Markov chain MC2) and [`PlaceShares`] (how often each
+    /// label occupies each place).
     RowStatistics,
     /// Also the rankings themselves.
     Rankings,
@@ -288,7 +290,7 @@ impl Evidence {
         self.pair_shares.as_ref()
     }
 
-    /// The weights of before and tied; present for [`Needs::Counts`] and higher levels.
+    /// The weights of before, tied and after; present for [`Needs::Counts`] and higher levels.
     #[must_use]
     pub fn counts(&self) -> Option<&PairCounts> {
         self.counts.as_ref()
