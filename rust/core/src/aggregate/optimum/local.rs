@@ -87,11 +87,11 @@ pub(super) fn order_of(bucket_of: &[usize]) -> Vec<usize> {
 struct LabelMover<'a> {
     values: &'a PairValues,
     limits: BucketLimits,
-    /// Per bucket: value of the moved label before it.
+    /// Per bucket: value of placing the moved label before the labels of the bucket.
     before: Vec<f64>,
-    /// Per bucket: value of the moved label in it.
+    /// Per bucket: value of tying the moved label with the labels of the bucket.
     within: Vec<f64>,
-    /// Per bucket: number of labels in it other than the moved one.
+    /// Per bucket: number of its labels other than the moved one.
     sizes: Vec<usize>,
 }
 
@@ -124,7 +124,7 @@ impl<'a> LabelMover<'a> {
         let alone = usize::from(self.sizes[own] == 0);
         let may_join = self.limits.contain(buckets - alone);
         let may_stand_alone = self.limits.contain(buckets + 1 - alone);
-        // Value of the label alone: before all buckets, then after each bucket in turn.
+        // Value of the label in a bucket of its own: before all buckets, then after each bucket in turn.
         let mut outside: f64 = self.before.iter().sum();
         let mut current = f64::NEG_INFINITY;
         let (mut best, mut target) = (f64::NEG_INFINITY, None);
