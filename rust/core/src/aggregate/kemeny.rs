@@ -71,9 +71,9 @@ impl Default for KemenyParams {
 /// tying them although the rankings do not distinguish them; the order of the labels in the search then decides.
 ///
 /// Among bucket orders of equal distance, one with the most ties is chosen; among these, the first that the search
-/// finds. The search indexes labels in the order in which [`TauX`](super::TauX) sorts them (by net preference, then by
-/// two keys for equal net preferences), equal labels by their sorted pair values against all other labels, then by
-/// column.
+/// finds. The search indexes labels in the order in which [`TauX`](super::TauX) sorts them (by net preference, the sum
+/// of before − after over the other labels, then by two keys for equal net preferences), equal labels by their sorted
+/// pair values against all other labels, then by column.
 ///
 /// References: J. G. Kemeny, *Mathematics without numbers*, Daedalus 88, 1959; R. Fagin, R. Kumar, M. Mahdian,
 /// D. Sivakumar and E. Vee, *Comparing partial rankings*, SIAM Journal on Discrete Mathematics 20, 2006.
@@ -200,6 +200,7 @@ impl Kemeny {
         self.check_label_weights(n)?;
         let limits = self.buckets.limits(n)?;
         let scale = self.scale(pairs);
+        // The values of u before v and of a tie.
         let value = |u: usize, v: usize| {
             let [before, tied, after] = self.costs(pairs, u, v).map(|cost| cost / scale);
             ((after - before) / 2.0, f64::midpoint(before, after) - tied)

@@ -34,7 +34,7 @@ pub(super) struct Elimination {
     leaving: Vec<f64>,
     /// Root of the recurrent class of each state.
     class: Vec<usize>,
-    /// The row of the eliminated state, divided by the probability of leaving it.
+    /// Transition probabilities of the eliminated state, divided by the probability of leaving it.
     onward: Vec<f64>,
     /// Sum of the odds of each class.
     totals: Vec<f64>,
