@@ -39,7 +39,7 @@ pub(crate) struct ContestRows {
 type Key = (u32, u32, u32);
 
 impl Contests {
-    /// The contests without effects of counted pairs: one per pair that was compared, with its tallies.
+    /// The contests of counted pairs, which have no effects: one per pair that was compared, with its tallies.
     #[must_use]
     pub fn of_counts(counts: &PairCounts) -> (Self, Tallies) {
         let n = counts.labels() as u32;

@@ -43,7 +43,7 @@ pub struct ComparisonArrays<'a> {
     pub outcomes: &'a [u8],
     /// Non-negative weights; `None` for weights of 1.
     pub weights: Option<&'a [f64]>,
-    /// Index of the group of each row, whose rows can be resampled together; `None` without groups.
+    /// Index of the group of each row; the rows of a group can be resampled together. `None` without groups.
     pub groups: Option<&'a [u32]>,
     /// Covariates, one row per comparison; no columns without covariates.
     pub covariates: ArrayView2<'a, f64>,

@@ -14,8 +14,8 @@ const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
 /// Bytes of an entry of a unit: a cell and its weight.
 const BYTES_PER_ENTRY: usize = size_of::<u32>() + size_of::<f64>();
 
-/// Units of resampling: comparisons, rankings or groups of comparisons. Each has entries, weights of cells (a cell is a
-/// contest, that is a compared pair of labels, with one of the three outcomes), and a number of equal copies.
+/// Units of resampling: comparisons, rankings or groups of comparisons. Each has a number of equal copies and entries,
+/// which give weights to cells. A cell is a contest (a compared pair of labels) with one of its three outcomes.
 ///
 /// If all weights are whole numbers, a row of weight w stands for w copies of the row; otherwise each row is one unit
 /// that carries its weight. A group is always one unit, with the weights of its rows.

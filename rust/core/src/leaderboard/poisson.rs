@@ -6,15 +6,15 @@ use crate::random::Generator;
 /// Standard deviations by which the sum of the Poisson numbers is expected to fall short of the number of draws.
 const SLACK: f64 = 3.0;
 
-/// Attempts to stay within the number of draws, before all units are drawn one by one. An attempt succeeds with a
-/// probability above 0.998 if that number is the sum of the copies, and of about ½ if it is [`SLACK`] standard
-/// deviations smaller.
+/// Number of attempts to get Poisson numbers whose sum is at most the number of draws; if all fail, the units are drawn
+/// one by one. An attempt succeeds with a probability above 0.998 if the number of draws is the number of all copies,
+/// and of about ½ if it is [`SLACK`] standard deviations smaller.
 const ATTEMPTS: usize = 8;
 
 /// Probabilities below this share of the largest one are left out of a table.
 const NEGLIGIBLE: f64 = 1e-18;
 
-/// Draws units with replacement, in proportion to their copies, and returns how often each was drawn.
+/// Draws units with replacement, in proportion to their numbers of copies, and returns how often each was drawn.
 ///
 /// Independent Poisson numbers, given their sum, are a multinomial draw of that many units. Means slightly below the
 /// numbers of copies keep the sum below the wanted number, and the rest is drawn one by one: the result is a

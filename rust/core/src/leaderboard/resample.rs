@@ -16,7 +16,7 @@ use crate::rankings::Rankings;
 use crate::run::{require_memory, stream, Interrupt, Jobs, Work};
 use crate::weights::Weights;
 
-/// Largest number of labels of a leaderboard: all pairs of labels are compared in all resamples.
+/// Largest number of labels of a leaderboard, because all pairs of labels are compared in all resamples.
 pub const MAX_BOARD_LABELS: usize = 2048;
 
 /// Resamples between two reports of progress.
@@ -163,7 +163,7 @@ trait ResampledScores: Sync {
     /// Draws a resample and returns its scores, one per label.
     fn draw(&self, generator: &mut Generator, buffers: &mut Self::Buffers) -> Result<Vec<f64>>;
 
-    /// Adds the scores of all resamples, computed on several threads, to the `scores` of the data.
+    /// The `scores` of the data with the scores of all resamples, which are computed on several threads.
     fn collect(
         &self,
         scores: Vec<f64>,

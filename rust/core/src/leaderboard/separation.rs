@@ -8,8 +8,8 @@ use crate::run::Interrupt;
 /// Difference of scores, in standard errors, above which one label is ahead of (separated from) the other.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum CriticalValue {
-    /// A quantile of the largest deviation of all pairs, over resamples. The field is the confidence that no pair at
-    /// all is separated by mistake.
+    /// The quantile, over resamples, of the largest deviation among all pairs. The field is its level: the confidence
+    /// that no pair at all is separated by mistake.
     Simultaneous(f64),
     /// A fixed number, such as a normal quantile, for each pair on its own.
     Fixed(f64),
