@@ -24,7 +24,7 @@ type Vector = [i8; LANES];
 /// as this kernel with 26 labels, but 0.7 times as long with 100 labels.
 const MAX_BYTE_ROWS: usize = 128;
 
-/// Whether this kernel can count the rankings and is the fastest one for them.
+/// Whether this kernel can count the rankings and is usually the fastest one for them.
 pub(super) fn suits(rankings: &Rankings) -> bool {
     let is_unit = matches!(rankings.weights(), Weights::Unit(_));
     is_unit && rankings.len() > MAX_BYTE_ROWS && rankings.labels() <= MAX_BYTE_LABELS
