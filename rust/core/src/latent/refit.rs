@@ -82,7 +82,7 @@ mod tests {
     use super::super::posterior::Posterior;
     use super::super::TieRule;
     use super::*;
-    use crate::comparisons::tests::plain;
+    use crate::comparisons::tests::arrays_without_weights;
     use crate::comparisons::{Comparisons, ContestSample, Contests, Effects, UnitKind};
     use crate::pairs::PairCounts;
     use ndarray::Array2;
@@ -129,7 +129,7 @@ mod tests {
         let second = [1, 0, 2, 0, 1, 2, 1, 2, 1, 2];
         let outcomes = [0, 2, 0, 0, 1, 2, 0, 1, 0, 1];
         let covariates = Array2::zeros((10, 0));
-        let arrays = plain(3, &first, &second, &outcomes, &covariates);
+        let arrays = arrays_without_weights(3, &first, &second, &outcomes, &covariates);
         let comparisons = Comparisons::new(arrays).unwrap();
         let effects = Effects {
             order: true,

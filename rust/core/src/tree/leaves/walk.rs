@@ -4,7 +4,7 @@
 //! of the nodes on its stack, so memory does not grow with the number of nodes.
 
 use crate::error::Result;
-use crate::pairs::{pair_count, ByteCounter, PairShares, RowCounter};
+use crate::pairs::{pair_count, BytePairCounter, PairShares, RowPairCounter};
 use crate::rankings::Rankings;
 use crate::run::{self, Interrupt, Jobs, Work};
 use crate::weights::Weights;
@@ -20,7 +20,7 @@ const ROWS_PER_TASK: usize = 2000;
 /// Traverses a tree and computes the smoothed shares of the requested nodes.
 pub(crate) struct ShareWalk<'a> {
     tree: &'a Tree,
-    rows: RowCounter<'a>,
+    rows: RowPairCounter<'a>,
     shrinkage: Shrinkage,
     /// One strength per pair; set by [`Self::start`].
     strengths: Vec<f64>,
@@ -48,7 +48,7 @@ struct PendingShares {
 #[derive(Default)]
 struct WalkBuffers {
     free: Vec<NodeShares>,
-    bytes: ByteCounter,
+    bytes: BytePairCounter,
 }
 
 impl WalkBuffers {
@@ -78,7 +78,7 @@ impl<'a> ShareWalk<'a> {
         }
         Self {
             tree,
-            rows: RowCounter::new(rankings, weights),
+            rows: RowPairCounter::new(rankings, weights),
             shrinkage,
             strengths: Vec::new(),
             use_of,
@@ -282,7 +282,7 @@ impl<'a> ShareWalk<'a> {
         ShrinkageRule {
             shrinkage: self.shrinkage,
             strengths: &self.strengths,
-            weights: (self.rows.is_complete()).then(|| [weight(node), weight(parent)]),
+            weights: (self.rows.is_exact_and_complete()).then(|| [weight(node), weight(parent)]),
         }
     }
 }
