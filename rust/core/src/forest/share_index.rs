@@ -15,7 +15,7 @@ use crate::pairs::{pair_count, CompactRankings, PackedPairCodes};
 use crate::rankings::Rankings;
 use crate::run::{self, Jobs, Work};
 use crate::tree::{
-    anchor_stride, coarse_stride, AnchorPlan, AnchoredTree, CodedTrees, Tree, LEAST_EXPONENTS,
+    anchor_stride, coarse_stride, AnchorPlan, AnchoredTree, CodedTrees, Tree, MIN_ROWS_EXPONENTS,
 };
 use crate::weights::Weights;
 
@@ -119,7 +119,7 @@ impl ShareIndex {
             codes: PackedPairCodes::new(labels, positions),
             compact,
             distinct_rankings,
-            has_tails: sizes.least > 1,
+            has_tails: sizes.min_rows > 1,
             coded: OnceLock::new(),
             coder: AtomicU32::new(0),
         })
@@ -136,7 +136,7 @@ impl ShareIndex {
 /// Sizes of the anchors of a forest; see [`AnchorPlan`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct AnchorSizes {
-    pub(super) least: u32,
+    pub(super) min_rows: u32,
     pub(super) coarse_fraction: f32,
     /// Memory of the stored tails of all trees.
     pub(super) tail_bytes: usize,
@@ -145,7 +145,7 @@ pub(super) struct AnchorSizes {
 impl AnchorSizes {
     /// Every leaf is an exact anchor.
     pub(super) const LEAVES: Self = Self {
-        least: 1,
+        min_rows: 1,
         coarse_fraction: 0.0,
         tail_bytes: 0,
     };
@@ -155,7 +155,7 @@ impl AnchorSizes {
             rankings: &forest.rankings,
             ranking_of: &[],
             strength,
-            least: self.least,
+            min_rows: self.min_rows,
             coarse_fraction: self.coarse_fraction,
             unit: unit(forest.members.len()),
             tail_bytes: 0,
@@ -164,7 +164,7 @@ impl AnchorSizes {
 
     /// Chooses the sizes for a budget in bytes. Every leaf is an anchor if all leaves fit, or if single precision does
     /// not suffice. Otherwise chooses the largest `coarse_fraction` whose anchors fit in [`COARSE_PART`] of the budget,
-    /// and the smallest power of two for `least` whose anchors fit in the rest.
+    /// and the smallest power of two for `min_rows` whose anchors fit in the rest.
     fn choose(forest: &Forest, strength: f64, budget: usize, jobs: Jobs<'_>) -> Result<Self> {
         if !is_moderate(forest, strength) {
             return Ok(Self::LEAVES);
@@ -181,7 +181,7 @@ impl AnchorSizes {
             if coarse <= budget / of * parts {
                 let left = budget - coarse;
                 return Ok(Self {
-                    least: counts.least(left / exact_bytes),
+                    min_rows: counts.min_rows(left / exact_bytes),
                     coarse_fraction,
                     tail_bytes: TAIL_BUDGET,
                 });
@@ -189,7 +189,7 @@ impl AnchorSizes {
         }
         let counts = AnchorCounts::new(forest, strength, 0.0, jobs)?;
         Ok(Self {
-            least: counts.least(budget / exact_bytes),
+            min_rows: counts.min_rows(budget / exact_bytes),
             coarse_fraction: 0.0,
             tail_bytes: TAIL_BUDGET,
         })
@@ -209,8 +209,8 @@ fn is_moderate(forest: &Forest, strength: f64) -> bool {
 /// Numbers of anchors of all trees.
 struct AnchorCounts {
     coarse: usize,
-    /// Exact anchors for each power of two of `least`.
-    exact: [usize; LEAST_EXPONENTS],
+    /// Exact anchors for each power of two of `min_rows`.
+    exact: [usize; MIN_ROWS_EXPONENTS],
 }
 
 impl AnchorCounts {
@@ -231,7 +231,7 @@ impl AnchorCounts {
         };
         let mut sums = Self {
             coarse: 0,
-            exact: [0; LEAST_EXPONENTS],
+            exact: [0; MIN_ROWS_EXPONENTS],
         };
         for counts in run::map(jobs, work, || (), count)? {
             sums.coarse += counts.coarse;
@@ -243,9 +243,9 @@ impl AnchorCounts {
     }
 
     /// The smallest power of two with at most `limit` exact anchors.
-    fn least(&self, limit: usize) -> u32 {
+    fn min_rows(&self, limit: usize) -> u32 {
         let exponent = self.exact.iter().position(|&count| count <= limit);
-        1 << exponent.unwrap_or(LEAST_EXPONENTS - 1)
+        1 << exponent.unwrap_or(MIN_ROWS_EXPONENTS - 1)
     }
 }
 
@@ -375,7 +375,7 @@ mod tests {
         // 3 pairs of 2 numbers per anchor, padded to 16 numbers of 4 bytes.
         let leaves: usize = (0..4).map(|t| forest.tree(t).unwrap().leaves()).sum();
         assert_eq!(choose(64 * leaves), AnchorSizes::LEAVES);
-        assert!(choose(64 * leaves - 1).least > 1);
+        assert!(choose(64 * leaves - 1).min_rows > 1);
         let mut before = f32::INFINITY;
         for budget in [12800, 6400, 3200, 1600, 0] {
             let sizes = choose(budget);

@@ -40,7 +40,7 @@ pub(crate) use coded_walker::{CodedTrees, RowCodes};
 pub(crate) use grow::{PreorderNode, SharedEncoding, Subtree, LEAF};
 pub(crate) use leaves::{
     anchor_stride, coarse_stride, AnchorPlan, AnchoredTree, ClimbEnd, ClimbedNode, LeafStart,
-    ShareWalk, ANCHOR_LANES, COARSE_LANES, COARSE_ONE, LEAST_EXPONENTS, NEGLIGIBLE, TAIL_ONE,
+    ShareWalk, ANCHOR_LANES, COARSE_LANES, COARSE_ONE, MIN_ROWS_EXPONENTS, NEGLIGIBLE, TAIL_ONE,
 };
 pub(crate) use missing_side::MissingSide;
 pub(crate) use shallow_trees::{ColumnCodes, ShallowTrees};

@@ -124,10 +124,10 @@ fn assert_shares_match(forest: &Forest, x: &Array2<f64>, strengths: &[f64]) {
     for &strength in strengths {
         for voters in [Voters::All, Voters::OutOfBag] {
             let expected = exact_shares(forest, x, strength, voters);
-            for least in [1, 4, 32, 1 << 20] {
+            for min_rows in [1, 4, 32, 1 << 20] {
                 for (coarse_fraction, tail_bytes) in [(0.0, 1 << 20), (2e-4, 1 << 20), (3e-6, 0)] {
                     let sizes = AnchorSizes {
-                        least,
+                        min_rows,
                         coarse_fraction,
                         tail_bytes,
                     };

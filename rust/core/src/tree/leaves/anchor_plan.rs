@@ -5,8 +5,8 @@ use crate::rankings::Rankings;
 use super::anchors::{step_up, NEGLIGIBLE};
 use crate::tree::model::Tree;
 
-/// Number of possible values of `AnchorPlan::least`: the powers of two from 1 to 2³¹.
-pub(crate) const LEAST_EXPONENTS: usize = 32;
+/// Number of possible values of `AnchorPlan::min_rows`: the powers of two from 1 to 2³¹.
+pub(crate) const MIN_ROWS_EXPONENTS: usize = 32;
 
 /// How the trees of a model are anchored.
 #[derive(Clone, Copy)]
@@ -17,7 +17,7 @@ pub(crate) struct AnchorPlan<'a> {
     /// Strength of the m-estimate.
     pub(crate) strength: f64,
     /// Exact anchors are the lowest nodes with at least this many rows; with 1 they are the leaves.
-    pub(crate) least: u32,
+    pub(crate) min_rows: u32,
     /// Coarse anchors are the lowest nodes that contribute at most this fraction to every leaf below them; 0 for none.
     pub(crate) coarse_fraction: f32,
     /// The integer that represents a share of 1 in the exact anchors.
@@ -52,15 +52,15 @@ impl ClimbFractions {
 impl AnchorPlan<'_> {
     /// Whether there may be leaves that are not anchors.
     pub(crate) fn has_tails(&self) -> bool {
-        self.least > 1
+        self.min_rows > 1
     }
 
-    /// Number of exact anchors of a tree for each `least` = 1, 2, 4, …
+    /// Number of exact anchors of a tree for each `min_rows` = 1, 2, 4, …
     pub(crate) fn exact_counts(
         tree: &Tree,
         fractions: &ClimbFractions,
-    ) -> [usize; LEAST_EXPONENTS] {
-        let mut counts = [0; LEAST_EXPONENTS];
+    ) -> [usize; MIN_ROWS_EXPONENTS] {
+        let mut counts = [0; MIN_ROWS_EXPONENTS];
         for index in 0..tree.nodes().len() as u32 {
             let [low, high] = exact_exponents(tree, index, fractions);
             for count in &mut counts[low.min(high)..high] {
@@ -73,7 +73,7 @@ impl AnchorPlan<'_> {
     /// The anchors of a tree, ascending.
     pub(super) fn anchors(&self, tree: &Tree) -> Vec<(u32, AnchorKind)> {
         let fractions = self.fractions(tree);
-        let exponent = self.least.ilog2() as usize;
+        let exponent = self.min_rows.ilog2() as usize;
         let kind = |index: u32| {
             if fractions.is_coarse[index as usize] {
                 return Some(AnchorKind::Coarse);
@@ -123,9 +123,9 @@ impl AnchorPlan<'_> {
     }
 }
 
-/// The exponents of `least`, from the first inclusive to the second exclusive, for which a node is an exact anchor.
+/// The exponents of `min_rows`, from the first inclusive to the second exclusive, for which a node is an exact anchor.
 ///
-/// A leaf is an anchor if it has at least `least` rows. An inner node is an anchor if it has at least `least` rows, and
+/// A leaf is an anchor if it has at least `min_rows` rows. An inner node is an anchor if it has at least `min_rows` rows, and
 /// one of its children has fewer rows and a leaf below it that needs the anchor.
 fn exact_exponents(tree: &Tree, index: u32, fractions: &ClimbFractions) -> [usize; 2] {
     let node = tree.node(index);

@@ -10,7 +10,7 @@ mod shrinkage;
 pub(crate) mod soft;
 mod walk;
 
-pub(crate) use anchor_plan::{AnchorPlan, LEAST_EXPONENTS};
+pub(crate) use anchor_plan::{AnchorPlan, MIN_ROWS_EXPONENTS};
 pub(crate) use anchors::{
     anchor_stride, coarse_stride, AnchoredTree, ClimbEnd, ClimbedNode, LeafStart, ANCHOR_LANES,
     COARSE_LANES, COARSE_ONE, NEGLIGIBLE,
