@@ -169,7 +169,7 @@ pub(super) struct IncompleteTails<'a> {
     /// Per pair: weights of before, after and of all rows that rank both labels.
     counts: [Vec<f32>; 3],
     /// Rankings and weights of the rows of a node outside its child on the path.
-    ring: Vec<(u32, f32)>,
+    outside: Vec<(u32, f32)>,
     pairs: PairFractions,
 }
 
@@ -187,7 +187,7 @@ impl<'a> IncompleteTails<'a> {
         Self {
             index,
             counts: std::array::from_fn(|_| vec![0.0; index.codes.stride()]),
-            ring: Vec::new(),
+            outside: Vec::new(),
             pairs: PairFractions {
                 strength: index.strength as f32,
                 before: zeros(),
@@ -203,14 +203,15 @@ impl<'a> IncompleteTails<'a> {
         self.counts.iter_mut().for_each(|counts| counts.fill(0.0));
         let mut inner: Option<ClimbedNode> = None;
         let top = anchored.climb(start, |level| {
-            self.ring.clear();
-            for (start, end) in level.ring(inner) {
+            self.outside.clear();
+            for (start, end) in level.rows_outside(inner) {
                 let rows = anchored.rows(start, end).iter();
-                self.ring.extend(rows.map(|row| (row.ranking, row.weight)));
+                self.outside
+                    .extend(rows.map(|row| (row.ranking, row.weight)));
             }
             inner = Some(level);
             let counts = self.counts.each_mut().map(Vec::as_mut_slice);
-            self.index.codes.add_incomplete(&self.ring, counts);
+            self.index.codes.add_incomplete(&self.outside, counts);
             let counts = self.counts.each_ref().map(Vec::as_slice);
             let pairs = &mut self.pairs;
             dispatch(StepUpPairsKernel { pairs, counts })

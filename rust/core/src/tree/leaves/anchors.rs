@@ -111,7 +111,7 @@ pub(crate) struct ClimbedNode {
 
 impl ClimbedNode {
     /// The two ranges of rows of a node outside its child `inner`.
-    pub(crate) fn ring(self, inner: Option<Self>) -> [(u32, u32); 2] {
+    pub(crate) fn rows_outside(self, inner: Option<Self>) -> [(u32, u32); 2] {
         let (inner_start, inner_end) = inner.map_or((self.end, self.end), |i| (i.start, i.end));
         [(self.start, inner_start), (inner_end, self.end)]
     }
@@ -344,7 +344,7 @@ impl AnchoredTree {
         for (index, &(node, own)) in levels.iter().enumerate().rev() {
             factor += own;
             let inner = index.checked_sub(1).map(|below| levels[below].0);
-            for (start, end) in node.ring(inner) {
+            for (start, end) in node.rows_outside(inner) {
                 for row in self.rows(start, end) {
                     add(row.ranking, factor * row.weight);
                 }
