@@ -1,4 +1,6 @@
-//! [`AnchorPlan`]: which nodes of a tree are anchors, as defined in `anchors.rs`.
+//! [`AnchorPlan`]: which nodes of a tree are anchors, the nodes whose smoothed pair shares are stored. The shares of
+//! other leaves are computed by a climb towards the root, which ends at an anchor; see
+//! [`AnchoredTree`](super::AnchoredTree).
 
 use crate::rankings::Rankings;
 
@@ -22,11 +24,11 @@ pub(crate) struct AnchorPlan<'a> {
     pub(crate) coarse_fraction: f32,
     /// The integer that represents a share of 1 in the exact anchors.
     pub(crate) unit: i32,
-    /// Largest size of the stored tails of one tree.
+    /// Largest size of the stored tails of one tree; a tail is the sum of the rankings between a leaf and its anchor.
     pub(crate) tail_bytes: usize,
 }
 
-/// How the shares of an anchor are stored.
+/// How the shares of an anchor are stored: as fixed-point numbers, or as one byte per share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AnchorKind {
     Exact,
@@ -36,7 +38,7 @@ pub(crate) enum AnchorKind {
 /// Results of climbing from all leaves of a tree towards the root, for one `coarse_fraction`.
 pub(crate) struct ClimbFractions {
     /// Per node: the largest fraction that the parent of the node contributes to the shares of a leaf below the node; 0
-    /// if all climbs end at or below the node.
+    /// if all climbs from these leaves end at or below the node.
     remainders: Vec<f32>,
     /// Per node: whether it is a coarse anchor.
     is_coarse: Vec<bool>,
@@ -95,24 +97,24 @@ impl AnchorPlan<'_> {
             is_coarse: vec![false; nodes],
         };
         if !self.rankings.is_complete() {
-            // A pair that no row of a node ranks takes all its shares from the parent.
+            // A pair that no row of a node ranks takes all its shares from the parent, so no fraction is small.
             fractions.remainders.fill(1.0);
             return fractions;
         }
         for index in (0..nodes).rev() {
             let node = &tree.nodes()[index];
-            let above = if node.is_leaf() {
+            let fraction = if node.is_leaf() {
                 1.0
             } else {
                 fractions.remainders[index]
             };
             fractions.is_coarse[index] =
-                !node.is_leaf() && above >= NEGLIGIBLE && above <= self.coarse_fraction;
+                !node.is_leaf() && fraction >= NEGLIGIBLE && fraction <= self.coarse_fraction;
             if fractions.is_coarse[index] {
                 fractions.remainders[index] = 0.0;
                 continue;
             }
-            let [_, remainder] = step_up(above, node.weight as f32, self.strength as f32);
+            let [_, remainder] = step_up(fraction, node.weight as f32, self.strength as f32);
             fractions.remainders[index] = remainder;
             let parent = &mut fractions.remainders[node.parent as usize];
             if index > 0 && remainder > *parent {
@@ -123,10 +125,11 @@ impl AnchorPlan<'_> {
     }
 }
 
-/// The exponents of `min_rows`, from the first inclusive to the second exclusive, for which a node is an exact anchor.
+/// The binary exponents of `min_rows` for which a node is an exact anchor, from the first inclusive to the second
+/// exclusive.
 ///
-/// A leaf is an anchor if it has at least `min_rows` rows. An inner node is an anchor if it has at least `min_rows` rows, and
-/// one of its children has fewer rows and a leaf below it that needs the anchor.
+/// A leaf is an anchor if it has at least `min_rows` rows. An inner node is an anchor if it has at least `min_rows`
+/// rows, and one of its children has fewer rows and a leaf below it that needs the anchor.
 fn exact_exponents(tree: &Tree, index: u32, fractions: &ClimbFractions) -> [usize; 2] {
     let node = tree.node(index);
     let end = |rows: u32| rows.max(1).ilog2() as usize + 1;
@@ -136,8 +139,8 @@ fn exact_exponents(tree: &Tree, index: u32, fractions: &ClimbFractions) -> [usiz
     if fractions.is_coarse[index as usize] {
         return [0, 0];
     }
-    let needed = |child: &u32| fractions.remainders[*child as usize] >= NEGLIGIBLE;
-    let children = tree.children(index).filter(needed);
+    let climbs_on = |child: &u32| fractions.remainders[*child as usize] >= NEGLIGIBLE;
+    let children = tree.children(index).filter(climbs_on);
     let smallest = children.map(|child| tree.node(child).rows).min();
     smallest.map_or([0, 0], |rows| [end(rows), end(node.rows)])
 }

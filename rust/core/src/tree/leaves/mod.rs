@@ -1,4 +1,5 @@
-//! Pair shares of the leaves: shrinkage towards the ancestors, soft routing and consensus.
+//! Pair shares of the leaves (per pair of labels the shares of the rows that rank the first label before, tied with or
+//! after the second): shrinkage towards the ancestors, soft routing and consensus.
 
 mod anchor_plan;
 mod anchors;
