@@ -12,8 +12,8 @@ use bucketrank_core::run::Interrupt;
 use ndarray::Array2;
 use serde_json::Value;
 
-/// Path of a golden file. Its folder is given by `BUCKETRANK_SHARED`; without this variable, it is `shared` next to the
-/// workspace.
+/// Path of a golden file, in the folder `golden` of the folder given by `BUCKETRANK_SHARED`; without this variable, of
+/// the folder `shared` next to the workspace.
 fn golden_file(name: &str) -> PathBuf {
     let shared = std::env::var_os("BUCKETRANK_SHARED").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),

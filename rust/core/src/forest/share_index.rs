@@ -66,7 +66,7 @@ pub(super) struct ShareIndex {
     pub(super) has_tails: bool,
     /// The trees with ranks in place of thresholds, once a prediction of many rows has coded them.
     coded: OnceLock<Option<CodedTrees>>,
-    /// Which thread codes the trees; see [`BuildTurn`].
+    /// Id of the process that has the [`BuildTurn`] to code the trees, or 0.
     coder: AtomicU32,
 }
 
@@ -286,7 +286,7 @@ impl DistinctRankings {
 #[derive(Debug, Default)]
 pub(crate) struct IndexCache {
     index: Mutex<Option<Arc<ShareIndex>>>,
-    /// Which thread builds an index; see [`BuildTurn`].
+    /// Id of the process that has the [`BuildTurn`] to build an index, or 0.
     builder: AtomicU32,
 }
 

@@ -188,6 +188,7 @@ impl CompleteTree {
     #[inline(always)]
     fn leaves(&self, codes: &[CodeLanes]) -> [u32; LANES] {
         let mut decisions = [[0; LANES]; LEVELS];
+        // Per row the index of the split that it reaches, within the level; a decision of −1 means right.
         let mut paths = [0_i16; LANES];
         for level in 0..LEVELS {
             let splits = &self.splits[(1 << level) - 1..(2 << level) - 1];

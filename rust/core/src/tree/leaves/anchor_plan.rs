@@ -16,7 +16,7 @@ pub(crate) struct AnchorPlan<'a> {
     pub(crate) rankings: &'a Rankings,
     /// Per training row: index of its ranking among the distinct rankings.
     pub(crate) ranking_of: &'a [u32],
-    /// Strength of the m-estimate.
+    /// Strength of the m-estimate, which smooths the shares of a node towards those of its parent.
     pub(crate) strength: f64,
     /// Exact anchors are the lowest nodes with at least this many rows; with 1 they are the leaves.
     pub(crate) min_rows: u32,
