@@ -19,8 +19,8 @@ from bucketrank._validation import (
     check_same_labels,
     describe_value,
     is_frame,
+    is_number_matrix,
     is_pandas,
-    is_plain,
     label_names,
     resolve_n_jobs,
 )
@@ -151,7 +151,7 @@ class Aggregator:
             Positions of all labels as ``int64``; a Series named by the labels when `Y` is a pandas DataFrame. For
             comparisons and counts, positions are in the order of their attribute ``labels``.
         """
-        if is_plain(Y):
+        if is_number_matrix(Y):
             # Skips the checks of other types: 1.8 instead of 2.1 µs for 10 rankings of 5 labels.
             return _core.aggregate(self._spec(), Y, as_weights(sample_weight))
         if isinstance(Y, (Comparisons, PairCounts)):
@@ -376,7 +376,7 @@ def _read_sets(sets: list[Any]) -> list[Positions]:
     # The core borrows each array, which takes one check per other array that shares its memory.
     many = len(sets) > _MANY_VIEWS
     for index, Y in enumerate(sets):
-        array = Y if is_plain(Y) else as_positions(Y, f"set {index}")
+        array = Y if is_number_matrix(Y) else as_positions(Y, f"set {index}")
         if array.shape[1] != (arrays[0] if arrays else array).shape[1]:
             raise ValueError(
                 f"set {index} has {array.shape[1]} labels but set 0 has {arrays[0].shape[1]}; "

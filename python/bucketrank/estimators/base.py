@@ -18,7 +18,7 @@ from bucketrank._validation import (
     as_feature_table,
     as_positions,
     frame_labels,
-    is_plain_features,
+    is_float_matrix,
     label_names,
 )
 from bucketrank.aggregation import Aggregator, as_aggregator
@@ -238,10 +238,10 @@ class LabelRanker(BaseEstimator):
             )
         chosen = getattr(self, "categorical_features", None)
         is_default = chosen is None or (isinstance(chosen, str) and chosen == "from_dtype")
-        columns = None if is_plain_features(X) and is_default else FeatureColumns(X)
+        columns = None if is_float_matrix(X) and is_default else FeatureColumns(X)
         found = [] if columns is None else find_categorical(columns, chosen)
         if columns is None or not found:
-            values = X if is_plain_features(X) else _checked_features(X, self)
+            values = X if is_float_matrix(X) else _checked_features(X, self)
             positions, names = self._target(y)
             return TrainingData(
                 values, positions, label_names(positions, names, positions.shape[1]), {}
@@ -286,7 +286,7 @@ class LabelRanker(BaseEstimator):
         categories: Categories | None = None,
     ) -> None:
         """Store the fitted attributes; called at the end of a fit, so a failed fit changes nothing."""
-        if is_plain_features(X):
+        if is_float_matrix(X):
             self.n_features_in_ = X.shape[1]
             self.__dict__.pop("feature_names_in_", None)
         else:
@@ -300,7 +300,7 @@ class LabelRanker(BaseEstimator):
         """Return `X` as an array for the core, or raise when it does not match the training data."""
         attributes = vars(self)
         is_usual = (
-            is_plain_features(X)
+            is_float_matrix(X)
             and "aggregator_" in attributes
             and "feature_names_in_" not in attributes
             and X.shape[1] == self.n_features_in_
