@@ -67,8 +67,8 @@ class LabelScores(RegressorMixin, BaseEstimator):
         check_is_fitted(self.ranker)
         if self._response() == "utilities":
             # As an array, even if `set_output` makes the ranker predict data frames.
-            scores = self.ranker._scores(self.ranker._features(X))
-            utilities = scores[:, : self.ranker.n_labels_in_]
+            latent_values = self.ranker._latent_values(self.ranker._features(X))
+            utilities = latent_values[:, : self.ranker.n_labels_in_]
             return np.asarray(utilities - utilities.mean(axis=1, keepdims=True))
         n_labels = self.ranker.n_labels_in_
         orders = pair_order_of(self.ranker.predict_pair_shares(X), n_labels)
