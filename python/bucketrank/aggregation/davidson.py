@@ -270,10 +270,12 @@ class DavidsonExplanation(Explanation):
         source: str,
         fit: dict[str, Any],
     ) -> DavidsonExplanation:
+        """Return the explanation of a fit of the core; `source` is that of the standard errors."""
         n = len(labels)
         # Of utilities, tie terms and effects, in this order.
         full = fit["covariance"]
         errors = np.sqrt(np.maximum(np.diag(full), 0))
+        # Takes utilities relative to the anchor, if there is one.
         to_anchor = np.eye(n)
         if model.anchor is not None:
             to_anchor -= np.eye(n)[model._anchor_index(labels)]

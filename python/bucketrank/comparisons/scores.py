@@ -73,12 +73,14 @@ def from_scores(
 def _rank(scores: NDArray[np.float64], tolerance: float, positions: NDArray[np.float64]) -> None:
     """Write the positions of the items with a score to `positions`; larger scores are better."""
     order = [item for item in np.argsort(-scores, kind="stable") if not np.isnan(scores[item])]
-    position, best = 0, np.inf
+    position, bucket_best = 0, np.inf
     for item in order:
         # As floats, 0.91 - 0.90 exceeds 0.01. The slack is relative to the scores, because they may be tiny.
-        slack = 1e-12 * max(abs(best), abs(scores[item])) if np.isfinite(best) else 0.0
-        if not best - scores[item] <= tolerance + slack:
-            position, best = position + 1, scores[item]
+        slack = (
+            1e-12 * max(abs(bucket_best), abs(scores[item])) if np.isfinite(bucket_best) else 0.0
+        )
+        if not bucket_best - scores[item] <= tolerance + slack:
+            position, bucket_best = position + 1, scores[item]
         positions[item] = position
 
 

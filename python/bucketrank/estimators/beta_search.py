@@ -76,8 +76,8 @@ def with_chosen_beta(
         scores = _smoothed_scores(candidates, default, tree, (X, Y, weights), n_folds)
     if scores is None:
         return default
-    least = max(scores) - _SLACK
-    best = [beta for beta, score in zip(betas, scores, strict=True) if score >= least]
+    best_score = max(scores)
+    best = [beta for beta, score in zip(betas, scores, strict=True) if score >= best_score - _SLACK]
     return replace(
         aggregator, beta=min(best, key=lambda beta: abs(beta - aggregator._default_beta))
     )
@@ -93,7 +93,7 @@ def _unsmoothed_scores(
 ) -> list[float] | None:
     """Return the mean score of each candidate over the folds, for trees whose leaves keep rankings.
 
-    None when a fold cannot be scored.
+    Trees are grown with the aggregator `default`. None when a fold cannot be scored.
     """
     rows, features, labels = shape
     n_used = min(_USED_FOLDS, n_folds)
@@ -102,7 +102,7 @@ def _unsmoothed_scores(
     results: dict[int, list[float]] = {}
     failure = _core.cross_validate(
         [problem],
-        # Indices of the problem, fraction of missing labels, repeat, fold, indices of the tree options and candidates.
+        # Index of the problem, fraction of missing labels, repeat, fold, index in "trees", index in "aggregators".
         [(0, 0.0, 0, fold, int(size != sizes[0]), 0) for fold, size in enumerate(sizes)],
         {
             "trees": [

@@ -365,9 +365,9 @@ class PartialLabelRankingForest(ScoreRanker):
         """Return the out-of-bag score, or None when not requested, and the shrinkage strength for predictions."""
         if not (self.oob_score or self.oob_guard):
             return None, strength
-        covered = forest.out_of_bag_counts() > 0
-        truth = as_positions(positions)[covered]
-        weights = None if weights is None else weights[covered]
+        is_out_of_bag = forest.out_of_bag_counts() > 0
+        truth = as_positions(positions)[is_out_of_bag]
+        weights = None if weights is None else weights[is_out_of_bag]
         n_jobs = resolve_n_jobs(self.n_jobs)
         has_pairs = (~np.isnan(truth.astype(float))).sum(axis=1) > 1
         if not has_pairs.any():
@@ -380,7 +380,7 @@ class PartialLabelRankingForest(ScoreRanker):
 
         def score(strength: float) -> float:
             predicted = forest.consensus(aggregator._spec(), values, strength, True, n_jobs)
-            return _core.tau_x_ranked(truth, predicted[covered], weights)
+            return _core.tau_x_ranked(truth, predicted[is_out_of_bag], weights)
 
         own = score(strength)
         if not self.oob_guard:

@@ -95,7 +95,7 @@ class LatentRanker(PairShareRanker, ScoreRanker):
         Returns
         -------
         ndarray or DataFrame of shape (n_samples, n_labels)
-            The sum of the tie terms of two labels is the logarithm of the weight of a tie between them.
+            The share of ties between two labels is proportional to the exponential of the sum of their tie terms.
         """
         return self._in_container(self._latent_values(self._features(X))[:, self.n_labels_in_ :], X)
 

@@ -24,7 +24,10 @@ Floats = NDArray[np.float64]
 
 
 def check_size(n_inputs: int, n_labels: int) -> None:
-    """Raise when the model is too large for standard errors; categories and indicators of missing values are inputs."""
+    """Raise when there are too many coefficients for standard errors.
+
+    Inputs are features, categories and indicators of missing values.
+    """
     count = 2 * n_labels * (n_inputs + 1)
     if count > MAX_COEFFICIENTS:
         raise ValueError(
