@@ -105,6 +105,7 @@ class Leaderboard(ReadOnlyArrays, TabularResult):
         separation: dict[str, Any],
         settings: dict[str, Any],
     ) -> Leaderboard:
+        """Return a leaderboard; `separation` has ranks, tiers and which labels are ahead, as the core returns them."""
         alone = np.bincount(components)[components] == 1
         outside = 1 - settings["confidence"]
         low, high = np.quantile(resampled, [outside / 2, 1 - outside / 2], axis=0)

@@ -33,7 +33,7 @@ _LINEAR_ROWS = 4000
 def draw_parts(
     positions: Positions, n_parts: int | None, draws: np.random.RandomState
 ) -> tuple[NDArray[np.int64], int]:
-    """Return the part of each row and the number of fits: one per part, and one on all rows if the data are few.
+    """Return the part of each row, and the number of fits of a booster and a linear model: one per part, or one more.
 
     If `n_parts` is None, the number of parts depends on the number of comparisons. If that gives the largest
     number of parts, the data are few: there is one more fit, on all rows, and only its models predict.

@@ -184,6 +184,7 @@ def shown_tree(
             categories = tree.categories_.get(int(nodes["feature"][parent]))
             values = _child_values(thresholds, child, digits, categories)
             condition = f"{shown[parent].feature} {values}"
+            # Not shown if missing values go to the heavier child, the default, in all nodes.
             if tree.tree_.learnt_missing and math.isfinite(thresholds[0]):
                 missing_child = 0 if nodes["missing_left"][parent] else len(thresholds)
                 condition += " or missing" if child == missing_child else ""
