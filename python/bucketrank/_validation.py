@@ -44,7 +44,7 @@ WEIGHTS = Entries(("row",), "weight")
 NUMBERS = Entries(("row", "column"), "number")
 
 
-def is_plain_features(X: Any) -> bool:
+def is_float_matrix(X: Any) -> bool:
     """Whether scikit-learn's input checks would return `X` unchanged, apart from the check for finite values.
 
     Skipping these checks saves time: they take longer than fitting a tree to a few hundred rows.
@@ -80,7 +80,7 @@ def as_feature_table(X: Any) -> Any:
 
 def as_positions(Y: Any, name: str = "Y") -> Positions:
     """Return `Y` as a 2-D array of native 64-bit integers or floats, copying only when needed."""
-    if is_plain(Y):
+    if is_number_matrix(Y):
         return Y
     array = as_number_array(Y, name)
     if array.ndim != 2:
@@ -92,7 +92,7 @@ def as_positions(Y: Any, name: str = "Y") -> Positions:
     return array
 
 
-def is_plain(Y: Any) -> TypeGuard[Positions]:
+def is_number_matrix(Y: Any) -> TypeGuard[Positions]:
     """Whether `Y` is a 2-D array that the Rust core can read without conversion or further checks of its layout."""
     return type(Y) is np.ndarray and Y.ndim == 2 and Y.dtype in NATIVE and Y.flags.carray
 

@@ -68,9 +68,9 @@ class LabelScores(RegressorMixin, BaseEstimator):
         check_is_fitted(self.ranker)
         if self._resolved_method() == "utilities":
             # As an array, even if `set_output` makes the ranker predict data frames.
-            scores = self.ranker._scores(self.ranker._features(X))
+            latent_values = self.ranker._latent_values(self.ranker._features(X))
             # The further columns are tie terms.
-            utilities = scores[:, : self.ranker.n_labels_in_]
+            utilities = latent_values[:, : self.ranker.n_labels_in_]
             return np.asarray(utilities - utilities.mean(axis=1, keepdims=True))
         n_labels = self.ranker.n_labels_in_
         matrices = pair_order_of(self.ranker.predict_pair_shares(X), n_labels)

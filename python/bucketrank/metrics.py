@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bucketrank import _core
-from bucketrank._validation import Positions, as_positions, as_weights, check_same_labels, is_plain
+from bucketrank._validation import (
+    Positions,
+    as_positions,
+    as_weights,
+    check_same_labels,
+    is_number_matrix,
+)
 
 __all__ = [
     "bucket_count_difference",
@@ -186,7 +192,7 @@ def ignores_missing(missing: Any) -> bool:
 
 def checked_pair(Y_true: Any, Y_pred: Any) -> tuple[Positions, Positions]:
     """Return two tables of positions of the same labels."""
-    if is_plain(Y_true) and is_plain(Y_pred):
+    if is_number_matrix(Y_true) and is_number_matrix(Y_pred):
         return Y_true, Y_pred
     if hasattr(Y_true, "predict"):
         # scikit-learn calls a function of `scoring` with the estimator.
